@@ -1,0 +1,81 @@
+# One command file; CI only calls it. `make demo` and `make test` are all that a newcomer needs.
+
+TARGET := wasm32-unknown-unknown
+MODULES := target/$(TARGET)/release
+RELEASES := 1.30 1.31 1.32 1.33 1.34 1.35 1.36 1.37
+
+# Paths of the building machine would otherwise stand in the modules' panic messages.
+CARGO_HOME ?= $(HOME)/.cargo
+REMAP := "--remap-path-prefix=$(CURDIR)=.", "--remap-path-prefix=$(CARGO_HOME)=cargo"
+WASM_CARGO := cargo --config 'target.$(TARGET).rustflags=[$(REMAP)]'
+
+RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
+
+.PHONY: demo test
+demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the built policy
+	@cargo run --quiet --package managed-by-engine --bin demo -- annotated-policy.wasm examples
+
+test: setup annotated-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
+	cargo test --workspace --quiet
+
+.PHONY: setup
+setup: ## Install the pinned toolchain and the wasm target where they are missing
+	@rustup toolchain list | grep -q '^1.95.0' || rustup toolchain install --profile minimal --component clippy --component rustfmt 1.95.0
+	@rustup target list --installed | grep -q '^$(TARGET)$$' || rustup target add $(TARGET)
+
+policy.wasm: $(RUST_SOURCES) | setup ## The module, as built
+	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-policy
+	cp $(MODULES)/managed_by_policy.wasm $@
+
+noop.wasm: $(RUST_SOURCES) | setup
+	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-noop
+	cp $(MODULES)/managed_by_noop.wasm $@
+
+annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module with its metadata, as PolicyServer wants it
+	@if command -v kwctl >/dev/null; then \
+		kwctl annotate --metadata-path policy-metadata.yml --usage-path README.md --output-path $@ policy.wasm; \
+	else \
+		cargo run --quiet --package managed-by-engine --bin annotate -- policy-metadata.yml README.md policy.wasm $@; \
+	fi
+
+.PHONY: fmt lint check-each generated
+fmt: ## Fail unless the code is formatted
+	cargo fmt --all -- --check
+
+lint: ## Clippy, warnings denied
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
+
+check-each: ## Check each crate alone, so that no other one lends it a feature
+	for crate in managed-by managed-by-engine managed-by-conformance; do cargo check --quiet --package $$crate || exit 1; done
+	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
+
+.PHONY: bench fuel-update
+bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, in the engine
+	cargo bench --quiet --package managed-by-policy
+
+fuel-update: annotated-policy.wasm ## Record fuel and size anew
+	UPDATE_COSTS=1 cargo test --quiet --package managed-by-policy --test costs
+
+.PHONY: conformance conformance-verify oracle
+conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)
+	cargo run --quiet --package managed-by-conformance -- update
+
+conformance-verify: oracle ## Fail if that would change them
+	cargo run --quiet --package managed-by-conformance -- verify
+
+oracle: $(RELEASES:%=conformance/oracle/bin/%)
+
+conformance/oracle/bin/%: conformance/oracle/main.go conformance/oracle/v%.mod conformance/oracle/v%.sum
+	cd conformance/oracle && go build -modfile=v$*.mod -o bin/$* .
+
+crates/managed-by/src/go/printable.rs: conformance/printable/main.go ## Go's table of printable characters (needs Go)
+	go run ./conformance/printable > $@
+
+.PHONY: help clean
+help: ## Say what each target does
+	@sed -n 's/^\([a-z.-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | sort
+
+clean: ## Remove what was built
+	cargo clean
+	rm -f policy.wasm noop.wasm annotated-policy.wasm

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Writes the module files of the oracle for one release of Kubernetes: modfile.sh v1.37.0 makes v1.37.mod and v1.37.sum.
+# The staging modules, which k8s.io/kubernetes replaces with folders of its own, are taken from their releases (v0.37.0).
+set -eu
+version=${1:?usage: modfile.sh vMAJOR.MINOR.PATCH}
+cd "$(dirname "$0")"
+release=${version%.*}
+staging=v0.${version#v1.}
+upstream=$(go mod download -json "k8s.io/kubernetes@$version" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
+{
+    printf 'module managed-by-policy/conformance/oracle\n\n'
+    sed -n '/^go /p' "$upstream"
+    printf '\nrequire k8s.io/kubernetes %s\n\nreplace (\n' "$version"
+    sed -n 's|^[[:space:]]*\(k8s.io/[a-z-]*\) => ./staging/.*|\1|p' "$upstream" | while read -r module; do
+        printf '\t%s => %s %s\n' "$module" "$module" "$staging"
+    done
+    printf ')\n'
+} > "$release.mod"
+: > "$release.sum"
+go mod tidy -e -modfile="$release.mod"

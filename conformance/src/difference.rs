@@ -1,0 +1,37 @@
+//! Where our answer differs from upstream's on purpose.
+
+use std::fs;
+use std::path::Path;
+
+use crate::Error;
+
+/// A known difference: the beginning of the names of the cases it covers, and why it is right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The cases whose names begin so.
+    pub prefix: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Reads `known-differences.txt`: `prefix -> reason` a line, `#` for comments.
+///
+/// # Errors
+/// If the file is missing, or a line has another form.
+pub fn read() -> Result<Vec<Difference>, Error> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("known-differences.txt");
+    let text =
+        fs::read_to_string(path).map_err(|e| Error::Io("known differences".to_owned(), e))?;
+    let lines = text
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let parse = |line: &str| {
+        let pair = line.split_once(" -> ");
+        let (prefix, reason) = pair.ok_or_else(|| Error::Oracle(format!("no `->`: {line}")))?;
+        Ok(Difference {
+            prefix: prefix.to_owned(),
+            reason: reason.to_owned(),
+        })
+    };
+    lines.map(parse).collect()
+}

@@ -1,0 +1,125 @@
+//! The committed form of a case and its answers: one JSON object a line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Error;
+
+/// A change that a client asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Case {
+    /// What the case shows; unique.
+    pub name: String,
+    /// CREATE or UPDATE.
+    pub operation: String,
+    /// Empty for the main resource.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sub_resource: String,
+    /// The object sent.
+    pub object: Value,
+    /// The object stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_object: Option<Value>,
+}
+
+/// What upstream's code says to a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Answer {
+    /// The releases that say so, such as `1.37`.
+    pub releases: Vec<String>,
+    /// Its errors on the fields that this project judges, in its order, none twice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<FieldError>,
+    /// The message that a client reads.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Upstream could not decode an object.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreadable: bool,
+}
+
+/// One of upstream's errors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FieldError {
+    /// Where.
+    pub field: String,
+    /// The whole error.
+    pub error: String,
+}
+
+/// A case and what every release says to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vector {
+    /// The question.
+    pub case: Case,
+    /// The answers; each release stands in one of them.
+    pub answers: Vec<Answer>,
+}
+
+impl Case {
+    /// The case as the admission request that a webhook would see.
+    pub fn request(&self) -> Value {
+        let text = |pointer: &str| self.object.pointer(pointer).cloned().unwrap_or_default();
+        let kind = text("/kind");
+        let resource = match kind.as_str() {
+            Some("CronJob") => "cronjobs",
+            _ => "jobs",
+        };
+        let mut request = json!({
+            "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+            "kind": {"group": "batch", "version": "v1", "kind": kind},
+            "resource": {"group": "batch", "version": "v1", "resource": resource},
+            "operation": self.operation,
+            "name": text("/metadata/name"),
+            "namespace": text("/metadata/namespace"),
+            "userInfo": {"username": "kubernetes-admin", "groups": ["system:authenticated"]},
+            "object": self.object,
+        });
+        if let Some(members) = request.as_object_mut() {
+            if let Some(old) = &self.old_object {
+                members.insert("oldObject".to_owned(), old.clone());
+            }
+            if !self.sub_resource.is_empty() {
+                members.insert("subResource".to_owned(), self.sub_resource.clone().into());
+            }
+        }
+        request
+    }
+}
+
+/// The folder of the committed vectors.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors")
+}
+
+/// Reads all committed vectors of one file.
+///
+/// # Errors
+/// If the file is missing, or a line is no vector.
+pub fn read(file: &str) -> Result<Vec<Vector>, Error> {
+    let path = folder().join(file);
+    let text = fs::read_to_string(&path).map_err(|e| Error::Io(file.to_owned(), e))?;
+    let parse = |line| serde_json::from_str(line).map_err(|e| Error::Json(file.to_owned(), e));
+    text.lines().map(parse).collect()
+}
+
+/// The text of a file of vectors.
+///
+/// # Errors
+/// If a vector cannot be written as JSON.
+pub fn write(vectors: &[Vector]) -> Result<String, Error> {
+    let mut text = String::new();
+    for vector in vectors {
+        let line = serde_json::to_string(vector);
+        text.push_str(&line.map_err(|e| Error::Json(vector.case.name.clone(), e))?);
+        text.push('\n');
+    }
+    Ok(text)
+}

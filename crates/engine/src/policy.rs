@@ -1,0 +1,149 @@
+//! A compiled policy, called as PolicyServer calls it.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use wapc::WapcHost;
+use wasmtime_provider::wasmtime::{Config, Engine};
+use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+
+use crate::{Error, admission, metadata};
+
+/// PolicyServer's `--policy-timeout`, in ticks.
+const DEADLINE: u64 = 2;
+
+/// How long PolicyServer's ticks are.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A policy's answer to `validate`, as Kubewarden reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// Whether the request may go on.
+    pub accepted: bool,
+    /// Why not.
+    pub message: Option<String>,
+    /// HTTP status of a denial.
+    pub code: Option<u16>,
+    /// Shown to the client.
+    pub warnings: Option<Vec<String>>,
+    /// For the audit log.
+    pub audit_annotations: Option<BTreeMap<String, String>>,
+    /// The object to store instead, of a policy that mutates.
+    pub mutated_object: Option<Value>,
+}
+
+/// A policy's answer to `validate_settings`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SettingsVerdict {
+    /// Whether the policy can work with the settings.
+    pub valid: bool,
+    /// Why not.
+    pub message: Option<String>,
+}
+
+/// A compiled policy.
+pub struct Policy {
+    compiled: WasmtimeEngineProviderPre,
+}
+
+impl Policy {
+    /// Compiles an annotated module.
+    ///
+    /// # Errors
+    /// If wasmtime refuses it, or it has no metadata with protocol version v1: PolicyServer would not start.
+    pub fn load(wasm: &[u8]) -> Result<Self, Error> {
+        let metadata = metadata::read(wasm)?.ok_or(Error::NoProtocolVersion)?;
+        if metadata.get("protocolVersion").and_then(Value::as_str) != Some("v1") {
+            return Err(Error::NoProtocolVersion);
+        }
+        Self::load_unannotated(wasm)
+    }
+
+    /// Compiles a module whether it is annotated or not, as kwctl does.
+    ///
+    /// # Errors
+    /// If wasmtime refuses it.
+    pub fn load_unannotated(wasm: &[u8]) -> Result<Self, Error> {
+        let load = |e: &dyn std::fmt::Display| Error::Load(e.to_string());
+        let mut config = Config::default();
+        config.wasm_function_references(true);
+        config.epoch_interruption(true);
+        let engine = Engine::new(&config).map_err(|e| load(&e))?;
+        tick(&engine);
+        let compiled = WasmtimeEngineProviderBuilder::new()
+            .engine(engine)
+            .module_bytes(wasm)
+            .build_pre()
+            .map_err(|e| load(&e))?;
+        Ok(Self { compiled })
+    }
+
+    /// Runs one operation in a fresh instance.
+    ///
+    /// # Errors
+    /// If the guest traps, says that it failed, or takes more than two ticks.
+    pub fn call(&self, operation: &str, payload: &[u8]) -> Result<Vec<u8>, Error> {
+        let deadlines = EpochDeadlines {
+            wapc_init: DEADLINE,
+            wapc_func: DEADLINE,
+        };
+        let instance = self.compiled.rehydrate(Some(deadlines));
+        let instance = instance.map_err(|e| Error::Call(e.to_string()))?;
+        let host = WapcHost::new(Box::new(instance), None)?;
+        Ok(host.call(operation, payload)?)
+    }
+
+    /// Asks for a verdict.
+    ///
+    /// # Errors
+    /// As [`Policy::call`], and if the answer is no verdict.
+    pub fn validate(&self, request: &Value, settings: &Value) -> Result<Verdict, Error> {
+        self.validate_bytes(&admission::payload(request, settings))
+    }
+
+    /// Asks for a verdict on bytes that PolicyServer might never send.
+    ///
+    /// # Errors
+    /// As [`Policy::validate`].
+    pub fn validate_bytes(&self, payload: &[u8]) -> Result<Verdict, Error> {
+        Ok(serde_json::from_slice(&self.call("validate", payload)?)?)
+    }
+
+    /// Asks whether the policy can work with the settings.
+    ///
+    /// # Errors
+    /// As [`Policy::call`], and if the answer is none.
+    pub fn validate_settings(&self, settings: &Value) -> Result<SettingsVerdict, Error> {
+        let answer = self.call("validate_settings", settings.to_string().as_bytes())?;
+        Ok(serde_json::from_slice(&answer)?)
+    }
+
+    /// Asks which protocol the policy speaks.
+    ///
+    /// # Errors
+    /// As [`Policy::call`], and if the answer is no JSON.
+    pub fn protocol_version(&self) -> Result<Value, Error> {
+        Ok(serde_json::from_slice(
+            &self.call("protocol_version", b"")?,
+        )?)
+    }
+}
+
+/// Moves the engine's epoch on for as long as the engine is in use.
+fn tick(engine: &Engine) {
+    let engine = engine.weak();
+    thread::spawn(move || {
+        loop {
+            thread::sleep(TICK);
+            let Some(engine) = engine.upgrade() else {
+                return;
+            };
+            engine.increment_epoch();
+        }
+    });
+}

@@ -1,0 +1,205 @@
+//! What a rule found, as data; the text is made once, here.
+
+use std::borrow::Cow;
+
+use crate::go;
+use crate::release::Release;
+use crate::rule::Rule;
+
+/// The kinds of trouble with a field that kube-apiserver tells apart (`field.ErrorType` of apimachinery).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorType {
+    /// The value is not one the field may have.
+    Invalid,
+    /// A value is needed.
+    Required,
+    /// The value has too many bytes; it is not repeated.
+    TooLong,
+}
+
+impl ErrorType {
+    /// The words that begin the error.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid => "Invalid value",
+            Self::Required => "Required value",
+            Self::TooLong => "Too long",
+        }
+    }
+}
+
+/// The offending value, by the Go type that upstream hands to its error: the type decides how the value is printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BadValue<'a> {
+    /// Nothing is printed.
+    Omitted,
+    /// A string.
+    String(Cow<'a, str>),
+    /// A pointer to a string.
+    Pointer(Option<Cow<'a, str>>),
+}
+
+impl BadValue<'_> {
+    /// The value as `field.Error` of the release prints it.
+    ///
+    /// Up to 1.33 a pointer is followed and what it points to printed with `%q` (nothing: the word `"null"` as a
+    /// string); from 1.34 on a pointer goes through `encoding/json`.
+    fn text(&self, release: Release) -> Option<String> {
+        match self {
+            Self::Omitted => None,
+            Self::String(value) => Some(go::quote(value)),
+            Self::Pointer(value) if release >= Release::V1_34 => Some(
+                value
+                    .as_deref()
+                    .map_or_else(|| "null".to_owned(), go::json_string),
+            ),
+            Self::Pointer(value) => Some(go::quote(value.as_deref().unwrap_or("null"))),
+        }
+    }
+}
+
+/// One thing wrong with one field, in the form of kube-apiserver's `field.Error`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError<'a> {
+    error_type: ErrorType,
+    path: Cow<'a, str>,
+    value: BadValue<'a>,
+    detail: Cow<'a, str>,
+}
+
+impl<'a> FieldError<'a> {
+    /// The field's value is not allowed; `detail` says why.
+    pub fn invalid(
+        path: impl Into<Cow<'a, str>>,
+        value: BadValue<'a>,
+        detail: impl Into<Cow<'a, str>>,
+    ) -> Self {
+        Self {
+            error_type: ErrorType::Invalid,
+            path: path.into(),
+            value,
+            detail: detail.into(),
+        }
+    }
+
+    /// The field needs a value.
+    pub fn required(path: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            error_type: ErrorType::Required,
+            path: path.into(),
+            value: BadValue::Omitted,
+            detail: Cow::Borrowed(""),
+        }
+    }
+
+    /// The field's value has too many bytes.
+    pub fn too_long(path: impl Into<Cow<'a, str>>, detail: &'static str) -> Self {
+        Self {
+            error_type: ErrorType::TooLong,
+            path: path.into(),
+            value: BadValue::Omitted,
+            detail: Cow::Borrowed(detail),
+        }
+    }
+
+    /// The field's path, from the object's root.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The kind of trouble.
+    pub fn error_type(&self) -> ErrorType {
+        self.error_type
+    }
+
+    /// The error as kube-apiserver of that release writes it.
+    pub fn text(&self, release: Release) -> String {
+        let mut text = format!("{}: {}", self.path, self.error_type.as_str());
+        if let Some(value) = self.value.text(release) {
+            text.push_str(": ");
+            text.push_str(&value);
+        }
+        if !self.detail.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.detail);
+        }
+        text
+    }
+}
+
+/// An error and the rule that found it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding<'a> {
+    rule: &'static Rule,
+    error: FieldError<'a>,
+}
+
+impl<'a> Finding<'a> {
+    pub(crate) fn new(rule: &'static Rule, error: FieldError<'a>) -> Self {
+        Self { rule, error }
+    }
+
+    /// The rule that fired.
+    pub fn rule(&self) -> &'static Rule {
+        self.rule
+    }
+
+    /// What it found.
+    pub fn error(&self) -> &FieldError<'a> {
+        &self.error
+    }
+
+    /// The finding in one line. kube-apiserver's own rules keep its words to the byte; ours name their rule.
+    pub fn text(&self, release: Release) -> String {
+        let text = self.error.text(release);
+        if self.rule.is_upstream() {
+            text
+        } else {
+            format!("{text} [{}]", self.rule.id)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BadValue, FieldError};
+    use crate::release::Release;
+
+    #[test]
+    fn values_print_by_type_and_release() {
+        let text = |value, release| FieldError::invalid("spec.x", value, "no").text(release);
+        let pointer = |v: &'static str| BadValue::Pointer(Some(v.into()));
+        assert_eq!(
+            text(BadValue::String("<a>".into()), Release::V1_37),
+            r#"spec.x: Invalid value: "<a>": no"#
+        );
+        assert_eq!(
+            text(pointer("<a>"), Release::V1_33),
+            r#"spec.x: Invalid value: "<a>": no"#
+        );
+        assert_eq!(
+            text(pointer("<a>"), Release::V1_34),
+            r#"spec.x: Invalid value: "\u003ca\u003e": no"#
+        );
+        assert_eq!(
+            text(BadValue::Pointer(None), Release::V1_33),
+            r#"spec.x: Invalid value: "null": no"#
+        );
+        assert_eq!(
+            text(BadValue::Pointer(None), Release::V1_34),
+            "spec.x: Invalid value: null: no"
+        );
+        assert_eq!(
+            text(BadValue::Omitted, Release::V1_34),
+            "spec.x: Invalid value: no"
+        );
+    }
+
+    #[test]
+    fn an_empty_detail_leaves_no_colon() {
+        assert_eq!(
+            FieldError::required("spec.x").text(Release::V1_37),
+            "spec.x: Required value"
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! "Did you mean ...?"
+
+/// Longer words are no typos, and comparing them would cost more than a hint is worth.
+const MAX_LEN: usize = 128;
+
+/// The candidate that `word` was probably meant to be: the one with the fewest edits (insertions, deletions,
+/// substitutions, swaps of neighbours; case does not count), if no more than a third of the word has to change. Of
+/// equally near ones the first.
+pub(crate) fn nearest<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<&'c str> {
+    if word.len() > MAX_LEN {
+        return None;
+    }
+    let word = word.trim().to_lowercase();
+    candidates
+        .into_iter()
+        .map(|c| (strsim::osa_distance(&word, &c.to_lowercase()), c))
+        .filter(|&(edits, c)| edits.saturating_mul(3) <= c.len().max(word.len()))
+        .min_by_key(|&(edits, _)| edits)
+        .map(|(_, c)| c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn finds_what_was_meant() {
+        let words = [
+            "allow",
+            "deny",
+            "reserved_value",
+            "kubernetes.io/job-controller",
+        ];
+        for (word, expected) in [
+            ("alow", Some("allow")),
+            ("alolw", Some("allow")),
+            ("DENY", Some("deny")),
+            (" deny ", Some("deny")),
+            ("reservedValue", Some("reserved_value")),
+            (
+                "kubernetes.io/job-controler",
+                Some("kubernetes.io/job-controller"),
+            ),
+            (
+                "Kubernetes.io/Job-Controller",
+                Some("kubernetes.io/job-controller"),
+            ),
+            ("zebra", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, words), expected, "{word:?}");
+        }
+        assert_eq!(nearest(&"x".repeat(1_000_000), words), None);
+    }
+}

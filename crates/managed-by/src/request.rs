@@ -1,0 +1,275 @@
+//! The borrowed view of an admission request: what rules read of it, and nothing else.
+
+use std::borrow::Cow;
+
+use crate::json::{Malformed, Reader, Result, Type};
+use crate::kind::KindProfile;
+
+/// Group, version and kind of the object in a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GroupVersionKind<'a> {
+    /// API group; empty for the core group.
+    pub group: Cow<'a, str>,
+    /// API version.
+    pub version: Cow<'a, str>,
+    /// Kind.
+    pub kind: Cow<'a, str>,
+}
+
+/// The parts of `metadata` that are needed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Metadata<'a> {
+    /// The object's name.
+    pub name: Cow<'a, str>,
+}
+
+/// An object, by the fields that rules read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Object<'a> {
+    /// `metadata`.
+    pub metadata: Metadata<'a>,
+    /// `managedBy`, wherever the kind has it. [`None`] is unset, which `""` is not.
+    pub managed_by: Option<Cow<'a, str>>,
+}
+
+/// A change that rules judge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// CREATE.
+    Create {
+        /// The object to be stored.
+        object: Object<'a>,
+    },
+    /// UPDATE of the main resource.
+    Update {
+        /// The object to be stored.
+        object: Object<'a>,
+        /// The object as stored.
+        old: Object<'a>,
+    },
+    /// UPDATE of the `status` subresource. kube-apiserver has put the old spec into the new object already.
+    UpdateStatus {
+        /// The object to be stored.
+        object: Object<'a>,
+        /// The object as stored.
+        old: Object<'a>,
+    },
+}
+
+impl<'a> Change<'a> {
+    /// The object that is to be stored.
+    pub fn object(&self) -> &Object<'a> {
+        match self {
+            Self::Create { object }
+            | Self::Update { object, .. }
+            | Self::UpdateStatus { object, .. } => object,
+        }
+    }
+}
+
+/// What a request asks for, as far as this library is concerned.
+#[derive(Debug)]
+pub enum Subject<'a> {
+    /// Nothing that is judged: a deletion, a connection, or a subresource other than `status`.
+    NotJudged,
+    /// An object of a kind that the library does not know. It was not read.
+    UnknownKind(GroupVersionKind<'a>),
+    /// A change to judge.
+    Change(&'static KindProfile, Change<'a>),
+}
+
+/// An admission request (`AdmissionRequest` of `admission.k8s.io/v1`).
+#[derive(Debug)]
+pub struct AdmissionRequest<'a> {
+    /// The name of the object: its own, else the request's. Empty if neither says.
+    pub name: Cow<'a, str>,
+    /// What is asked for.
+    pub subject: Subject<'a>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Create,
+    Update,
+    Other,
+}
+
+/// An object of the request before its kind, and what is asked for it, are known. Keys may come in any order, but come
+/// sorted from Kubewarden: `kind` is read first, and each object is read just once.
+#[derive(Default)]
+enum Slot<'a> {
+    #[default]
+    Absent,
+    Unread(&'a str),
+    Read(Result<Object<'a>>),
+}
+
+impl<'a> AdmissionRequest<'a> {
+    /// Reads a request from JSON that holds nothing else.
+    ///
+    /// # Errors
+    /// As [`AdmissionRequest::read`].
+    pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
+        let mut reader = Reader::new(bytes)?;
+        let request = Self::read(&mut reader)?;
+        reader.end()?;
+        Ok(request)
+    }
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// If it is not JSON; if `kind`, `operation` or an object that the operation must have is missing or of the wrong
+    /// type; if a field that rules read is of the wrong type. What is not judged need not make sense: an object that is
+    /// being deleted is not read.
+    pub fn read(reader: &mut Reader<'a>) -> Result<Self> {
+        let mut kind: Option<GroupVersionKind<'a>> = None;
+        let mut operation = None;
+        let mut sub_resource = Cow::Borrowed("");
+        let mut name = Cow::Borrowed("");
+        let mut object = Slot::Absent;
+        let mut old_object = Slot::Absent;
+        reader.object(|reader, key| match key {
+            // Objects may have been read by it already.
+            b"kind" if kind.is_some() => {
+                Err(Malformed::shape("one kind", "another").within("kind"))
+            }
+            b"kind" => {
+                kind = Some(GroupVersionKind::read(reader).map_err(|e| e.within("kind"))?);
+                Ok(())
+            }
+            b"name" => text(reader, &mut name).map_err(|e| e.within("name")),
+            b"object" => {
+                object = Slot::read(reader, kind.as_ref())?;
+                Ok(())
+            }
+            b"oldObject" => {
+                old_object = Slot::read(reader, kind.as_ref())?;
+                Ok(())
+            }
+            b"operation" => {
+                operation = Some(Operation::read(reader).map_err(|e| e.within("operation"))?);
+                Ok(())
+            }
+            b"subResource" => text(reader, &mut sub_resource).map_err(|e| e.within("subResource")),
+            _ => reader.skip(),
+        })?;
+        let missing =
+            |what: &'static str, expected| Malformed::shape(expected, "nothing").within(what);
+        let kind = kind.ok_or_else(|| missing("kind", "an object"))?;
+        let operation = operation.ok_or_else(|| missing("operation", OPERATIONS))?;
+        let status = sub_resource == "status";
+        if operation == Operation::Other || !(status || sub_resource.is_empty()) {
+            return Ok(Self {
+                name,
+                subject: Subject::NotJudged,
+            });
+        }
+        let Some(profile) = kind.profile() else {
+            return Ok(Self {
+                name,
+                subject: Subject::UnknownKind(kind),
+            });
+        };
+        let object = object.resolve(profile, "object")?;
+        if !object.metadata.name.is_empty() {
+            name.clone_from(&object.metadata.name);
+        }
+        let change = if operation == Operation::Create {
+            Change::Create { object }
+        } else {
+            let old = old_object.resolve(profile, "oldObject")?;
+            if status {
+                Change::UpdateStatus { object, old }
+            } else {
+                Change::Update { object, old }
+            }
+        };
+        Ok(Self {
+            name,
+            subject: Subject::Change(profile, change),
+        })
+    }
+}
+
+/// Reads a string over `into`; `null` leaves it empty.
+fn text<'a>(reader: &mut Reader<'a>, into: &mut Cow<'a, str>) -> Result<()> {
+    *into = reader.string_or_null()?.unwrap_or_default();
+    Ok(())
+}
+
+impl<'a> GroupVersionKind<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self> {
+        let mut gvk = Self::default();
+        reader.object(|reader, key| match key {
+            b"group" => text(reader, &mut gvk.group).map_err(|e| e.within("group")),
+            b"version" => text(reader, &mut gvk.version).map_err(|e| e.within("version")),
+            b"kind" => text(reader, &mut gvk.kind).map_err(|e| e.within("kind")),
+            _ => reader.skip(),
+        })?;
+        if gvk.kind.is_empty() {
+            return Err(Malformed::shape("the name of a kind", "nothing").within("kind"));
+        }
+        Ok(gvk)
+    }
+
+    fn profile(&self) -> Option<&'static KindProfile> {
+        KindProfile::find(&self.group, &self.version, &self.kind)
+    }
+}
+
+impl<'a> Metadata<'a> {
+    pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Self> {
+        let mut metadata = Self::default();
+        reader.object_or_null(|reader, key| match key {
+            b"name" => text(reader, &mut metadata.name).map_err(|e| e.within("name")),
+            _ => reader.skip(),
+        })?;
+        Ok(metadata)
+    }
+}
+
+const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
+
+impl Operation {
+    fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        match &*reader.string()? {
+            "CREATE" => Ok(Self::Create),
+            "UPDATE" => Ok(Self::Update),
+            "DELETE" | "CONNECT" => Ok(Self::Other),
+            _ => Err(Malformed::shape(OPERATIONS, "another word")),
+        }
+    }
+}
+
+impl<'a> Slot<'a> {
+    fn read(reader: &mut Reader<'a>, kind: Option<&GroupVersionKind<'a>>) -> Result<Self> {
+        if reader.peek()? == Type::Null {
+            reader.skip()?;
+            return Ok(Self::Absent);
+        }
+        let Some(profile) = kind.and_then(GroupVersionKind::profile) else {
+            return Ok(Self::Unread(reader.raw()?));
+        };
+        let start = reader.mark();
+        match profile.read(reader) {
+            Err(e) if e.is_syntax() => Err(e),
+            // Whether this matters depends on the operation, which may come later.
+            Err(e) => {
+                reader.rewind(start);
+                reader.skip()?;
+                Ok(Self::Read(Err(e)))
+            }
+            object => Ok(Self::Read(object)),
+        }
+    }
+
+    fn resolve(self, profile: &KindProfile, member: &'static str) -> Result<Object<'a>> {
+        let object = match self {
+            Self::Absent => Err(Malformed::shape("an object", "nothing")),
+            Self::Unread(text) => profile.read(&mut Reader::of_text(text)),
+            Self::Read(object) => object,
+        };
+        object.map_err(|e| e.within(member))
+    }
+}

@@ -1,0 +1,96 @@
+//! `managed-by/format`
+
+use super::{Anchor, Context, Enforcement, Example, Findings, Rule};
+use crate::finding::{BadValue, FieldError};
+use crate::release::Release;
+
+/// Upstream counts bytes (`maxManagedByLength`, compared with Go's `len`).
+const MAX_LEN: usize = 63;
+
+/// `DNS1123SubdomainMaxLength`.
+const MAX_HOST_LEN: usize = 253;
+
+const NOT_PREFIXED: &str = r#"must be a domain-prefixed path (such as "acme.io/foo")"#;
+const HOST_TOO_LONG: &str = "must be no more than 253 characters";
+const BAD_HOST: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const BAD_PATH: &str =
+    r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
+
+pub(crate) static RULE: Rule = Rule {
+    id: "managed-by/format",
+    title: "The value is a domain-prefixed path of at most 63 bytes",
+    doc: "\
+Checks that the value looks like `acme.io/foo`: before the first `/` a lower-case RFC 1123 subdomain, after it one or
+more characters of an RFC 3986 path, at most 63 bytes in all. `\"\"` is a value, and not a valid one: to leave the
+workload to the built-in controller, leave the field out. Several errors may be reported at once.
+
+Runs when the value is set on create or changes on update; a stored value is not judged again.",
+    anchor: Anchor::Upstream {
+        function: "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
+        since: Release::V1_30,
+        until: None,
+        deviation: Some(
+            "upstream judges the value again on every update; we do not when it has not changed, so that an object that got past it can be updated, finalized and deleted",
+        ),
+    },
+    default: Enforcement::Deny,
+    accepted: Example {
+        settings: "{}",
+        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/batch/runner"}}}"#,
+    },
+    rejected: Example {
+        settings: "{}",
+        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"multikueue"}}}"#,
+    },
+    check,
+};
+
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
+    let Some(value) = context.incoming() else {
+        return;
+    };
+    let invalid = |part: &'a str, detail: &'static str| {
+        FieldError::invalid(context.path(), BadValue::String(part.into()), detail)
+    };
+    if value.is_empty() {
+        return findings.push(FieldError::required(context.path()));
+    }
+    match value.split_once('/') {
+        Some((host, path)) if !host.is_empty() && !path.is_empty() => {
+            if host.len() > MAX_HOST_LEN {
+                findings.push(invalid(host, HOST_TOO_LONG));
+            }
+            if !host.split('.').all(is_label) {
+                findings.push(invalid(host, BAD_HOST));
+            }
+            if !path.bytes().all(is_path_byte) {
+                findings.push(invalid(path, BAD_PATH));
+            }
+        }
+        _ => findings.push(invalid(value, NOT_PREFIXED)),
+    }
+    if value.len() > MAX_LEN {
+        // field.TooLongMaxLength had words of its own until 1.32.
+        let detail = if context.settings.kubernetes_version < Release::V1_32 {
+            "may not be longer than 63"
+        } else {
+            "may not be more than 63 bytes"
+        };
+        findings.push(FieldError::too_long(context.path(), detail));
+    }
+}
+
+/// `[a-z0-9]([-a-z0-9]*[a-z0-9])?`: upstream's subdomain puts no limit on a label's length.
+fn is_label(label: &str) -> bool {
+    let alphanumeric = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let bytes = label.as_bytes();
+    bytes.first().is_some_and(alphanumeric)
+        && bytes.last().is_some_and(alphanumeric)
+        && bytes.iter().all(|b| *b == b'-' || alphanumeric(b))
+}
+
+fn is_path_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&b)
+}

@@ -1,0 +1,158 @@
+//! Rules: one file per rule, with its documentation, its anchor and its examples beside the check.
+
+pub(crate) mod format;
+pub(crate) mod immutable;
+pub(crate) mod reserved;
+pub(crate) mod reserved_domain;
+pub(crate) mod wrong_kind;
+
+use std::fmt;
+
+use crate::finding::{BadValue, FieldError, Finding};
+use crate::kind::KindProfile;
+use crate::release::Release;
+use crate::request::Change;
+use crate::settings::Settings;
+
+/// What happens when a rule fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enforcement {
+    /// The request is denied.
+    Deny,
+    /// The client is warned.
+    Warn,
+    /// Nothing; the rule does not run.
+    Off,
+}
+
+impl Enforcement {
+    /// All of them, as settings name them.
+    pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Off];
+
+    /// The word for it in settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Warn => "warn",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// Where a rule comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    /// A check of kube-apiserver, whose verdict and words are ours.
+    Upstream {
+        /// The function in `k8s.io/kubernetes` that checks it.
+        function: &'static str,
+        /// The first release that does.
+        since: Release,
+        /// The last one, unless it is still there.
+        until: Option<Release>,
+        /// What we do otherwise on purpose, if anything.
+        deviation: Option<&'static str>,
+    },
+    /// A check of this project.
+    Ours {
+        /// The API comment, KEP section or observation that it rests on.
+        source: &'static str,
+    },
+}
+
+/// A request that shows what a rule does. Tests run it, on the library and in the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Example {
+    /// Settings, as JSON.
+    pub settings: &'static str,
+    /// Admission request, as JSON.
+    pub request: &'static str,
+}
+
+/// One named check.
+pub struct Rule {
+    /// Stable name; users write it in settings and read it in messages.
+    pub id: &'static str,
+    /// One line for tables.
+    pub title: &'static str,
+    /// What it checks, when it runs, why, and how to fix what it finds.
+    pub doc: &'static str,
+    /// Where it comes from.
+    pub anchor: Anchor,
+    /// What happens when it fires, unless settings say otherwise.
+    pub default: Enforcement,
+    /// A request that it lets pass.
+    pub accepted: Example,
+    /// A request that it fires on, and nothing else does.
+    pub rejected: Example,
+    pub(crate) check: for<'a> fn(&Context<'a>, &mut Findings<'a>),
+}
+
+impl Rule {
+    /// Whether this is a check of kube-apiserver, so that its words are kept.
+    pub fn is_upstream(&self) -> bool {
+        matches!(self.anchor, Anchor::Upstream { .. })
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+/// Rules are equal by id; the catalogue holds each id once.
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Rule {}
+
+/// What a rule may look at.
+pub(crate) struct Context<'a> {
+    pub(crate) kind: &'static KindProfile,
+    pub(crate) change: &'a Change<'a>,
+    pub(crate) settings: &'a Settings,
+}
+
+impl<'a> Context<'a> {
+    /// The `managedBy` that this change brings in, if it does: set on create, or not what it was.
+    ///
+    /// Rules that judge a value ask here, so that an object that breaks one already can still be updated, finalized
+    /// and deleted. A status update brings none in: kube-apiserver keeps the old spec.
+    pub(crate) fn incoming(&self) -> Option<&'a str> {
+        match self.change {
+            Change::Create { object } => object.managed_by.as_deref(),
+            Change::Update { object, old } if object.managed_by != old.managed_by => {
+                object.managed_by.as_deref()
+            }
+            Change::Update { .. } | Change::UpdateStatus { .. } => None,
+        }
+    }
+
+    /// The path of the field.
+    pub(crate) fn path(&self) -> String {
+        self.kind.managed_by_path()
+    }
+
+    /// An error on the field's value.
+    pub(crate) fn invalid(&self, value: &'a str, detail: String) -> FieldError<'a> {
+        FieldError::invalid(self.path(), BadValue::String(value.into()), detail)
+    }
+}
+
+/// Collects what the rule that is running finds.
+pub(crate) struct Findings<'a> {
+    pub(crate) rule: &'static Rule,
+    pub(crate) list: Vec<(Enforcement, Finding<'a>)>,
+    pub(crate) enforcement: Enforcement,
+}
+
+impl<'a> Findings<'a> {
+    pub(crate) fn push(&mut self, error: FieldError<'a>) {
+        let finding = Finding::new(self.rule, error);
+        self.list.push((self.enforcement, finding));
+    }
+}

@@ -1,0 +1,41 @@
+//! `managed-by/wrong-kind`
+
+use super::{Anchor, Context, Enforcement, Example, Findings, Rule};
+use crate::kind::RESERVED;
+
+pub(crate) static RULE: Rule = Rule {
+    id: "managed-by/wrong-kind",
+    title: "The value is not the built-in controller of another kind",
+    doc: "\
+Checks that the value is not the reserved value of another kind, such as JobSet's on a Job. That controller looks after
+its own kind only, and the kind's own controller steps back: nobody reconciles the workload.
+
+Runs when the value is set on create or changes on update. Leave the field out to mean the kind's own controller.",
+    anchor: Anchor::Ours {
+        source: "the reserved values in the projects' APIs; each controller compares with its own alone",
+    },
+    default: Enforcement::Warn,
+    accepted: Example {
+        settings: "{}",
+        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kubernetes.io/job-controller"}}}"#,
+    },
+    rejected: Example {
+        settings: r#"{"rules":{"managed-by/wrong-kind":"deny"}}"#,
+        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"jobset.sigs.k8s.io/jobset-controller"}}}"#,
+    },
+    check,
+};
+
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
+    let Some(value) = context.incoming().filter(|v| *v != context.kind.reserved) else {
+        return;
+    };
+    if let Some((_, runs)) = RESERVED.iter().find(|(name, _)| *name == value) {
+        findings.push(context.invalid(
+            value,
+            format!("it runs {runs} only, so nobody would run this"),
+        ));
+    }
+}

@@ -1,0 +1,190 @@
+//! One line for each thing wrong with the settings: its path, what was got, what is allowed, the nearest word.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+
+use crate::go;
+use crate::json::{Malformed, Reader, Result, Type};
+use crate::nearest::nearest;
+use crate::release::Release;
+
+/// Enough of a value to know it again.
+const MAX_SHOWN: usize = 80;
+
+/// A value as found in the settings.
+pub(super) struct Got<'a> {
+    json_type: Type,
+    raw: &'a str,
+    string: Option<Cow<'a, str>>,
+}
+
+impl<'a> Got<'a> {
+    pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self> {
+        let json_type = reader.peek()?;
+        let start = reader.mark();
+        let raw = reader.raw()?;
+        let mut string = None;
+        if json_type == Type::String {
+            reader.rewind(start);
+            string = reader.string_or_null()?;
+        }
+        Ok(Self {
+            json_type,
+            raw,
+            string,
+        })
+    }
+
+    pub(super) fn string(&self) -> Option<&str> {
+        self.string.as_deref()
+    }
+
+    pub(super) fn is_null(&self) -> bool {
+        self.json_type == Type::Null
+    }
+}
+
+impl fmt::Display for Got<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.json_type, self.string()) {
+            (Type::Number, _) if self.raw.len() <= MAX_SHOWN => {
+                write!(f, "the number {}", self.raw)
+            }
+            (Type::Bool, _) => f.write_str(self.raw),
+            (_, Some(text)) if text.len() <= MAX_SHOWN => f.write_str(&go::quote(text)),
+            (_, Some(text)) => write!(f, "a string of {} bytes", text.len()),
+            (json_type, None) => f.write_str(json_type.name()),
+        }
+    }
+}
+
+/// One thing wrong with the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    path: String,
+    text: String,
+}
+
+impl Problem {
+    /// Where it is: `rules["managed-by/format"]`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(super) fn unreadable(malformed: &Malformed) -> Self {
+        Self {
+            path: "settings".to_owned(),
+            text: malformed.to_string(),
+        }
+    }
+
+    pub(super) fn wrong(path: &str, got: &Got<'_>, expected: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            text: format!("got {got}, expected {expected}"),
+        }
+    }
+
+    pub(super) fn not_one_of<const N: usize>(path: &str, got: &Got<'_>, words: [&str; N]) -> Self {
+        let mut text = format!("got {got}, expected one of {}", words.join(", "));
+        hint(&mut text, got.string().unwrap_or_default(), words);
+        Self {
+            path: path.to_owned(),
+            text,
+        }
+    }
+
+    pub(super) fn unknown_key<const N: usize>(
+        parent: &str,
+        key: &[u8],
+        of: &str,
+        keys: [&'static str; N],
+    ) -> Self {
+        let key = String::from_utf8_lossy(key);
+        let shown = if key.len() <= MAX_SHOWN {
+            go::quote(&key)
+        } else {
+            format!("a key of {} bytes", key.len())
+        };
+        let mut text = format!("{of} has no such key, expected one of {}", keys.join(", "));
+        hint(&mut text, &key, keys);
+        let path = if parent.is_empty() {
+            shown
+        } else {
+            format!("{parent}[{shown}]")
+        };
+        Self { path, text }
+    }
+
+    pub(super) fn twice(path: String) -> Self {
+        let text = "given twice".to_owned();
+        Self { path, text }
+    }
+
+    pub(super) fn version(got: &Got<'_>) -> Self {
+        let words = Release::ALL.map(|r| format!("\"{}\"", r.as_str()));
+        let mut text = format!("got {got}, expected a string, one of {}", words.join(", "));
+        if got.json_type == Type::Number {
+            // YAML reads 1.30 as a number, which is 1.3.
+            let meant = [got.raw.to_owned(), format!("{}0", got.raw)];
+            let meant = meant.iter().find_map(|m| Release::parse(m));
+            let meant = meant.unwrap_or_default().as_str();
+            let _ = write!(text, "; write it in quotes, such as \"{meant}\"");
+        } else if let Some(word) = got.string() {
+            // Of equally near ones the newest: who writes "1.38" runs something newer than "1.30".
+            let mut releases = Release::ALL.map(Release::as_str);
+            releases.reverse();
+            hint(&mut text, word, releases);
+        }
+        let path = "kubernetes_version".to_owned();
+        Self { path, text }
+    }
+}
+
+fn hint<const N: usize>(text: &mut String, word: &str, words: [&str; N]) {
+    if let Some(word) = nearest(word, words) {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "; did you mean \"{word}\"?");
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.text)
+    }
+}
+
+/// Everything wrong with the settings; at least one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems(Vec<Problem>);
+
+impl Problems {
+    pub(super) fn none_or(problems: Vec<Problem>) -> std::result::Result<(), Self> {
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Self(problems))
+        }
+    }
+
+    /// Them, in the order in which they stand in the settings.
+    pub fn as_slice(&self) -> &[Problem] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [problem] = self.as_slice() {
+            return write!(f, "invalid settings: {problem}");
+        }
+        write!(f, "{} problems in the settings:", self.0.len())?;
+        for (i, problem) in (1..).zip(self.as_slice()) {
+            let separator = if i > 1 { ";" } else { "" };
+            write!(f, "{separator} ({i}) {problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}

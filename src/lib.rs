@@ -1,0 +1,42 @@
+//! The Kubewarden policy: translates between waPC and the `managed-by` library, and decides nothing.
+//!
+//! PolicyServer makes a fresh instance of this module for every request, calls `wapc_init` and then one operation.
+
+mod payload;
+mod response;
+
+use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
+use kubewarden_policy_sdk::{protocol_version_guest, response::ValidationResponse};
+use managed_by::{Settings, Verdict, review};
+use payload::Payload;
+
+/// Registers the policy's operations.
+#[expect(unsafe_code, reason = "waPC finds its entry point by this name")]
+#[unsafe(no_mangle)]
+pub extern "C" fn wapc_init() {
+    // The default hook has nowhere to print; the trap that follows would be all that the host sees.
+    std::panic::set_hook(Box::new(|panic| guest::console_log(&panic.to_string())));
+    guest::register_function("validate", validate);
+    guest::register_function("validate_settings", validate_settings);
+    guest::register_function("protocol_version", protocol_version_guest);
+}
+
+fn validate(payload: &[u8]) -> CallResult {
+    Ok(serde_json::to_vec(&answer(payload))?)
+}
+
+fn answer(payload: &[u8]) -> ValidationResponse {
+    let payload = match Payload::read(payload) {
+        Ok(payload) => payload,
+        Err(reason) => return response::validation(Verdict::malformed(&reason)),
+    };
+    match Settings::from_json(payload.settings.as_bytes()) {
+        Ok(settings) => response::validation(review(&payload.request, &settings)),
+        Err(problems) => response::validation(Verdict::misconfigured(&problems)),
+    }
+}
+
+fn validate_settings(payload: &[u8]) -> CallResult {
+    let response = response::settings(&Settings::from_json(payload));
+    Ok(serde_json::to_vec(&response)?)
+}

@@ -1,0 +1,36 @@
+//! The envelope in which Kubewarden hands over a request.
+
+use managed_by::json::{Malformed, Reader};
+use managed_by::request::AdmissionRequest;
+
+/// `{"request": {...}, "settings": {...}}`
+pub(crate) struct Payload<'a> {
+    pub(crate) request: AdmissionRequest<'a>,
+    /// The settings, unread; `null` if there are none.
+    pub(crate) settings: &'a str,
+}
+
+impl<'a> Payload<'a> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let mut request = None;
+        let mut settings = "null";
+        let mut reader = Reader::new(bytes)?;
+        reader.object(|reader, key| {
+            match key {
+                b"request" => {
+                    let read = AdmissionRequest::read(reader);
+                    request = Some(read.map_err(|e| e.within("request"))?);
+                }
+                b"settings" => settings = reader.raw()?,
+                _ => reader.skip()?,
+            }
+            Ok(())
+        })?;
+        reader.end()?;
+        let missing = || Malformed::shape("an object", "nothing").within("request");
+        Ok(Self {
+            request: request.ok_or_else(missing)?,
+            settings,
+        })
+    }
+}
