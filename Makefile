@@ -52,7 +52,7 @@ check-each: ## Check each crate alone, so that no other one lends it a feature
 
 .PHONY: bench fuel-update
 bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, in the engine
-	cargo bench --quiet --package managed-by-policy
+	cargo bench --quiet --profile dev --package managed-by-policy --bench engine
 
 fuel-update: annotated-policy.wasm ## Record fuel and size anew
 	UPDATE_COSTS=1 cargo test --quiet --package managed-by-policy --test costs

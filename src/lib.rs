@@ -30,7 +30,7 @@ fn answer(payload: &[u8]) -> ValidationResponse {
         Ok(payload) => payload,
         Err(reason) => return response::validation(Verdict::malformed(&reason)),
     };
-    match Settings::from_json(payload.settings.as_bytes()) {
+    match Settings::from_json(payload.settings) {
         Ok(settings) => response::validation(review(&payload.request, &settings)),
         Err(problems) => response::validation(Verdict::misconfigured(&problems)),
     }

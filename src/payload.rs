@@ -7,13 +7,13 @@ use managed_by::request::AdmissionRequest;
 pub(crate) struct Payload<'a> {
     pub(crate) request: AdmissionRequest<'a>,
     /// The settings, unread; `null` if there are none.
-    pub(crate) settings: &'a str,
+    pub(crate) settings: &'a [u8],
 }
 
 impl<'a> Payload<'a> {
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut request = None;
-        let mut settings = "null";
+        let mut settings: &[u8] = b"null";
         let mut reader = Reader::new(bytes)?;
         reader.object(|reader, key| {
             match key {

@@ -114,16 +114,22 @@ impl<'a> FieldError<'a> {
 
     /// The error as kube-apiserver of that release writes it.
     pub fn text(&self, release: Release) -> String {
-        let mut text = format!("{}: {}", self.path, self.error_type.as_str());
-        if let Some(value) = self.value.text(release) {
-            text.push_str(": ");
-            text.push_str(&value);
+        let value = self.value.text(release);
+        self.join(Some(self.error_type.as_str()), value.as_deref())
+    }
+
+    /// The error with no word too many: a value says by itself that it is meant.
+    fn short_text(&self, release: Release) -> String {
+        match self.value.text(release) {
+            Some(value) => self.join(None, Some(&value)),
+            None => self.text(release),
         }
-        if !self.detail.is_empty() {
-            text.push_str(": ");
-            text.push_str(&self.detail);
-        }
-        text
+    }
+
+    fn join(&self, error_type: Option<&str>, value: Option<&str>) -> String {
+        let detail = Some(&*self.detail).filter(|detail| !detail.is_empty());
+        let parts = [Some(&*self.path), error_type, value, detail];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
     }
 }
 
@@ -149,14 +155,23 @@ impl<'a> Finding<'a> {
         &self.error
     }
 
-    /// The finding in one line. kube-apiserver's own rules keep its words to the byte; ours name their rule.
-    pub fn text(&self, release: Release) -> String {
+    /// The finding as part of a denial. kube-apiserver's own rules keep its words to the byte; ours name their rule.
+    pub fn denial(&self, release: Release) -> String {
         let text = self.error.text(release);
         if self.rule.is_upstream() {
             text
         } else {
-            format!("{text} [{}]", self.rule.id)
+            self.named(&text)
         }
+    }
+
+    /// The finding as a warning, which the API server never gives: short, and with its rule.
+    pub fn warning(&self, release: Release) -> String {
+        self.named(&self.error.short_text(release))
+    }
+
+    fn named(&self, text: &str) -> String {
+        format!("{text} [{}]", self.rule.id)
     }
 }
 

@@ -8,14 +8,15 @@
 //! Where a key stands twice in an object, the caller sees both in turn; taking the last is the convention here, as in
 //! `PolicyServer`'s own decoder.
 
+mod scan;
+
 use std::borrow::Cow;
 use std::fmt;
 
+use scan::{Expected, Stop};
+
 /// The depth at which kube-apiserver's decoder gives up (`maxNestingDepth` of `sigs.k8s.io/json`, all releases).
 pub const MAX_DEPTH: usize = 10_000;
-
-const WORD_BITS: usize = 64;
-const NESTING_WORDS: usize = MAX_DEPTH.div_ceil(WORD_BITS);
 
 /// Why bytes could not be read, in one line that never repeats them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +64,12 @@ impl Malformed {
     /// Whether the bytes are no JSON at all, so that nothing after this place can be read.
     pub fn is_syntax(&self) -> bool {
         matches!(*self.0, Reason::Syntax { .. })
+    }
+}
+
+impl From<Stop> for Malformed {
+    fn from(stop: Stop) -> Self {
+        Self::syntax(stop.at, stop.expected)
     }
 }
 
@@ -128,17 +135,25 @@ impl Type {
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     at: usize,
-    depth: usize,
+    nesting: Nesting,
 }
 
 /// Reads one JSON document from front to back.
 #[derive(Debug)]
 pub struct Reader<'a> {
-    text: &'a str,
+    /// UTF-8; checked once, at the start.
+    bytes: &'a [u8],
     at: usize,
+    nesting: Nesting,
+    /// The words of nesting that the current one has pushed out, outermost first.
+    outer: Vec<u64>,
+}
+
+/// How deep a reader is: one bit for each of the innermost containers, the innermost lowest, set for an object.
+#[derive(Debug, Clone, Copy, Default)]
+struct Nesting {
     depth: usize,
-    /// One bit for each open container: set for an object.
-    nesting: [u64; NESTING_WORDS],
+    bits: u64,
 }
 
 impl<'a> Reader<'a> {
@@ -147,20 +162,17 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If they are not.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Self::of_text(text)),
-            Err(e) => Err(Malformed::syntax(e.valid_up_to(), "UTF-8")),
+        if !scan::is_ascii(bytes)
+            && let Err(e) = std::str::from_utf8(bytes)
+        {
+            return Err(Malformed::syntax(e.valid_up_to(), "UTF-8"));
         }
-    }
-
-    /// A reader at the start of `text`.
-    pub fn of_text(text: &'a str) -> Self {
-        Self {
-            text,
+        Ok(Self {
+            bytes,
             at: 0,
-            depth: 0,
-            nesting: [0; NESTING_WORDS],
-        }
+            nesting: Nesting::default(),
+            outer: Vec::new(),
+        })
     }
 
     /// The type of the value that comes next, which is left in place.
@@ -169,12 +181,12 @@ impl<'a> Reader<'a> {
     /// If no value comes next.
     pub fn peek(&mut self) -> Result<Type> {
         match self.significant() {
-            Some(b'{') => Ok(Type::Object),
-            Some(b'[') => Ok(Type::Array),
-            Some(b'"') => Ok(Type::String),
-            Some(b'-' | b'0'..=b'9') => Ok(Type::Number),
-            Some(b't' | b'f') => Ok(Type::Bool),
-            Some(b'n') => Ok(Type::Null),
+            b'{' => Ok(Type::Object),
+            b'[' => Ok(Type::Array),
+            b'"' => Ok(Type::String),
+            b'-' | b'0'..=b'9' => Ok(Type::Number),
+            b't' | b'f' => Ok(Type::Bool),
+            b'n' => Ok(Type::Null),
             _ => Err(self.expected("a value")),
         }
     }
@@ -186,16 +198,20 @@ impl<'a> Reader<'a> {
     pub fn object(&mut self, mut field: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
         self.require(Type::Object, "an object")?;
         self.open(true)?;
-        if self.significant() == Some(b'}') {
+        if self.significant() == b'}' {
             self.close();
             return Ok(());
         }
         loop {
+            if self.significant() != b'"' {
+                return Err(self.expected("a key"));
+            }
             let key = self.key()?;
-            field(self, key.as_bytes())?;
+            self.at = scan::colon(self.bytes, self.at)?;
+            field(self, &key)?;
             match self.significant() {
-                Some(b',') => self.advance(),
-                Some(b'}') => {
+                b',' => self.at = scan::after(self.at),
+                b'}' => {
                     self.close();
                     return Ok(());
                 }
@@ -226,15 +242,15 @@ impl<'a> Reader<'a> {
     pub fn array(&mut self, mut item: impl FnMut(&mut Self, usize) -> Result<()>) -> Result<()> {
         self.require(Type::Array, "an array")?;
         self.open(false)?;
-        if self.significant() == Some(b']') {
+        if self.significant() == b']' {
             self.close();
             return Ok(());
         }
         for index in 0.. {
             item(self, index)?;
             match self.significant() {
-                Some(b',') => self.advance(),
-                Some(b']') => break,
+                b',' => self.at = scan::after(self.at),
+                b']' => break,
                 _ => return Err(self.expected("`,` or `]`")),
             }
         }
@@ -268,81 +284,100 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If it is not.
     pub fn skip(&mut self) -> Result<()> {
-        let floor = self.depth;
+        self.at = self.skip_from(self.at)?;
+        Ok(())
+    }
+
+    /// Most of a request is skipped: the place is kept in a local, and all of this is one function.
+    fn skip_from(&mut self, mut at: usize) -> std::result::Result<usize, Stop> {
+        let bytes = self.bytes;
+        let floor = self.nesting.depth;
+        let mut in_object = false;
         loop {
-            match self.significant() {
-                Some(b'"') => self.skip_string()?,
-                Some(b'{') => {
-                    self.open(true)?;
-                    if self.significant() == Some(b'}') {
-                        self.close();
-                    } else {
-                        self.skip_key()?;
+            let first;
+            (at, first) = scan::significant(bytes, at);
+            at = match first {
+                _ if first == b'"' => scan::string(bytes, scan::after(at))?,
+                b'{' => {
+                    self.push(true, at)?;
+                    in_object = true;
+                    let (next, second) = scan::significant(bytes, scan::after(at));
+                    if second != b'}' {
+                        at = scan::key(bytes, next)?;
                         continue;
                     }
+                    in_object = self.pop();
+                    scan::after(next)
                 }
-                Some(b'[') => {
-                    self.open(false)?;
-                    if self.significant() == Some(b']') {
-                        self.close();
-                    } else {
+                b'[' => {
+                    self.push(false, at)?;
+                    in_object = false;
+                    let (next, second) = scan::significant(bytes, scan::after(at));
+                    if second != b']' {
+                        at = next;
                         continue;
                     }
+                    in_object = self.pop();
+                    scan::after(next)
                 }
-                Some(b'-' | b'0'..=b'9') => self.skip_number()?,
-                Some(b't') => self.skip_word("true")?,
-                Some(b'f') => self.skip_word("false")?,
-                Some(b'n') => self.skip_word("null")?,
-                _ => return Err(self.expected("a value")),
-            }
+                b'-' | b'0'..=b'9' => scan::number(bytes, at)?,
+                b't' => scan::word(bytes, at, "true")?,
+                b'f' => scan::word(bytes, at, "false")?,
+                b'n' => scan::word(bytes, at, "null")?,
+                _ => return Err(Stop::new(at, "a value")),
+            };
             // A value has ended; so may the containers around it.
             loop {
-                if self.depth == floor {
-                    return Ok(());
+                if self.nesting.depth == floor {
+                    return Ok(at);
                 }
-                let in_object = self.in_object();
-                match self.significant() {
-                    Some(b',') if in_object => {
-                        self.advance();
-                        self.skip_key()?;
+                let next;
+                (at, next) = scan::significant(bytes, at);
+                match (next, in_object) {
+                    (b',', true) => {
+                        at = scan::key(bytes, scan::after(at))?;
                         break;
                     }
-                    Some(b',') => {
-                        self.advance();
+                    (b',', false) => {
+                        at = scan::after(at);
                         break;
                     }
-                    Some(b'}') if in_object => self.close(),
-                    Some(b']') if !in_object => self.close(),
-                    _ if in_object => return Err(self.expected("`,` or `}`")),
-                    _ => return Err(self.expected("`,` or `]`")),
+                    (b'}', true) | (b']', false) => {
+                        at = scan::after(at);
+                        in_object = self.pop();
+                    }
+                    (_, true) => return Err(Stop::new(at, "`,` or `}`")),
+                    (_, false) => return Err(Stop::new(at, "`,` or `]`")),
                 }
             }
         }
     }
 
-    /// Passes over the next value and gives its text.
+    /// Passes over the next value and gives its bytes.
     ///
     /// # Errors
     /// As [`Reader::skip`].
-    pub fn raw(&mut self) -> Result<&'a str> {
+    pub fn raw(&mut self) -> Result<&'a [u8]> {
         self.significant();
         let start = self.at;
         self.skip()?;
-        Ok(self.slice(start, self.at))
+        Ok(self.bytes.get(start..self.at).unwrap_or_default())
     }
 
     /// The place where the reader stands.
     pub fn mark(&self) -> Mark {
         Mark {
             at: self.at,
-            depth: self.depth,
+            nesting: self.nesting,
         }
     }
 
     /// Goes back to a mark made earlier at this depth or outside of it.
     pub fn rewind(&mut self, mark: Mark) {
         self.at = mark.at;
-        self.depth = mark.depth;
+        self.nesting = mark.nesting;
+        self.outer
+            .truncate(mark.nesting.depth.saturating_sub(1) / 64);
     }
 
     /// Makes sure that nothing but white space is left.
@@ -350,162 +385,104 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If something is.
     pub fn end(&mut self) -> Result<()> {
-        match self.significant() {
-            None => Ok(()),
-            Some(_) => Err(self.expected("the end")),
+        self.significant();
+        if self.at < self.bytes.len() {
+            return Err(self.expected("the end"));
         }
-    }
-
-    /// The error for a value of another type than `expected` says.
-    ///
-    /// # Errors
-    /// If no value comes next, that.
-    pub fn mismatch(&mut self, expected: &'static str) -> Result<Malformed> {
-        Ok(Malformed::shape(expected, self.peek()?.name()))
+        Ok(())
     }
 
     fn require(&mut self, wanted: Type, expected: &'static str) -> Result<()> {
-        if self.peek()? == wanted {
+        let got = self.peek()?;
+        if got == wanted {
             return Ok(());
         }
-        Err(self.mismatch(expected)?)
+        Err(Malformed::shape(expected, got.name()))
     }
 
-    fn expected(&self, expected: &'static str) -> Malformed {
+    #[cold]
+    fn expected(&self, expected: Expected) -> Malformed {
         Malformed::syntax(self.at, expected)
     }
 
-    fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+    /// Moves to the next byte that is not white space, which it gives.
+    fn significant(&mut self) -> u8 {
+        let byte;
+        (self.at, byte) = scan::significant(self.bytes, self.at);
+        byte
     }
 
-    fn advance(&mut self) {
-        self.at = self.at.saturating_add(1);
-    }
-
-    /// Only called between two bytes that stand for themselves in UTF-8, so the slice is always there.
+    /// Only called between two bytes that stand for themselves in UTF-8, so the text is always there.
     fn slice(&self, start: usize, end: usize) -> &'a str {
-        self.text.get(start..end).unwrap_or_default()
-    }
-
-    /// The next byte that is not white space.
-    fn significant(&mut self) -> Option<u8> {
-        loop {
-            match self.byte() {
-                Some(b' ' | b'\n' | b'\r' | b'\t') => self.advance(),
-                other => return other,
-            }
-        }
+        let bytes = self.bytes.get(start..end).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
     }
 
     fn open(&mut self, object: bool) -> Result<()> {
-        let (word, bit) = (self.depth.div_euclid(WORD_BITS), self.depth % WORD_BITS);
-        let Some(word) = self
-            .nesting
-            .get_mut(word)
-            .filter(|_| self.depth < MAX_DEPTH)
-        else {
-            return Err(self.expected("at most 10,000 levels of nesting"));
-        };
-        let mask = 1_u64.rotate_left(bit as u32);
-        *word = if object { *word | mask } else { *word & !mask };
-        self.depth = self.depth.saturating_add(1);
-        self.advance();
+        self.push(object, self.at)?;
+        self.at = scan::after(self.at);
         Ok(())
     }
 
     fn close(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
-        self.advance();
+        self.at = scan::after(self.at);
+        self.pop();
     }
 
-    fn in_object(&self) -> bool {
-        let innermost = self.depth.saturating_sub(1);
-        let (word, bit) = (innermost.div_euclid(WORD_BITS), innermost % WORD_BITS);
-        let word = self.nesting.get(word).copied().unwrap_or_default();
-        word & 1_u64.rotate_left(bit as u32) != 0
-    }
-
-    fn key(&mut self) -> Result<Cow<'a, str>> {
-        if self.significant() != Some(b'"') {
-            return Err(self.expected("a key"));
+    /// Enters a container that begins at a place.
+    #[inline]
+    fn push(&mut self, object: bool, at: usize) -> std::result::Result<(), Stop> {
+        let Nesting { depth, bits } = self.nesting;
+        if depth >= MAX_DEPTH {
+            return Err(Stop::new(at, "at most 10,000 levels of nesting"));
         }
-        let key = self.string_body()?;
-        self.colon()?;
-        Ok(key)
-    }
-
-    fn skip_key(&mut self) -> Result<()> {
-        if self.significant() != Some(b'"') {
-            return Err(self.expected("a key"));
+        if depth.is_multiple_of(64) && depth > 0 {
+            self.outer.push(bits);
         }
-        self.skip_string()?;
-        self.colon()
-    }
-
-    fn colon(&mut self) -> Result<()> {
-        if self.significant() != Some(b':') {
-            return Err(self.expected("`:`"));
-        }
-        self.advance();
+        self.nesting = Nesting {
+            depth: depth.wrapping_add(1),
+            bits: bits << 1 | u64::from(object),
+        };
         Ok(())
     }
 
-    /// Moves to the next byte of a string that does not stand for itself: a quote, a backslash or a control character.
-    fn run(&mut self) {
-        const ONES: u64 = u64::MAX / 0xff;
-        const HIGH: u64 = ONES << 7;
-        let bytes = self.text.as_bytes();
-        // Eight bytes at a time. A byte's high bit ends up set where the byte is below the limit that was taken from
-        // it and had no high bit of its own; borrows can only disturb bytes above the lowest hit, which is the one used.
-        while let Some(chunk) = bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
-            let word = u64::from_le_bytes(*chunk);
-            let below = |word: u64, limit: u64| word.wrapping_sub(ONES.wrapping_mul(limit)) & !word;
-            let quote = below(word ^ ONES.wrapping_mul(u64::from(b'"')), 1);
-            let backslash = below(word ^ ONES.wrapping_mul(u64::from(b'\\')), 1);
-            let hits = (quote | backslash | below(word, 0x20)) & HIGH;
-            if hits != 0 {
-                self.at = self.at.saturating_add(hits.trailing_zeros() as usize >> 3);
-                return;
-            }
-            self.at = self.at.saturating_add(chunk.len());
+    /// Leaves a container and tells whether the one around it is an object.
+    #[inline]
+    fn pop(&mut self) -> bool {
+        self.nesting.depth = self.nesting.depth.wrapping_sub(1);
+        self.nesting.bits >>= 1;
+        if self.nesting.depth.is_multiple_of(64)
+            && let Some(bits) = self.outer.pop()
+        {
+            self.nesting.bits = bits;
         }
-        while let Some(byte) = self.byte() {
-            if byte == b'"' || byte == b'\\' || byte < 0x20 {
-                return;
-            }
-            self.advance();
-        }
+        self.nesting.bits & 1 == 1
     }
 
-    fn skip_string(&mut self) -> Result<()> {
-        self.advance();
-        loop {
-            self.run();
-            match self.byte() {
-                Some(b'"') => {
-                    self.advance();
-                    return Ok(());
-                }
-                Some(b'\\') => {
-                    self.escape()?;
-                }
-                Some(_) => return Err(self.expected("no control character in a string")),
-                None => return Err(self.expected("the end of a string")),
-            }
+    /// The key whose opening quote comes next. Keys are compared, not shown: bytes will do.
+    fn key(&mut self) -> Result<Cow<'a, [u8]>> {
+        let start = scan::after(self.at);
+        if let (end, b'"') = scan::run(self.bytes, start) {
+            self.at = scan::after(end);
+            return Ok(Cow::Borrowed(
+                self.bytes.get(start..end).unwrap_or_default(),
+            ));
         }
+        let key = self.string_body()?;
+        Ok(Cow::Owned(key.into_owned().into_bytes()))
     }
 
+    /// The string whose opening quote comes next.
     fn string_body(&mut self) -> Result<Cow<'a, str>> {
-        self.advance();
-        let mut start = self.at;
+        let bytes = self.bytes;
+        let mut start = scan::after(self.at);
         let mut decoded: Option<String> = None;
         loop {
-            self.run();
-            let chunk = self.slice(start, self.at);
-            match self.byte() {
-                Some(b'"') => {
-                    self.advance();
+            let (end, last) = scan::run(bytes, start);
+            let chunk = self.slice(start, end);
+            match last {
+                b'"' => {
+                    self.at = scan::after(end);
                     return Ok(match decoded {
                         None => Cow::Borrowed(chunk),
                         Some(mut text) => {
@@ -514,117 +491,16 @@ impl<'a> Reader<'a> {
                         }
                     });
                 }
-                Some(b'\\') => {
+                b'\\' => {
+                    let escaped;
+                    (start, escaped) = scan::escape(bytes, end)?;
                     let text = decoded.get_or_insert_default();
                     text.push_str(chunk);
-                    let escaped = self.escape()?;
-                    decoded.get_or_insert_default().push(escaped);
-                    start = self.at;
+                    text.push(escaped);
                 }
-                Some(_) => return Err(self.expected("no control character in a string")),
-                None => return Err(self.expected("the end of a string")),
+                _ => return Err(scan::not_in_string(bytes, end).into()),
             }
         }
-    }
-
-    /// Reads one escape sequence, or two that make a surrogate pair.
-    fn escape(&mut self) -> Result<char> {
-        self.advance();
-        let plain = match self.byte() {
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => {
-                self.advance();
-                let first = self.four_hex_digits()?;
-                return self.code_point(first);
-            }
-            _ => return Err(self.expected("an escape sequence")),
-        };
-        self.advance();
-        Ok(plain)
-    }
-
-    fn code_point(&mut self, first: u32) -> Result<char> {
-        if let Some(c) = char::from_u32(first) {
-            return Ok(c);
-        }
-        // A high surrogate and a low one make one character; any other surrogate is replaced, and what follows it is
-        // read on its own.
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        if first < 0xdc00 && rest.starts_with(b"\\u") {
-            let before = self.at;
-            self.at = self.at.saturating_add(2);
-            let second = self.four_hex_digits()?;
-            if (0xdc00..0xe000).contains(&second) {
-                let offset = (first & 0x3ff) << 10 | (second & 0x3ff);
-                let pair = char::from_u32(offset.saturating_add(0x1_0000));
-                return Ok(pair.unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
-            self.at = before;
-        }
-        Ok(char::REPLACEMENT_CHARACTER)
-    }
-
-    fn four_hex_digits(&mut self) -> Result<u32> {
-        let mut value = 0;
-        for _ in 0..4 {
-            let digit = self.byte().and_then(|b| char::from(b).to_digit(16));
-            let Some(digit) = digit else {
-                return Err(self.expected("four hexadecimal digits"));
-            };
-            value = value << 4 | digit;
-            self.advance();
-        }
-        Ok(value)
-    }
-
-    fn skip_word(&mut self, word: &'static str) -> Result<()> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        if !rest.starts_with(word.as_bytes()) {
-            return Err(self.expected(word));
-        }
-        self.at = self.at.saturating_add(word.len());
-        Ok(())
-    }
-
-    fn skip_digits(&mut self) -> Result<()> {
-        let start = self.at;
-        while matches!(self.byte(), Some(b'0'..=b'9')) {
-            self.advance();
-        }
-        if self.at == start {
-            return Err(self.expected("a digit"));
-        }
-        Ok(())
-    }
-
-    fn skip_number(&mut self) -> Result<()> {
-        if self.byte() == Some(b'-') {
-            self.advance();
-        }
-        if self.byte() == Some(b'0') {
-            self.advance();
-        } else {
-            self.skip_digits()?;
-        }
-        if self.byte() == Some(b'.') {
-            self.advance();
-            self.skip_digits()?;
-        }
-        if matches!(self.byte(), Some(b'e' | b'E')) {
-            self.advance();
-            if matches!(self.byte(), Some(b'+' | b'-')) {
-                self.advance();
-            }
-            self.skip_digits()?;
-        }
-        Ok(())
     }
 }
 

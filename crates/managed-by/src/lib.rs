@@ -13,7 +13,8 @@
 //!          "oldObject": {"metadata": {"name": "pi"}, "spec": {"managedBy": "a.io/x"}},
 //!          "object": {"metadata": {"name": "pi"}, "spec": {"managedBy": "b.io/y"}}}"#,
 //! )?;
-//! let verdict = review(&request, &Settings::default());
+//! let settings = Settings::default();
+//! let verdict = review(&request, &settings);
 //! assert_eq!(
 //!     verdict.message.as_deref(),
 //!     Some(r#"Job.batch "pi" is invalid: spec.managedBy: Invalid value: "b.io/y": field is immutable"#),

@@ -13,11 +13,14 @@ pub(crate) fn nearest<'c>(
     if word.len() > MAX_LEN {
         return None;
     }
-    let word = word.trim().to_lowercase();
+    let word = word.trim().to_ascii_lowercase();
+    let near = |edits: usize, c: &str| edits.saturating_mul(3) <= c.len().max(word.len());
     candidates
         .into_iter()
-        .map(|c| (strsim::osa_distance(&word, &c.to_lowercase()), c))
-        .filter(|&(edits, c)| edits.saturating_mul(3) <= c.len().max(word.len()))
+        // There are at least as many edits as the lengths differ by.
+        .filter(|c| near(c.len().abs_diff(word.len()), c))
+        .map(|c| (strsim::osa_distance(&word, &c.to_ascii_lowercase()), c))
+        .filter(|&(edits, c)| near(edits, c))
         .min_by_key(|&(edits, _)| edits)
         .map(|(_, c)| c)
 }

@@ -100,7 +100,7 @@ enum Operation {
 enum Slot<'a> {
     #[default]
     Absent,
-    Unread(&'a str),
+    Unread(&'a [u8]),
     Read(Result<Object<'a>>),
 }
 
@@ -267,7 +267,7 @@ impl<'a> Slot<'a> {
     fn resolve(self, profile: &KindProfile, member: &'static str) -> Result<Object<'a>> {
         let object = match self {
             Self::Absent => Err(Malformed::shape("an object", "nothing")),
-            Self::Unread(text) => profile.read(&mut Reader::of_text(text)),
+            Self::Unread(bytes) => Reader::new(bytes).and_then(|mut r| profile.read(&mut r)),
             Self::Read(object) => object,
         };
         object.map_err(|e| e.within(member))

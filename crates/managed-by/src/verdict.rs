@@ -38,12 +38,15 @@ pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings) -> 
     match &request.subject {
         Subject::NotJudged => Verdict::accepted(),
         Subject::UnknownKind(gvk) => Verdict {
-            warnings: vec![warning(format!(
-                "managed-by-policy knows no {} {} of {} and let it pass unread",
-                quoted(&gvk.version),
-                quoted(&gvk.kind),
-                quoted(&gvk.group),
-            ))],
+            warnings: vec![cut(
+                format!(
+                    "managed-by-policy knows no {} {} of {} and let it pass unread",
+                    quoted(&gvk.version),
+                    quoted(&gvk.kind),
+                    quoted(&gvk.group),
+                ),
+                MAX_WARNING,
+            )],
             ..Verdict::accepted()
         },
         Subject::Change(kind, change) => judge(request, kind, change, settings),
@@ -75,17 +78,18 @@ fn judge<'a>(
         list = findings.list;
     }
     let release = settings.kubernetes_version;
-    let texts = |wanted: Enforcement| {
-        let of_level = list.iter().filter(move |(level, _)| *level == wanted);
-        of_level.map(|(_, finding)| finding.text(release))
-    };
-    let errors: Vec<String> = texts(Enforcement::Deny).collect();
+    let of_level = |wanted| list.iter().filter(move |(level, _)| *level == wanted);
+    let denials = of_level(Enforcement::Deny).map(|(_, finding)| finding.denial(release));
+    let errors: Vec<String> = denials.collect();
+    let warnings =
+        of_level(Enforcement::Warn).map(|(_, finding)| cut(finding.warning(release), MAX_WARNING));
+    let warnings = warnings.collect();
     let allowed = errors.is_empty();
     Verdict {
         allowed,
         code: (!allowed).then_some(422),
         message: (!allowed).then(|| envelope(kind, &request.name, &errors)),
-        warnings: texts(Enforcement::Warn).map(warning).collect(),
+        warnings,
         audit_annotations: annotations(kind, change, &list),
         findings: list,
     }
@@ -179,12 +183,9 @@ impl Verdict<'_> {
     }
 }
 
-fn warning(text: String) -> String {
-    cut(text, MAX_WARNING)
-}
-
+/// Somebody's word, but not more of it than a name could be.
 fn quoted(word: &str) -> String {
-    go::quote(&cut(word.to_owned(), 63))
+    go::quote(&cut(word.to_owned(), 40))
 }
 
 /// The text, or as much of it as fits with three dots behind.

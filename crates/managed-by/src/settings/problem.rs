@@ -14,7 +14,7 @@ const MAX_SHOWN: usize = 80;
 /// A value as found in the settings.
 pub(super) struct Got<'a> {
     json_type: Type,
-    raw: &'a str,
+    raw: Cow<'a, str>,
     string: Option<Cow<'a, str>>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Got<'a> {
     pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self> {
         let json_type = reader.peek()?;
         let start = reader.mark();
-        let raw = reader.raw()?;
+        let raw = String::from_utf8_lossy(reader.raw()?);
         let mut string = None;
         if json_type == Type::String {
             reader.rewind(start);
@@ -50,7 +50,7 @@ impl fmt::Display for Got<'_> {
             (Type::Number, _) if self.raw.len() <= MAX_SHOWN => {
                 write!(f, "the number {}", self.raw)
             }
-            (Type::Bool, _) => f.write_str(self.raw),
+            (Type::Bool, _) => f.write_str(&self.raw),
             (_, Some(text)) if text.len() <= MAX_SHOWN => f.write_str(&go::quote(text)),
             (_, Some(text)) => write!(f, "a string of {} bytes", text.len()),
             (json_type, None) => f.write_str(json_type.name()),
@@ -126,7 +126,7 @@ impl Problem {
         let mut text = format!("got {got}, expected a string, one of {}", words.join(", "));
         if got.json_type == Type::Number {
             // YAML reads 1.30 as a number, which is 1.3.
-            let meant = [got.raw.to_owned(), format!("{}0", got.raw)];
+            let meant = [got.raw.clone().into_owned(), format!("{}0", got.raw)];
             let meant = meant.iter().find_map(|m| Release::parse(m));
             let meant = meant.unwrap_or_default().as_str();
             let _ = write!(text, "; write it in quotes, such as \"{meant}\"");

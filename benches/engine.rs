@@ -1,0 +1,62 @@
+//! The policy beside one that does nothing, in the engine, a fresh instance for each request as in PolicyServer.
+//!
+//! The two take turns, so that a machine that slows down slows both; what counts is the median of the differences.
+
+#![expect(clippy::print_stdout, reason = "its purpose")]
+
+#[path = "../tests/support/payload.rs"]
+mod payload;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use managed_by_engine::Policy;
+
+const ROUNDS: usize = 2000;
+
+fn main() {
+    let policy = load("policy.wasm");
+    let noop = load("noop.wasm");
+    println!("size      policy     no-op      ratio   own cost");
+    for (name, size) in payload::SIZES {
+        let payload = payload::job_update(size);
+        let mut ours = Vec::with_capacity(ROUNDS);
+        let mut floor = Vec::with_capacity(ROUNDS);
+        let mut difference = Vec::with_capacity(ROUNDS);
+        for _ in 0..ROUNDS {
+            let a = time(&policy, &payload).as_nanos().cast_signed();
+            let b = time(&noop, &payload).as_nanos().cast_signed();
+            ours.push(a);
+            floor.push(b);
+            difference.push(a.saturating_sub(b));
+        }
+        let (ours, floor) = (median(&mut ours), median(&mut floor));
+        println!(
+            "{name:8} {:>7.1} us {:>7.1} us {:>7.2} {:>7.1} us",
+            ours,
+            floor,
+            ours / floor,
+            median(&mut difference)
+        );
+    }
+}
+
+fn load(file: &str) -> Policy {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let wasm =
+        std::fs::read(path).unwrap_or_else(|e| panic!("{file}: {e}; `make bench` builds it"));
+    Policy::load_unannotated(&wasm).unwrap()
+}
+
+fn time(policy: &Policy, payload: &[u8]) -> Duration {
+    let start = Instant::now();
+    assert!(policy.validate_bytes(payload).unwrap().accepted);
+    start.elapsed()
+}
+
+/// In microseconds.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a call fit")]
+fn median(nanoseconds: &mut [i128]) -> f64 {
+    nanoseconds.sort_unstable();
+    nanoseconds[nanoseconds.len() / 2] as f64 / 1000.0
+}

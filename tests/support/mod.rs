@@ -1,0 +1,107 @@
+//! What the tests share: one seam for the front ends, so that the same cases run on all of them.
+
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "compiled into each test binary, which uses what it needs"
+)]
+
+pub(crate) mod payload;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use managed_by::{AdmissionRequest, Settings, Verdict, review};
+use managed_by_engine::{Policy, admission};
+use serde_json::Value;
+
+/// An answer, whichever front end gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) allowed: bool,
+    pub(crate) code: Option<u16>,
+    pub(crate) message: Option<String>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) annotations: BTreeMap<String, String>,
+}
+
+impl Answer {
+    /// The rules that denied, each with its path: `managed-by/format spec.managedBy`.
+    pub(crate) fn denied(&self) -> Vec<&str> {
+        self.fired("denied")
+    }
+
+    /// The rules that warned.
+    pub(crate) fn warned(&self) -> Vec<&str> {
+        self.fired("warned")
+    }
+
+    fn fired(&self, key: &str) -> Vec<&str> {
+        let list = self.annotations.get(key);
+        list.map(|l| l.split(", ").collect()).unwrap_or_default()
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        self.message.as_deref().unwrap_or_default()
+    }
+}
+
+/// A file at the root of the repository.
+pub(crate) fn root(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
+}
+
+/// A built module.
+pub(crate) fn module(file: &str) -> Vec<u8> {
+    std::fs::read(root(file)).unwrap_or_else(|e| panic!("{file}: {e}; `make {file}` builds it"))
+}
+
+/// The built and annotated policy in the engine.
+pub(crate) static GUEST: LazyLock<Policy> =
+    LazyLock::new(|| Policy::load(&module("annotated-policy.wasm")).unwrap());
+
+/// The answer of the module in the engine to bytes that the host might never send.
+pub(crate) fn in_engine(payload: &[u8]) -> Answer {
+    let verdict = GUEST.validate_bytes(payload).unwrap();
+    assert_eq!(verdict.mutated_object, None);
+    Answer {
+        allowed: verdict.accepted,
+        code: verdict.code,
+        message: verdict.message,
+        warnings: verdict.warnings.unwrap_or_default(),
+        annotations: verdict.audit_annotations.unwrap_or_default(),
+    }
+}
+
+/// The answer of the library on this machine.
+pub(crate) fn natively(request: &Value, settings: &Value) -> Answer {
+    let request = request.to_string();
+    let settings = match Settings::from_json(settings.to_string().as_bytes()) {
+        Ok(settings) => settings,
+        Err(problems) => return answer(Verdict::misconfigured(&problems)),
+    };
+    match AdmissionRequest::from_json(request.as_bytes()) {
+        Ok(request) => answer(review(&request, &settings)),
+        Err(reason) => answer(Verdict::malformed(&reason.within("request"))),
+    }
+}
+
+fn answer(verdict: Verdict<'_>) -> Answer {
+    let annotations = verdict.audit_annotations.into_iter();
+    Answer {
+        allowed: verdict.allowed,
+        code: verdict.code,
+        message: verdict.message,
+        warnings: verdict.warnings,
+        annotations: annotations.map(|(k, v)| (k.to_owned(), v)).collect(),
+    }
+}
+
+/// The answer of every front end, which must be the same.
+pub(crate) fn everywhere(request: &Value, settings: &Value) -> Answer {
+    let native = natively(request, settings);
+    let guest = in_engine(&admission::payload(request, settings));
+    assert_eq!(native, guest, "library and module disagree on {request}");
+    native
+}
