@@ -54,8 +54,8 @@ check-each: ## Check each crate alone, so that no other one lends it a feature
 bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, in the engine
 	cargo bench --quiet --profile dev --package managed-by-policy --bench engine
 
-fuel-update: annotated-policy.wasm ## Record fuel and size anew
-	UPDATE_COSTS=1 cargo test --quiet --package managed-by-policy --test costs
+fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
+	UPDATE_COSTS=1 cargo test --quiet --package managed-by-policy --test policy costs::
 
 .PHONY: conformance conformance-verify oracle
 conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)

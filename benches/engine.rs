@@ -2,9 +2,16 @@
 //!
 //! The two take turns, so that a machine that slows down slows both; what counts is the median of the differences.
 
-#![expect(clippy::print_stdout, reason = "its purpose")]
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a benchmark prints, and stops at what should not be"
+)]
 
-#[path = "../tests/support/payload.rs"]
+#[path = "../tests/policy/support/payload.rs"]
 mod payload;
 
 use std::path::Path;

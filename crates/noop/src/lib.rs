@@ -11,7 +11,6 @@ pub extern "C" fn wapc_init() {
     guest::register_function("protocol_version", protocol_version_guest);
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the shape of a waPC operation")]
 fn validate(_payload: &[u8]) -> CallResult {
     accept_request()
 }

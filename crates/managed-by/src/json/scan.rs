@@ -3,6 +3,11 @@
 //! Each function takes the bytes and a place, and gives the place behind what it passed over: values in registers, where
 //! a cursor behind a reference would be kept in memory.
 
+#![expect(
+    clippy::inline_always,
+    reason = "measured: 15 % off the fuel of a large request"
+)]
+
 /// What should have stood somewhere.
 pub(super) type Expected = &'static str;
 
@@ -111,7 +116,8 @@ pub(super) fn run(bytes: &[u8], mut at: usize) -> (usize, u8) {
         let hits = hits(word);
         if hits != 0 {
             let bits = hits.trailing_zeros() & 0x38;
-            return (at.wrapping_add(bits as usize >> 3), (word >> bits) as u8);
+            let end = at.wrapping_add(bits as usize >> 3);
+            return (end, byte(bytes, end));
         }
         at = at.wrapping_add(chunk.len());
         rest = behind;

@@ -1,11 +1,5 @@
 //! What the tests share: one seam for the front ends, so that the same cases run on all of them.
 
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "compiled into each test binary, which uses what it needs"
-)]
-
 pub(crate) mod payload;
 
 use std::collections::BTreeMap;

@@ -1,14 +1,12 @@
 //! The vectors that kube-apiserver's own code has judged, on the library and on the built module.
 
-mod support;
-
 use std::collections::BTreeMap;
 
+use crate::support::everywhere;
 use managed_by::{AdmissionRequest, Release, Settings, review};
 use managed_by_conformance::vector::{self, Answer, Vector};
 use managed_by_conformance::{cases, difference};
 use serde_json::json;
-use support::everywhere;
 
 fn vectors() -> Vec<Vector> {
     let files = cases::files().into_iter();

@@ -1,15 +1,13 @@
 //! What a request costs, in wasmtime fuel (about one for each instruction), and the module's size, against the record in
 //! `costs.tsv`. `make fuel-update` writes the record anew.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::{env, fs};
 
+use crate::support::{module, payload, root};
 use managed_by_engine::meter::Meter;
 use managed_by_engine::{admission, examples};
-use support::{module, payload, root};
 
 /// More than this above the record fails, in percent.
 const TOLERANCE: u64 = 2;
@@ -17,7 +15,7 @@ const TOLERANCE: u64 = 2;
 /// The module may not be larger, in bytes.
 const MAX_SIZE: u64 = 400 * 1024;
 
-const RECORD: &str = "tests/costs.tsv";
+const RECORD: &str = "tests/policy/costs.tsv";
 
 fn payloads() -> Vec<(String, Vec<u8>)> {
     let examples = examples::read(&root("examples")).unwrap().into_iter();

@@ -1,0 +1,19 @@
+//! The built module in a real engine, beside the library on this machine.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    reason = "a test that panics has failed"
+)]
+
+mod bad_input;
+mod catalogue;
+mod conformance;
+mod costs;
+mod enforcement;
+mod examples;
+mod module;
+mod support;

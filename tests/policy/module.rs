@@ -1,0 +1,118 @@
+//! The built module as a file: what it imports, what it says of itself, what PolicyServer would refuse.
+
+use crate::support::{GUEST, module, root};
+use managed_by_engine::metadata::{self, Metadata};
+use managed_by_engine::{Error, Policy};
+use serde_json::{Value, json};
+
+#[test]
+fn it_imports_wapc_and_nothing_else() {
+    let imports = metadata::imports(&module("annotated-policy.wasm")).unwrap();
+    assert!(
+        imports.iter().any(|i| i == "wapc.__guest_request"),
+        "{imports:?}"
+    );
+    assert_eq!(imports.iter().find(|i| !i.starts_with("wapc.")), None);
+}
+
+#[test]
+fn its_metadata_can_be_read_back() {
+    let written = metadata::read(&module("annotated-policy.wasm"))
+        .unwrap()
+        .unwrap();
+    let yaml = std::fs::read_to_string(root("policy-metadata.yml")).unwrap();
+    let source = serde_json::to_value(Metadata::from_yaml(&yaml).unwrap()).unwrap();
+    assert_eq!(written["protocolVersion"], "v1");
+    for key in [
+        "rules",
+        "mutating",
+        "backgroundAudit",
+        "executionMode",
+        "policyType",
+    ] {
+        assert_eq!(written[key], source[key], "{key}");
+    }
+    let annotations = &written["annotations"];
+    let readme = std::fs::read_to_string(root("README.md")).unwrap();
+    assert_eq!(
+        annotations["io.kubewarden.policy.usage"],
+        Value::from(readme)
+    );
+    for (key, value) in source["annotations"].as_object().unwrap() {
+        assert_eq!(&annotations[key], value, "{key}");
+    }
+}
+
+#[test]
+fn its_metadata_asks_for_what_the_policy_judges() {
+    let written = metadata::read(&module("annotated-policy.wasm"))
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        written["rules"],
+        json!([{
+            "apiGroups": ["batch"],
+            "apiVersions": ["v1"],
+            "resources": ["jobs", "jobs/status", "cronjobs"],
+            "operations": ["CREATE", "UPDATE"],
+        }])
+    );
+    assert_eq!(written["mutating"], false);
+    assert_eq!(written["backgroundAudit"], true);
+}
+
+#[test]
+fn its_version_is_the_workspace_s() {
+    let written = metadata::read(&module("annotated-policy.wasm"))
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        written["annotations"]["io.kubewarden.policy.version"],
+        env!("CARGO_PKG_VERSION")
+    );
+}
+
+#[test]
+fn it_speaks_the_protocol_that_its_metadata_names() {
+    assert_eq!(GUEST.protocol_version().unwrap(), "v1");
+}
+
+#[test]
+fn a_module_without_metadata_is_refused_as_by_policy_server() {
+    let refused = Policy::load(&module("policy.wasm"));
+    assert!(matches!(refused, Err(Error::NoProtocolVersion)));
+    assert!(metadata::read(&module("policy.wasm")).unwrap().is_none());
+}
+
+#[test]
+fn a_module_is_annotated_once() {
+    let yaml = std::fs::read_to_string(root("policy-metadata.yml")).unwrap();
+    let again = metadata::annotate(
+        &module("annotated-policy.wasm"),
+        Metadata::from_yaml(&yaml).unwrap(),
+        "",
+    );
+    assert_eq!(
+        again.unwrap_err().to_string(),
+        "metadata: the module is annotated already"
+    );
+}
+
+#[test]
+fn metadata_with_a_misspelt_key_is_refused() {
+    let error =
+        Metadata::from_yaml("rules: []\nmutating: false\nbackgroundAdit: true\n").unwrap_err();
+    assert!(error.to_string().contains("backgroundAdit"), "{error}");
+}
+
+/// A policy of which nothing is left to trap: what the host calls by a name that it does not know is an error, not a
+/// crash.
+#[test]
+fn an_operation_that_it_does_not_have_is_an_error() {
+    let error = GUEST.call("mutate", b"{}").unwrap_err().to_string();
+    assert!(
+        error.starts_with("internal server error: Guest call failure:"),
+        "{error}"
+    );
+    assert!(!error.contains("wasm backtrace"), "{error}");
+}
