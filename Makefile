@@ -50,6 +50,16 @@ check-each: ## Check each crate alone, so that no other one lends it a feature
 	for crate in managed-by managed-by-engine managed-by-conformance; do cargo check --quiet --package $$crate || exit 1; done
 	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
+generated: ## Fail if a generated file would change (Go's table only where Go is installed)
+	cargo test --quiet --package managed-by-policy --test policy docs::
+	@if command -v go >/dev/null; then \
+		go run ./conformance/printable/main.go | diff - crates/managed-by/src/go/printable.rs; \
+	fi
+
+.PHONY: docs
+docs: annotated-policy.wasm ## Write generated documentation anew
+	UPDATE_DOCS=1 cargo test --quiet --package managed-by-policy --test policy docs::
+
 .PHONY: bench fuel-update
 bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, in the engine
 	cargo bench --quiet --profile dev --package managed-by-policy --bench engine
@@ -70,7 +80,7 @@ conformance/oracle/bin/%: conformance/oracle/main.go conformance/oracle/v%.mod c
 	cd conformance/oracle && go build -modfile=v$*.mod -o bin/$* .
 
 crates/managed-by/src/go/printable.rs: conformance/printable/main.go ## Go's table of printable characters (needs Go)
-	go run ./conformance/printable > $@
+	go run $< > $@
 
 .PHONY: help clean
 help: ## Say what each target does

@@ -13,6 +13,7 @@ mod bad_input;
 mod catalogue;
 mod conformance;
 mod costs;
+mod docs;
 mod enforcement;
 mod examples;
 mod module;

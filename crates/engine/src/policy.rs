@@ -147,3 +147,38 @@ fn tick(engine: &Engine) {
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Policy;
+
+    /// Counts its calls in a global, and answers the count.
+    const COUNTER: &[u8] = br#"(module
+        (import "wapc" "__guest_response" (func $respond (param i32 i32)))
+        (memory (export "memory") 1)
+        (global $calls (mut i32) (i32.const 48))
+        (func (export "__guest_call") (param i32 i32) (result i32)
+            (global.set $calls (i32.add (global.get $calls) (i32.const 1)))
+            (i32.store8 (i32.const 0) (global.get $calls))
+            (call $respond (i32.const 0) (i32.const 1))
+            (i32.const 1)))"#;
+
+    const ENDLESS: &[u8] = br#"(module
+        (memory (export "memory") 1)
+        (func (export "__guest_call") (param i32 i32) (result i32) (loop (br 0)) (i32.const 1)))"#;
+
+    #[test]
+    fn nothing_survives_a_request() {
+        let policy = Policy::load_unannotated(COUNTER).unwrap();
+        for _ in 0..3 {
+            assert_eq!(policy.call("validate", b"").unwrap(), b"1");
+        }
+    }
+
+    #[test]
+    fn a_call_that_takes_too_long_is_interrupted() {
+        let policy = Policy::load_unannotated(ENDLESS).unwrap();
+        let error = policy.call("validate", b"").unwrap_err().to_string();
+        assert!(error.contains("deadline"), "{error}");
+    }
+}

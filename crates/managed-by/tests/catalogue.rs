@@ -1,0 +1,79 @@
+//! What holds for every rule of the registry.
+
+use managed_by::catalogue::{RULES, find};
+use managed_by::rule::Anchor;
+
+/// An id is API: settings and dashboards name it. Whoever changes this list changes that.
+#[test]
+fn ids_are_these() {
+    assert_eq!(
+        RULES.map(|rule| rule.id),
+        [
+            "managed-by/format",
+            "managed-by/immutable",
+            "managed-by/reserved",
+            "managed-by/reserved-domain",
+            "managed-by/wrong-kind",
+        ]
+    );
+}
+
+#[test]
+fn ids_are_unique_and_kebab_case() {
+    for rule in RULES {
+        let (family, name) = rule.id.split_once('/').unwrap();
+        for part in [family, name] {
+            let lower = |c: char| c.is_ascii_lowercase() || c == '-';
+            assert!(!part.is_empty() && part.chars().all(lower), "{rule:?}");
+        }
+        assert_eq!(find(rule.id), Some(rule));
+        assert_eq!(
+            RULES.iter().filter(|r| r.id == rule.id).count(),
+            1,
+            "{rule:?}"
+        );
+    }
+    assert_eq!(find("managed-by/none"), None);
+}
+
+#[test]
+fn every_rule_is_documented_and_anchored() {
+    for rule in RULES {
+        assert!(
+            !rule.title.is_empty() && !rule.title.ends_with('.'),
+            "{rule:?}"
+        );
+        assert!(rule.doc.len() > 100, "{rule:?}");
+        match rule.anchor {
+            Anchor::Upstream {
+                function,
+                since,
+                until,
+                ..
+            } => {
+                assert!(!function.is_empty(), "{rule:?}");
+                assert!(until.is_none_or(|until| since <= until), "{rule:?}");
+            }
+            Anchor::Ours { source } => assert!(!source.is_empty(), "{rule:?}"),
+        }
+    }
+}
+
+/// What the API server accepts is accepted with default settings, warnings aside: a rule of ours that denies without
+/// being asked to must be silent until its setting is given.
+#[test]
+fn only_upstream_s_rules_deny_by_default() {
+    use managed_by::rule::Enforcement::{Deny, Warn};
+    let defaults = RULES.map(|rule| (rule.id, rule.default));
+    assert_eq!(
+        defaults,
+        [
+            ("managed-by/format", Deny),
+            ("managed-by/immutable", Deny),
+            // Denies, but is silent until `reserved_value: deny`.
+            ("managed-by/reserved", Deny),
+            ("managed-by/reserved-domain", Warn),
+            ("managed-by/wrong-kind", Warn),
+        ]
+    );
+}
