@@ -23,13 +23,6 @@ prop_compose! {
     }
 }
 
-fn metadata(name: Option<String>) -> ObjectMeta {
-    ObjectMeta {
-        name,
-        ..ObjectMeta::default()
-    }
-}
-
 /// The request in which `old` becomes `object`, or `object` is created.
 fn payload(kind: &str, object: &Value, old: &Value, pretty: bool) -> Vec<u8> {
     let operation = if old.is_null() { "CREATE" } else { "UPDATE" };
