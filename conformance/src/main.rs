@@ -1,9 +1,12 @@
-//! `update` writes the vectors anew from upstream's code; `verify` fails if that would change them.
+//! `update` writes the vectors anew from upstream's code; `verify` fails if that would change them; `live CASES SEED
+//! [RELEASE...]` asks upstream's code and the library about generated cases.
 
 use std::process::ExitCode;
+use std::time::Instant;
 use std::{env, fs};
 
-use managed_by_conformance::{Error, cases, oracle, vector};
+use managed_by::Release;
+use managed_by_conformance::{Error, cases, live, oracle, vector};
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
 fn main() -> ExitCode {
@@ -11,8 +14,11 @@ fn main() -> ExitCode {
     let done = match command.as_str() {
         "update" => update(),
         "verify" => verify(),
+        "live" => live(&env::args().skip(2).collect::<Vec<_>>()),
         _ => {
-            eprintln!("usage: managed-by-conformance update | verify");
+            eprintln!(
+                "usage: managed-by-conformance update | verify | live CASES SEED [RELEASE...]"
+            );
             return ExitCode::from(2);
         }
     };
@@ -26,6 +32,49 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "a command that takes long tells how far it is"
+)]
+fn live(arguments: &[String]) -> Result<String, Error> {
+    let number = |index: usize| arguments.get(index).and_then(|a| a.parse::<u64>().ok());
+    let usage = || Error::Oracle("live CASES SEED [RELEASE...]".to_owned());
+    let (cases, seed) = number(0).zip(number(1)).ok_or_else(usage)?;
+    let named: Vec<_> = arguments
+        .iter()
+        .skip(2)
+        .filter_map(|a| Release::parse(a))
+        .collect();
+    let releases = if named.is_empty() {
+        Release::ALL.to_vec()
+    } else {
+        named
+    };
+    let mut mismatches = 0_u64;
+    for release in releases {
+        let start = Instant::now();
+        let report = live::run(release, cases, seed)?;
+        mismatches = mismatches.saturating_add(report.mismatches);
+        println!(
+            "{}: {} cases, {} denied, {} mismatches, {:.1} s",
+            release.as_str(),
+            report.cases,
+            report.denied,
+            report.mismatches,
+            start.elapsed().as_secs_f64()
+        );
+        if let Some((case, upstream, ours)) = report.first {
+            println!("first mismatch:  {}", case.request());
+            println!("upstream:        {upstream:?}");
+            println!("the library:     {ours:?}");
+        }
+    }
+    if mismatches > 0 {
+        return Err(Error::Oracle(format!("{mismatches} mismatches")));
+    }
+    Ok(format!("seed {seed}: no mismatch"))
 }
 
 fn update() -> Result<String, Error> {

@@ -1,14 +1,15 @@
 //! Asks upstream's own code, through the programs built from `oracle/`.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 
 use managed_by::Release;
 use serde::Deserialize;
 
 use crate::Error;
+use crate::compare::same;
 use crate::vector::{Answer, Case, FieldError, Vector};
 
 #[derive(Deserialize)]
@@ -32,23 +33,90 @@ struct ErrorLine {
     error: String,
 }
 
+/// A running program of one release.
+pub struct Oracle {
+    name: String,
+    child: Child,
+}
+
+/// The answers of a running program, in the order of the questions.
+pub struct Answers {
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Oracle {
+    /// Starts the program of a release.
+    ///
+    /// # Errors
+    /// If it is not built.
+    pub fn start(release: Release) -> Result<Self, Error> {
+        let name = format!("oracle/bin/{}", release.as_str());
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(&name);
+        let mut command = Command::new(program);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        match command.spawn() {
+            Ok(child) => Ok(Self { name, child }),
+            Err(e) => Err(Error::Io(format!("{name} (make oracle builds it)"), e)),
+        }
+    }
+
+    /// Where cases go in, one JSON object a line, and answers come out. Can be asked for once.
+    ///
+    /// # Errors
+    /// If it has been.
+    pub fn pipes(&mut self) -> Result<(ChildStdin, Answers), Error> {
+        let pipes = self.child.stdin.take().zip(self.child.stdout.take());
+        let (input, output) =
+            pipes.ok_or_else(|| Error::Oracle(format!("{}: no pipes", self.name)))?;
+        let lines = BufReader::with_capacity(1 << 20, output).lines();
+        Ok((input, Answers { lines }))
+    }
+
+    /// Ends the program at once, so that nobody waits for it.
+    pub fn stop(&mut self) {
+        // One that has ended already is as good.
+        let _ = self.child.kill();
+    }
+
+    /// Waits for the program to end, as it does when its input is closed.
+    ///
+    /// # Errors
+    /// If it does not end well.
+    pub fn finish(mut self) -> Result<(), Error> {
+        let status = self
+            .child
+            .wait()
+            .map_err(|e| Error::Io(self.name.clone(), e))?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(Error::Oracle(format!("{}: {status}", self.name)))
+        }
+    }
+}
+
+impl Answers {
+    /// The answer to the next case.
+    ///
+    /// # Errors
+    /// If there is none, if upstream's code panicked, or if it found faults that are not the case's point.
+    pub fn next(&mut self, release: Release, case: &Case) -> Result<Answer, Error> {
+        match self.lines.next() {
+            Some(Ok(line)) => parse(release, case, &line),
+            Some(Err(e)) => Err(Error::Io(case.name.clone(), e)),
+            None => Err(Error::Oracle(format!("no answer to {}", case.name))),
+        }
+    }
+}
+
 /// What one release says to each case, in order.
 ///
 /// # Errors
 /// If its program is not built, if it stops early, if upstream's code panics, or if it finds faults with a case that
 /// are not the case's point.
 pub fn ask(release: Release, cases: &[Case]) -> Result<Vec<Answer>, Error> {
-    let name = format!("oracle/bin/{}", release.as_str());
-    let io = |e| Error::Io(format!("{name} (make conformance builds it)"), e);
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(&name);
-    let mut child = Command::new(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(io)?;
-    let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(Error::Oracle(format!("{name}: no pipes")));
-    };
+    let mut oracle = Oracle::start(release)?;
+    let (mut input, mut answers) = oracle.pipes()?;
     let answers = thread::scope(|scope| {
         scope.spawn(move || {
             for case in cases {
@@ -60,19 +128,11 @@ pub fn ask(release: Release, cases: &[Case]) -> Result<Vec<Answer>, Error> {
                 }
             }
         });
-        let lines = BufReader::new(output).lines().zip(cases);
-        let answers = lines.map(|(line, case)| parse(release, case, &line.map_err(io)?));
-        answers.collect::<Result<Vec<_>, _>>()
+        let answers = cases.iter().map(|case| answers.next(release, case));
+        let answers = answers.collect::<Result<Vec<_>, _>>();
+        answers.inspect_err(|_| oracle.stop())
     })?;
-    let status = child.wait().map_err(io)?;
-    if !status.success() || answers.len() != cases.len() {
-        let text = format!(
-            "{name}: {status} after {} of {} cases",
-            answers.len(),
-            cases.len()
-        );
-        return Err(Error::Oracle(text));
-    }
+    oracle.finish()?;
     Ok(answers)
 }
 
@@ -111,7 +171,7 @@ pub fn vectors(cases: Vec<Case>) -> Result<Vec<Vector>, Error> {
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); cases.len()];
     for release in Release::ALL {
         for (all, new) in answers.iter_mut().zip(ask(release, &cases)?) {
-            match all.iter_mut().find(|a| says_the_same(a, &new)) {
+            match all.iter_mut().find(|a| same(a, &new)) {
                 Some(answer) => answer.releases.extend(new.releases),
                 None => all.push(new),
             }
@@ -119,8 +179,4 @@ pub fn vectors(cases: Vec<Case>) -> Result<Vec<Vector>, Error> {
     }
     let vector = |(case, answers)| Vector { case, answers };
     Ok(cases.into_iter().zip(answers).map(vector).collect())
-}
-
-fn says_the_same(a: &Answer, b: &Answer) -> bool {
-    (&a.errors, &a.message, a.unreadable) == (&b.errors, &b.message, b.unreadable)
 }

@@ -1,6 +1,7 @@
 //! Input that makes no sense, in the engine: each gets its answer, and none makes the module trap.
 
 use crate::support::{Answer, GUEST, in_engine};
+use managed_by::catalogue::RULES;
 use serde_json::{Value, json};
 
 /// A payload whose `object` (and the rest of the request) is given as text.
@@ -435,7 +436,10 @@ fn settings_with_an_unknown_key() {
 fn settings_with_an_unknown_rule_id() {
     assert_eq!(
         settings(&json!({"rules": {"managed-by/formt": "deny"}})),
-        r#"invalid settings: rules["managed-by/formt"]: rules has no such key, expected one of managed-by/format, managed-by/immutable, managed-by/reserved, managed-by/reserved-domain, managed-by/wrong-kind; did you mean "managed-by/format"?"#
+        format!(
+            r#"invalid settings: rules["managed-by/formt"]: rules has no such key, expected one of {}; did you mean "managed-by/format"?"#,
+            RULES.map(|rule| rule.id).join(", ")
+        )
     );
 }
 

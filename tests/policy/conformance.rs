@@ -1,11 +1,12 @@
 //! The vectors that kube-apiserver's own code has judged, on the library and on the built module.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::everywhere;
-use managed_by::{AdmissionRequest, Release, Settings, review};
+use crate::support::{everywhere, natively};
+use managed_by::Release;
+use managed_by::catalogue::RULES;
 use managed_by_conformance::vector::{self, Answer, Vector};
-use managed_by_conformance::{cases, difference};
+use managed_by_conformance::{cases, compare, difference};
 use serde_json::json;
 
 fn vectors() -> Vec<Vector> {
@@ -20,33 +21,22 @@ fn answer(vector: &Vector, release: Release) -> &Answer {
     vector.answers.iter().find(says).unwrap()
 }
 
-/// Whether our verdict and words are upstream's.
+/// Whether our verdict and words are upstream's, on every front end.
 fn agrees(vector: &Vector, release: Release) -> bool {
     let expected = answer(vector, release);
-    let request = vector.case.request();
-    let ours = everywhere(&request, &json!({"kubernetes_version": release.as_str()}));
+    let ours = everywhere(
+        &vector.case.request(),
+        &json!({"kubernetes_version": release.as_str()}),
+    );
     if expected.unreadable {
         return ours.code == Some(400);
     }
     ours.allowed == expected.errors.is_empty()
         && ours.message() == expected.message
-        && errors(&request.to_string(), release) == texts(expected)
-}
-
-/// The errors one by one, as upstream's list has them.
-fn errors(request: &str, release: Release) -> Vec<(String, String)> {
-    let settings = json!({"kubernetes_version": release.as_str()}).to_string();
-    let settings = Settings::from_json(settings.as_bytes()).unwrap();
-    let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
-    let findings = review(&request, &settings).findings.into_iter();
-    let upstream = findings.filter(|(_, f)| f.rule().is_upstream());
-    let texts = upstream.map(|(_, f)| (f.error().path().to_owned(), f.denial(release)));
-    texts.collect()
-}
-
-fn texts(answer: &Answer) -> Vec<(String, String)> {
-    let errors = answer.errors.iter();
-    errors.map(|e| (e.field.clone(), e.error.clone())).collect()
+        && compare::same(
+            expected,
+            &compare::ours(&vector.case, &compare::settings(release)),
+        )
 }
 
 #[test]
@@ -130,4 +120,23 @@ fn names_of_cases_are_unique() {
     names.sort();
     names.dedup();
     assert_eq!(names.len(), all);
+}
+
+/// No rule of kube-apiserver is there for nothing: each denies something in the vectors.
+#[test]
+fn every_upstream_rule_fires_in_a_vector() {
+    let mut silent: BTreeSet<_> = RULES
+        .into_iter()
+        .filter(|r| r.is_upstream())
+        .map(|r| r.id)
+        .collect();
+    for vector in vectors() {
+        for release in [Release::V1_30, Release::V1_37] {
+            let settings = json!({"kubernetes_version": release.as_str()});
+            for fired in natively(&vector.case.request(), &settings).denied() {
+                silent.remove(fired.split(' ').next().unwrap());
+            }
+        }
+    }
+    assert_eq!(silent, BTreeSet::new());
 }

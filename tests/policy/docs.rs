@@ -14,12 +14,17 @@ fn anchor(rule: &Rule) -> String {
     match rule.anchor {
         Anchor::Upstream {
             function,
+            option,
             since,
             until,
             ..
         } => {
-            let to = until.unwrap_or(Release::V1_37).as_str();
-            format!("kube-apiserver: `{function}`, {} to {to}", since.as_str())
+            let to = until.unwrap_or_default().as_str();
+            let option = option.map(|o| format!(" with `{o}`")).unwrap_or_default();
+            format!(
+                "kube-apiserver: `{function}`{option}, {} to {to}",
+                since.as_str()
+            )
         }
         Anchor::Ours { source } => format!("ours: {source}"),
     }

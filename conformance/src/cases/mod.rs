@@ -2,7 +2,9 @@
 
 mod field;
 mod format;
+pub mod status;
 
+use crate::generate;
 use serde_json::{Value, json};
 
 use crate::vector::Case;
@@ -12,6 +14,8 @@ pub fn files() -> Vec<(&'static str, Vec<Case>)> {
     vec![
         ("managed-by-format.ndjson", format::cases()),
         ("managed-by-field.ndjson", field::cases()),
+        ("job-status.ndjson", status::cases()),
+        ("job-status-generated.ndjson", generate::sample()),
     ]
 }
 

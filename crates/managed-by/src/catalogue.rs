@@ -1,11 +1,44 @@
 //! The registry: every rule, in the order in which findings are reported.
 
+use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
 use crate::rule::{Rule, format, immutable, reserved, reserved_domain, wrong_kind};
 
-/// All rules. kube-apiserver's come first, in its order.
-pub static RULES: [&Rule; 5] = [
+/// All rules. kube-apiserver's come first, in its order: the field (`validateJobSpec`, `ValidateJobSpecUpdate`), then the
+/// status (`validateJobStatus`, `ValidateJobStatusUpdate`).
+pub static RULES: [&Rule; 36] = [
     &format::RULE,
     &immutable::RULE,
+    &counters::NEGATIVE,
+    &uncounted::UIDS,
+    &conditions::COMPLETE_AND_FAILED,
+    &conditions::COMPLETE_AND_FAILURE_TARGET,
+    &times::COMPLETION_WITHOUT_COMPLETE,
+    &times::COMPLETE_WITHOUT_COMPLETION,
+    &times::COMPLETION_BEFORE_START,
+    &conditions::FAILED_WITHOUT_FAILURE_TARGET,
+    &conditions::COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET,
+    &counters::ACTIVE_OF_FINISHED,
+    &times::FINISHED_WITHOUT_START,
+    &uncounted::OF_FINISHED,
+    &indexes::INVALID_COMPLETED,
+    &indexes::INVALID_FAILED,
+    &indexes::COMPLETED_OF_NON_INDEXED,
+    &indexes::FAILED_WITHOUT_LIMIT,
+    &indexes::OVERLAP,
+    &counters::TERMINATING_OF_FINISHED,
+    &counters::READY,
+    &conditions::SUCCESS_CRITERIA_MET_NON_INDEXED,
+    &conditions::SUCCESS_CRITERIA_MET_AND_FAILED,
+    &conditions::SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET,
+    &conditions::SUCCESS_CRITERIA_MET_WITHOUT_POLICY,
+    &conditions::SUCCESS_POLICY,
+    &conditions::TERMINAL_DISABLED,
+    &counters::FAILED_DECREASED,
+    &counters::SUCCEEDED_DECREASED,
+    &times::COMPLETION_CHANGED,
+    &times::START_CHANGED,
+    &conditions::SUCCESS_CRITERIA_MET_DISABLED,
+    &conditions::SUCCESS_CRITERIA_MET_AFTER_COMPLETE,
     &reserved::RULE,
     &reserved_domain::RULE,
     &wrong_kind::RULE,

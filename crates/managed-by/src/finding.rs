@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use crate::go;
+use crate::kind::job::Uncounted;
 use crate::release::Release;
 use crate::rule::Rule;
+use crate::time::Time;
 
 /// The kinds of trouble with a field that kube-apiserver tells apart (`field.ErrorType` of apimachinery).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub enum ErrorType {
     Invalid,
     /// A value is needed.
     Required,
+    /// The value stands in the list already.
+    Duplicate,
     /// The value has too many bytes; it is not repeated.
     TooLong,
 }
@@ -23,6 +27,7 @@ impl ErrorType {
         match self {
             Self::Invalid => "Invalid value",
             Self::Required => "Required value",
+            Self::Duplicate => "Duplicate value",
             Self::TooLong => "Too long",
         }
     }
@@ -37,6 +42,14 @@ pub enum BadValue<'a> {
     String(Cow<'a, str>),
     /// A pointer to a string.
     Pointer(Option<Cow<'a, str>>),
+    /// A string of a type of its own, such as a UID.
+    NamedString(Cow<'a, str>),
+    /// An integer, or a pointer to one.
+    Int(i32),
+    /// A pointer to a `metav1.Time`.
+    Time(Option<Time>),
+    /// A pointer to `UncountedTerminatedPods`.
+    Uncounted(Uncounted<'a>),
 }
 
 impl BadValue<'_> {
@@ -54,8 +67,45 @@ impl BadValue<'_> {
                     .map_or_else(|| "null".to_owned(), go::json_string),
             ),
             Self::Pointer(value) => Some(go::quote(value.as_deref().unwrap_or("null"))),
+            Self::NamedString(value) if release >= Release::V1_34 => Some(go::json_string(value)),
+            Self::NamedString(value) => Some(go::quote(value)),
+            Self::Int(value) => Some(value.to_string()),
+            Self::Time(None) if release >= Release::V1_34 => Some("null".to_owned()),
+            Self::Time(None) => Some("\"null\"".to_owned()),
+            Self::Time(Some(time)) if release >= Release::V1_34 => Some(time.json()),
+            Self::Time(Some(time)) => Some(time.go_string()),
+            Self::Uncounted(pods) if release >= Release::V1_34 => Some(uncounted_json(pods)),
+            Self::Uncounted(pods) => Some(uncounted_go(pods)),
         }
     }
+}
+
+/// The struct as `encoding/json` writes it: upstream's internal type has no tags, so the fields keep their Go names.
+fn uncounted_json(pods: &Uncounted<'_>) -> String {
+    let list = |uids: &Option<Vec<Cow<'_, str>>>| match uids {
+        None => "null".to_owned(),
+        Some(uids) => format!("[{}]", comma(uids, ",", go::json_string)),
+    };
+    format!(
+        "{{\"Succeeded\":{},\"Failed\":{}}}",
+        list(&pods.succeeded),
+        list(&pods.failed)
+    )
+}
+
+/// The struct as `%#v` prints it.
+fn uncounted_go(pods: &Uncounted<'_>) -> String {
+    let list = |uids: &Option<Vec<Cow<'_, str>>>| match uids {
+        None => "[]types.UID(nil)".to_owned(),
+        Some(uids) => format!("[]types.UID{{{}}}", comma(uids, ", ", go::quote)),
+    };
+    let (succeeded, failed) = (list(&pods.succeeded), list(&pods.failed));
+    format!("batch.UncountedTerminatedPods{{Succeeded:{succeeded}, Failed:{failed}}}")
+}
+
+fn comma(uids: &[Cow<'_, str>], separator: &str, print: fn(&str) -> String) -> String {
+    let printed: Vec<String> = uids.iter().map(|uid| print(uid)).collect();
+    printed.join(separator)
 }
 
 /// One thing wrong with one field, in the form of kube-apiserver's `field.Error`.
@@ -82,12 +132,22 @@ impl<'a> FieldError<'a> {
         }
     }
 
-    /// The field needs a value.
-    pub fn required(path: impl Into<Cow<'a, str>>) -> Self {
+    /// The field needs a value; `detail` says why, unless it is empty.
+    pub fn required(path: impl Into<Cow<'a, str>>, detail: &'static str) -> Self {
         Self {
             error_type: ErrorType::Required,
             path: path.into(),
             value: BadValue::Omitted,
+            detail: Cow::Borrowed(detail),
+        }
+    }
+
+    /// The value stands in the list already.
+    pub fn duplicate(path: impl Into<Cow<'a, str>>, value: BadValue<'a>) -> Self {
+        Self {
+            error_type: ErrorType::Duplicate,
+            path: path.into(),
+            value,
             detail: Cow::Borrowed(""),
         }
     }
@@ -213,7 +273,7 @@ mod tests {
     #[test]
     fn an_empty_detail_leaves_no_colon() {
         assert_eq!(
-            FieldError::required("spec.x").text(Release::V1_37),
+            FieldError::required("spec.x", "").text(Release::V1_37),
             "spec.x: Required value"
         );
     }

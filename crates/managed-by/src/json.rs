@@ -85,7 +85,11 @@ impl fmt::Display for Malformed {
                 got,
             } => {
                 for (i, segment) in path.iter().rev().enumerate() {
-                    let dot = if i > 0 { "." } else { "" };
+                    let dot = if i > 0 && !segment.starts_with('[') {
+                        "."
+                    } else {
+                        ""
+                    };
                     write!(f, "{dot}{segment}")?;
                 }
                 let colon = if path.is_empty() { "" } else { ": " };
@@ -276,6 +280,39 @@ impl<'a> Reader<'a> {
             self.skip().map(|()| None)
         } else {
             self.string().map(Some)
+        }
+    }
+
+    /// Reads an integer of 32 bits; `null` is [`None`]. As in Go, `1.0` and `1e2` are none.
+    ///
+    /// # Errors
+    /// If the next value is no such integer, or not JSON.
+    pub fn int32_or_null(&mut self) -> Result<Option<i32>> {
+        match self.peek()? {
+            Type::Null => self.skip().map(|()| None),
+            Type::Number => {
+                let start = self.at;
+                self.skip()?;
+                let number = self.slice(start, self.at).parse();
+                let other = |_| Malformed::shape("a 32-bit integer", "another number");
+                number.map(Some).map_err(other)
+            }
+            other => Err(Malformed::shape("a 32-bit integer", other.name())),
+        }
+    }
+
+    /// Reads a boolean; `null` is [`None`].
+    ///
+    /// # Errors
+    /// If the next value is no boolean, or not JSON.
+    pub fn bool_or_null(&mut self) -> Result<Option<bool>> {
+        match self.peek()? {
+            Type::Null => self.skip().map(|()| None),
+            Type::Bool => {
+                let value = scan::byte(self.bytes, self.at) == b't';
+                self.skip().map(|()| Some(value))
+            }
+            other => Err(Malformed::shape("a boolean", other.name())),
         }
     }
 

@@ -32,6 +32,7 @@ pub mod release;
 pub mod request;
 pub mod rule;
 pub mod settings;
+pub mod time;
 pub mod verdict;
 
 pub use json::Malformed;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::json::{Malformed, Reader, Result, Type};
 use crate::kind::KindProfile;
+use crate::kind::job::Job;
 
 /// Group, version and kind of the object in a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct Object<'a> {
     pub metadata: Metadata<'a>,
     /// `managedBy`, wherever the kind has it. [`None`] is unset, which `""` is not.
     pub managed_by: Option<Cow<'a, str>>,
+    /// What else is read of a Job.
+    pub job: Option<Job<'a>>,
 }
 
 /// A change that rules judge.
@@ -252,7 +255,7 @@ impl<'a> Slot<'a> {
             return Ok(Self::Unread(reader.raw()?));
         };
         let start = reader.mark();
-        match profile.read(reader) {
+        match (profile.read)(profile, reader) {
             Err(e) if e.is_syntax() => Err(e),
             // Whether this matters depends on the operation, which may come later.
             Err(e) => {
@@ -267,7 +270,9 @@ impl<'a> Slot<'a> {
     fn resolve(self, profile: &KindProfile, member: &'static str) -> Result<Object<'a>> {
         let object = match self {
             Self::Absent => Err(Malformed::shape("an object", "nothing")),
-            Self::Unread(bytes) => Reader::new(bytes).and_then(|mut r| profile.read(&mut r)),
+            Self::Unread(bytes) => {
+                Reader::new(bytes).and_then(|mut r| (profile.read)(profile, &mut r))
+            }
             Self::Read(object) => object,
         };
         object.map_err(|e| e.within(member))

@@ -59,14 +59,11 @@ fn judge<'a>(
     change: &'a Change<'a>,
     settings: &'a Settings,
 ) -> Verdict<'a> {
-    let context = Context {
-        kind,
-        change,
-        settings,
-    };
+    let context = Context::new(kind, change, settings);
+    let release = settings.kubernetes_version;
     let mut list = Vec::new();
     for (rule, enforcement) in settings.rules() {
-        if enforcement == Enforcement::Off {
+        if enforcement == Enforcement::Off || !rule.holds_in(release) {
             continue;
         }
         let mut findings = Findings {
@@ -74,10 +71,9 @@ fn judge<'a>(
             list,
             enforcement,
         };
-        (rule.check)(&context, &mut findings);
+        rule.run(&context, &mut findings);
         list = findings.list;
     }
-    let release = settings.kubernetes_version;
     let of_level = |wanted| list.iter().filter(move |(level, _)| *level == wanted);
     let denials = of_level(Enforcement::Deny).map(|(_, finding)| finding.denial(release));
     let errors: Vec<String> = denials.collect();

@@ -13,6 +13,7 @@ pub(super) static JOB: KindProfile = KindProfile {
     managed_by: &["spec", "managedBy"],
     reserved: JOB_CONTROLLER,
     holder: Holder::Workload,
+    read: super::job::read,
 };
 
 /// CronJob: the Jobs that it will make carry its template's field. The template may change.
@@ -23,4 +24,5 @@ pub(super) static CRON_JOB: KindProfile = KindProfile {
     managed_by: &["spec", "jobTemplate", "spec", "managedBy"],
     reserved: JOB_CONTROLLER,
     holder: Holder::Template,
+    read: KindProfile::read_field,
 };

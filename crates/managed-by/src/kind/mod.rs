@@ -1,6 +1,7 @@
 //! What differs from kind to kind: one file per API group.
 
 mod batch;
+pub mod job;
 
 use crate::json::{Malformed, Reader, Result};
 use crate::request::{Metadata, Object};
@@ -29,6 +30,8 @@ pub struct KindProfile {
     pub reserved: &'static str,
     /// Whether the object or a template in it is delegated.
     pub holder: Holder,
+    /// Reads the parts of an object of this kind that rules need, and checks the rest to be JSON.
+    pub(crate) read: for<'a> fn(&Self, &mut Reader<'a>) -> Result<Object<'a>>,
 }
 
 /// Every kind that the library knows.
@@ -73,10 +76,10 @@ impl KindProfile {
         self.managed_by.join(".")
     }
 
-    /// Reads the parts of an object of this kind that rules need, and checks the rest to be JSON.
+    /// Reads `metadata` and the field, of a kind of which nothing else is judged.
     ///
     /// `null` is an absent value on the way to the field and for the field itself, as for kube-apiserver's decoder.
-    pub(crate) fn read<'a>(&self, reader: &mut Reader<'a>) -> Result<Object<'a>> {
+    fn read_field<'a>(&self, reader: &mut Reader<'a>) -> Result<Object<'a>> {
         let mut object = Object::default();
         reader.object(|reader, key| {
             if key == b"metadata" {

@@ -1,6 +1,6 @@
 //! `managed-by/format`
 
-use super::{Anchor, Context, Enforcement, Example, Findings, Rule};
+use super::{Anchor, Check, Context, Enforcement, Example, Findings, Rule};
 use crate::finding::{BadValue, FieldError};
 use crate::release::Release;
 
@@ -27,6 +27,7 @@ workload to the built-in controller, leave the field out. Several errors may be 
 Runs when the value is set on create or changes on update; a stored value is not judged again.",
     anchor: Anchor::Upstream {
         function: "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
+        option: None,
         since: Release::V1_30,
         until: None,
         deviation: Some(
@@ -44,7 +45,7 @@ Runs when the value is set on create or changes on update; a stored value is not
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"multikueue"}}}"#,
     },
-    check,
+    check: Check::Change(check),
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
@@ -55,7 +56,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         FieldError::invalid(context.path(), BadValue::String(part.into()), detail)
     };
     if value.is_empty() {
-        return findings.push(FieldError::required(context.path()));
+        return findings.push(FieldError::required(context.path(), ""));
     }
     match value.split_once('/') {
         Some((host, path)) if !host.is_empty() && !path.is_empty() => {

@@ -1,6 +1,6 @@
 //! `managed-by/immutable`
 
-use super::{Anchor, Context, Enforcement, Example, Findings, Rule};
+use super::{Anchor, Check, Context, Enforcement, Example, Findings, Rule};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::Holder;
 use crate::release::Release;
@@ -17,6 +17,7 @@ Runs on updates of the main resource. Templates (a CronJob's `jobTemplate`) may 
 controller, delete it and create it anew.",
     anchor: Anchor::Upstream {
         function: "ValidateJobSpecUpdate (pkg/apis/batch/validation)",
+        option: None,
         since: Release::V1_30,
         until: None,
         deviation: None,
@@ -34,7 +35,7 @@ controller, delete it and create it anew.",
             "oldObject":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/runner"}},
             "object":{"metadata":{"name":"pi"},"spec":{}}}"#,
     },
-    check,
+    check: Check::Change(check),
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {

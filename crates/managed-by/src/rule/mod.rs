@@ -2,6 +2,7 @@
 
 pub(crate) mod format;
 pub(crate) mod immutable;
+pub(crate) mod job_status;
 pub(crate) mod reserved;
 pub(crate) mod reserved_domain;
 pub(crate) mod wrong_kind;
@@ -10,9 +11,11 @@ use std::fmt;
 
 use crate::finding::{BadValue, FieldError, Finding};
 use crate::kind::KindProfile;
+use crate::kind::job::JobStatus;
 use crate::release::Release;
 use crate::request::Change;
 use crate::settings::Settings;
+use job_status::StatusChange;
 
 /// What happens when a rule fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +49,8 @@ pub enum Anchor {
     Upstream {
         /// The function in `k8s.io/kubernetes` that checks it.
         function: &'static str,
+        /// The option that switches it on, unless nothing does.
+        option: Option<&'static str>,
         /// The first release that does.
         since: Release,
         /// The last one, unless it is still there.
@@ -85,13 +90,46 @@ pub struct Rule {
     pub accepted: Example,
     /// A request that it fires on, and nothing else does.
     pub rejected: Example,
-    pub(crate) check: for<'a> fn(&Context<'a>, &mut Findings<'a>),
+    pub(crate) check: Check,
+}
+
+/// What a rule looks at, and how.
+pub(crate) enum Check {
+    /// The change as a whole.
+    Change(for<'a> fn(&Context<'a>, &mut Findings<'a>)),
+    /// A Job's status: on status updates, and on creates that bring one.
+    JobStatus(for<'a> fn(&StatusChange<'a>, &mut Findings<'a>)),
+    /// A Job's status beside the one before: on status updates.
+    JobStatusTransition(for<'a> fn(&StatusChange<'a>, &'a JobStatus<'a>, &mut Findings<'a>)),
 }
 
 impl Rule {
     /// Whether this is a check of kube-apiserver, so that its words are kept.
     pub fn is_upstream(&self) -> bool {
         matches!(self.anchor, Anchor::Upstream { .. })
+    }
+
+    /// Whether a release has the rule. Ours hold in all.
+    pub fn holds_in(&self, release: Release) -> bool {
+        match self.anchor {
+            Anchor::Upstream { since, until, .. } => {
+                since <= release && until.is_none_or(|until| release <= until)
+            }
+            Anchor::Ours { .. } => true,
+        }
+    }
+
+    pub(crate) fn run<'a>(&self, context: &Context<'a>, findings: &mut Findings<'a>) {
+        match (&self.check, &context.status) {
+            (Check::Change(check), _) => check(context, findings),
+            (Check::JobStatus(check), Some(status)) => check(status, findings),
+            (Check::JobStatusTransition(check), Some(status)) => {
+                if let Some(old) = status.old {
+                    check(status, old, findings);
+                }
+            }
+            (Check::JobStatus(_) | Check::JobStatusTransition(_), None) => {}
+        }
     }
 }
 
@@ -115,9 +153,24 @@ pub(crate) struct Context<'a> {
     pub(crate) kind: &'static KindProfile,
     pub(crate) change: &'a Change<'a>,
     pub(crate) settings: &'a Settings,
+    /// The Job status that this change brings in, if it does.
+    pub(crate) status: Option<StatusChange<'a>>,
 }
 
 impl<'a> Context<'a> {
+    pub(crate) fn new(
+        kind: &'static KindProfile,
+        change: &'a Change<'a>,
+        settings: &'a Settings,
+    ) -> Self {
+        Self {
+            kind,
+            change,
+            settings,
+            status: StatusChange::of(change, settings.kubernetes_version),
+        }
+    }
+
     /// The `managedBy` that this change brings in, if it does: set on create, or not what it was.
     ///
     /// Rules that judge a value ask here, so that an object that breaks one already can still be updated, finalized

@@ -1,6 +1,6 @@
 //! `managed-by/reserved`
 
-use super::{Anchor, Context, Enforcement, Example, Findings, Rule};
+use super::{Anchor, Check, Context, Enforcement, Example, Findings, Rule};
 use crate::settings::ReservedValue;
 
 pub(crate) static RULE: Rule = Rule {
@@ -26,7 +26,7 @@ Runs when the value is set on create or changes on update.",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kubernetes.io/job-controller"}}}"#,
     },
-    check,
+    check: Check::Change(check),
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {

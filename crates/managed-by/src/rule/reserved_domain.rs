@@ -1,6 +1,6 @@
 //! `managed-by/reserved-domain`
 
-use super::{Anchor, Context, Enforcement, Example, Findings, Rule};
+use super::{Anchor, Check, Context, Enforcement, Example, Findings, Rule};
 use crate::kind::{EXTERNAL, RESERVED};
 use crate::nearest::nearest;
 
@@ -32,7 +32,7 @@ your own.",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kubernetes.io/job-controler"}}}"#,
     },
-    check,
+    check: Check::Change(check),
 };
 
 fn known() -> impl Iterator<Item = &'static str> {

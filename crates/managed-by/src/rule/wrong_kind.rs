@@ -1,6 +1,6 @@
 //! `managed-by/wrong-kind`
 
-use super::{Anchor, Context, Enforcement, Example, Findings, Rule};
+use super::{Anchor, Check, Context, Enforcement, Example, Findings, Rule};
 use crate::kind::RESERVED;
 
 pub(crate) static RULE: Rule = Rule {
@@ -25,7 +25,7 @@ Runs when the value is set on create or changes on update. Leave the field out t
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"jobset.sigs.k8s.io/jobset-controller"}}}"#,
     },
-    check,
+    check: Check::Change(check),
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {

@@ -1,4 +1,5 @@
 use super::{ReservedValue, Settings};
+use crate::catalogue::RULES;
 use crate::release::Release;
 use crate::rule::Enforcement;
 
@@ -87,7 +88,10 @@ fn all_problems_are_told_at_once() {
             r#""reservedValue": settings has no such key, expected one of kubernetes_version, reserved_value, rules; did you mean "reserved_value"?"#.to_owned(),
             format!(r#"kubernetes_version: got "1.38", expected a string, one of {RELEASES}; did you mean "1.37"?"#),
             r#"reserved_value: got "Alow", expected one of allow, deny; did you mean "allow"?"#.to_owned(),
-            r#"rules["managed-by/imutable"]: rules has no such key, expected one of managed-by/format, managed-by/immutable, managed-by/reserved, managed-by/reserved-domain, managed-by/wrong-kind; did you mean "managed-by/immutable"?"#.to_owned(),
+            format!(
+                r#"rules["managed-by/imutable"]: rules has no such key, expected one of {}; did you mean "managed-by/immutable"?"#,
+                RULES.map(|rule| rule.id).join(", ")
+            ),
             r#"rules["managed-by/format"]: got "error", expected one of deny, warn, off"#.to_owned(),
             r#"rules["managed-by/reserved"]: got true, expected one of deny, warn, off"#.to_owned(),
             r#"rules["managed-by/reserved"]: given twice"#.to_owned(),

@@ -1,0 +1,52 @@
+//! Our answer beside upstream's.
+
+use managed_by::{AdmissionRequest, Release, Settings, review};
+use serde_json::json;
+
+use crate::vector::{Answer, Case, FieldError};
+
+/// What the library says to a case, as upstream's answer.
+///
+/// The message and the errors are those of kube-apiserver's rules; ours cannot deny by default.
+pub fn ours(case: &Case, settings: &Settings) -> Answer {
+    let release = settings.kubernetes_version;
+    let mut answer = Answer {
+        releases: vec![release.as_str().to_owned()],
+        errors: Vec::new(),
+        message: String::new(),
+        unreadable: false,
+    };
+    let request = case.request().to_string();
+    let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) else {
+        answer.unreadable = true;
+        return answer;
+    };
+    let verdict = review(&request, settings);
+    for (_, finding) in verdict
+        .findings
+        .iter()
+        .filter(|(_, f)| f.rule().is_upstream())
+    {
+        let error = FieldError {
+            field: finding.error().path().to_owned(),
+            error: finding.denial(release),
+        };
+        // Upstream's list drops what says the same (ErrorList.ToAggregate).
+        if !answer.errors.contains(&error) {
+            answer.errors.push(error);
+        }
+    }
+    answer.message = verdict.message.unwrap_or_default();
+    answer
+}
+
+/// Settings that choose a release and nothing else.
+pub fn settings(release: Release) -> Settings {
+    let json = json!({"kubernetes_version": release.as_str()}).to_string();
+    Settings::from_json(json.as_bytes()).unwrap_or_default()
+}
+
+/// Whether two answers say the same, to the byte.
+pub fn same(a: &Answer, b: &Answer) -> bool {
+    (&a.errors, &a.message, a.unreadable) == (&b.errors, &b.message, b.unreadable)
+}

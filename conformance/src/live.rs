@@ -1,0 +1,164 @@
+//! Generated cases, asked of upstream's code and of the library at the same time.
+
+use std::io::{BufWriter, Write as _};
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use managed_by::Release;
+use serde_json::Value;
+
+use crate::Error;
+use crate::compare::{ours, same, settings};
+use crate::generate::Generator;
+use crate::oracle::{self, Oracle};
+use crate::vector::{Answer, Case};
+
+/// Cases that are under way together.
+const BATCH: u64 = 1000;
+
+/// What a live run found.
+#[derive(Debug)]
+pub struct Report {
+    /// Cases asked.
+    pub cases: u64,
+    /// Cases to which upstream had errors.
+    pub denied: u64,
+    /// Cases on which the two differ.
+    pub mismatches: u64,
+    /// The first of them, made small, with upstream's answer and ours.
+    pub first: Option<(Case, Answer, Answer)>,
+}
+
+/// Asks one release.
+///
+/// # Errors
+/// As [`oracle::ask`].
+pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report, Error> {
+    let settings = settings(release);
+    let mut report = Report {
+        cases: 0,
+        denied: 0,
+        mismatches: 0,
+        first: None,
+    };
+    let mut first: Option<Case> = None;
+    let mut oracle = Oracle::start(release)?;
+    let (input, mut answers) = oracle.pipes()?;
+    thread::scope(|scope| {
+        // The generator is ahead of the comparison by a few batches, so that the oracle never waits.
+        let (send, batches) = sync_channel::<Arc<[Case]>>(4);
+        scope.spawn(move || {
+            let mut generator = Generator::new(seed);
+            let mut input = BufWriter::with_capacity(1 << 20, input);
+            let mut number = 0_u64;
+            while number < cases {
+                let end = number.saturating_add(BATCH).min(cases);
+                let batch: Arc<[Case]> = (number..end).map(|n| generator.case(n)).collect();
+                number = end;
+                // Sent before they are asked, so that answers are read while questions are still being written.
+                if send.send(Arc::clone(&batch)).is_err() {
+                    return;
+                }
+                for case in batch.iter() {
+                    // An oracle that died says so at the other end.
+                    if serde_json::to_writer(&mut input, case).is_err()
+                        || input.write_all(b"\n").is_err()
+                    {
+                        return;
+                    }
+                }
+                // Whole cases, or the oracle would wait for the rest of one while we wait for its answers.
+                if input.flush().is_err() {
+                    return;
+                }
+            }
+        });
+        for case in batches.iter().flat_map(|batch| batch.to_vec()) {
+            let upstream = answers
+                .next(release, &case)
+                .inspect_err(|_| oracle.stop())?;
+            report.cases = report.cases.saturating_add(1);
+            if !upstream.errors.is_empty() {
+                report.denied = report.denied.saturating_add(1);
+            }
+            if !same(&upstream, &ours(&case, &settings)) {
+                report.mismatches = report.mismatches.saturating_add(1);
+                first.get_or_insert(case);
+            }
+        }
+        Ok::<_, Error>(())
+    })?;
+    oracle.finish()?;
+    if let Some(case) = first {
+        report.first = Some(shrink(release, case)?);
+    }
+    Ok(report)
+}
+
+/// The smallest case that still differs, by leaving out one part after another.
+fn shrink(release: Release, mut case: Case) -> Result<(Case, Answer, Answer), Error> {
+    let settings = settings(release);
+    let ask = |case: &Case| -> Result<(Answer, Answer), Error> {
+        let upstream = oracle::ask(release, std::slice::from_ref(case))?
+            .into_iter()
+            .next();
+        let upstream = upstream.ok_or_else(|| Error::Oracle("no answer".to_owned()))?;
+        Ok((upstream, ours(case, &settings)))
+    };
+    'smaller: loop {
+        for candidate in smaller(&case) {
+            // A part that upstream cannot do without is kept.
+            if let Ok((upstream, ours)) = ask(&candidate)
+                && !same(&upstream, &ours)
+            {
+                case = candidate;
+                continue 'smaller;
+            }
+        }
+        let (upstream, ours) = ask(&case)?;
+        return Ok((case, upstream, ours));
+    }
+}
+
+/// The case with one member or element of its specs and statuses left out.
+fn smaller(case: &Case) -> Vec<Case> {
+    let mut candidates = Vec::new();
+    for part in [
+        "/spec",
+        "/status",
+        "/status/conditions",
+        "/status/uncountedTerminatedPods",
+    ] {
+        for old in [false, true] {
+            let side = if old {
+                case.old_object.as_ref()
+            } else {
+                Some(&case.object)
+            };
+            let count = match side.and_then(|object| object.pointer(part)) {
+                Some(Value::Object(members)) => members.len(),
+                Some(Value::Array(list)) => list.len(),
+                _ => 0,
+            };
+            for index in 0..count {
+                let mut candidate = case.clone();
+                let side = if old {
+                    candidate.old_object.as_mut()
+                } else {
+                    Some(&mut candidate.object)
+                };
+                match side.and_then(|object| object.pointer_mut(part)) {
+                    Some(Value::Object(members)) => {
+                        let key = members.keys().nth(index).cloned().unwrap_or_default();
+                        members.remove(&key);
+                    }
+                    Some(Value::Array(list)) => drop(list.remove(index)),
+                    _ => {}
+                }
+                candidates.push(candidate);
+            }
+        }
+    }
+    candidates
+}

@@ -1,0 +1,270 @@
+//! Conditions: what excludes what, what needs what, and what is final.
+
+use super::{StatusChange, status_rule, status_update};
+use crate::finding::{BadValue, FieldError};
+use crate::kind::job::ConditionType::{Complete, Failed, FailureTarget, SuccessCriteriaMet};
+use crate::kind::job::JobStatus;
+use crate::release::Release;
+use crate::rule::{Anchor, Check, Enforcement, Example, Findings, Rule};
+
+const PATH: &str = "status.conditions";
+
+fn invalid(detail: &'static str) -> FieldError<'static> {
+    FieldError::invalid(PATH, BadValue::Omitted, detail)
+}
+
+status_rule! {
+    COMPLETE_AND_FAILED, "complete-and-failed", "A Job is not both Complete and Failed",
+    "Checks that the conditions `Complete` and `Failed` are not both True: a Job ends in one way. Runs when either changes.",
+    STATE, option "RejectCompleteJobWithFailedCondition", since V1_30,
+    accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"Failed","status":"False"}]}"#),
+    rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"Failed","status":"True"}]}"#),
+    Check::JobStatus(complete_and_failed),
+}
+
+fn complete_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    let changed = status.changed.complete || status.changed.failed;
+    if changed && status.is_true(Complete) && status.is_true(Failed) {
+        findings.push(invalid(
+            "cannot set Complete=True and Failed=true conditions",
+        ));
+    }
+}
+
+status_rule! {
+    COMPLETE_AND_FAILURE_TARGET, "complete-and-failure-target", "A Job that is about to fail does not complete",
+    "Checks that the conditions `Complete` and `FailureTarget` are not both True. Runs when either changes.",
+    STATE, option "RejectCompleteJobWithFailureTargetCondition", since V1_30,
+    accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
+    rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"FailureTarget","status":"True"}]}"#),
+    Check::JobStatus(complete_and_failure_target),
+}
+
+fn complete_and_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    let changed = status.changed.complete || status.changed.failure_target;
+    if changed && status.is_true(Complete) && status.is_true(FailureTarget) {
+        findings.push(invalid(
+            "cannot set Complete=True and FailureTarget=true conditions",
+        ));
+    }
+}
+
+status_rule! {
+    FAILED_WITHOUT_FAILURE_TARGET, "failed-without-failure-target", "A Job is about to fail before it has failed",
+    "Checks that `Failed` comes with `FailureTarget`: the latter is set when the decision falls, the former when all pods have
+ended. Runs when `Failed` or `failedIndexes` change (so upstream has it). Set both.",
+    STATE, option "RejectFailedJobWithoutFailureTarget", since V1_31,
+    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
+    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Failed","status":"True"}]}"#),
+    Check::JobStatus(failed_without_failure_target),
+}
+
+fn failed_without_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    let changed = status.changed.failed || status.changed.failed_indexes;
+    if changed && status.is_true(Failed) && !status.is_true(FailureTarget) {
+        findings.push(invalid(
+            "cannot set Failed=True condition without the FailureTarget=true condition",
+        ));
+    }
+}
+
+status_rule! {
+    COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET, "complete-without-success-criteria-met", "A Job meets its criteria before it completes",
+    "Checks that `Complete` comes with `SuccessCriteriaMet`: the latter is set when the decision falls, the former when all pods
+have ended. Runs when either changes. Set both.",
+    STATE, option "RejectCompleteJobWithoutSuccessCriteriaMet", since V1_31,
+    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"}]}"#),
+    Check::JobStatus(complete_without_success_criteria_met),
+}
+
+fn complete_without_success_criteria_met<'a>(
+    status: &StatusChange<'a>,
+    findings: &mut Findings<'a>,
+) {
+    let changed = status.changed.complete || status.changed.success_criteria_met;
+    if changed && status.is_true(Complete) && !status.is_true(SuccessCriteriaMet) {
+        findings.push(invalid(
+            "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+        ));
+    }
+}
+
+status_rule! {
+    SUCCESS_CRITERIA_MET_NON_INDEXED, "success-criteria-met-non-indexed", "In 1.30, only an Indexed Job meets criteria",
+    "Checks that `SuccessCriteriaMet` is set on Indexed Jobs only. From 1.31 on every Job that completes has it.",
+    STATE, since V1_30, until V1_30,
+    accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
+        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"successPolicy":{}}"#, "{}",
+        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    Check::JobStatus(success_criteria_met_non_indexed),
+}
+
+fn success_criteria_met_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    if !status.spec.indexed && status.is_true(SuccessCriteriaMet) {
+        findings.push(invalid("cannot set SuccessCriteriaMet to NonIndexed Job"));
+    }
+}
+
+status_rule! {
+    SUCCESS_CRITERIA_MET_AND_FAILED, "success-criteria-met-and-failed", "A Job that has met its criteria has not failed",
+    "Checks that the conditions `SuccessCriteriaMet` and `Failed` are not both True. Runs whether they have changed or not.",
+    STATE, since V1_30,
+    accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"Failed","status":"True"}]}"#,
+        r#"{"conditions":[{"type":"Failed","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    Check::JobStatus(success_criteria_met_and_failed),
+}
+
+fn success_criteria_met_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    if status.is_true(SuccessCriteriaMet) && status.is_true(Failed) {
+        findings.push(invalid(
+            "cannot set SuccessCriteriaMet=True and Failed=true conditions",
+        ));
+    }
+}
+
+status_rule! {
+    SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET, "success-criteria-met-and-failure-target", "A Job is not about to complete and to fail",
+    "Checks that the conditions `SuccessCriteriaMet` and `FailureTarget` are not both True. Runs whether they have changed or
+not.",
+    STATE, since V1_30,
+    accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
+    rejected status_update!("{}", "{}", "{}",
+        r#"{"conditions":[{"type":"FailureTarget","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    Check::JobStatus(success_criteria_met_and_failure_target),
+}
+
+fn success_criteria_met_and_failure_target<'a>(
+    status: &StatusChange<'a>,
+    findings: &mut Findings<'a>,
+) {
+    if status.is_true(SuccessCriteriaMet) && status.is_true(FailureTarget) {
+        findings.push(invalid(
+            "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
+        ));
+    }
+}
+
+status_rule! {
+    SUCCESS_CRITERIA_MET_WITHOUT_POLICY, "success-criteria-met-without-success-policy", "In 1.30, criteria are those of a success policy",
+    "Checks that `SuccessCriteriaMet` is set on Jobs with a success policy only. From 1.31 on every Job that completes has it.",
+    STATE, since V1_30, until V1_30,
+    accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
+        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1}"#, "{}",
+        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    Check::JobStatus(success_criteria_met_without_policy),
+}
+
+fn success_criteria_met_without_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    if !status.spec.success_policy && status.is_true(SuccessCriteriaMet) {
+        findings.push(invalid(
+            "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy",
+        ));
+    }
+}
+
+status_rule! {
+    SUCCESS_POLICY, "success-policy-without-success-criteria-met", "A Job with a success policy completes by it",
+    "Checks that a Job with a success policy is not `Complete` without `SuccessCriteriaMet`. Runs whether they have changed or
+not.",
+    STATE, since V1_30,
+    accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
+        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#,
+        r#"{"conditions":[{"type":"Complete","status":"True"}]}"#,
+        r#"{"succeeded":1,"conditions":[{"type":"Complete","status":"True"}]}"#),
+    Check::JobStatus(success_policy),
+}
+
+fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    if status.spec.success_policy && !status.is_true(SuccessCriteriaMet) && status.is_true(Complete)
+    {
+        findings.push(invalid(
+            "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True",
+        ));
+    }
+}
+
+status_rule! {
+    TERMINAL_DISABLED, "terminal-condition-disabled", "A terminal condition is final",
+    "Checks that `Failed`, `Complete` and `FailureTarget`, once True, stay so: neither removed nor set to another status.
+Clients act on them only once.",
+    TRANSITION, option "RejectDisablingTerminalCondition", since V1_30,
+    accepted status_update!("{}", "{}", r#"{"conditions":[{"type":"Suspended","status":"True"}]}"#, r#"{"conditions":[{"type":"Suspended","status":"False"}]}"#),
+    rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#, r#"{"conditions":[]}"#),
+    Check::JobStatusTransition(terminal_disabled),
+}
+
+fn terminal_disabled<'a>(
+    status: &StatusChange<'a>,
+    old: &JobStatus<'a>,
+    findings: &mut Findings<'a>,
+) {
+    for condition in [Failed, Complete, FailureTarget] {
+        if old.conditions.is_true(condition) && !status.is_true(condition) {
+            let detail = format!(
+                "cannot disable the terminal {}=True condition",
+                condition.as_str()
+            );
+            findings.push(FieldError::invalid(PATH, BadValue::Omitted, detail));
+        }
+    }
+}
+
+status_rule! {
+    SUCCESS_CRITERIA_MET_DISABLED, "success-criteria-met-disabled", "Met criteria stay met",
+    "Checks that `SuccessCriteriaMet`, once True, stays so.",
+    TRANSITION, since V1_30,
+    accepted status_update!("{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
+        r#"{"succeeded":1,"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
+        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"False"}]}"#),
+    Check::JobStatusTransition(success_criteria_met_disabled),
+}
+
+fn success_criteria_met_disabled<'a>(
+    status: &StatusChange<'a>,
+    old: &JobStatus<'a>,
+    findings: &mut Findings<'a>,
+) {
+    if old.conditions.is_true(SuccessCriteriaMet) && !status.is_true(SuccessCriteriaMet) {
+        findings.push(invalid(
+            "cannot disable the SuccessCriteriaMet=True condition",
+        ));
+    }
+}
+
+status_rule! {
+    SUCCESS_CRITERIA_MET_AFTER_COMPLETE, "success-criteria-met-after-complete", "Criteria are met before the Job completes, not after",
+    "Checks that `SuccessCriteriaMet` is not added to a Job that is Complete already.",
+    TRANSITION, since V1_30,
+    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+    rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"Complete","status":"True"}]}"#,
+        r#"{"conditions":[{"type":"Complete","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    Check::JobStatusTransition(success_criteria_met_after_complete),
+}
+
+fn success_criteria_met_after_complete<'a>(
+    status: &StatusChange<'a>,
+    old: &JobStatus<'a>,
+    findings: &mut Findings<'a>,
+) {
+    let was_complete =
+        old.conditions.is_true(Complete) && !old.conditions.is_true(SuccessCriteriaMet);
+    if was_complete && status.is_true(SuccessCriteriaMet) {
+        findings.push(invalid(
+            "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions",
+        ));
+    }
+}

@@ -1,0 +1,162 @@
+//! `job-status/...`: every check of kube-apiserver on the status of a Job.
+//!
+//! Upstream switches most checks on only where what they look at has changed
+//! (`getStatusValidationOptions`, `pkg/registry/batch/job/strategy.go`), so that a status that breaks a rule already can
+//! still be written in its other parts. On create, which is how the background audit replays stored objects, everything
+//! has changed from nothing, and there is no transition to judge.
+
+pub(crate) mod conditions;
+pub(crate) mod counters;
+pub(crate) mod indexes;
+pub(crate) mod times;
+pub(crate) mod uncounted;
+
+use crate::kind::job::{ConditionType, JobSpec, JobStatus};
+use crate::release::Release;
+use crate::request::Change;
+
+/// Functions in `pkg/apis/batch/validation`.
+const STATE: &str = "validateJobStatus";
+const TRANSITION: &str = "ValidateJobStatusUpdate";
+
+/// The status that a change brings in, beside the one before, with what has changed between the two.
+pub(crate) struct StatusChange<'a> {
+    pub(crate) release: Release,
+    /// The spec that counts: on a status update the old one, which kube-apiserver keeps.
+    pub(crate) spec: &'a JobSpec,
+    pub(crate) new: &'a JobStatus<'a>,
+    /// [`None`] on create.
+    pub(crate) old: Option<&'a JobStatus<'a>>,
+    pub(crate) changed: Changed,
+}
+
+/// What differs between the old status and the new one, by the comparisons of `getStatusValidationOptions`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Changed {
+    pub(crate) finished: bool,
+    pub(crate) complete: bool,
+    pub(crate) failed: bool,
+    pub(crate) failure_target: bool,
+    pub(crate) success_criteria_met: bool,
+    pub(crate) completed_indexes: bool,
+    pub(crate) failed_indexes: bool,
+    pub(crate) active: bool,
+    pub(crate) ready: bool,
+    pub(crate) terminating: bool,
+    pub(crate) start_time: bool,
+    pub(crate) completion_time: bool,
+    pub(crate) uncounted: bool,
+}
+
+impl<'a> StatusChange<'a> {
+    /// The status change in a change of a Job, if there is one.
+    pub(crate) fn of(change: &'a Change<'a>, release: Release) -> Option<Self> {
+        let (spec, new, old) = match change {
+            // Nothing to say about no status, which is what kube-apiserver makes of every status in a create.
+            Change::Create { object } => {
+                let job = object.job.as_ref()?;
+                if job.status == JobStatus::default() {
+                    return None;
+                }
+                (&job.spec, &job.status, None)
+            }
+            Change::UpdateStatus { object, old } => {
+                let (new, old) = (object.job.as_ref()?, old.job.as_ref()?);
+                (&old.spec, &new.status, Some(&old.status))
+            }
+            Change::Update { .. } => return None,
+        };
+        let changed = Changed::between(old.unwrap_or(&JobStatus::default()), new);
+        Some(Self {
+            release,
+            spec,
+            new,
+            old,
+            changed,
+        })
+    }
+
+    fn is_true(&self, condition: ConditionType) -> bool {
+        self.new.conditions.is_true(condition)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.new.conditions.is_finished()
+    }
+}
+
+impl Changed {
+    fn between(old: &JobStatus<'_>, new: &JobStatus<'_>) -> Self {
+        let condition = |c| old.conditions.is_true(c) != new.conditions.is_true(c);
+        Self {
+            finished: old.conditions.is_finished() != new.conditions.is_finished(),
+            complete: condition(ConditionType::Complete),
+            failed: condition(ConditionType::Failed),
+            failure_target: condition(ConditionType::FailureTarget),
+            success_criteria_met: condition(ConditionType::SuccessCriteriaMet),
+            completed_indexes: old.completed_indexes != new.completed_indexes,
+            failed_indexes: old.failed_indexes != new.failed_indexes,
+            active: old.active != new.active,
+            ready: old.ready != new.ready,
+            terminating: old.terminating != new.terminating,
+            start_time: old.start_time != new.start_time,
+            completion_time: old.completion_time != new.completion_time,
+            uncounted: uncounted::differ(old.uncounted.as_ref(), new.uncounted.as_ref()),
+        }
+    }
+}
+
+/// A status update of a Job as an example: its spec, the old status and the new one.
+macro_rules! status_update {
+    ($settings:literal, $spec:literal, $old:literal, $new:literal) => {
+        Example {
+            settings: $settings,
+            request: concat!(
+                r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},"#,
+                r#""oldObject":{"metadata":{"name":"pi"},"spec":"#,
+                $spec,
+                r#","status":"#,
+                $old,
+                r#"},"object":{"metadata":{"name":"pi"},"spec":"#,
+                $spec,
+                r#","status":"#,
+                $new,
+                "}}"
+            ),
+        }
+    };
+}
+use status_update;
+
+/// A rule of kube-apiserver on a Job's status.
+macro_rules! status_rule {
+    (
+        $(#[$meta:meta])*
+        $name:ident, $id:literal, $title:literal, $doc:literal,
+        $function:ident $(, option $option:literal)?, since $since:ident $(, until $until:ident)?,
+        accepted $accepted:expr,
+        rejected $rejected:expr,
+        $check:expr $(,)?
+    ) => {
+        $(#[$meta])*
+        pub(crate) static $name: Rule = Rule {
+            id: concat!("job-status/", $id),
+            title: $title,
+            doc: $doc,
+            anchor: Anchor::Upstream {
+                function: super::$function,
+                option: status_rule!(@optional $($option)?),
+                since: Release::$since,
+                until: status_rule!(@optional $(Release::$until)?),
+                deviation: None,
+            },
+            default: Enforcement::Deny,
+            accepted: $accepted,
+            rejected: $rejected,
+            check: $check,
+        };
+    };
+    (@optional) => { None };
+    (@optional $value:expr) => { Some($value) };
+}
+use status_rule;

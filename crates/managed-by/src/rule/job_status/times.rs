@@ -1,0 +1,166 @@
+//! `startTime` and `completionTime`.
+
+use super::{StatusChange, status_rule, status_update};
+use crate::finding::{BadValue, FieldError};
+use crate::kind::job::ConditionType::{Complete, Suspended};
+use crate::kind::job::JobStatus;
+use crate::release::Release;
+use crate::rule::{Anchor, Check, Enforcement, Example, Findings, Rule};
+
+const START: &str = "status.startTime";
+const COMPLETION: &str = "status.completionTime";
+
+status_rule! {
+    COMPLETION_WITHOUT_COMPLETE, "completion-time-without-complete", "Only a Complete Job has a completion time",
+    "Checks that `completionTime` is set only with the condition `Complete`: a Job that fails has none. Runs when either changes.",
+    STATE, option "RejectNotCompleteJobWithCompletionTime", since V1_30,
+    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z"}"#),
+    Check::JobStatus(completion_without_complete),
+}
+
+fn completion_without_complete<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    let changed = status.changed.complete || status.changed.completion_time;
+    if changed && status.new.completion_time.is_some() && !status.is_true(Complete) {
+        let detail = "cannot set completionTime when there is no Complete=True condition";
+        findings.push(FieldError::invalid(
+            COMPLETION,
+            BadValue::Time(status.new.completion_time),
+            detail,
+        ));
+    }
+}
+
+status_rule! {
+    COMPLETE_WITHOUT_COMPLETION, "complete-without-completion-time", "A Complete Job has a completion time",
+    "Checks that the condition `Complete` comes with `completionTime`. Runs when either changes. Set both in one update.",
+    STATE, option "RejectCompleteJobWithoutCompletionTime", since V1_30,
+    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+    Check::JobStatus(complete_without_completion),
+}
+
+fn complete_without_completion<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    let changed = status.changed.complete || status.changed.completion_time;
+    if changed && status.new.completion_time.is_none() && status.is_true(Complete) {
+        findings.push(FieldError::required(
+            COMPLETION,
+            "completionTime is required for Complete jobs",
+        ));
+    }
+}
+
+status_rule! {
+    COMPLETION_BEFORE_START, "completion-time-before-start-time", "A Job does not end before it starts",
+    "Checks that `completionTime` is not before `startTime`; the same instant will do. Runs when either changes.",
+    STATE, option "RejectCompletionTimeBeforeStartTime", since V1_30,
+    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T01:00:00+01:00","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2025-12-31T23:59:59Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+    Check::JobStatus(completion_before_start),
+}
+
+fn completion_before_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    let changed = status.changed.start_time || status.changed.completion_time;
+    let times = status.new.start_time.zip(status.new.completion_time);
+    if changed && times.is_some_and(|(start, completion)| completion < start) {
+        let detail = if status.release < Release::V1_34 {
+            "completionTime cannot be set before startTime"
+        } else {
+            "must be equal to or after `startTime`"
+        };
+        findings.push(FieldError::invalid(
+            COMPLETION,
+            BadValue::Time(status.new.completion_time),
+            detail,
+        ));
+    }
+}
+
+status_rule! {
+    FINISHED_WITHOUT_START, "finished-without-start-time", "A finished Job has a start time",
+    "Checks that a Job that is Complete or Failed has a `startTime`. From 1.32 on a suspended Job with no completions may end
+without. Runs when the Job's being finished or `startTime` change.",
+    STATE, option "RejectFinishedJobWithoutStartTime", since V1_30,
+    accepted status_update!("{}", r#"{"suspend":true,"completions":0}"#, "{}",
+        r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+    rejected status_update!("{}", "{}", "{}",
+        r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+    Check::JobStatus(finished_without_start),
+}
+
+fn finished_without_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    let changed = status.changed.finished || status.changed.start_time;
+    let nothing_to_start = status.spec.suspend && status.spec.completions == Some(0);
+    let exempt = nothing_to_start && status.release >= Release::V1_32;
+    if changed && !exempt && status.new.start_time.is_none() && status.is_finished() {
+        findings.push(FieldError::required(
+            START,
+            "startTime is required for finished job",
+        ));
+    }
+}
+
+status_rule! {
+    COMPLETION_CHANGED, "completion-time-changed", "The completion time does not change",
+    "Checks that `completionTime`, once set, is not set to another instant. Another offset is the same instant.",
+    TRANSITION, option "RejectMutatingCompletionTime", since V1_30,
+    accepted status_update!("{}", "{}",
+        r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}"#,
+        r#"{"completionTime":"2026-01-01T01:00:00+01:00","conditions":[{"type":"Complete","status":"True"}]}"#),
+    rejected status_update!("{}", "{}",
+        r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}"#,
+        r#"{"completionTime":"2026-01-01T00:00:01Z","conditions":[{"type":"Complete","status":"True"}]}"#),
+    Check::JobStatusTransition(completion_changed),
+}
+
+fn completion_changed<'a>(
+    status: &StatusChange<'a>,
+    old: &JobStatus<'a>,
+    findings: &mut Findings<'a>,
+) {
+    let completion = status.new.completion_time;
+    // Its removal is the business of complete-without-completion-time.
+    if completion.is_some() && old.completion_time.is_some() && status.changed.completion_time {
+        let detail = if status.release < Release::V1_34 {
+            "completionTime cannot be mutated"
+        } else {
+            "field is immutable"
+        };
+        findings.push(FieldError::invalid(
+            COMPLETION,
+            BadValue::Time(completion),
+            detail,
+        ));
+    }
+}
+
+status_rule! {
+    START_CHANGED, "start-time-changed", "The start time of a running Job does not change",
+    "Checks that `startTime`, once set, is neither changed nor removed while the Job is not suspended. From 1.32 on it may change
+in the update that takes the condition `Suspended` from True to False: that is how a Job resumes.",
+    TRANSITION, option "RejectStartTimeUpdateForUnsuspendedJob", since V1_30,
+    accepted status_update!("{}", "{}",
+        r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]}"#,
+        r#"{"startTime":"2026-01-01T00:05:00Z","conditions":[{"type":"Suspended","status":"False"}]}"#),
+    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#, r#"{"startTime":"2026-01-01T00:05:00Z"}"#),
+    Check::JobStatusTransition(start_changed),
+}
+
+fn start_changed<'a>(status: &StatusChange<'a>, old: &JobStatus<'a>, findings: &mut Findings<'a>) {
+    let resuming = old.conditions.is_true(Suspended) && status.new.conditions.is_false(Suspended);
+    let exempt = resuming && status.release >= Release::V1_32;
+    if status.changed.start_time && !exempt && old.start_time.is_some() && !status.spec.suspend {
+        findings.push(if status.release < Release::V1_36 {
+            FieldError::required(START, "startTime cannot be removed for unsuspended job")
+        } else {
+            let detail = "field is immutable for unsuspended job once set";
+            FieldError::invalid(START, BadValue::Time(status.new.start_time), detail)
+        });
+    }
+}
