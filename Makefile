@@ -67,12 +67,17 @@ bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, i
 fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
 	UPDATE_COSTS=1 cargo test --quiet --package managed-by-policy --test policy costs::
 
-.PHONY: conformance conformance-verify oracle
+.PHONY: conformance conformance-verify conformance-live oracle
 conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)
 	cargo run --quiet --package managed-by-conformance -- update
 
 conformance-verify: oracle ## Fail if that would change them
 	cargo run --quiet --package managed-by-conformance -- verify
+
+CASES ?= 100000
+SEED ?= 1
+conformance-live: oracle ## Ask upstream's code and the library CASES generated cases from SEED, for each of RELEASES
+	cargo run --quiet --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
 
 oracle: $(RELEASES:%=conformance/oracle/bin/%)
 

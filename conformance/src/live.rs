@@ -47,7 +47,7 @@ pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report, Error> {
     let (input, mut answers) = oracle.pipes()?;
     thread::scope(|scope| {
         // The generator is ahead of the comparison by a few batches, so that the oracle never waits.
-        let (send, batches) = sync_channel::<Arc<[Case]>>(4);
+        let (sender, batches) = sync_channel::<Arc<[Case]>>(4);
         scope.spawn(move || {
             let mut generator = Generator::new(seed);
             let mut input = BufWriter::with_capacity(1 << 20, input);
@@ -57,7 +57,7 @@ pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report, Error> {
                 let batch: Arc<[Case]> = (number..end).map(|n| generator.case(n)).collect();
                 number = end;
                 // Sent before they are asked, so that answers are read while questions are still being written.
-                if send.send(Arc::clone(&batch)).is_err() {
+                if sender.send(Arc::clone(&batch)).is_err() {
                     return;
                 }
                 for case in batch.iter() {

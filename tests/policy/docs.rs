@@ -41,7 +41,7 @@ fn table() -> String {
         };
         let (id, default) = (rule.id, rule.default.as_str());
         let link = id.replace('/', "");
-        let mut title = rule.title.to_owned();
+        let mut title = rule.documentation().title.to_owned();
         title.get_mut(..1).unwrap().make_ascii_lowercase();
         writeln!(
             text,
@@ -62,15 +62,15 @@ fn rules() -> String {
         "# Rules\n\nGenerated from the code (`make docs`); the examples are run by the tests.\n"
             .to_owned();
     for rule in RULES {
-        let request: Value = from_str(rule.rejected.request).unwrap();
-        let settings: Value = from_str(rule.rejected.settings).unwrap();
+        let request: Value = from_str(rule.documentation().rejected.request).unwrap();
+        let settings: Value = from_str(rule.documentation().rejected.settings).unwrap();
         let message = natively(&request, &settings).message.unwrap();
         write!(
             text,
             "\n## {}\n\n{}.\n\n{}\n\n- Default: `{}`\n- Source: {}\n",
             rule.id,
-            rule.title,
-            rule.doc,
+            rule.documentation().title,
+            rule.documentation().text,
             rule.default.as_str(),
             anchor(rule),
         )
@@ -82,7 +82,10 @@ fn rules() -> String {
         {
             writeln!(text, "- Deviation: {deviation}").unwrap();
         }
-        for (title, example) in [("Accepted", rule.accepted), ("Rejected", rule.rejected)] {
+        for (title, example) in [
+            ("Accepted", rule.documentation().accepted),
+            ("Rejected", rule.documentation().rejected),
+        ] {
             let with = match example.settings {
                 "{}" => String::new(),
                 settings => format!(" with settings `{settings}`"),

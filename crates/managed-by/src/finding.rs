@@ -60,7 +60,6 @@ impl BadValue<'_> {
     fn text(&self, release: Release) -> Option<String> {
         match self {
             Self::Omitted => None,
-            Self::String(value) => Some(go::quote(value)),
             Self::Pointer(value) if release >= Release::V1_34 => Some(
                 value
                     .as_deref()
@@ -68,7 +67,7 @@ impl BadValue<'_> {
             ),
             Self::Pointer(value) => Some(go::quote(value.as_deref().unwrap_or("null"))),
             Self::NamedString(value) if release >= Release::V1_34 => Some(go::json_string(value)),
-            Self::NamedString(value) => Some(go::quote(value)),
+            Self::String(value) | Self::NamedString(value) => Some(go::quote(value)),
             Self::Int(value) => Some(value.to_string()),
             Self::Time(None) if release >= Release::V1_34 => Some("null".to_owned()),
             Self::Time(None) => Some("\"null\"".to_owned()),

@@ -31,8 +31,8 @@ pub struct Object<'a> {
     pub metadata: Metadata<'a>,
     /// `managedBy`, wherever the kind has it. [`None`] is unset, which `""` is not.
     pub managed_by: Option<Cow<'a, str>>,
-    /// What else is read of a Job.
-    pub job: Option<Job<'a>>,
+    /// What else is read of a Job. Boxed, for objects are moved about.
+    pub job: Option<Box<Job<'a>>>,
 }
 
 /// A change that rules judge.

@@ -71,10 +71,10 @@ fn ids_are_unique_and_kebab_case() {
 fn every_rule_is_documented_and_anchored() {
     for rule in RULES {
         assert!(
-            !rule.title.is_empty() && !rule.title.ends_with('.'),
+            !rule.documentation().title.is_empty() && !rule.documentation().title.ends_with('.'),
             "{rule:?}"
         );
-        assert!(rule.doc.len() > 50, "{rule:?}");
+        assert!(rule.documentation().text.len() > 50, "{rule:?}");
         match rule.anchor {
             Anchor::Upstream {
                 function,

@@ -24,14 +24,30 @@ pub struct JobSpec {
     pub completions: Option<i32>,
     /// `parallelism`.
     pub parallelism: Option<i32>,
-    /// Whether `completionMode` is `Indexed`.
-    pub indexed: bool,
+    /// `completionMode`.
+    pub completion_mode: CompletionMode,
     /// Whether `backoffLimitPerIndex` is set.
     pub backoff_limit_per_index: bool,
     /// `suspend`.
     pub suspend: bool,
     /// Whether `successPolicy` is set.
     pub success_policy: bool,
+}
+
+impl JobSpec {
+    /// Whether each pod completes an index.
+    pub fn is_indexed(&self) -> bool {
+        self.completion_mode == CompletionMode::Indexed
+    }
+}
+
+/// How a Job counts its pods. kube-apiserver lets no other word pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompletionMode {
+    /// All alike.
+    NonIndexed,
+    /// Each completes an index.
+    Indexed,
 }
 
 /// A Job's status.
@@ -149,7 +165,7 @@ impl Default for JobSpec {
         Self {
             completions: Some(1),
             parallelism: Some(1),
-            indexed: false,
+            completion_mode: CompletionMode::NonIndexed,
             backoff_limit_per_index: false,
             suspend: false,
             success_policy: false,
@@ -175,7 +191,7 @@ pub(super) fn read<'a>(_: &KindProfile, reader: &mut Reader<'a>) -> Result<Objec
         }
         Ok(())
     })?;
-    object.job = Some(job);
+    object.job = Some(Box::new(job));
     Ok(object)
 }
 
@@ -189,7 +205,7 @@ impl JobSpec {
         reader.object_or_null(|reader, key| {
             match key {
                 b"managedBy" => {
-                    *managed_by = reader.string_or_null().map_err(|e| e.within("managedBy"))?
+                    *managed_by = reader.string_or_null().map_err(|e| e.within("managedBy"))?;
                 }
                 b"completions" => spec.completions = int(reader, "completions")?,
                 b"parallelism" => spec.parallelism = int(reader, "parallelism")?,
@@ -197,7 +213,10 @@ impl JobSpec {
                     let mode = reader
                         .string_or_null()
                         .map_err(|e| e.within("completionMode"))?;
-                    spec.indexed = mode.as_deref() == Some("Indexed");
+                    spec.completion_mode = match mode.as_deref() {
+                        Some("Indexed") => CompletionMode::Indexed,
+                        _ => CompletionMode::NonIndexed,
+                    };
                 }
                 b"backoffLimitPerIndex" => {
                     spec.backoff_limit_per_index = int(reader, "backoffLimitPerIndex")?.is_some();

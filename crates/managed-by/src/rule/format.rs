@@ -1,6 +1,6 @@
 //! `managed-by/format`
 
-use super::{Anchor, Check, Context, Enforcement, Example, Findings, Rule};
+use super::{Anchor, Check, Context, Docs, Documentation, Enforcement, Example, Findings, Rule};
 use crate::finding::{BadValue, FieldError};
 use crate::release::Release;
 
@@ -18,23 +18,14 @@ const BAD_PATH: &str =
 
 pub(crate) static RULE: Rule = Rule {
     id: "managed-by/format",
+    docs: Docs::new(Documentation {
     title: "The value is a domain-prefixed path of at most 63 bytes",
-    doc: "\
+    text: "\
 Checks that the value looks like `acme.io/foo`: before the first `/` a lower-case RFC 1123 subdomain, after it one or
 more characters of an RFC 3986 path, at most 63 bytes in all. `\"\"` is a value, and not a valid one: to leave the
 workload to the built-in controller, leave the field out. Several errors may be reported at once.
 
 Runs when the value is set on create or changes on update; a stored value is not judged again.",
-    anchor: Anchor::Upstream {
-        function: "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
-        option: None,
-        since: Release::V1_30,
-        until: None,
-        deviation: Some(
-            "upstream judges the value again on every update; we do not when it has not changed, so that an object that got past it can be updated, finalized and deleted",
-        ),
-    },
-    default: Enforcement::Deny,
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
@@ -45,6 +36,17 @@ Runs when the value is set on create or changes on update; a stored value is not
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"multikueue"}}}"#,
     },
+    }),
+    anchor: Anchor::Upstream {
+        function: "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
+        option: None,
+        since: Release::V1_30,
+        until: None,
+        deviation: Some(
+            "upstream judges the value again on every update; we do not when it has not changed, so that an object that got past it can be updated, finalized and deleted",
+        ),
+    },
+    default: Enforcement::Deny,
     check: Check::Change(check),
 };
 

@@ -1,6 +1,6 @@
 //! `managed-by/immutable`
 
-use super::{Anchor, Check, Context, Enforcement, Example, Findings, Rule};
+use super::{Anchor, Check, Context, Docs, Documentation, Enforcement, Example, Findings, Rule};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::Holder;
 use crate::release::Release;
@@ -8,21 +8,14 @@ use crate::request::Change;
 
 pub(crate) static RULE: Rule = Rule {
     id: "managed-by/immutable",
+    docs: Docs::new(Documentation {
     title: "The field is not added, changed or removed after creation",
-    doc: "\
+    text: "\
 Checks that an update leaves the field as it was: adding it, changing it and removing it are all rejected, also between
 unset and the reserved value, which mean the same. Two controllers would otherwise run one workload, or none.
 
 Runs on updates of the main resource. Templates (a CronJob's `jobTemplate`) may change. To hand a workload to another
 controller, delete it and create it anew.",
-    anchor: Anchor::Upstream {
-        function: "ValidateJobSpecUpdate (pkg/apis/batch/validation)",
-        option: None,
-        since: Release::V1_30,
-        until: None,
-        deviation: None,
-    },
-    default: Enforcement::Deny,
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"UPDATE","kind":{"group":"batch","version":"v1","kind":"Job"},
@@ -35,6 +28,15 @@ controller, delete it and create it anew.",
             "oldObject":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/runner"}},
             "object":{"metadata":{"name":"pi"},"spec":{}}}"#,
     },
+    }),
+    anchor: Anchor::Upstream {
+        function: "ValidateJobSpecUpdate (pkg/apis/batch/validation)",
+        option: None,
+        since: Release::V1_30,
+        until: None,
+        deviation: None,
+    },
+    default: Enforcement::Deny,
     check: Check::Change(check),
 };
 

@@ -74,22 +74,48 @@ pub struct Example {
     pub request: &'static str,
 }
 
-/// One named check.
-pub struct Rule {
-    /// Stable name; users write it in settings and read it in messages.
-    pub id: &'static str,
+/// What people read about a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Documentation {
     /// One line for tables.
     pub title: &'static str,
     /// What it checks, when it runs, why, and how to fix what it finds.
-    pub doc: &'static str,
-    /// Where it comes from.
-    pub anchor: Anchor,
-    /// What happens when it fires, unless settings say otherwise.
-    pub default: Enforcement,
+    pub text: &'static str,
     /// A request that it lets pass.
     pub accepted: Example,
     /// A request that it fires on, and nothing else does.
     pub rejected: Example,
+}
+
+/// A rule's documentation where the feature `docs` asks for it. A policy has no use for it, and would be half as big
+/// again with it.
+pub(crate) struct Docs {
+    #[cfg(feature = "docs")]
+    documentation: Documentation,
+}
+
+impl Docs {
+    #[cfg(feature = "docs")]
+    pub(crate) const fn new(documentation: Documentation) -> Self {
+        Self { documentation }
+    }
+
+    #[cfg(not(feature = "docs"))]
+    pub(crate) const fn new(_: Documentation) -> Self {
+        Self {}
+    }
+}
+
+/// One named check.
+pub struct Rule {
+    /// Stable name; users write it in settings and read it in messages.
+    pub id: &'static str,
+    #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
+    pub(crate) docs: Docs,
+    /// Where it comes from.
+    pub anchor: Anchor,
+    /// What happens when it fires, unless settings say otherwise.
+    pub default: Enforcement,
     pub(crate) check: Check,
 }
 
@@ -104,6 +130,12 @@ pub(crate) enum Check {
 }
 
 impl Rule {
+    /// What people read about it.
+    #[cfg(feature = "docs")]
+    pub fn documentation(&self) -> &Documentation {
+        &self.docs.documentation
+    }
+
     /// Whether this is a check of kube-apiserver, so that its words are kept.
     pub fn is_upstream(&self) -> bool {
         matches!(self.anchor, Anchor::Upstream { .. })

@@ -1,21 +1,18 @@
 //! `managed-by/reserved`
 
-use super::{Anchor, Check, Context, Enforcement, Example, Findings, Rule};
+use super::{Anchor, Check, Context, Docs, Documentation, Enforcement, Example, Findings, Rule};
 use crate::settings::ReservedValue;
 
 pub(crate) static RULE: Rule = Rule {
     id: "managed-by/reserved",
+    docs: Docs::new(Documentation {
     title: "With `reserved_value: deny`, the built-in controller is meant by leaving the field out",
-    doc: "\
+    text: "\
 With the setting `reserved_value: deny`, checks that the value is not the kind's reserved one
 (`kubernetes.io/job-controller` for a Job). For kube-apiserver the reserved value and no value mean the same, and so they
 do with the default, `allow`. Deny it where tools of yours take any value for a delegation.
 
 Runs when the value is set on create or changes on update.",
-    anchor: Anchor::Ours {
-        source: "API comment of JobSpec.managedBy (k8s.io/api/batch/v1): the reserved value means the built-in controller",
-    },
-    default: Enforcement::Deny,
     accepted: Example {
         settings: r#"{"reserved_value":"allow"}"#,
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
@@ -26,6 +23,11 @@ Runs when the value is set on create or changes on update.",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kubernetes.io/job-controller"}}}"#,
     },
+    }),
+    anchor: Anchor::Ours {
+        source: "API comment of JobSpec.managedBy (k8s.io/api/batch/v1): the reserved value means the built-in controller",
+    },
+    default: Enforcement::Deny,
     check: Check::Change(check),
 };
 

@@ -1,6 +1,6 @@
 //! `managed-by/reserved-domain`
 
-use super::{Anchor, Check, Context, Enforcement, Example, Findings, Rule};
+use super::{Anchor, Check, Context, Docs, Documentation, Enforcement, Example, Findings, Rule};
 use crate::kind::{EXTERNAL, RESERVED};
 use crate::nearest::nearest;
 
@@ -9,8 +9,9 @@ const PROJECT: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
 
 pub(crate) static RULE: Rule = Rule {
     id: "managed-by/reserved-domain",
+    docs: Docs::new(Documentation {
     title: "A value under a built-in controller's domain names a controller that exists",
-    doc: "\
+    text: "\
 Checks values under the domains of the Kubernetes project (`kubernetes.io`, `k8s.io`, `x-k8s.io` and their subdomains)
 and of each known kind's built-in controller (`ray.io`, `kubeflow.org`, ...): they must be a reserved value or a known
 external controller such as `kueue.x-k8s.io/multikueue`. Anything else there is almost surely a typo
@@ -18,10 +19,6 @@ external controller such as `kueue.x-k8s.io/multikueue`. Anything else there is 
 
 Runs when the value is set on create or changes on update. Fix the name; for a controller of your own use a domain of
 your own.",
-    anchor: Anchor::Ours {
-        source: "KEP-4368, Debuggability: a typo in the value is a risk that nothing reports",
-    },
-    default: Enforcement::Warn,
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
@@ -32,6 +29,11 @@ your own.",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kubernetes.io/job-controler"}}}"#,
     },
+    }),
+    anchor: Anchor::Ours {
+        source: "KEP-4368, Debuggability: a typo in the value is a risk that nothing reports",
+    },
+    default: Enforcement::Warn,
     check: Check::Change(check),
 };
 

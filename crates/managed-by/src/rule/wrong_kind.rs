@@ -1,20 +1,17 @@
 //! `managed-by/wrong-kind`
 
-use super::{Anchor, Check, Context, Enforcement, Example, Findings, Rule};
+use super::{Anchor, Check, Context, Docs, Documentation, Enforcement, Example, Findings, Rule};
 use crate::kind::RESERVED;
 
 pub(crate) static RULE: Rule = Rule {
     id: "managed-by/wrong-kind",
+    docs: Docs::new(Documentation {
     title: "The value is not the built-in controller of another kind",
-    doc: "\
+    text: "\
 Checks that the value is not the reserved value of another kind, such as JobSet's on a Job. That controller looks after
 its own kind only, and the kind's own controller steps back: nobody reconciles the workload.
 
 Runs when the value is set on create or changes on update. Leave the field out to mean the kind's own controller.",
-    anchor: Anchor::Ours {
-        source: "the reserved values in the projects' APIs; each controller compares with its own alone",
-    },
-    default: Enforcement::Warn,
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
@@ -25,6 +22,11 @@ Runs when the value is set on create or changes on update. Leave the field out t
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"jobset.sigs.k8s.io/jobset-controller"}}}"#,
     },
+    }),
+    anchor: Anchor::Ours {
+        source: "the reserved values in the projects' APIs; each controller compares with its own alone",
+    },
+    default: Enforcement::Warn,
     check: Check::Change(check),
 };
 

@@ -5,7 +5,7 @@ use crate::finding::{BadValue, FieldError};
 use crate::kind::job::ConditionType::{Complete, Failed, FailureTarget, SuccessCriteriaMet};
 use crate::kind::job::JobStatus;
 use crate::release::Release;
-use crate::rule::{Anchor, Check, Enforcement, Example, Findings, Rule};
+use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
 
 const PATH: &str = "status.conditions";
 
@@ -109,7 +109,7 @@ status_rule! {
 }
 
 fn success_criteria_met_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if !status.spec.indexed && status.is_true(SuccessCriteriaMet) {
+    if !status.spec.is_indexed() && status.is_true(SuccessCriteriaMet) {
         findings.push(invalid("cannot set SuccessCriteriaMet to NonIndexed Job"));
     }
 }

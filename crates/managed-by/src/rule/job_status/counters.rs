@@ -4,7 +4,7 @@ use super::{StatusChange, status_rule, status_update};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::job::JobStatus;
 use crate::release::Release;
-use crate::rule::{Anchor, Check, Enforcement, Example, Findings, Rule};
+use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
 
 status_rule! {
     NEGATIVE, "negative-counter", "No counter is negative",
@@ -148,7 +148,7 @@ fn succeeded_decreased<'a>(
     findings: &mut Findings<'a>,
 ) {
     let succeeded = status.new.succeeded;
-    let elastic = status.spec.indexed && status.spec.completions == status.spec.parallelism;
+    let elastic = status.spec.is_indexed() && status.spec.completions == status.spec.parallelism;
     if succeeded < old.succeeded && !elastic {
         let detail = "cannot decrease the succeeded counter";
         findings.push(FieldError::invalid(

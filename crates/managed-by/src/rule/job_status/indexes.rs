@@ -4,7 +4,7 @@ use super::{StatusChange, status_rule, status_update};
 use crate::finding::{BadValue, FieldError};
 use crate::go;
 use crate::release::Release;
-use crate::rule::{Anchor, Check, Enforcement, Example, Findings, Rule};
+use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
 
 const COMPLETED: &str = "status.completedIndexes";
 const FAILED: &str = "status.failedIndexes";
@@ -75,7 +75,7 @@ status_rule! {
 
 fn completed_of_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = &*status.new.completed_indexes;
-    if status.changed.completed_indexes && !indexes.is_empty() && !status.spec.indexed {
+    if status.changed.completed_indexes && !indexes.is_empty() && !status.spec.is_indexed() {
         let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
         findings.push(FieldError::invalid(
             COMPLETED,

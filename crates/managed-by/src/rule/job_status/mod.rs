@@ -32,6 +32,10 @@ pub(crate) struct StatusChange<'a> {
 
 /// What differs between the old status and the new one, by the comparisons of `getStatusValidationOptions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one for each of upstream's comparisons, and none follows from another"
+)]
 pub(crate) struct Changed {
     pub(crate) finished: bool,
     pub(crate) complete: bool,
@@ -141,8 +145,12 @@ macro_rules! status_rule {
         $(#[$meta])*
         pub(crate) static $name: Rule = Rule {
             id: concat!("job-status/", $id),
-            title: $title,
-            doc: $doc,
+            docs: Docs::new(Documentation {
+                title: $title,
+                text: $doc,
+                accepted: $accepted,
+                rejected: $rejected,
+            }),
             anchor: Anchor::Upstream {
                 function: super::$function,
                 option: status_rule!(@optional $($option)?),
@@ -151,8 +159,6 @@ macro_rules! status_rule {
                 deviation: None,
             },
             default: Enforcement::Deny,
-            accepted: $accepted,
-            rejected: $rejected,
             check: $check,
         };
     };

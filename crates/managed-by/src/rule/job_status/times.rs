@@ -5,7 +5,7 @@ use crate::finding::{BadValue, FieldError};
 use crate::kind::job::ConditionType::{Complete, Suspended};
 use crate::kind::job::JobStatus;
 use crate::release::Release;
-use crate::rule::{Anchor, Check, Enforcement, Example, Findings, Rule};
+use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
 
 const START: &str = "status.startTime";
 const COMPLETION: &str = "status.completionTime";

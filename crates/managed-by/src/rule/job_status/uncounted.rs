@@ -6,7 +6,7 @@ use super::{StatusChange, status_rule, status_update};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::job::Uncounted;
 use crate::release::Release;
-use crate::rule::{Anchor, Check, Enforcement, Example, Findings, Rule};
+use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
 
 /// Semantic equality: an absent list equals an empty one, but an absent struct does not equal an empty one.
 pub(super) fn differ(old: Option<&Uncounted<'_>>, new: Option<&Uncounted<'_>>) -> bool {
