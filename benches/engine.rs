@@ -24,9 +24,8 @@ const ROUNDS: usize = 2000;
 fn main() {
     let policy = load("policy.wasm");
     let noop = load("noop.wasm");
-    println!("size      policy     no-op      ratio   own cost");
-    for (name, size) in payload::SIZES {
-        let payload = payload::job_update(size);
+    println!("{:44}policy     no-op      ratio   own cost", "request");
+    for payload::Sized { name, payload } in payload::all() {
         let mut ours = Vec::with_capacity(ROUNDS);
         let mut floor = Vec::with_capacity(ROUNDS);
         let mut difference = Vec::with_capacity(ROUNDS);
@@ -39,7 +38,7 @@ fn main() {
         }
         let (ours, floor) = (median(&mut ours), median(&mut floor));
         println!(
-            "{name:8} {:>7.1} us {:>7.1} us {:>7.2} {:>7.1} us",
+            "{name:42} {:>7.1} us {:>7.1} us {:>7.2} {:>7.1} us",
             ours,
             floor,
             ours / floor,

@@ -6,6 +6,7 @@ pub mod difference;
 pub mod generate;
 pub mod live;
 pub mod oracle;
+pub mod trace;
 pub mod vector;
 
 /// What can go wrong while vectors are made or read.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use std::{env, fs};
 
 use managed_by::Release;
-use managed_by_conformance::{Error, cases, live, oracle, vector};
+use managed_by_conformance::{Error, cases, live, oracle, trace, vector};
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
 fn main() -> ExitCode {
@@ -85,6 +85,9 @@ fn update() -> Result<String, Error> {
         let path = vector::folder().join(file);
         fs::write(path, text).map_err(|e| Error::Io(file.to_owned(), e))?;
     }
+    let traces = trace::ask()?;
+    count = count.saturating_add(traces.len());
+    trace::write(traces)?;
     Ok(format!("{count} vectors written"))
 }
 
@@ -108,6 +111,13 @@ fn verify() -> Result<String, Error> {
                 "{file} would change: make conformance"
             )));
         }
+    }
+    let traces = trace::ask()?;
+    count = count.saturating_add(traces.len());
+    if traces != trace::vectors()? {
+        return Err(Error::Oracle(
+            "verdicts on traces would change: make conformance".to_owned(),
+        ));
     }
     Ok(format!("{count} vectors verified"))
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::{env, fs};
 
-use crate::support::{module, payload, root};
+use crate::support::payload::{self, intervals, job_update, status_update, uncounted};
+use crate::support::{module, root};
 use managed_by_engine::meter::Meter;
 use managed_by_engine::{admission, examples};
 
@@ -22,9 +23,7 @@ fn payloads() -> Vec<(String, Vec<u8>)> {
     let mut payloads: Vec<_> = examples
         .map(|e| (e.name, admission::payload(&e.request, &e.settings)))
         .collect();
-    for (name, size) in payload::SIZES {
-        payloads.push((format!("job update of {name}"), payload::job_update(size)));
-    }
+    payloads.extend(payload::all().into_iter().map(|p| (p.name, p.payload)));
     payloads
 }
 
@@ -80,26 +79,34 @@ fn the_module_is_small() {
     assert!(module("annotated-policy.wasm").len() as u64 <= MAX_SIZE);
 }
 
-/// Twenty times the input costs at most twenty times the fuel.
+/// A byte of a large request costs at most as much as one of a small request, and half as much again where it is sorted.
 #[test]
 fn cost_is_linear_in_the_request() {
     let meter = Meter::load(&module("policy.wasm")).unwrap();
-    let fuel = |size| {
-        meter
-            .measure("validate", &payload::job_update(size))
-            .unwrap()
-            .fuel
-    };
-    let (small, large) = (fuel(6 * 1024), fuel(120 * 1024));
-    assert!(large <= small * 20, "{small} at 6 KB, {large} at 120 KB");
+    let fuel = |payload: &[u8]| meter.measure("validate", payload).unwrap().fuel;
+    for (name, small, large) in [
+        ("job update", job_update(6 * 1024), job_update(120 * 1024)),
+        (
+            "status update",
+            status_update(6 * 1024),
+            status_update(120 * 1024),
+        ),
+        ("intervals", intervals(1000), intervals(20_000)),
+        ("uncounted", uncounted(500), uncounted(10_000)),
+    ] {
+        let factor = large.len() as u64 * 150 / small.len() as u64;
+        let (small, large) = (fuel(&small), fuel(&large));
+        assert!(large * 100 <= small * factor, "{name}: {small}, {large}");
+    }
 }
 
 /// Four megabytes and four times the input are enough.
 #[test]
 fn memory_is_bounded() {
     let meter = Meter::load(&module("policy.wasm")).unwrap();
-    for size in [6 * 1024, 118 * 1024, 2 * 1024 * 1024] {
-        let payload = payload::job_update(size);
+    let mut payloads: Vec<_> = payload::all().into_iter().map(|p| p.payload).collect();
+    payloads.push(job_update(2 * 1024 * 1024));
+    for payload in payloads {
         let memory = meter.measure("validate", &payload).unwrap().memory;
         let allowed = 4 * 1024 * 1024 + 4 * payload.len() as u64;
         assert!(

@@ -18,3 +18,4 @@ mod enforcement;
 mod examples;
 mod module;
 mod support;
+mod traces;

@@ -1,7 +1,11 @@
-//! The files of `examples/`: an `AdmissionReview` each, `NAME.json`, with settings in `NAME.settings.yml` if it needs any.
+//! The files of `examples/`, in a folder for each topic: an `AdmissionReview` each, `NAME.json`, with settings in
+//! `NAME.settings.yml` if it needs any.
 
+use std::ffi::OsStr;
+use std::fmt::Display;
 use std::fs;
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -10,7 +14,7 @@ use crate::{Error, admission};
 /// One request to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Example {
-    /// The file's name, without its ending.
+    /// The folder and the file's name, without its ending: `field/01-created`.
     pub name: String,
     /// The request, as PolicyServer passes it on.
     pub request: Value,
@@ -18,31 +22,60 @@ pub struct Example {
     pub settings: Value,
 }
 
-/// Reads all examples of a folder, in the order of their names.
+impl Example {
+    /// What it shows, in words: its name without folder and number.
+    pub fn title(&self) -> String {
+        let file = self.name.rsplit('/').next().unwrap_or_default();
+        let title = file.split_once('-').map_or(file, |(_, title)| title);
+        title.replace('-', " ")
+    }
+
+    /// Its folder.
+    pub fn topic(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
+}
+
+/// Reads the examples of all topics, in the order of their names.
 ///
 /// # Errors
 /// If a file cannot be read, or does not hold what its name says.
 pub fn read(folder: &Path) -> Result<Vec<Example>, Error> {
-    let trouble =
-        |path: &Path, e: &dyn std::fmt::Display| Error::Request(format!("{}: {e}", path.display()));
+    let mut examples = Vec::new();
+    for topic in paths(folder)?.iter().filter(|path| path.is_dir()) {
+        for path in paths(topic)? {
+            if path.extension().is_some_and(|e| e == "json") {
+                examples.push(read_one(topic, &path)?);
+            }
+        }
+    }
+    Ok(examples)
+}
+
+fn paths(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(folder).map_err(|e| trouble(folder, &e))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|e| e == "json"));
     paths.sort();
-    let read = |path: &std::path::PathBuf| {
-        let text = fs::read_to_string(path).map_err(|e| trouble(path, &e))?;
-        let review = serde_json::from_str(&text).map_err(|e| trouble(path, &e))?;
-        let settings_path = path.with_extension("settings.yml");
-        let settings = match fs::read_to_string(&settings_path) {
-            Ok(yaml) => serde_yaml_ng::from_str(&yaml).map_err(|e| trouble(&settings_path, &e))?,
-            Err(_) => json!({}),
-        };
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        Ok(Example {
-            name: name.into_owned(),
-            request: admission::request(&review)?,
-            settings,
-        })
+    Ok(paths)
+}
+
+fn read_one(topic: &Path, path: &Path) -> Result<Example, Error> {
+    let text = fs::read_to_string(path).map_err(|e| trouble(path, &e))?;
+    let review = serde_json::from_str(&text).map_err(|e| trouble(path, &e))?;
+    let settings_path = path.with_extension("settings.yml");
+    let settings = match fs::read_to_string(&settings_path) {
+        Ok(yaml) => serde_yaml_ng::from_str(&yaml).map_err(|e| trouble(&settings_path, &e))?,
+        Err(e) if e.kind() == ErrorKind::NotFound => json!({}),
+        Err(e) => return Err(trouble(&settings_path, &e)),
     };
-    paths.iter().map(read).collect()
+    let word = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Example {
+        name: format!("{}/{}", word(topic.file_name()), word(path.file_stem())),
+        request: admission::request(&review)?,
+        settings,
+    })
+}
+
+fn trouble(path: &Path, e: &dyn Display) -> Error {
+    Error::Request(format!("{}: {e}", path.display()))
 }

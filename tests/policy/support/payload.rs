@@ -6,11 +6,103 @@ use serde_json::{Value, json};
 /// The sizes that budgets speak of, in bytes.
 pub(crate) const SIZES: [(&str, usize); 2] = [("6 KB", 6 * 1024), ("118 KB", 118 * 1024)];
 
-/// An accepted UPDATE of a delegated Job whose payload has `size` bytes, give or take 100.
+/// An accepted request of a cost that budgets speak of.
+pub(crate) struct Sized {
+    pub(crate) name: String,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// All of them: updates of a Job and of its status in each size, and statuses that are long lists.
+pub(crate) fn all() -> Vec<Sized> {
+    let mut all = Vec::new();
+    for (size, bytes) in SIZES {
+        all.push(Sized {
+            name: format!("job update of {size}"),
+            payload: job_update(bytes),
+        });
+        all.push(Sized {
+            name: format!("status update of {size}"),
+            payload: status_update(bytes),
+        });
+    }
+    all.push(Sized {
+        name: "10000 completed and 10000 failed intervals".to_owned(),
+        payload: intervals(10_000),
+    });
+    all.push(Sized {
+        name: "1000 uncounted UIDs".to_owned(),
+        payload: uncounted(1000),
+    });
+    all
+}
+
+/// An UPDATE of a delegated Job whose payload has `size` bytes, give or take 100.
 pub(crate) fn job_update(size: usize) -> Vec<u8> {
+    padded(size, |env| {
+        let (mut old, mut new) = (job(env), job(env));
+        old["spec"]["suspend"] = true.into();
+        new["spec"]["suspend"] = false.into();
+        update("", &old, &new)
+    })
+}
+
+/// A status update of a delegated Job, to Complete, whose payload has `size` bytes, give or take 100.
+pub(crate) fn status_update(size: usize) -> Vec<u8> {
+    padded(size, |env| {
+        let (mut old, mut new) = (job(env), job(env));
+        let met = json!({"type": "SuccessCriteriaMet", "status": "True", "reason": "CompletionsReached",
+            "lastProbeTime": "2026-11-20T09:04:59Z", "lastTransitionTime": "2026-11-20T09:04:59Z"});
+        let mut complete = met.clone();
+        complete["type"] = "Complete".into();
+        old["status"] = json!({"startTime": "2026-11-20T09:00:01Z", "terminating": 1, "ready": 0, "succeeded": 2,
+            "completedIndexes": "0,2", "uncountedTerminatedPods": {"succeeded": ["0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7c"]},
+            "conditions": [met]});
+        new["status"] = json!({"startTime": "2026-11-20T09:00:01Z", "terminating": 0, "ready": 0, "succeeded": 3,
+            "completedIndexes": "0-2", "uncountedTerminatedPods": {}, "completionTime": "2026-11-20T09:05:00Z",
+            "conditions": [met, complete]});
+        update("status", &old, &new)
+    })
+}
+
+/// A status update that brings in `count` intervals of completed indexes and as many of failed ones, none adjacent.
+pub(crate) fn intervals(count: usize) -> Vec<u8> {
+    let mut old = job(&[]);
+    old["spec"]["completions"] = (count * 8).into();
+    old["spec"]["backoffLimitPerIndex"] = 1.into();
+    let mut new = old.clone();
+    let list = |from: usize| {
+        let interval = |i: usize| format!("{}-{}", i * 8 + from, i * 8 + from + 1);
+        (0..count).map(interval).collect::<Vec<_>>().join(",")
+    };
+    new["status"]["completedIndexes"] = list(0).into();
+    new["status"]["failedIndexes"] = list(4).into();
+    update("status", &old, &new)
+}
+
+/// A status update that brings in `count` pods that are not counted yet, half of them succeeded.
+pub(crate) fn uncounted(count: usize) -> Vec<u8> {
+    let old = job(&[]);
+    let mut new = old.clone();
+    let uids = |numbers: std::ops::Range<usize>| {
+        // In no order, as they come.
+        let uid = |i: usize| {
+            format!(
+                "{:08x}-5d5c-4f0e-9a3b-2c3d4e5f6a7b",
+                i * 2_654_435_761 % (1 << 32)
+            )
+        };
+        numbers.map(uid).collect::<Vec<_>>()
+    };
+    new["status"]["uncountedTerminatedPods"] =
+        json!({"succeeded": uids(0..count / 2), "failed": uids(count / 2..count)});
+    update("status", &old, &new)
+}
+
+/// What `make` makes of as many environment variables as it takes to fill `size` bytes.
+fn padded(size: usize, make: impl Fn(&[Value]) -> Vec<u8>) -> Vec<u8> {
     let mut env = Vec::new();
     loop {
-        let payload = update(&env);
+        let payload = make(&env);
         if payload.len() + 100 > size {
             return payload;
         }
@@ -24,10 +116,8 @@ pub(crate) fn job_update(size: usize) -> Vec<u8> {
     }
 }
 
-fn update(env: &[Value]) -> Vec<u8> {
-    let old = job(env, true);
-    let new = job(env, false);
-    let request = json!({
+fn update(sub_resource: &str, old: &Value, new: &Value) -> Vec<u8> {
+    let mut request = json!({
         "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
         "kind": {"group": "batch", "version": "v1", "kind": "Job"},
         "resource": {"group": "batch", "version": "v1", "resource": "jobs"},
@@ -42,10 +132,14 @@ fn update(env: &[Value]) -> Vec<u8> {
         "dryRun": false,
         "options": {"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions"},
     });
+    if !sub_resource.is_empty() {
+        request["subResource"] = sub_resource.into();
+        request["requestSubResource"] = sub_resource.into();
+    }
     admission::payload(&request, &json!({}))
 }
 
-fn job(env: &[Value], suspend: bool) -> Value {
+fn job(env: &[Value]) -> Value {
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -64,7 +158,7 @@ fn job(env: &[Value], suspend: bool) -> Value {
             "completions": 3,
             "completionMode": "Indexed",
             "backoffLimit": 6,
-            "suspend": suspend,
+            "suspend": false,
             "template": {
                 "metadata": {"labels": {"batch.kubernetes.io/job-name": "pi"}},
                 "spec": {

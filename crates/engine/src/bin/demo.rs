@@ -20,7 +20,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         colour: out.is_terminal() && env::var_os("NO_COLOR").is_none(),
     };
     let (mut allowed, mut denied) = (0_usize, 0_usize);
+    let mut topic = String::new();
     for example in examples::read(Path::new(folder))? {
+        if topic != example.topic() {
+            example.topic().clone_into(&mut topic);
+            writeln!(out, "{}\n", paint.paint("1;4", &topic))?;
+        }
         let verdict = policy.validate(&example.request, &example.settings)?;
         let count = if verdict.accepted {
             &mut allowed
@@ -60,11 +65,7 @@ fn show(
     } else {
         ("31", "denied ")
     };
-    let title = example
-        .name
-        .split_once('-')
-        .map_or(&*example.name, |(_, title)| title);
-    let title = title.replace('-', " ");
+    let title = example.title();
     writeln!(
         out,
         "{}  {}",

@@ -144,8 +144,8 @@ fn check_format(indexes: &str, completions: i32) -> Result<(), String> {
         return Ok(());
     }
     let mut previous: Option<i32> = None;
-    for text in indexes.split(',') {
-        let (first, last) = parse_interval(text, completions).map_err(|e| e.text(text))?;
+    for (interval, text) in Intervals::of(indexes, completions) {
+        let (first, last) = interval.map_err(|e| e.text(text))?;
         if let Some(previous) = previous.filter(|p| *p >= first) {
             return Err(not_increasing(previous, first));
         }
@@ -160,9 +160,8 @@ fn common_index(completed: &str, failed: &str, completions: i32) -> Option<i32> 
     if completed.is_empty() || failed.is_empty() {
         return None;
     }
-    let parse = |text| parse_interval(text, completions).ok();
-    let mut completed = completed.split(',').filter_map(parse);
-    let mut failed = failed.split(',').filter_map(parse);
+    let valid = |list| Intervals::of(list, completions).filter_map(|(interval, _)| interval.ok());
+    let (mut completed, mut failed) = (valid(completed), valid(failed));
     let (mut c, mut f) = (completed.next()?, failed.next()?);
     loop {
         if c.0 <= f.1 && f.0 <= c.1 {
@@ -174,6 +173,73 @@ fn common_index(completed: &str, failed: &str, completions: i32) -> Option<i32> 
             f = failed.next()?;
         }
     }
+}
+
+/// The intervals of a list, each with its text. Lists run to tens of thousands of them, nearly all of plain digits, which
+/// are read in passing; a text that is anything else is looked at again as a whole.
+struct Intervals<'a> {
+    /// [`None`] behind the last one. An empty list has one, of no text.
+    rest: Option<&'a str>,
+    completions: i32,
+}
+
+impl<'a> Intervals<'a> {
+    fn of(list: &'a str, completions: i32) -> Self {
+        Self {
+            rest: Some(list),
+            completions,
+        }
+    }
+}
+
+impl<'a> Iterator for Intervals<'a> {
+    type Item = (Result<Interval, Wrong<'a>>, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest?;
+        let (interval, length) = plain_interval(rest.as_bytes(), self.completions);
+        let length = length.unwrap_or_else(|| rest.find(',').unwrap_or(rest.len()));
+        let text = rest.get(..length).unwrap_or_default();
+        self.rest = rest
+            .get(length.saturating_add(1)..)
+            .filter(|_| length < rest.len());
+        Some((
+            interval.map_or_else(|| parse_interval(text, self.completions), Ok),
+            text,
+        ))
+    }
+}
+
+/// The interval at the start of a list if it is valid and of digits alone; where it ends, if that was seen.
+fn plain_interval(bytes: &[u8], completions: i32) -> (Option<Interval>, Option<usize>) {
+    let (first, end) = plain_index(bytes, 0);
+    let (last, end) = match bytes.get(end) {
+        Some(b'-') => {
+            let (last, end) = plain_index(bytes, end.wrapping_add(1));
+            (last.filter(|last| first < Some(*last)), end)
+        }
+        _ => (first, end),
+    };
+    if !matches!(bytes.get(end), None | Some(b',')) {
+        return (None, None);
+    }
+    let valid = first.zip(last).filter(|(_, last)| *last < completions);
+    (valid, Some(end))
+}
+
+/// One to nine digits, which no `i32` is too small for, and where the digits end.
+fn plain_index(bytes: &[u8], start: usize) -> (Option<i32>, usize) {
+    let (mut index, mut at) = (0_i32, start);
+    while let Some(digit) = bytes
+        .get(at)
+        .map(|b| b.wrapping_sub(b'0'))
+        .filter(|d| *d < 10)
+    {
+        index = index.wrapping_mul(10).wrapping_add(i32::from(digit));
+        at = at.wrapping_add(1);
+    }
+    let digits = at.wrapping_sub(start);
+    ((1..=9).contains(&digits).then_some(index), at)
 }
 
 /// Why a text is no interval.
@@ -229,4 +295,50 @@ fn parse_index(text: &str, completions: i32) -> Result<i32, Wrong<'_>> {
     let number: i64 = text.parse().map_err(|_| Wrong::NotANumber(text))?;
     let index = i32::try_from(number).ok().filter(|i| *i < completions);
     index.ok_or(Wrong::TooLarge(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Intervals, common_index, parse_interval};
+    use proptest::prelude::proptest;
+
+    /// What upstream does: `strings.Split`, then `parseIndexInterval`.
+    fn one_by_one(
+        list: &str,
+        completions: i32,
+    ) -> Vec<(Result<super::Interval, super::Wrong<'_>>, &str)> {
+        let parse = |text| (parse_interval(text, completions), text);
+        list.split(',').map(parse).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn reading_in_passing_changes_nothing(list in "([0-9]{0,11}[-,+ x]?){0,8}", completions in 0..i32::MAX) {
+            let read: Vec<_> = Intervals::of(&list, completions).collect();
+            assert_eq!(read, one_by_one(&list, completions));
+        }
+
+        #[test]
+        fn small_intervals_are_read_alike(list in "([0-9]{1,2}(-[0-9]{1,2})?,?){0,8}", completions in 0..100) {
+            let read: Vec<_> = Intervals::of(&list, completions).collect();
+            assert_eq!(read, one_by_one(&list, completions));
+        }
+    }
+
+    #[test]
+    fn the_first_common_index_is_found() {
+        for (completed, failed, common) in [
+            ("", "1", None),
+            ("1", "", None),
+            ("0,2-4", "1,5", None),
+            ("0,2-4", "1,4-5", Some(4)),
+            ("0-9", "3", Some(3)),
+            ("3", "0-9", Some(3)),
+            ("x,3", "0,y,3", Some(3)),
+            ("2147483646", "2147483645-2147483646", Some(2_147_483_646)),
+        ] {
+            let found = common_index(completed, failed, i32::MAX);
+            assert_eq!(found, common, "{completed} and {failed}");
+        }
+    }
 }

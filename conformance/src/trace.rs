@@ -1,0 +1,149 @@
+//! Watch streams recorded from real controllers (`traces/`), as the requests that made them.
+//!
+//! A line is a watch event, in order; two consecutive events of one object are one update: of its status where the
+//! status differs, else of the main resource.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::vector::{Answer, Case, Vector};
+use crate::{Error, oracle};
+
+/// The streams that hold Jobs: the Job controller's, those of Jobs that other controllers made, MultiKueue's hub.
+pub const JOBS: [&str; 3] = ["jobs-1.36", "child-jobs", "multikueue-0.14-hub"];
+
+/// What upstream says to the requests of Jobs. The requests themselves are made from the streams.
+const VERDICTS: &str = "verdicts.ndjson";
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "type")]
+    event_type: String,
+    object: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Verdict {
+    name: String,
+    answers: Vec<Answer>,
+}
+
+fn path(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("traces")
+        .join(file)
+}
+
+fn lines<T: for<'a> Deserialize<'a>>(file: &str) -> Result<Vec<T>, Error> {
+    let text = fs::read_to_string(path(file)).map_err(|e| Error::Io(file.to_owned(), e))?;
+    let parse = |line| serde_json::from_str(line).map_err(|e| Error::Json(file.to_owned(), e));
+    text.lines().map(parse).collect()
+}
+
+/// The requests behind a stream: creates, updates and deletions, in order, named after the line that shows their result.
+///
+/// # Errors
+/// If there is no such stream, or a line of it is no event.
+pub fn requests(stream: &str) -> Result<Vec<Case>, Error> {
+    let mut stored: BTreeMap<String, Value> = BTreeMap::new();
+    let mut requests = Vec::new();
+    for (index, event) in lines::<Event>(&format!("{stream}.ndjson"))?
+        .into_iter()
+        .enumerate()
+    {
+        let object = event.object;
+        let text = |pointer: &str| {
+            let text = object.pointer(pointer).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let uid = text("/metadata/uid");
+        let (kind, name) = (text("/kind"), text("/metadata/name"));
+        let old = stored.insert(uid, object.clone());
+        let (operation, sub_resource) = match (&*event.event_type, &old) {
+            ("DELETED", _) => ("DELETE", ""),
+            (_, None) => ("CREATE", ""),
+            // A deletion that finalizers hold up: the API server sets the time.
+            (_, Some(old)) if deleted(&object) && !deleted(old) => ("DELETE", ""),
+            (_, Some(old)) if old.get("status") != object.get("status") => ("UPDATE", "status"),
+            _ => ("UPDATE", ""),
+        };
+        let line = index.saturating_add(1);
+        requests.push(Case {
+            name: format!("{stream}:{line} {operation} {kind} {name} {sub_resource}")
+                .trim_end()
+                .to_owned(),
+            operation: operation.to_owned(),
+            sub_resource: sub_resource.to_owned(),
+            object,
+            old_object: old,
+        });
+    }
+    Ok(requests)
+}
+
+fn deleted(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some()
+}
+
+/// The requests on Jobs that upstream's strategies judge: no deletions.
+fn judged() -> Result<Vec<Case>, Error> {
+    let mut cases = Vec::new();
+    for stream in JOBS {
+        let requests = requests(stream)?.into_iter();
+        cases.extend(requests.filter(|case| {
+            case.object.get("kind").and_then(Value::as_str) == Some("Job")
+                && case.operation != "DELETE"
+        }));
+    }
+    Ok(cases)
+}
+
+/// The requests on Jobs with what upstream says to each.
+///
+/// # Errors
+/// If a file is missing or does not fit the others.
+pub fn vectors() -> Result<Vec<Vector>, Error> {
+    let verdicts = lines::<Verdict>(VERDICTS)?;
+    let cases = judged()?;
+    if !cases
+        .iter()
+        .map(|c| &c.name)
+        .eq(verdicts.iter().map(|v| &v.name))
+    {
+        let text = format!("{VERDICTS} is not of these streams: make conformance");
+        return Err(Error::Oracle(text));
+    }
+    let pairs = cases.into_iter().zip(verdicts);
+    Ok(pairs
+        .map(|(case, Verdict { answers, .. })| Vector { case, answers })
+        .collect())
+}
+
+/// Asks upstream about the requests on Jobs.
+///
+/// # Errors
+/// As [`oracle::ask`].
+pub fn ask() -> Result<Vec<Vector>, Error> {
+    oracle::vectors(judged()?)
+}
+
+/// Writes what upstream says, for [`vectors`] to read.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(vectors: Vec<Vector>) -> Result<(), Error> {
+    let mut text = String::new();
+    for Vector { case, answers } in vectors {
+        let name = case.name;
+        let verdict = Verdict { name, answers };
+        let line = serde_json::to_string(&verdict);
+        text.push_str(&line.map_err(|e| Error::Json(verdict.name, e))?);
+        text.push('\n');
+    }
+    fs::write(path(VERDICTS), text).map_err(|e| Error::Io(VERDICTS.to_owned(), e))
+}

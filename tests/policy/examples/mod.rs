@@ -1,0 +1,44 @@
+//! What the policy says to each file of `examples/`, word for word, on every front end.
+
+mod field;
+mod status;
+
+use crate::support::{everywhere, root};
+use managed_by_engine::examples;
+
+#[derive(Clone)]
+struct Expected {
+    name: &'static str,
+    denied: &'static [&'static str],
+    warned: &'static [&'static str],
+    message: &'static str,
+    warnings: &'static [&'static str],
+}
+
+const QUIET: Expected = Expected {
+    name: "",
+    denied: &[],
+    warned: &[],
+    message: "",
+    warnings: &[],
+};
+
+const TOPICS: [&[Expected]; 2] = [field::EXPECTED, status::EXPECTED];
+
+#[test]
+fn each_example_gets_its_answer() {
+    let examples = examples::read(&root("examples")).unwrap();
+    let expected = TOPICS.concat();
+    let names: Vec<_> = examples.iter().map(|e| &*e.name).collect();
+    assert_eq!(names, expected.iter().map(|e| e.name).collect::<Vec<_>>());
+    for (example, expected) in examples.iter().zip(expected) {
+        let answer = everywhere(&example.request, &example.settings);
+        let name = expected.name;
+        assert_eq!(answer.denied(), expected.denied, "{name}");
+        assert_eq!(answer.warned(), expected.warned, "{name}");
+        assert_eq!(answer.message(), expected.message, "{name}");
+        assert_eq!(answer.warnings, expected.warnings, "{name}");
+        assert_eq!(answer.allowed, expected.denied.is_empty(), "{name}");
+        assert_eq!(answer.code, (!answer.allowed).then_some(422), "{name}");
+    }
+}

@@ -1,0 +1,50 @@
+//! What real controllers did, replayed request by request: a denial would have broken a cluster that works.
+
+use managed_by::Release;
+use managed_by_conformance::trace::{self, JOBS};
+use serde_json::json;
+
+use crate::support::everywhere;
+
+/// Every request on a Job, for every release: the verdict and the words are upstream's.
+#[test]
+fn upstream_s_verdicts_are_ours() {
+    let vectors = trace::vectors().unwrap();
+    let mut denied = Release::ALL.map(|release| (release.as_str(), 0));
+    for vector in &vectors {
+        let name = &vector.case.name;
+        for (index, release) in Release::ALL.into_iter().enumerate() {
+            let says = |r: &String| r == release.as_str();
+            let expected = vector.answers.iter().find(|a| a.releases.iter().any(says));
+            let expected = expected.unwrap();
+            let ours = everywhere(
+                &vector.case.request(),
+                &json!({"kubernetes_version": release.as_str()}),
+            );
+            assert_eq!(ours.message(), expected.message, "{name}");
+            assert_eq!(ours.allowed, expected.errors.is_empty(), "{name}");
+            if !ours.allowed {
+                denied[index].1 += 1;
+            }
+        }
+    }
+    assert_eq!(vectors.len(), 336);
+    // In 1.30 criteria were those of a success policy alone; in 1.31 a suspended Job had to start before it could be
+    // complete. The controller that was recorded is of 1.36.
+    let expected = [("1.30", 55), ("1.31", 1)];
+    assert_eq!(denied[..2], expected);
+    assert!(denied[2..].iter().all(|&(_, count)| count == 0));
+}
+
+/// With default settings nothing is denied, deletions included, and nobody is warned.
+#[test]
+fn default_settings_let_every_request_pass_in_silence() {
+    for stream in JOBS {
+        let requests = trace::requests(stream).unwrap().into_iter();
+        for case in requests.filter(|case| case.object["kind"] == "Job") {
+            let answer = everywhere(&case.request(), &json!({}));
+            assert!(answer.allowed, "{}: {answer:?}", case.name);
+            assert_eq!(answer.warnings, Vec::<String>::new(), "{}", case.name);
+        }
+    }
+}
