@@ -79,6 +79,10 @@ SEED ?= 1
 conformance-live: oracle ## Ask upstream's code and the library CASES generated cases from SEED, for each of RELEASES
 	cargo run --quiet --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
 
+.PHONY: mutants
+mutants: ## Break each condition of kube-apiserver's rules and see a vector fail (needs cargo-mutants)
+	cargo mutants --workspace --test-package managed-by-conformance --output target
+
 oracle: $(RELEASES:%=conformance/oracle/bin/%)
 
 conformance/oracle/bin/%: conformance/oracle/main.go conformance/oracle/v%.mod conformance/oracle/v%.sum

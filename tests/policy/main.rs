@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod bad_status;
 mod catalogue;
 mod conformance;
 mod costs;

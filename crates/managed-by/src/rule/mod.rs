@@ -235,9 +235,14 @@ pub(crate) struct Findings<'a> {
     pub(crate) enforcement: Enforcement,
 }
 
+/// More than these are not reported: a list of a million bad values would make a message of a hundred megabytes.
+const MAX_FINDINGS: usize = 1000;
+
 impl<'a> Findings<'a> {
     pub(crate) fn push(&mut self, error: FieldError<'a>) {
-        let finding = Finding::new(self.rule, error);
-        self.list.push((self.enforcement, finding));
+        if self.list.len() < MAX_FINDINGS {
+            let finding = Finding::new(self.rule, error);
+            self.list.push((self.enforcement, finding));
+        }
     }
 }
