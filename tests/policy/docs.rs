@@ -102,20 +102,65 @@ fn rules() -> String {
     text
 }
 
-/// The README with what stands between its two marks made anew.
-fn readme() -> String {
-    let text = fs::read_to_string(root("README.md")).unwrap();
-    let (before, rest) = text.split_once("<!-- rules -->\n").unwrap();
-    let (_, after) = rest.split_once("<!-- /rules -->\n").unwrap();
-    format!(
-        "{before}<!-- rules -->\n{}<!-- /rules -->\n{after}",
-        table()
-    )
+/// What to read in a new release: upstream's functions with the options that they are given, and the rules that follow
+/// them.
+fn anchors() -> String {
+    let mut functions: Vec<(&str, Vec<String>)> = Vec::new();
+    for rule in RULES {
+        let Anchor::Upstream {
+            function,
+            option,
+            since,
+            until,
+            ..
+        } = rule.anchor
+        else {
+            continue;
+        };
+        let option = option.map_or_else(|| "always".to_owned(), |o| format!("`{o}`"));
+        let releases = match (since.as_str(), until) {
+            (since, Some(until)) if since == until.as_str() => format!("{since} only"),
+            (since, Some(until)) => format!("{since} to {}", until.as_str()),
+            ("1.30", None) => "all".to_owned(),
+            (since, None) => format!("{since} on"),
+        };
+        let row = format!("| {option} | {releases} | `{}` |\n", rule.id);
+        match functions.iter_mut().find(|(known, _)| *known == function) {
+            Some((_, rows)) => rows.push(row),
+            None => functions.push((function, vec![row])),
+        }
+    }
+    let mut text = String::new();
+    for (function, rows) in functions {
+        let rows = rows.concat();
+        write!(
+            text,
+            "\n`{function}`\n\n| switched on by | releases | rule |\n| --- | --- | --- |\n{rows}"
+        )
+        .unwrap();
+    }
+    text
+}
+
+/// A file with what stands between the two marks of that name made anew.
+fn between_marks(file: &str, mark: &str, made: &str) -> String {
+    let text = fs::read_to_string(root(file)).unwrap();
+    let (open, close) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->\n"));
+    let (before, rest) = text.split_once(&open).unwrap();
+    let (_, after) = rest.split_once(&close).unwrap();
+    format!("{before}{open}{made}{close}{after}")
 }
 
 #[test]
 fn generated_documentation_is_up_to_date() {
-    for (file, text) in [("docs/rules.md", rules()), ("README.md", readme())] {
+    for (file, text) in [
+        ("docs/rules.md", rules()),
+        ("README.md", between_marks("README.md", "rules", &table())),
+        (
+            "docs/conformance.md",
+            between_marks("docs/conformance.md", "anchors", &anchors()),
+        ),
+    ] {
         if env::var_os("UPDATE_DOCS").is_some() {
             fs::write(root(file), &text).unwrap();
         }
