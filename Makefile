@@ -81,7 +81,8 @@ conformance-live: oracle ## Ask upstream's code and the library CASES generated 
 
 .PHONY: mutants
 mutants: ## Break each condition of kube-apiserver's rules and see a vector fail (needs cargo-mutants)
-	cargo mutants --workspace --test-package managed-by-conformance --output target
+	cargo test --quiet --package managed-by-conformance --test vectors
+	cargo mutants --workspace --baseline skip --timeout 120 --test-package managed-by-conformance --output target
 
 oracle: $(RELEASES:%=conformance/oracle/bin/%)
 
