@@ -7,7 +7,7 @@ fn job(spec: &Value, status: &Value) -> Value {
     json!({"metadata": {"name": "pi"}, "spec": spec, "status": status})
 }
 
-fn request(operation: &str, sub_resource: &str, old: Value, new: Value) -> Value {
+fn request(operation: &str, sub_resource: &str, old: &Value, new: &Value) -> Value {
     json!({
         "kind": {"group": "batch", "version": "v1", "kind": "Job"},
         "operation": operation, "subResource": sub_resource, "oldObject": old, "object": new,
@@ -16,13 +16,18 @@ fn request(operation: &str, sub_resource: &str, old: Value, new: Value) -> Value
 
 /// A status update from nothing.
 fn update(spec: &Value, status: &Value) -> Answer {
-    let request = request("UPDATE", "status", job(spec, &json!({})), job(spec, status));
+    let request = request(
+        "UPDATE",
+        "status",
+        &job(spec, &json!({})),
+        &job(spec, status),
+    );
     everywhere(&request, &json!({}))
 }
 
 fn create(spec: &Value, status: &Value) -> Answer {
     everywhere(
-        &request("CREATE", "", Value::Null, job(spec, status)),
+        &request("CREATE", "", &Value::Null, &job(spec, status)),
         &json!({}),
     )
 }
@@ -189,19 +194,19 @@ fn nulls() {
 fn missing_parts() {
     let empty = || json!({"metadata": {"name": "pi"}});
     accepted(&everywhere(
-        &request("UPDATE", "status", empty(), empty()),
+        &request("UPDATE", "status", &empty(), &empty()),
         &json!({}),
     ));
     accepted(&everywhere(
-        &request("UPDATE", "status", json!({}), json!({})),
+        &request("UPDATE", "status", &json!({}), &json!({})),
         &json!({}),
     ));
     let answer = everywhere(
         &request(
             "UPDATE",
             "status",
-            job(&json!({}), &json!({"failed": 1})),
-            empty(),
+            &job(&json!({}), &json!({"failed": 1})),
+            &empty(),
         ),
         &json!({}),
     );
@@ -242,8 +247,8 @@ fn a_bad_status_in_an_update_of_the_main_resource() {
     let request = request(
         "UPDATE",
         "",
-        job(&json!({}), &json!({"failed": 7})),
-        job(&json!({}), &bad),
+        &job(&json!({}), &json!({"failed": 7})),
+        &job(&json!({}), &bad),
     );
     accepted(&everywhere(&request, &json!({})));
 }
@@ -254,7 +259,7 @@ fn a_spec_that_a_status_update_brings_along() {
     let indexed = json!({"completionMode": "Indexed", "completions": 3});
     let new = job(&indexed, &json!({"completedIndexes": "0"}));
     let answer = everywhere(
-        &request("UPDATE", "status", job(&json!({}), &json!({})), new),
+        &request("UPDATE", "status", &job(&json!({}), &json!({})), &new),
         &json!({}),
     );
     assert_eq!(
