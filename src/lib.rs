@@ -5,10 +5,11 @@
 mod payload;
 mod response;
 
+use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
-use kubewarden_policy_sdk::{protocol_version_guest, response::ValidationResponse};
 use managed_by::{Settings, Verdict, review};
 use payload::Payload;
+use response::ValidationResponse;
 
 /// Registers the policy's operations.
 #[expect(unsafe_code, reason = "waPC finds its entry point by this name")]
@@ -22,18 +23,18 @@ pub extern "C" fn wapc_init() {
 }
 
 fn validate(payload: &[u8]) -> CallResult {
-    Ok(serde_json::to_vec(&answer(payload))?)
-}
-
-fn answer(payload: &[u8]) -> ValidationResponse {
     let payload = match Payload::read(payload) {
         Ok(payload) => payload,
-        Err(reason) => return response::validation(Verdict::malformed(&reason)),
+        Err(reason) => return answer(Verdict::malformed(&reason)),
     };
     match Settings::from_json(payload.settings) {
-        Ok(settings) => response::validation(review(&payload.request, &settings)),
-        Err(problems) => response::validation(Verdict::misconfigured(&problems)),
+        Ok(settings) => answer(review(&payload.request, &settings)),
+        Err(problems) => answer(Verdict::misconfigured(&problems)),
     }
+}
+
+fn answer(verdict: Verdict<'_>) -> CallResult {
+    Ok(serde_json::to_vec(&ValidationResponse(verdict))?)
 }
 
 fn validate_settings(payload: &[u8]) -> CallResult {
