@@ -77,6 +77,10 @@ fn several_findings_stand_in_the_order_of_the_catalogue() {
             "managed-by/reserved-domain spec.managedBy",
         ]
     );
+    assert_eq!(
+        answer.warnings,
+        ["managed-by-policy: see rules managed-by/format, managed-by/immutable"]
+    );
     let at = |text: &str| answer.message().find(text).unwrap();
     assert!(at("Invalid path") < at("field is immutable"));
     assert!(at("field is immutable") < at("no known controller"));

@@ -79,7 +79,8 @@ fn judge<'a>(
     let errors: Vec<String> = denials.collect();
     let warnings =
         of_level(Enforcement::Warn).map(|(_, finding)| cut(finding.warning(release), MAX_WARNING));
-    let warnings = warnings.collect();
+    let mut warnings: Vec<String> = warnings.collect();
+    warnings.extend(pointer(of_level(Enforcement::Deny)));
     let allowed = errors.is_empty();
     Verdict {
         allowed,
@@ -89,6 +90,22 @@ fn judge<'a>(
         audit_annotations: annotations(kind, change, &list),
         findings: list,
     }
+}
+
+/// kube-apiserver's words leave no room for the id of the rule that speaks them: a warning, which clients show beside a
+/// denial, says which page explains it.
+fn pointer<'a, 'b: 'a>(
+    denials: impl Iterator<Item = &'a (Enforcement, Finding<'b>)>,
+) -> Option<String> {
+    let mut ids: Vec<&str> = Vec::new();
+    for (_, finding) in denials.filter(|(_, finding)| finding.rule().is_upstream()) {
+        if !ids.contains(&finding.rule().id) {
+            ids.push(finding.rule().id);
+        }
+    }
+    let plural = if ids.len() > 1 { "s" } else { "" };
+    let text = || format!("managed-by-policy: see rule{plural} {}", ids.join(", "));
+    (!ids.is_empty()).then(|| cut(text(), MAX_WARNING))
 }
 
 /// The message of `apierrors.NewInvalid`: one error as it is, several in brackets, none of them twice.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use managed_by::{AdmissionRequest, Settings, Verdict, review};
+use managed_by::{AdmissionRequest, Settings, Verdict, catalogue, review};
 use managed_by_engine::{Policy, admission};
 use serde_json::Value;
 
@@ -98,4 +98,17 @@ pub(crate) fn everywhere(request: &Value, settings: &Value) -> Answer {
     let guest = in_engine(&admission::payload(request, settings));
     assert_eq!(native, guest, "library and module disagree on {request}");
     native
+}
+
+/// The warning that goes with a denial by these rules, each with its path, where any of them is kube-apiserver's.
+pub(crate) fn pointer(denied: &[&str]) -> Option<String> {
+    let id = |fired: &&str| fired.split(' ').next().unwrap().to_owned();
+    let mut ids: Vec<_> = denied.iter().map(id).collect();
+    ids.retain(|id| catalogue::find(id).unwrap().is_upstream());
+    ids.dedup();
+    match ids.len() {
+        0 => None,
+        1 => Some(format!("managed-by-policy: see rule {}", ids[0])),
+        _ => Some(format!("managed-by-policy: see rules {}", ids.join(", "))),
+    }
 }

@@ -157,9 +157,6 @@ fn check_format(indexes: &str, completions: i32) -> Result<(), String> {
 /// `validateFailedIndexesNotOverlapCompleted`: walks both lists side by side; what does not parse is passed over, for it
 /// is reported elsewhere. Takes the lists as increasing, as upstream does.
 fn common_index(completed: &str, failed: &str, completions: i32) -> Option<i32> {
-    if completed.is_empty() || failed.is_empty() {
-        return None;
-    }
     let valid = |list| Intervals::of(list, completions).filter_map(|(interval, _)| interval.ok());
     let (mut completed, mut failed) = (valid(completed), valid(failed));
     let (mut c, mut f) = (completed.next()?, failed.next()?);
@@ -200,9 +197,7 @@ impl<'a> Iterator for Intervals<'a> {
         let (interval, length) = plain_interval(rest.as_bytes(), self.completions);
         let length = length.unwrap_or_else(|| rest.find(',').unwrap_or(rest.len()));
         let text = rest.get(..length).unwrap_or_default();
-        self.rest = rest
-            .get(length.saturating_add(1)..)
-            .filter(|_| length < rest.len());
+        self.rest = rest.get(length.saturating_add(1)..);
         Some((
             interval.map_or_else(|| parse_interval(text, self.completions), Ok),
             text,
