@@ -51,14 +51,30 @@ check-each: ## Check each crate alone, so that no other one lends it a feature
 	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
 generated: ## Fail if a generated file would change (Go's table only where Go is installed)
-	cargo test --quiet --package managed-by-policy --test policy docs::
+	cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e::
 	@if command -v go >/dev/null; then \
 		go run ./conformance/printable/main.go | diff - crates/managed-by/src/go/printable.rs; \
 	fi
 
 .PHONY: docs
 docs: annotated-policy.wasm ## Write generated documentation anew
-	UPDATE_DOCS=1 cargo test --quiet --package managed-by-policy --test policy docs::
+	UPDATE_DOCS=1 cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e::
+
+.PHONY: e2e deny reproducible
+e2e: annotated-policy.wasm ## Run the examples through kwctl, where it is installed (needs bats)
+	bats e2e.bats
+
+deny: ## Check licences, sources and advisories of the dependencies (needs cargo-deny)
+	cargo deny check
+
+COPIES := target/reproducible/one target/reproducible/another-folder
+reproducible: setup ## Build the module in two folders and see that the bytes are the same
+	@rm -rf $(COPIES)
+	@for copy in $(COPIES); do \
+		mkdir -p $$copy && git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory $$copy && \
+		$(MAKE) --silent --directory $$copy policy.wasm || exit 1; \
+	done
+	cmp $(COPIES:%=%/policy.wasm) && echo "the same bytes twice: $$(sha256sum < $(firstword $(COPIES))/policy.wasm | cut -d ' ' -f 1)"
 
 .PHONY: bench fuel-update
 bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, in the engine

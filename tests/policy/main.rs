@@ -15,6 +15,7 @@ mod catalogue;
 mod conformance;
 mod costs;
 mod docs;
+mod e2e;
 mod enforcement;
 mod examples;
 mod module;

@@ -1,0 +1,222 @@
+#!/usr/bin/env bats
+# Generated from examples/ by `make docs`; `make e2e` runs it. kwctl answers 0 to a request that it could judge, whatever
+# the verdict, and 1 to settings that the policy refuses.
+
+setup() {
+  command -v kwctl >/dev/null || skip "kwctl is not installed"
+}
+
+# Single quotes around the text, none in it.
+says() {
+  [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; return 1; }
+}
+
+@test 'field/01-created-for-multikueue' {
+  run kwctl run -r examples/field/01-created-for-multikueue.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'field/02-created-with-the-reserved-value' {
+  run kwctl run -r examples/field/02-created-with-the-reserved-value.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'field/03-reserved-value-where-the-settings-deny-it' {
+  run kwctl run -r examples/field/03-reserved-value-where-the-settings-deny-it.json -s examples/field/03-reserved-value-where-the-settings-deny-it.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: spec.managedBy: Invalid value: \"kubernetes.io/job-controller\": leave the field out: that means the built-in controller too [managed-by/reserved]'
+}
+
+@test 'field/04-typo-in-the-reserved-value' {
+  run kwctl run -r examples/field/04-typo-in-the-reserved-value.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.managedBy: \"kubernetes.io/job-controler\": no known controller has this name, did you mean \"kubernetes.io/job-controller\"? [managed-by/reserved-domain]'
+}
+
+@test 'field/05-typo-in-the-reserved-value-where-the-settings-deny-it' {
+  run kwctl run -r examples/field/05-typo-in-the-reserved-value-where-the-settings-deny-it.json -s examples/field/05-typo-in-the-reserved-value-where-the-settings-deny-it.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: spec.managedBy: Invalid value: \"kubernetes.io/job-controler\": no known controller has this name, did you mean \"kubernetes.io/job-controller\"? [managed-by/reserved-domain]'
+}
+
+@test 'field/06-reserved-value-of-another-kind' {
+  run kwctl run -r examples/field/06-reserved-value-of-another-kind.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.managedBy: \"jobset.sigs.k8s.io/jobset-controller\": it runs JobSets only, so nobody would run this [managed-by/wrong-kind]'
+}
+
+@test 'field/07-invalid-format' {
+  run kwctl run -r examples/field/07-invalid-format.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: [spec.managedBy: Invalid value: \"Acme.io\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '\''-'\'' or '\''.'\'', and must start and end with an alphanumeric character (e.g. '\''example.com'\'', regex used for validation is '\''[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'\''), spec.managedBy: Invalid value: \"job runner\": Invalid path (regex used for validation is '\''[A-Za-z0-9/\\-._~%!$&'\''()*+,;=:]+'\'')]'
+  says 'managed-by-policy: see rule managed-by/format'
+}
+
+@test 'field/08-invalid-format-in-the-words-of-1.31' {
+  run kwctl run -r examples/field/08-invalid-format-in-the-words-of-1.31.json -s examples/field/08-invalid-format-in-the-words-of-1.31.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: spec.managedBy: Too long: may not be longer than 63'
+  says 'managed-by-policy: see rule managed-by/format'
+}
+
+@test 'field/09-field-added-after-creation' {
+  run kwctl run -r examples/field/09-field-added-after-creation.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: spec.managedBy: Invalid value: \"kueue.x-k8s.io/multikueue\": field is immutable'
+  says 'managed-by-policy: see rule managed-by/immutable'
+}
+
+@test 'field/10-field-changed-after-creation' {
+  run kwctl run -r examples/field/10-field-changed-after-creation.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: spec.managedBy: Invalid value: \"acme.io/runner\": field is immutable'
+  says 'managed-by-policy: see rule managed-by/immutable'
+}
+
+@test 'field/11-field-removed-after-creation' {
+  run kwctl run -r examples/field/11-field-removed-after-creation.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: spec.managedBy: Invalid value: null: field is immutable'
+  says 'managed-by-policy: see rule managed-by/immutable'
+}
+
+@test 'field/12-finalizer-removed-from-an-object-that-breaks-a-rule-already' {
+  run kwctl run -r examples/field/12-finalizer-removed-from-an-object-that-breaks-a-rule-already.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'field/13-cronjob-with-a-bad-template' {
+  run kwctl run -r examples/field/13-cronjob-with-a-bad-template.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'CronJob.batch \"nightly\" is invalid: spec.jobTemplate.spec.managedBy: Invalid value: \"multikueue\": must be a domain-prefixed path (such as \"acme.io/foo\")'
+  says 'managed-by-policy: see rule managed-by/format'
+}
+
+@test 'field/14-cronjob-whose-template-changes' {
+  run kwctl run -r examples/field/14-cronjob-whose-template-changes.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'status/01-running-job-completes' {
+  run kwctl run -r examples/status/01-running-job-completes.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'status/02-marked-complete-too-early' {
+  run kwctl run -r examples/status/02-marked-complete-too-early.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: [status.completionTime: Required value: completionTime is required for Complete jobs, status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition, status.active: Invalid value: 1: active>0 is invalid for finished job]'
+  says 'managed-by-policy: see rules job-status/complete-without-completion-time, job-status/complete-without-success-criteria-met, job-status/finished-with-active-pods'
+}
+
+@test 'status/03-terminal-condition-taken-back' {
+  run kwctl run -r examples/status/03-terminal-condition-taken-back.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: status.conditions: Invalid value: cannot disable the terminal Failed=True condition'
+  says 'managed-by-policy: see rule job-status/terminal-condition-disabled'
+}
+
+@test 'status/04-counter-goes-down' {
+  run kwctl run -r examples/status/04-counter-goes-down.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: status.failed: Invalid value: 2: cannot decrease the failed counter'
+  says 'managed-by-policy: see rule job-status/failed-decreased'
+}
+
+@test 'status/05-indexes-that-overlap' {
+  run kwctl run -r examples/status/05-indexes-that-overlap.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: status.failedIndexes: Invalid value: \"1,3\": failedIndexes and completedIndexes overlap at index: 3'
+  says 'managed-by-policy: see rule job-status/failed-indexes-overlap-completed'
+}
+
+@test 'status/06-start-time-changed-while-running' {
+  run kwctl run -r examples/status/06-start-time-changed-while-running.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: status.startTime: Invalid value: \"2026-11-20T09:02:00Z\": field is immutable for unsuspended job once set'
+  says 'managed-by-policy: see rule job-status/start-time-changed'
+}
+
+@test 'status/07-start-time-changed-while-suspended' {
+  run kwctl run -r examples/status/07-start-time-changed-while-suspended.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'status/08-completion-before-start-in-the-words-of-1.33' {
+  run kwctl run -r examples/status/08-completion-before-start-in-the-words-of-1.33.json -s examples/status/08-completion-before-start-in-the-words-of-1.33.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: status.completionTime: Invalid value: 2026-11-20 09:00:00 +0000 UTC: completionTime cannot be set before startTime'
+  says 'managed-by-policy: see rule job-status/completion-time-before-start-time'
+}
+
+@test 'status/09-completion-before-start-in-the-words-of-1.36' {
+  run kwctl run -r examples/status/09-completion-before-start-in-the-words-of-1.36.json -s examples/status/09-completion-before-start-in-the-words-of-1.36.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: status.completionTime: Invalid value: \"2026-11-20T09:00:00Z\": must be equal to or after `startTime`'
+  says 'managed-by-policy: see rule job-status/completion-time-before-start-time'
+}
+
+@test 'status/10-stored-job-found-by-the-audit' {
+  run kwctl run -r examples/status/10-stored-job-found-by-the-audit.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: [status.conditions: Invalid value: cannot set Complete=True and Failed=true conditions, status.conditions: Invalid value: cannot set Complete=True and FailureTarget=true conditions, status.conditions: Invalid value: cannot set SuccessCriteriaMet=True and Failed=true conditions, status.conditions: Invalid value: cannot set SuccessCriteriaMet=True and FailureTarget=true conditions]'
+  says 'managed-by-policy: see rules job-status/complete-and-failed, job-status/complete-and-failure-target, job-status/success-criteria-met-and-failed, job-status/success-criteria-met-and-failure-target'
+}
+
+@test 'settings with an unknown key' {
+  run kwctl run -r examples/field/01-created-for-multikueue.json --settings-json '{"reserved_valu":"deny"}' annotated-policy.wasm
+  [ "$status" -eq 1 ]
+  says 'invalid settings: "reserved_valu": settings has no such key, expected one of kubernetes_version, reserved_value, rules; did you mean "reserved_value"?'
+}
+
+@test 'settings with a version that YAML took for a number' {
+  run kwctl run -r examples/field/01-created-for-multikueue.json --settings-json '{"kubernetes_version":1.3}' annotated-policy.wasm
+  [ "$status" -eq 1 ]
+  says 'invalid settings: kubernetes_version: got the number 1.3, expected a string, one of "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"; write it in quotes, such as "1.30"'
+}
+
+@test 'settings with an unknown rule' {
+  run kwctl run -r examples/field/01-created-for-multikueue.json --settings-json '{"rules":{"managed-by/formt":"deny"}}' annotated-policy.wasm
+  [ "$status" -eq 1 ]
+  says 'invalid settings: rules["managed-by/formt"]: rules has no such key, expected one of managed-by/format, managed-by/immutable, job-status/negative-counter, job-status/uncounted-uids, job-status/complete-and-failed, job-status/complete-and-failure-target, job-status/completion-time-without-complete, job-status/complete-without-completion-time, job-status/completion-time-before-start-time, job-status/failed-without-failure-target, job-status/complete-without-success-criteria-met, job-status/finished-with-active-pods, job-status/finished-without-start-time, job-status/finished-with-uncounted-pods, job-status/invalid-completed-indexes, job-status/invalid-failed-indexes, job-status/completed-indexes-non-indexed, job-status/failed-indexes-without-backoff-limit-per-index, job-status/failed-indexes-overlap-completed, job-status/finished-with-terminating-pods, job-status/ready-exceeds-active, job-status/success-criteria-met-non-indexed, job-status/success-criteria-met-and-failed, job-status/success-criteria-met-and-failure-target, job-status/success-criteria-met-without-success-policy, job-status/success-policy-without-success-criteria-met, job-status/terminal-condition-disabled, job-status/failed-decreased, job-status/succeeded-decreased, job-status/completion-time-changed, job-status/start-time-changed, job-status/success-criteria-met-disabled, job-status/success-criteria-met-after-complete, managed-by/reserved, managed-by/reserved-domain, managed-by/wrong-kind; did you mean "managed-by/format"?'
+}
