@@ -19,6 +19,12 @@ pub enum ErrorType {
     Duplicate,
     /// The value has too many bytes; it is not repeated.
     TooLong,
+    /// The value is none of those that may stand there.
+    NotSupported,
+    /// The field may not be as it is here, though elsewhere it might.
+    Forbidden,
+    /// Who asks may not write the field.
+    Unauthorized,
 }
 
 impl ErrorType {
@@ -29,7 +35,14 @@ impl ErrorType {
             Self::Required => "Required value",
             Self::Duplicate => "Duplicate value",
             Self::TooLong => "Too long",
+            Self::NotSupported => "Unsupported value",
+            Self::Forbidden | Self::Unauthorized => "Forbidden",
         }
+    }
+
+    /// Whether kube-apiserver would say `is forbidden`, with code 403, where it otherwise says `is invalid`.
+    pub const fn is_of_access(self) -> bool {
+        matches!(self, Self::Forbidden | Self::Unauthorized)
     }
 }
 
@@ -161,6 +174,45 @@ impl<'a> FieldError<'a> {
         }
     }
 
+    /// The value is none of those that may stand there; `detail` names them.
+    pub fn not_supported(
+        path: impl Into<Cow<'a, str>>,
+        value: BadValue<'a>,
+        detail: impl Into<Cow<'a, str>>,
+    ) -> Self {
+        Self {
+            error_type: ErrorType::NotSupported,
+            path: path.into(),
+            value,
+            detail: detail.into(),
+        }
+    }
+
+    /// The field may not be as it is here; `detail` says why, and what would do.
+    pub fn forbidden(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            error_type: ErrorType::Forbidden,
+            path: path.into(),
+            value: BadValue::Omitted,
+            detail: detail.into(),
+        }
+    }
+
+    /// Who asks may not write the field; `detail` says who may.
+    pub fn unauthorized(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            error_type: ErrorType::Unauthorized,
+            path: path.into(),
+            value: BadValue::Omitted,
+            detail: detail.into(),
+        }
+    }
+
+    /// What is wrong, and what would do.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The field's path, from the object's root.
     pub fn path(&self) -> &str {
         &self.path
@@ -181,6 +233,7 @@ impl<'a> FieldError<'a> {
     fn short_text(&self, release: Release) -> String {
         match self.value.text(release) {
             Some(value) => self.join(None, Some(&value)),
+            None if self.error_type.is_of_access() => self.join(None, None),
             None => self.text(release),
         }
     }
@@ -229,7 +282,8 @@ impl<'a> Finding<'a> {
         self.named(&self.error.short_text(release))
     }
 
-    fn named(&self, text: &str) -> String {
+    /// A text about it with the name of its rule.
+    pub(crate) fn named(&self, text: &str) -> String {
         format!("{text} [{}]", self.rule.id)
     }
 }

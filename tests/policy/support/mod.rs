@@ -71,7 +71,8 @@ pub(crate) fn in_engine(payload: &[u8]) -> Answer {
 /// The answer of the library on this machine.
 pub(crate) fn natively(request: &Value, settings: &Value) -> Answer {
     let request = request.to_string();
-    let settings = match Settings::from_json(settings.to_string().as_bytes()) {
+    let settings = settings.to_string();
+    let settings = match Settings::lazy(settings.as_bytes()) {
         Ok(settings) => settings,
         Err(problems) => return answer(Verdict::misconfigured(&problems)),
     };
