@@ -18,5 +18,6 @@ mod docs;
 mod enforcement;
 mod examples;
 mod module;
+mod site;
 mod support;
 mod traces;

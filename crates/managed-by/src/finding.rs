@@ -127,6 +127,8 @@ pub struct FieldError<'a> {
     path: Cow<'a, str>,
     value: BadValue<'a>,
     detail: Cow<'a, str>,
+    /// What a warning says instead of the detail, where that is long.
+    brief: Option<Cow<'a, str>>,
 }
 
 impl<'a> FieldError<'a> {
@@ -141,6 +143,7 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value,
             detail: detail.into(),
+            brief: None,
         }
     }
 
@@ -151,6 +154,7 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value: BadValue::Omitted,
             detail: Cow::Borrowed(detail),
+            brief: None,
         }
     }
 
@@ -161,6 +165,7 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value,
             detail: Cow::Borrowed(""),
+            brief: None,
         }
     }
 
@@ -171,6 +176,7 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value: BadValue::Omitted,
             detail: Cow::Borrowed(detail),
+            brief: None,
         }
     }
 
@@ -185,6 +191,7 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value,
             detail: detail.into(),
+            brief: None,
         }
     }
 
@@ -195,6 +202,7 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value: BadValue::Omitted,
             detail: detail.into(),
+            brief: None,
         }
     }
 
@@ -205,7 +213,15 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value: BadValue::Omitted,
             detail: detail.into(),
+            brief: None,
         }
+    }
+
+    /// The same error, with fewer words for a warning.
+    #[must_use]
+    pub fn briefly(mut self, brief: impl Into<Cow<'a, str>>) -> Self {
+        self.brief = Some(brief.into());
+        self
     }
 
     /// What is wrong, and what would do.
@@ -226,20 +242,25 @@ impl<'a> FieldError<'a> {
     /// The error as kube-apiserver of that release writes it.
     pub fn text(&self, release: Release) -> String {
         let value = self.value.text(release);
-        self.join(Some(self.error_type.as_str()), value.as_deref())
+        self.join(
+            Some(self.error_type.as_str()),
+            value.as_deref(),
+            &self.detail,
+        )
     }
 
     /// The error with no word too many: a value says by itself that it is meant.
     fn short_text(&self, release: Release) -> String {
+        let brief = self.brief.as_ref().unwrap_or(&self.detail);
         match self.value.text(release) {
-            Some(value) => self.join(None, Some(&value)),
-            None if self.error_type.is_of_access() => self.join(None, None),
+            Some(value) => self.join(None, Some(&value), brief),
+            None if self.error_type.is_of_access() => self.join(None, None, brief),
             None => self.text(release),
         }
     }
 
-    fn join(&self, error_type: Option<&str>, value: Option<&str>) -> String {
-        let detail = Some(&*self.detail).filter(|detail| !detail.is_empty());
+    fn join(&self, error_type: Option<&str>, value: Option<&str>, detail: &str) -> String {
+        let detail = Some(detail).filter(|detail| !detail.is_empty());
         let parts = [Some(&*self.path), error_type, value, detail];
         parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
     }

@@ -422,6 +422,19 @@ impl<'a> Reader<'a> {
         Ok(self.bytes.get(start..self.at).unwrap_or_default())
     }
 
+    /// As [`Reader::raw`], but of a container it looks only for the end. Whoever reads it will judge it.
+    ///
+    /// # Errors
+    /// If it has no end, or is no value.
+    pub(crate) fn raw_container(&mut self) -> Result<&'a [u8]> {
+        let (b'{' | b'[') = self.significant() else {
+            return self.raw();
+        };
+        let start = self.at;
+        self.at = scan::container(self.bytes, start)?;
+        Ok(self.bytes.get(start..self.at).unwrap_or_default())
+    }
+
     /// The bytes passed over since a mark was made.
     pub(crate) fn since(&self, mark: Mark) -> &'a [u8] {
         self.bytes.get(mark.at..self.at).unwrap_or_default()

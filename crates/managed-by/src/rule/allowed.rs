@@ -55,25 +55,25 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Checked<()> 
     }
     let names = settings.controllers_serving(kind, namespace)?;
     let place = format!("{kind}s in namespace {}", go::quote(namespace));
-    let mut detail;
-    if names.is_empty() {
-        detail = format!("no controller is allowed for {place}, leave the field out");
-    } else {
+    let mut brief = format!("not allowed for {place}");
+    let mut detail = format!("no controller is allowed for {place}, leave the field out");
+    if !names.is_empty() {
         let shown: Vec<String> = names
             .iter()
             .take(MAX_LISTED)
             .map(|n| go::quote(n))
             .collect();
-        detail = String::new();
-        if let Some(meant) = nearest_name(value, names.iter().map(|n| &**n)) {
-            detail = format!("did you mean {}? ", go::quote(meant));
-        }
-        detail.push_str(&format!("allowed for {place}: {}", shown.join(", ")));
+        detail = format!("allowed for {place}: {}", shown.join(", "));
         if let Some(more) = names.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
-            detail.push_str(&format!(" and {more} more"));
+            detail = format!("{detail} and {more} more");
         }
     }
+    if let Some(meant) = nearest_name(value, names.iter().map(|n| &**n)) {
+        brief = format!("did you mean {}?", go::quote(meant));
+        detail = format!("{brief} {detail}");
+    }
     let value = BadValue::String(value.into());
-    findings.push(FieldError::not_supported(context.path(), value, detail));
+    let error = FieldError::not_supported(context.path(), value, detail);
+    findings.push(error.briefly(brief));
     Ok(())
 }

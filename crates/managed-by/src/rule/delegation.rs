@@ -71,8 +71,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Checked<()> 
         (None, Role::Worker) => "role worker".to_owned(),
     };
     let namespace = go::quote(namespace);
-    let detail =
-        format!("a {kind} in namespace {namespace} {must} be delegated ({why}), {instead}");
-    findings.push(FieldError::forbidden(context.path(), detail));
+    let brief = format!("a {kind} in namespace {namespace} {must} be delegated ({why})");
+    let detail = format!("{brief}, {instead}");
+    findings.push(FieldError::forbidden(context.path(), detail).briefly(brief));
     Ok(())
 }

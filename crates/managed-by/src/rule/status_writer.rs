@@ -97,8 +97,8 @@ fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Ch
 }
 
 fn check_standard<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Checked<()> {
-    let standard = |o: &&Object<'_>| context.delegate(o.managed_by.as_deref()).is_none();
-    if stored(context).filter(standard).is_none() {
+    let delegated = |o: &Object<'_>| context.delegate(o.managed_by.as_deref()).is_some();
+    if stored(context).is_none_or(delegated) {
         return Ok(());
     }
     let kind = context.kind.kind;
@@ -137,7 +137,9 @@ fn judge<'a>(
         "only {}{more} may write the status of {of}",
         shown.join(", ")
     );
-    findings.push(FieldError::unauthorized("status", detail));
+    let user = go::quote(&context.request.user.username);
+    let brief = format!("{user} is no status writer of {of}");
+    findings.push(FieldError::unauthorized("status", detail).briefly(brief));
 }
 
 fn may_write(user: &UserInfo<'_>, writers: &[Cow<'_, str>]) -> bool {

@@ -115,7 +115,7 @@ impl<'a> Controllers<'a> {
         }
         let mut entries = Vec::new();
         reader.members(|reader, name| {
-            entries.push((name, reader.raw()?));
+            entries.push((name, reader.raw_container()?));
             Ok(())
         })?;
         Ok(Some(Self { entries }))
@@ -152,6 +152,8 @@ impl<'a> Controllers<'a> {
                 names.push(name);
             }
         }
+        // Keys may come in any order; messages must not.
+        names.sort_unstable();
         Problems::none_or(reading.problems).map(|()| names)
     }
 

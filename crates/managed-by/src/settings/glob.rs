@@ -9,14 +9,22 @@ const STAR: u8 = b'*';
 /// Whether a pattern matches all of a text. Time is linear in the text: pieces of the pattern are looked for one after
 /// the other, each behind the one before, and none is longer than a name.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    matches_bytes(pattern.as_bytes(), text.as_bytes())
+}
+
+/// As [`matches`].
+pub(super) fn matches_bytes(pattern: &[u8], text: &[u8]) -> bool {
+    // Most patterns of a long list end here, at their first letters.
+    let mut letters = pattern.iter().zip(text);
+    let same = letters.position(|(p, t)| p != t || *p == STAR);
+    let same = same.unwrap_or(pattern.len().min(text.len()));
+    let (pattern, mut rest) = match pattern.get(same..) {
+        Some([STAR, pattern @ ..]) => (pattern, text.get(same..).unwrap_or_default()),
+        Some([]) => return text.len() == same,
+        _ => return false,
+    };
     let mut pieces = pattern.split(|b| *b == STAR);
-    let Some(mut rest) = pieces.next().and_then(|prefix| text.strip_prefix(prefix)) else {
-        return false;
-    };
-    let Some(suffix) = pieces.next_back() else {
-        return rest.is_empty();
-    };
+    let suffix = pieces.next_back().unwrap_or_default();
     for piece in pieces.filter(|piece| !piece.is_empty()) {
         let Some(at) = rest.windows(piece.len()).position(|w| w == piece) else {
             return false;
@@ -34,13 +42,21 @@ pub(super) fn covers(pattern: &str, other: &str) -> bool {
     matches(pattern, other)
 }
 
+/// Whether this is a pattern.
+pub(super) fn is_right(pattern: &[u8]) -> bool {
+    let mut right = (1..=MAX_LEN).contains(&pattern.len());
+    let mut before = 0;
+    for &b in pattern {
+        let known = matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-') || (b == STAR && before != STAR);
+        right &= known;
+        before = b;
+    }
+    right
+}
+
 /// What is wrong with a pattern, if anything.
 pub(super) fn wrong(pattern: &str) -> Option<String> {
-    let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == STAR;
-    let right = (1..=MAX_LEN).contains(&pattern.len())
-        && pattern.bytes().all(known)
-        && !pattern.contains("**");
-    (!right).then(|| {
+    (!is_right(pattern.as_bytes())).then(|| {
         format!(
             "expected a namespace or a pattern such as team-*: up to {MAX_LEN} of a-z, 0-9, - and single *"
         )

@@ -197,9 +197,9 @@ impl<'a> Settings<'a> {
                     "controllers" => self.controllers = Controllers::read(reader, reading)?,
                     "namespaces" => self.namespaces = Namespaces::read(reader, reading)?,
                     "standard_status_writers" => {
-                        self.standard_status_writers.bytes = Some(reader.raw()?);
+                        self.standard_status_writers.bytes = Some(reader.raw_container()?);
                     }
-                    "exempt" => self.exempt.bytes = Some(reader.raw()?),
+                    "exempt" => self.exempt.bytes = Some(reader.raw_container()?),
                     _ => self.read_rules(reader, path, reading)?,
                 }
                 Ok(())
@@ -233,7 +233,9 @@ impl<'a> Settings<'a> {
         }
         let mut seen = [false; RULES.len()];
         reader.object(|reader, key| {
-            let index = RULES.iter().position(|rule| rule.id.as_bytes() == key);
+            // Ids of one length are many, ids of one length and last letter few.
+            let same = |id: &[u8]| id.len() == key.len() && id.last() == key.last() && id == key;
+            let index = RULES.iter().position(|rule| same(rule.id.as_bytes()));
             let slot = index.and_then(|i| seen.get_mut(i).zip(self.enforcement.get_mut(i)));
             let (Some((seen, enforcement)), Some(rule)) = (slot, index.and_then(|i| RULES.get(i)))
             else {

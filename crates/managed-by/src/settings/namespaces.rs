@@ -13,8 +13,8 @@ const PATH: Path<'_> = Path::Field(&Path::Settings, "namespaces");
 
 const KEYS: [&str; 2] = ["delegation", "match"];
 
-/// So many patterns with a star are compared with those behind them; a list that is longer is checked so far.
-const MAX_COMPARED: usize = 512;
+/// No settings may have more patterns for namespaces in all: each is compared with those before it.
+const MAX_PATTERNS: usize = 4096;
 
 /// Whether workloads are delegated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -95,6 +95,33 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// An entry as `serde_json` writes it for PolicyServer: its keys sorted, no space, no escape. Says whether it matches a
+/// namespace, and what it says; [`None`] is any other form, and an entry that is wrong.
+///
+/// A long list is read for every request, and this is a fifth of the cost.
+fn canonical(bytes: &[u8], namespace: &[u8]) -> Option<(bool, Delegation)> {
+    let rest = bytes.strip_prefix(br#"{"delegation":""#)?;
+    let word = |(word, delegation): (&str, Delegation)| {
+        Some((rest.strip_prefix(word.as_bytes())?, delegation))
+    };
+    let (rest, delegation) = Delegation::ALL.into_iter().find_map(word)?;
+    let mut rest = rest.strip_prefix(br#"","match":[""#)?;
+    let mut matched = false;
+    loop {
+        let end = rest.iter().position(|b| *b == b'"')?;
+        let (pattern, behind) = rest.split_at_checked(end)?;
+        if !glob::is_right(pattern) {
+            return None;
+        }
+        matched |= glob::matches_bytes(pattern, namespace);
+        match behind.strip_prefix(br#"",""#) {
+            Some(next) => rest = next,
+            None if behind == br#""]}"# => return Some((matched, delegation)),
+            None => return None,
+        }
+    }
+}
+
 impl<'a> Namespaces<'a> {
     /// Finds the entries.
     pub(super) fn read(reader: &mut Reader<'a>, reading: &mut Reading) -> Result<Self> {
@@ -106,7 +133,7 @@ impl<'a> Namespaces<'a> {
             "a list of entries with match and delegation",
         )? {
             reader.array(|reader, _| {
-                entries.push(reader.raw()?);
+                entries.push(reader.raw_container()?);
                 Ok(())
             })?;
         }
@@ -120,6 +147,11 @@ impl<'a> Namespaces<'a> {
     ) -> std::result::Result<Option<(usize, Delegation)>, Problems> {
         let mut reading = Reading::new(false);
         for (index, bytes) in self.entries.iter().enumerate() {
+            match canonical(bytes, namespace.as_bytes()) {
+                Some((true, delegation)) => return Ok(Some((index, delegation))),
+                Some((false, _)) => continue,
+                None => {}
+            }
             let path = Path::Item(&PATH, index);
             let entry = reading.within(&path, |r| Entry::read(bytes, &path, r));
             if !reading.problems.is_empty() {
@@ -133,7 +165,7 @@ impl<'a> Namespaces<'a> {
         Problems::none_or(reading.problems).map(|()| None)
     }
 
-    /// Notes everything that is wrong, and gives the place of the first entry of each kind of delegation.
+    /// Notes everything that is wrong, and gives what each entry says, with its place.
     pub(super) fn check(&self, reading: &mut Reading) -> Vec<(usize, Delegation)> {
         if self.entries.len() > MAX_ENTRIES {
             let text = format!(
@@ -145,12 +177,17 @@ impl<'a> Namespaces<'a> {
         }
         let mut delegations = Vec::new();
         let mut earlier = Earlier::default();
+        let mut count: usize = 0;
         for (index, bytes) in self.entries.iter().enumerate() {
             let path = Path::Item(&PATH, index);
             let Some(entry) = reading.within(&path, |r| Entry::read(bytes, &path, r)) else {
                 continue;
             };
             delegations.push((index, entry.delegation));
+            count = count.saturating_add(entry.patterns.len());
+            if count > MAX_PATTERNS {
+                continue;
+            }
             let list = Path::Field(&path, "match");
             for (item, pattern) in entry.patterns.iter().enumerate() {
                 if let Some(by) = earlier.covering(pattern) {
@@ -161,6 +198,10 @@ impl<'a> Namespaces<'a> {
                 }
             }
             earlier.add(index, entry.patterns);
+        }
+        if count > MAX_PATTERNS {
+            let text = format!("got {count} patterns in all, expected at most {MAX_PATTERNS}");
+            reading.push(Problem::new(&PATH, text));
         }
         delegations
     }
@@ -176,7 +217,7 @@ struct Earlier<'a> {
 impl<'a> Earlier<'a> {
     fn add(&mut self, index: usize, patterns: Vec<Cow<'a, str>>) {
         for pattern in patterns {
-            if pattern.contains('*') && self.patterns.len() < MAX_COMPARED {
+            if pattern.contains('*') {
                 self.patterns.push((index, pattern));
             } else {
                 self.names.entry(pattern).or_insert(index);
@@ -189,5 +230,46 @@ impl<'a> Earlier<'a> {
         let mut wider = self.patterns.iter();
         let wider = wider.find(|(_, earlier)| glob::covers(earlier, pattern));
         same.or_else(|| wider.map(|&(index, _)| index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Delegation, canonical};
+
+    #[test]
+    fn the_canonical_form_and_no_other_is_read_in_short() {
+        let forbidden = |matched| Some((matched, Delegation::Forbidden));
+        for (entry, expected) in [
+            (
+                r#"{"delegation":"forbidden","match":["infra-*"]}"#,
+                forbidden(true),
+            ),
+            (
+                r#"{"delegation":"forbidden","match":["x","infra-1"]}"#,
+                forbidden(true),
+            ),
+            (
+                r#"{"delegation":"forbidden","match":["infra-2"]}"#,
+                forbidden(false),
+            ),
+            (r#"{"delegation":"forbidden","match":[]}"#, None),
+            (r#"{"delegation":"forbidden","match":["infra-*",1]}"#, None),
+            (r#"{"delegation":"forbidden","match":["Infra-*"]}"#, None),
+            (
+                r#"{"delegation":"forbidden","match":["infra-\u002a"]}"#,
+                None,
+            ),
+            (
+                r#"{"delegation":"forbidden","match":["infra-*"],"x":1}"#,
+                None,
+            ),
+            (r#"{"delegation":"forbiddenly","match":["infra-*"]}"#, None),
+            (r#"{"match":["infra-*"],"delegation":"forbidden"}"#, None),
+            (r#"{"delegation":"forbidden","match":["infra-*"#, None),
+            ("", None),
+        ] {
+            assert_eq!(canonical(entry.as_bytes(), b"infra-1"), expected, "{entry}");
+        }
     }
 }
