@@ -32,7 +32,7 @@ struct Ask {
     namespace: &'static str,
     user: &'static str,
     groups: &'static [&'static str],
-    old: Option<Option<&'static str>>,
+    old: Option<&'static str>,
     new: Option<&'static str>,
     active: [u8; 2],
     deleted: bool,
@@ -91,8 +91,8 @@ impl Ask {
         if !self.sub_resource.is_empty() {
             request["subResource"] = self.sub_resource.into();
         }
-        if let Some(old) = self.old {
-            request["oldObject"] = object(old, self.active[0]);
+        if self.operation == "UPDATE" {
+            request["oldObject"] = object(self.old, self.active[0]);
         }
         request
     }
@@ -131,28 +131,28 @@ fn every_rule_in_every_situation() {
         ("create: exempt user, nothing to be exempt from", Ask { new: DELEGATED, user: "root", ..CREATE }, &[], &[]),
         ("audit replay: an object on its way out", Ask { new: TYPO, deleted: true, ..CREATE }, &[], &[]),
         ("audit replay: an object that stays, with its status", Ask { new: TYPO, active: [0, 2], ..CREATE }, &[ALLOWED], &[]),
-        ("update: a stored typo is left alone", Ask { old: Some(TYPO), new: TYPO, ..UPDATE }, &[], &[]),
-        ("update: a stored value that is forbidden here", Ask { old: Some(TYPO), new: TYPO, namespace: "infra-1", ..UPDATE }, &[], &[]),
-        ("update: not delegated, as before", Ask { old: Some(None), ..UPDATE }, &[], &[]),
-        ("update: the value changes to a typo", Ask { old: Some(DELEGATED), new: TYPO, ..UPDATE }, &[IMMUTABLE, ALLOWED], &[]),
-        ("update: delegated no more", Ask { old: Some(DELEGATED), ..UPDATE }, &[IMMUTABLE, DELEGATION], &[]),
-        ("update: exempt user, but the API has its own rules", Ask { old: Some(DELEGATED), user: "root", ..UPDATE }, &[IMMUTABLE], &[DELEGATION]),
-        ("update: on its way out", Ask { old: Some(TYPO), new: TYPO, deleted: true, ..UPDATE }, &[], &[]),
-        ("update: on its way out, delegated no more", Ask { old: Some(DELEGATED), deleted: true, ..UPDATE }, &[IMMUTABLE], &[]),
-        ("status: the right writer", Ask { old: Some(DELEGATED), new: DELEGATED, user: KUEUE, ..STATUS }, &[], &[]),
-        ("status: the wrong writer", Ask { old: Some(DELEGATED), new: DELEGATED, ..STATUS }, &[BY_DELEGATE], &[]),
-        ("status: the wrong writer, nothing changed", Ask { old: Some(DELEGATED), new: DELEGATED, active: [1, 1], ..STATUS }, &[], &[]),
-        ("status: the built-in controller of a delegated Job", Ask { old: Some(DELEGATED), new: DELEGATED, user: JOB_CONTROLLER, ..STATUS }, &[BY_DELEGATE], &[]),
-        ("status: of a controller without status_writers", Ask { old: Some(Some("acme.io/runner")), new: Some("acme.io/runner"), ..STATUS }, &[], &[]),
-        ("status: of a controller that is not listed", Ask { old: Some(TYPO), new: TYPO, ..STATUS }, &[], &[]),
-        ("status: exempt user", Ask { old: Some(DELEGATED), new: DELEGATED, user: "root", ..STATUS }, &[], &[BY_DELEGATE]),
-        ("status: on its way out", Ask { old: Some(DELEGATED), new: DELEGATED, deleted: true, ..STATUS }, &[], &[]),
-        ("standard status: the built-in controller", Ask { old: Some(None), user: JOB_CONTROLLER, ..STATUS }, &[], &[]),
-        ("standard status: Kueue, on a hub", Ask { old: Some(None), user: KUEUE, ..STATUS }, &[], &[]),
-        ("standard status: anyone else", Ask { old: Some(None), ..STATUS }, &[STANDARD], &[]),
-        ("standard status: of the reserved value", Ask { old: Some(RESERVED), new: RESERVED, ..STATUS }, &[STANDARD], &[]),
-        ("standard status: nothing changed", Ask { old: Some(None), active: [1, 1], ..STATUS }, &[], &[]),
-        ("standard status: on its way out", Ask { old: Some(None), deleted: true, ..STATUS }, &[], &[]),
+        ("update: a stored typo is left alone", Ask { old: TYPO, new: TYPO, ..UPDATE }, &[], &[]),
+        ("update: a stored value that is forbidden here", Ask { old: TYPO, new: TYPO, namespace: "infra-1", ..UPDATE }, &[], &[]),
+        ("update: not delegated, as before", Ask { old: None, ..UPDATE }, &[], &[]),
+        ("update: the value changes to a typo", Ask { old: DELEGATED, new: TYPO, ..UPDATE }, &[IMMUTABLE, ALLOWED], &[]),
+        ("update: delegated no more", Ask { old: DELEGATED, ..UPDATE }, &[IMMUTABLE, DELEGATION], &[]),
+        ("update: exempt user, but the API has its own rules", Ask { old: DELEGATED, user: "root", ..UPDATE }, &[IMMUTABLE], &[DELEGATION]),
+        ("update: on its way out", Ask { old: TYPO, new: TYPO, deleted: true, ..UPDATE }, &[], &[]),
+        ("update: on its way out, delegated no more", Ask { old: DELEGATED, deleted: true, ..UPDATE }, &[IMMUTABLE], &[]),
+        ("status: the right writer", Ask { old: DELEGATED, new: DELEGATED, user: KUEUE, ..STATUS }, &[], &[]),
+        ("status: the wrong writer", Ask { old: DELEGATED, new: DELEGATED, ..STATUS }, &[BY_DELEGATE], &[]),
+        ("status: the wrong writer, nothing changed", Ask { old: DELEGATED, new: DELEGATED, active: [1, 1], ..STATUS }, &[], &[]),
+        ("status: the built-in controller of a delegated Job", Ask { old: DELEGATED, new: DELEGATED, user: JOB_CONTROLLER, ..STATUS }, &[BY_DELEGATE], &[]),
+        ("status: of a controller without status_writers", Ask { old: Some("acme.io/runner"), new: Some("acme.io/runner"), ..STATUS }, &[], &[]),
+        ("status: of a controller that is not listed", Ask { old: TYPO, new: TYPO, ..STATUS }, &[], &[]),
+        ("status: exempt user", Ask { old: DELEGATED, new: DELEGATED, user: "root", ..STATUS }, &[], &[BY_DELEGATE]),
+        ("status: on its way out", Ask { old: DELEGATED, new: DELEGATED, deleted: true, ..STATUS }, &[], &[]),
+        ("standard status: the built-in controller", Ask { old: None, user: JOB_CONTROLLER, ..STATUS }, &[], &[]),
+        ("standard status: Kueue, on a hub", Ask { old: None, user: KUEUE, ..STATUS }, &[], &[]),
+        ("standard status: anyone else", Ask { old: None, ..STATUS }, &[STANDARD], &[]),
+        ("standard status: of the reserved value", Ask { old: RESERVED, new: RESERVED, ..STATUS }, &[STANDARD], &[]),
+        ("standard status: nothing changed", Ask { old: None, active: [1, 1], ..STATUS }, &[], &[]),
+        ("standard status: on its way out", Ask { old: None, deleted: true, ..STATUS }, &[], &[]),
     ];
     for (situation, ask, denied, exempted) in rows {
         let answer = ask.answer();
@@ -202,7 +202,7 @@ fn what_it_says() {
         ),
         (
             Ask {
-                old: Some(DELEGATED),
+                old: DELEGATED,
                 new: DELEGATED,
                 ..STATUS
             },
@@ -211,7 +211,7 @@ fn what_it_says() {
         ),
         (
             Ask {
-                old: Some(None),
+                old: None,
                 ..STATUS
             },
             403,
@@ -220,7 +220,7 @@ fn what_it_says() {
         // Several, of both families: who may not is said with what may not be.
         (
             Ask {
-                old: Some(DELEGATED),
+                old: DELEGATED,
                 ..UPDATE
             },
             403,
@@ -282,7 +282,7 @@ fn warnings_of_site_rules_are_short() {
     );
     assert_eq!(
         warnings(Ask {
-            old: Some(DELEGATED),
+            old: DELEGATED,
             new: DELEGATED,
             ..STATUS
         }),
@@ -333,7 +333,7 @@ fn bad_settings_never_let_anything_pass_that_rests_on_them() {
         ..CREATE
     };
     let status = Ask {
-        old: Some(DELEGATED),
+        old: DELEGATED,
         new: DELEGATED,
         user: KUEUE,
         ..STATUS
@@ -447,7 +447,7 @@ proptest! {
         value in value(), namespace in namespace(), settings in any_settings(), status in any::<bool>(), active in 0_u8..3,
     ) {
         let sub_resource = if status { "status" } else { "" };
-        let ask = Ask { old: Some(value), new: value, namespace, sub_resource, active: [active; 2], ..UPDATE };
+        let ask = Ask { sub_resource, namespace, old: value, new: value, active: [active; 2], ..UPDATE };
         let answer = everywhere(&ask.request(), &settings);
         prop_assert!(answer.allowed, "{answer:?}");
     }
@@ -470,8 +470,8 @@ proptest! {
     ) {
         let ask = match operation {
             0 => Ask { new, namespace, ..CREATE },
-            1 => Ask { old: Some(old), new, namespace, ..UPDATE },
-            _ => Ask { old: Some(old), new: old, namespace, ..STATUS },
+            1 => Ask { old: old, new, namespace, ..UPDATE },
+            _ => Ask { old: old, new: old, namespace, ..STATUS },
         };
         let code = everywhere(&ask.request(), &settings).code;
         let valid = GUEST.validate_settings(&settings).unwrap();

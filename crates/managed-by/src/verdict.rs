@@ -101,7 +101,10 @@ fn judge<'a>(context: &Context<'a>) -> Checked<Verdict<'a>> {
 /// denial, says which page explains it.
 fn pointer(denials: &[&Finding<'_>]) -> Option<String> {
     let mut ids: Vec<&str> = Vec::new();
-    for finding in denials.iter().filter(|finding| finding.rule().is_upstream()) {
+    for finding in denials
+        .iter()
+        .filter(|finding| finding.rule().is_upstream())
+    {
         if !ids.contains(&finding.rule().id) {
             ids.push(finding.rule().id);
         }
