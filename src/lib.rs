@@ -27,9 +27,9 @@ fn validate(payload: &[u8]) -> CallResult {
         Ok(payload) => payload,
         Err(reason) => return answer(Verdict::malformed(&reason)),
     };
-    match Settings::from_json(payload.settings) {
-        Ok(settings) => answer(review(&payload.request, &settings)),
-        Err(problems) => answer(Verdict::misconfigured(&problems)),
+    match &payload.settings {
+        Ok(settings) => answer(review(&payload.request, settings)),
+        Err(problems) => answer(Verdict::misconfigured(problems)),
     }
 }
 

@@ -2,18 +2,19 @@
 
 use managed_by::json::{Malformed, Reader};
 use managed_by::request::AdmissionRequest;
+use managed_by::settings::{Problems, Settings};
 
 /// `{"request": {...}, "settings": {...}}`
 pub(crate) struct Payload<'a> {
     pub(crate) request: AdmissionRequest<'a>,
-    /// The settings, unread; `null` if there are none.
-    pub(crate) settings: &'a [u8],
+    /// The settings, as far as every request needs them.
+    pub(crate) settings: Result<Settings<'a>, Problems>,
 }
 
 impl<'a> Payload<'a> {
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut request = None;
-        let mut settings: &[u8] = b"null";
+        let mut settings = Ok(Settings::default());
         let mut reader = Reader::new(bytes)?;
         reader.object(|reader, key| {
             match key {
@@ -21,7 +22,7 @@ impl<'a> Payload<'a> {
                     let read = AdmissionRequest::read(reader);
                     request = Some(read.map_err(|e| e.within("request"))?);
                 }
-                b"settings" => settings = reader.raw()?,
+                b"settings" => settings = Settings::read(reader)?,
                 _ => reader.skip()?,
             }
             Ok(())

@@ -42,7 +42,7 @@ impl Serialize for Annotations<'_> {
 }
 
 /// The answer to `validate_settings`.
-pub(crate) fn settings(read: &Result<Settings, Problems>) -> SettingsValidationResponse {
+pub(crate) fn settings(read: &Result<Settings<'_>, Problems>) -> SettingsValidationResponse {
     SettingsValidationResponse {
         valid: read.is_ok(),
         message: read.as_ref().err().map(ToString::to_string),

@@ -1,7 +1,6 @@
 //! Our answer beside upstream's.
 
 use managed_by::{AdmissionRequest, Release, Settings, review};
-use serde_json::json;
 
 use crate::vector::{Answer, Case, FieldError};
 
@@ -41,9 +40,10 @@ pub fn ours(case: &Case, settings: &Settings) -> Answer {
 }
 
 /// Settings that choose a release and nothing else.
-pub fn settings(release: Release) -> Settings {
-    let json = json!({"kubernetes_version": release.as_str()}).to_string();
-    Settings::from_json(json.as_bytes()).unwrap_or_default()
+pub fn settings(release: Release) -> Settings<'static> {
+    let mut settings = Settings::default();
+    settings.kubernetes_version = release;
+    settings
 }
 
 /// Whether two answers say the same, to the byte.

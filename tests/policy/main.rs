@@ -19,5 +19,6 @@ mod e2e;
 mod enforcement;
 mod examples;
 mod module;
+mod site;
 mod support;
 mod traces;

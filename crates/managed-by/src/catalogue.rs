@@ -1,11 +1,14 @@
 //! The registry: every rule, in the order in which findings are reported.
 
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
-use crate::rule::{Rule, format, immutable, reserved, reserved_domain, wrong_kind};
+use crate::rule::{
+    Rule, allowed, delegation, format, immutable, reserved, reserved_domain, status_writer,
+    wrong_kind,
+};
 
 /// All rules. kube-apiserver's come first, in its order: the field (`validateJobSpec`, `ValidateJobSpecUpdate`), then the
 /// status (`validateJobStatus`, `ValidateJobStatusUpdate`).
-pub static RULES: [&Rule; 36] = [
+pub static RULES: [&Rule; 40] = [
     &format::RULE,
     &immutable::RULE,
     &counters::NEGATIVE,
@@ -42,6 +45,10 @@ pub static RULES: [&Rule; 36] = [
     &reserved::RULE,
     &reserved_domain::RULE,
     &wrong_kind::RULE,
+    &allowed::RULE,
+    &delegation::RULE,
+    &status_writer::DELEGATED,
+    &status_writer::STANDARD,
 ];
 
 /// The rule with an id.

@@ -19,6 +19,12 @@ pub enum ErrorType {
     Duplicate,
     /// The value has too many bytes; it is not repeated.
     TooLong,
+    /// The value is none of those that may stand there.
+    NotSupported,
+    /// The field may not be as it is here, though elsewhere it might.
+    Forbidden,
+    /// Who asks may not write the field.
+    Unauthorized,
 }
 
 impl ErrorType {
@@ -29,7 +35,14 @@ impl ErrorType {
             Self::Required => "Required value",
             Self::Duplicate => "Duplicate value",
             Self::TooLong => "Too long",
+            Self::NotSupported => "Unsupported value",
+            Self::Forbidden | Self::Unauthorized => "Forbidden",
         }
+    }
+
+    /// Whether kube-apiserver would say `is forbidden`, with code 403, where it otherwise says `is invalid`.
+    pub const fn is_of_access(self) -> bool {
+        matches!(self, Self::Forbidden | Self::Unauthorized)
     }
 }
 
@@ -114,6 +127,8 @@ pub struct FieldError<'a> {
     path: Cow<'a, str>,
     value: BadValue<'a>,
     detail: Cow<'a, str>,
+    /// What a warning says instead of the detail, where that is long.
+    brief: Option<Cow<'a, str>>,
 }
 
 impl<'a> FieldError<'a> {
@@ -128,6 +143,7 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value,
             detail: detail.into(),
+            brief: None,
         }
     }
 
@@ -138,6 +154,7 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value: BadValue::Omitted,
             detail: Cow::Borrowed(detail),
+            brief: None,
         }
     }
 
@@ -148,6 +165,7 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value,
             detail: Cow::Borrowed(""),
+            brief: None,
         }
     }
 
@@ -158,7 +176,57 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value: BadValue::Omitted,
             detail: Cow::Borrowed(detail),
+            brief: None,
         }
+    }
+
+    /// The value is none of those that may stand there; `detail` names them.
+    pub fn not_supported(
+        path: impl Into<Cow<'a, str>>,
+        value: BadValue<'a>,
+        detail: impl Into<Cow<'a, str>>,
+    ) -> Self {
+        Self {
+            error_type: ErrorType::NotSupported,
+            path: path.into(),
+            value,
+            detail: detail.into(),
+            brief: None,
+        }
+    }
+
+    /// The field may not be as it is here; `detail` says why, and what would do.
+    pub fn forbidden(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            error_type: ErrorType::Forbidden,
+            path: path.into(),
+            value: BadValue::Omitted,
+            detail: detail.into(),
+            brief: None,
+        }
+    }
+
+    /// Who asks may not write the field; `detail` says who may.
+    pub fn unauthorized(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            error_type: ErrorType::Unauthorized,
+            path: path.into(),
+            value: BadValue::Omitted,
+            detail: detail.into(),
+            brief: None,
+        }
+    }
+
+    /// The same error, with fewer words for a warning.
+    #[must_use]
+    pub fn briefly(mut self, brief: impl Into<Cow<'a, str>>) -> Self {
+        self.brief = Some(brief.into());
+        self
+    }
+
+    /// What is wrong, and what would do.
+    pub fn detail(&self) -> &str {
+        &self.detail
     }
 
     /// The field's path, from the object's root.
@@ -174,19 +242,25 @@ impl<'a> FieldError<'a> {
     /// The error as kube-apiserver of that release writes it.
     pub fn text(&self, release: Release) -> String {
         let value = self.value.text(release);
-        self.join(Some(self.error_type.as_str()), value.as_deref())
+        self.join(
+            Some(self.error_type.as_str()),
+            value.as_deref(),
+            &self.detail,
+        )
     }
 
     /// The error with no word too many: a value says by itself that it is meant.
     fn short_text(&self, release: Release) -> String {
+        let brief = self.brief.as_ref().unwrap_or(&self.detail);
         match self.value.text(release) {
-            Some(value) => self.join(None, Some(&value)),
+            Some(value) => self.join(None, Some(&value), brief),
+            None if self.error_type.is_of_access() => self.join(None, None, brief),
             None => self.text(release),
         }
     }
 
-    fn join(&self, error_type: Option<&str>, value: Option<&str>) -> String {
-        let detail = Some(&*self.detail).filter(|detail| !detail.is_empty());
+    fn join(&self, error_type: Option<&str>, value: Option<&str>, detail: &str) -> String {
+        let detail = Some(detail).filter(|detail| !detail.is_empty());
         let parts = [Some(&*self.path), error_type, value, detail];
         parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
     }
@@ -229,7 +303,8 @@ impl<'a> Finding<'a> {
         self.named(&self.error.short_text(release))
     }
 
-    fn named(&self, text: &str) -> String {
+    /// A text about it with the name of its rule.
+    pub(crate) fn named(&self, text: &str) -> String {
         format!("{text} [{}]", self.rule.id)
     }
 }

@@ -179,6 +179,16 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// A reader of bytes that [`Reader::raw`] gave: they need no second look.
+    pub(crate) fn again(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            nesting: Nesting::default(),
+            outer: Vec::new(),
+        }
+    }
+
     /// The type of the value that comes next, which is left in place.
     ///
     /// # Errors
@@ -200,6 +210,17 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If the next value is no object, if it is not JSON, and whatever `field` says.
     pub fn object(&mut self, mut field: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
+        self.members(|reader, key| field(reader, &key))
+    }
+
+    /// As [`Reader::object`], with keys that may be kept.
+    ///
+    /// # Errors
+    /// As [`Reader::object`].
+    pub fn members(
+        &mut self,
+        mut field: impl FnMut(&mut Self, Cow<'a, [u8]>) -> Result<()>,
+    ) -> Result<()> {
         self.require(Type::Object, "an object")?;
         self.open(true)?;
         if self.significant() == b'}' {
@@ -212,7 +233,7 @@ impl<'a> Reader<'a> {
             }
             let key = self.key()?;
             self.at = scan::colon(self.bytes, self.at)?;
-            field(self, &key)?;
+            field(self, key)?;
             match self.significant() {
                 b',' => self.at = scan::after(self.at),
                 b'}' => {
@@ -399,6 +420,24 @@ impl<'a> Reader<'a> {
         let start = self.at;
         self.skip()?;
         Ok(self.bytes.get(start..self.at).unwrap_or_default())
+    }
+
+    /// As [`Reader::raw`], but of a container it looks only for the end. Whoever reads it will judge it.
+    ///
+    /// # Errors
+    /// If it has no end, or is no value.
+    pub(crate) fn raw_container(&mut self) -> Result<&'a [u8]> {
+        let (b'{' | b'[') = self.significant() else {
+            return self.raw();
+        };
+        let start = self.at;
+        self.at = scan::container(self.bytes, start)?;
+        Ok(self.bytes.get(start..self.at).unwrap_or_default())
+    }
+
+    /// The bytes passed over since a mark was made.
+    pub(crate) fn since(&self, mark: Mark) -> &'a [u8] {
+        self.bytes.get(mark.at..self.at).unwrap_or_default()
     }
 
     /// The place where the reader stands.

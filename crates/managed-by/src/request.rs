@@ -22,6 +22,17 @@ pub struct GroupVersionKind<'a> {
 pub struct Metadata<'a> {
     /// The object's name.
     pub name: Cow<'a, str>,
+    /// Whether `deletionTimestamp` is set: the object waits for its finalizers.
+    pub is_being_deleted: bool,
+}
+
+/// Who asks: `userInfo`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UserInfo<'a> {
+    /// `username`.
+    pub username: Cow<'a, str>,
+    /// `groups`.
+    pub groups: Vec<Cow<'a, str>>,
 }
 
 /// An object, by the fields that rules read.
@@ -33,6 +44,8 @@ pub struct Object<'a> {
     pub managed_by: Option<Cow<'a, str>>,
     /// What else is read of a Job. Boxed, for objects are moved about.
     pub job: Option<Box<Job<'a>>>,
+    /// The object as it came.
+    pub bytes: &'a [u8],
 }
 
 /// A change that rules judge.
@@ -68,6 +81,26 @@ impl<'a> Change<'a> {
             | Self::UpdateStatus { object, .. } => object,
         }
     }
+
+    /// The object as stored, if it is.
+    pub fn old(&self) -> Option<&Object<'a>> {
+        match self {
+            Self::Create { .. } => None,
+            Self::Update { old, .. } | Self::UpdateStatus { old, .. } => Some(old),
+        }
+    }
+
+    /// Whether the object is on its way out. An update cannot say so of itself: what is stored counts.
+    pub fn is_of_deleted(&self) -> bool {
+        let stored = self.old().unwrap_or_else(|| self.object());
+        stored.metadata.is_being_deleted
+    }
+
+    /// Whether the update leaves every byte of the object as it was.
+    pub fn is_none(&self) -> bool {
+        let old = self.old();
+        old.is_some_and(|old| old.bytes == self.object().bytes)
+    }
 }
 
 /// What a request asks for, as far as this library is concerned.
@@ -86,6 +119,12 @@ pub enum Subject<'a> {
 pub struct AdmissionRequest<'a> {
     /// The name of the object: its own, else the request's. Empty if neither says.
     pub name: Cow<'a, str>,
+    /// Its namespace; empty if it has none.
+    pub namespace: Cow<'a, str>,
+    /// The plural name of its resource (`jobs`), as kube-apiserver calls it; empty if the request does not say.
+    pub resource: Cow<'a, str>,
+    /// Who asks. Not read where nothing is judged.
+    pub user: UserInfo<'a>,
     /// What is asked for.
     pub subject: Subject<'a>,
 }
@@ -130,6 +169,9 @@ impl<'a> AdmissionRequest<'a> {
         let mut operation = None;
         let mut sub_resource = Cow::Borrowed("");
         let mut name = Cow::Borrowed("");
+        let mut namespace = Cow::Borrowed("");
+        let mut resource = Cow::Borrowed("");
+        let mut user: &[u8] = b"null";
         let mut object = Slot::Absent;
         let mut old_object = Slot::Absent;
         reader.object(|reader, key| match key {
@@ -142,6 +184,12 @@ impl<'a> AdmissionRequest<'a> {
                 Ok(())
             }
             b"name" => text(reader, &mut name).map_err(|e| e.within("name")),
+            b"namespace" => text(reader, &mut namespace).map_err(|e| e.within("namespace")),
+            b"resource" => plural(reader, &mut resource).map_err(|e| e.within("resource")),
+            b"userInfo" => {
+                user = reader.raw()?;
+                Ok(())
+            }
             b"object" => {
                 object = Slot::read(reader, kind.as_ref())?;
                 Ok(())
@@ -163,17 +211,12 @@ impl<'a> AdmissionRequest<'a> {
         let operation = operation.ok_or_else(|| missing("operation", OPERATIONS))?;
         let status = sub_resource == "status";
         if operation == Operation::Other || !(status || sub_resource.is_empty()) {
-            return Ok(Self {
-                name,
-                subject: Subject::NotJudged,
-            });
+            return Ok(Self::unread(name, Subject::NotJudged));
         }
         let Some(profile) = kind.profile() else {
-            return Ok(Self {
-                name,
-                subject: Subject::UnknownKind(kind),
-            });
+            return Ok(Self::unread(name, Subject::UnknownKind(kind)));
         };
+        let user = UserInfo::read(&mut Reader::again(user)).map_err(|e| e.within("userInfo"))?;
         let object = object.resolve(profile, "object")?;
         if !object.metadata.name.is_empty() {
             name.clone_from(&object.metadata.name);
@@ -190,8 +233,22 @@ impl<'a> AdmissionRequest<'a> {
         };
         Ok(Self {
             name,
+            namespace,
+            resource,
+            user,
             subject: Subject::Change(profile, change),
         })
+    }
+
+    /// A request of which nothing else counts.
+    fn unread(name: Cow<'a, str>, subject: Subject<'a>) -> Self {
+        Self {
+            name,
+            namespace: Cow::default(),
+            resource: Cow::default(),
+            user: UserInfo::default(),
+            subject,
+        }
     }
 }
 
@@ -199,6 +256,33 @@ impl<'a> AdmissionRequest<'a> {
 fn text<'a>(reader: &mut Reader<'a>, into: &mut Cow<'a, str>) -> Result<()> {
     *into = reader.string_or_null()?.unwrap_or_default();
     Ok(())
+}
+
+/// Reads the plural name in a `GroupVersionResource` over `into`.
+fn plural<'a>(reader: &mut Reader<'a>, into: &mut Cow<'a, str>) -> Result<()> {
+    reader.object_or_null(|reader, key| match key {
+        b"resource" => text(reader, into).map_err(|e| e.within("resource")),
+        _ => reader.skip(),
+    })
+}
+
+impl<'a> UserInfo<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self> {
+        let mut user = Self::default();
+        reader.object_or_null(|reader, key| match key {
+            b"username" => text(reader, &mut user.username).map_err(|e| e.within("username")),
+            b"groups" if reader.peek()? == Type::Null => reader.skip(),
+            b"groups" => {
+                let groups = reader.array(|reader, _| {
+                    user.groups.push(reader.string()?);
+                    Ok(())
+                });
+                groups.map_err(|e| e.within("groups"))
+            }
+            _ => reader.skip(),
+        })?;
+        Ok(user)
+    }
 }
 
 impl<'a> GroupVersionKind<'a> {
@@ -226,6 +310,10 @@ impl<'a> Metadata<'a> {
         let mut metadata = Self::default();
         reader.object_or_null(|reader, key| match key {
             b"name" => text(reader, &mut metadata.name).map_err(|e| e.within("name")),
+            b"deletionTimestamp" => {
+                metadata.is_being_deleted = reader.peek()? != Type::Null;
+                reader.skip()
+            }
             _ => reader.skip(),
         })?;
         Ok(metadata)
@@ -263,7 +351,10 @@ impl<'a> Slot<'a> {
                 reader.skip()?;
                 Ok(Self::Read(Err(e)))
             }
-            object => Ok(Self::Read(object)),
+            Ok(mut object) => {
+                object.bytes = reader.since(start);
+                Ok(Self::Read(Ok(object)))
+            }
         }
     }
 
@@ -271,7 +362,8 @@ impl<'a> Slot<'a> {
         let object = match self {
             Self::Absent => Err(Malformed::shape("an object", "nothing")),
             Self::Unread(bytes) => {
-                Reader::new(bytes).and_then(|mut r| (profile.read)(profile, &mut r))
+                let read = (profile.read)(profile, &mut Reader::again(bytes));
+                read.map(|object| Object { bytes, ..object })
             }
             Self::Read(object) => object,
         };

@@ -1,12 +1,14 @@
 //! From findings to an answer.
 
-use crate::finding::Finding;
+use std::borrow::Cow;
+
+use crate::finding::{ErrorType, Finding};
 use crate::go;
 use crate::json::Malformed;
 use crate::kind::KindProfile;
 use crate::request::{AdmissionRequest, Change, Subject};
 use crate::rule::{Context, Enforcement, Findings};
-use crate::settings::{Problems, Settings};
+use crate::settings::{Checked, Problems, Settings};
 
 /// kube-apiserver cuts a warning there.
 const MAX_WARNING: usize = 256;
@@ -19,22 +21,22 @@ const MAX_ANNOTATION: usize = 1024;
 pub struct Verdict<'a> {
     /// Whether the request may go on.
     pub allowed: bool,
-    /// HTTP status of a denial: 422 for an invalid object, 400 for a request that makes no sense, 500 for settings that
-    /// make none.
+    /// HTTP status of a denial: 422 for an invalid object, 403 for one that may not be written here or by this user, 400
+    /// for a request that makes no sense, 500 for settings that make none.
     pub code: Option<u16>,
     /// What the client reads when denied: kube-apiserver's words, in its envelope.
     pub message: Option<String>,
     /// Shown to the client either way; at most 256 bytes each.
     pub warnings: Vec<String>,
-    /// For the audit log. `denied` and `warned` list the rules that fired, each with its path; `mode` and `controller`
-    /// tell a delegated workload.
+    /// For the audit log. `denied` and `warned` list the rules that fired, each with its path, `exempted` those that
+    /// would have denied; `mode` and `controller` tell a delegated workload.
     pub audit_annotations: Vec<(&'static str, String)>,
     /// What the rules found, in the order of the catalogue, and what each finding does.
     pub findings: Vec<(Enforcement, Finding<'a>)>,
 }
 
 /// Judges a request: the one way through the library.
-pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings) -> Verdict<'a> {
+pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings<'a>) -> Verdict<'a> {
     match &request.subject {
         Subject::NotJudged => Verdict::accepted(),
         Subject::UnknownKind(gvk) => Verdict {
@@ -49,17 +51,15 @@ pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings) -> 
             )],
             ..Verdict::accepted()
         },
-        Subject::Change(kind, change) => judge(request, kind, change, settings),
+        Subject::Change(kind, change) => {
+            let context = Context::new(request, kind, change, settings);
+            judge(&context).unwrap_or_else(|problems| Verdict::misconfigured(&problems))
+        }
     }
 }
 
-fn judge<'a>(
-    request: &'a AdmissionRequest<'a>,
-    kind: &'static KindProfile,
-    change: &'a Change<'a>,
-    settings: &'a Settings,
-) -> Verdict<'a> {
-    let context = Context::new(kind, change, settings);
+fn judge<'a>(context: &Context<'a>) -> Checked<Verdict<'a>> {
+    let settings = context.settings;
     let release = settings.kubernetes_version;
     let mut list = Vec::new();
     for (rule, enforcement) in settings.rules() {
@@ -71,34 +71,40 @@ fn judge<'a>(
             list,
             enforcement,
         };
-        rule.run(&context, &mut findings);
+        rule.run(context, &mut findings)?;
         list = findings.list;
     }
+    let skipped = skipped(context, &mut list)?;
     let of_level = |wanted| list.iter().filter(move |(level, _)| *level == wanted);
-    let denials = of_level(Enforcement::Deny).map(|(_, finding)| finding.denial(release));
-    let errors: Vec<String> = denials.collect();
-    let warnings =
-        of_level(Enforcement::Warn).map(|(_, finding)| cut(finding.warning(release), MAX_WARNING));
-    let mut warnings: Vec<String> = warnings.collect();
-    warnings.extend(pointer(of_level(Enforcement::Deny)));
-    let allowed = errors.is_empty();
-    Verdict {
+    let denials: Vec<&Finding<'a>> = of_level(Enforcement::Deny).map(|(_, f)| f).collect();
+    let warnings = of_level(Enforcement::Warn).map(|(_, finding)| finding.warning(release));
+    let warnings = warnings.chain(skipped.iter().map(|(_, warning)| warning.clone()));
+    let mut warnings: Vec<String> = warnings.map(|warning| cut(warning, MAX_WARNING)).collect();
+    warnings.extend(pointer(&denials));
+    let mut audit_annotations = annotations(context.kind, context.change, &list);
+    audit_annotations.extend(skipped.map(|(rules, _)| ("exempted", rules)));
+    let allowed = denials.is_empty();
+    let of_access = denials
+        .iter()
+        .any(|f| f.error().error_type().is_of_access());
+    Ok(Verdict {
         allowed,
-        code: (!allowed).then_some(422),
-        message: (!allowed).then(|| envelope(kind, &request.name, &errors)),
+        code: (!allowed).then_some(if of_access { 403 } else { 422 }),
+        message: (!allowed).then(|| envelope(context, &denials, of_access)),
         warnings,
-        audit_annotations: annotations(kind, change, &list),
+        audit_annotations,
         findings: list,
-    }
+    })
 }
 
 /// kube-apiserver's words leave no room for the id of the rule that speaks them: a warning, which clients show beside a
 /// denial, says which page explains it.
-fn pointer<'a, 'b: 'a>(
-    denials: impl Iterator<Item = &'a (Enforcement, Finding<'b>)>,
-) -> Option<String> {
+fn pointer(denials: &[&Finding<'_>]) -> Option<String> {
     let mut ids: Vec<&str> = Vec::new();
-    for (_, finding) in denials.filter(|(_, finding)| finding.rule().is_upstream()) {
+    for finding in denials
+        .iter()
+        .filter(|finding| finding.rule().is_upstream())
+    {
         if !ids.contains(&finding.rule().id) {
             ids.push(finding.rule().id);
         }
@@ -108,25 +114,89 @@ fn pointer<'a, 'b: 'a>(
     (!ids.is_empty()).then(|| cut(text(), MAX_WARNING))
 }
 
-/// The message of `apierrors.NewInvalid`: one error as it is, several in brackets, none of them twice.
-fn envelope(kind: &KindProfile, name: &str, errors: &[String]) -> String {
-    let mut distinct: Vec<&str> = Vec::with_capacity(errors.len());
-    for error in errors {
-        if !distinct.contains(&error.as_str()) {
+/// Takes out what site rules deny to somebody who is exempt, and gives what to tell of it: the audit annotation and the
+/// warning.
+fn skipped<'a>(
+    context: &Context<'a>,
+    list: &mut Vec<(Enforcement, Finding<'a>)>,
+) -> Checked<Option<(String, String)>> {
+    let denied = |(level, finding): &(Enforcement, Finding<'_>)| {
+        *level == Enforcement::Deny && finding.rule().is_of_site()
+    };
+    if !list.iter().any(denied) {
+        return Ok(None);
+    }
+    let Some(exemption) = context.settings.exemption(&context.request.user)? else {
+        return Ok(None);
+    };
+    let findings = list.iter().filter(|entry| denied(entry));
+    let (mut ids, mut rules) = (Vec::new(), Vec::new());
+    for (_, finding) in findings {
+        ids.push(finding.rule().id);
+        rules.push(format!("{} {}", finding.rule().id, finding.error().path()));
+    }
+    let warning = format!(
+        "{} would have denied this, but {exemption} is exempt",
+        ids.join(", ")
+    );
+    list.retain(|entry| !denied(entry));
+    Ok(Some((cut(rules.join(", "), MAX_ANNOTATION), warning)))
+}
+
+/// The message of `apierrors.NewInvalid`, or of `apierrors.NewForbidden` where it is a matter of access: one error as it
+/// is, several in brackets, none of them twice.
+fn envelope(context: &Context<'_>, denials: &[&Finding<'_>], of_access: bool) -> String {
+    let (request, kind) = (context.request, context.kind);
+    let release = context.settings.kubernetes_version;
+    let mut distinct: Vec<String> = Vec::with_capacity(denials.len());
+    for finding in denials {
+        let error = match finding.error().error_type() {
+            ErrorType::Unauthorized => finding.named(&unauthorized(request, kind, finding)),
+            _ => finding.denial(release),
+        };
+        if !distinct.contains(&error) {
             distinct.push(error);
         }
     }
-    let name = go::quote(name);
+    let name = go::quote(&request.name);
     let list = distinct.join(", ");
     let (open, close) = if distinct.len() > 1 {
         ("[", "]")
     } else {
         ("", "")
     };
+    let (what, is) = if of_access {
+        (plural(request, kind), "forbidden")
+    } else {
+        (Cow::Borrowed(kind.kind), "invalid")
+    };
+    format!("{what}.{} {name} is {is}: {open}{list}{close}", kind.group)
+}
+
+/// The words of kube-apiserver's authorizer (`forbiddenMessage` in `k8s.io/apiserver`), and why.
+fn unauthorized(
+    request: &AdmissionRequest<'_>,
+    kind: &KindProfile,
+    finding: &Finding<'_>,
+) -> String {
     format!(
-        "{}.{} {name} is invalid: {open}{list}{close}",
-        kind.kind, kind.group
+        "User {} cannot update resource \"{}/{}\" in API group {} in the namespace {}: {}",
+        go::quote(&request.user.username),
+        plural(request, kind),
+        finding.error().path(),
+        go::quote(kind.group),
+        go::quote(&request.namespace),
+        finding.error().detail(),
     )
+}
+
+/// The resource's name. A request without one is none of kube-apiserver's, which has rules for plurals.
+fn plural<'r>(request: &'r AdmissionRequest<'_>, kind: &KindProfile) -> Cow<'r, str> {
+    if request.resource.is_empty() {
+        Cow::Owned(kind.kind.to_ascii_lowercase() + "s")
+    } else {
+        Cow::Borrowed(&request.resource)
+    }
 }
 
 fn annotations(

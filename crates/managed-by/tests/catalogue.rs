@@ -45,6 +45,10 @@ fn ids_are_these() {
             "managed-by/reserved",
             "managed-by/reserved-domain",
             "managed-by/wrong-kind",
+            "managed-by/allowed",
+            "managed-by/delegation",
+            "status-writer/delegated",
+            "status-writer/standard",
         ]
     );
 }
@@ -104,6 +108,11 @@ fn only_upstream_s_rules_deny_by_default() {
             ("managed-by/reserved", Deny),
             ("managed-by/reserved-domain", Warn),
             ("managed-by/wrong-kind", Warn),
+            // Deny, but are silent until `controllers`, `role`, `namespaces` or `standard_status_writers` is given.
+            ("managed-by/allowed", Deny),
+            ("managed-by/delegation", Deny),
+            ("status-writer/delegated", Deny),
+            ("status-writer/standard", Deny),
         ]
     );
     let mut upstream = RULES.into_iter().filter(|rule| rule.is_upstream());

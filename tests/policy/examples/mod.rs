@@ -1,6 +1,7 @@
 //! What the policy says to each file of `examples/`, word for word, on every front end.
 
 mod field;
+mod site;
 mod status;
 
 use crate::support::{everywhere, pointer, root};
@@ -23,7 +24,7 @@ const QUIET: Expected = Expected {
     warnings: &[],
 };
 
-const TOPICS: [&[Expected]; 2] = [field::EXPECTED, status::EXPECTED];
+const TOPICS: [&[Expected]; 3] = [field::EXPECTED, site::EXPECTED, status::EXPECTED];
 
 #[test]
 fn each_example_gets_its_answer() {
@@ -41,6 +42,8 @@ fn each_example_gets_its_answer() {
         warnings.extend(pointer(expected.denied));
         assert_eq!(answer.warnings, warnings, "{name}");
         assert_eq!(answer.allowed, expected.denied.is_empty(), "{name}");
-        assert_eq!(answer.code, (!answer.allowed).then_some(422), "{name}");
+        let forbidden = expected.message.contains(" is forbidden: ");
+        let code = if forbidden { 403 } else { 422 };
+        assert_eq!(answer.code, (!answer.allowed).then_some(code), "{name}");
     }
 }

@@ -31,6 +31,11 @@ impl Answer {
         self.fired("warned")
     }
 
+    /// The rules that would have denied.
+    pub(crate) fn exempted(&self) -> Vec<&str> {
+        self.fired("exempted")
+    }
+
     fn fired(&self, key: &str) -> Vec<&str> {
         let list = self.annotations.get(key);
         list.map(|l| l.split(", ").collect()).unwrap_or_default()
@@ -70,8 +75,13 @@ pub(crate) fn in_engine(payload: &[u8]) -> Answer {
 
 /// The answer of the library on this machine.
 pub(crate) fn natively(request: &Value, settings: &Value) -> Answer {
+    natively_from(request, &settings.to_string())
+}
+
+/// As [`natively`], with the text of the settings as it is.
+pub(crate) fn natively_from(request: &Value, settings: &str) -> Answer {
     let request = request.to_string();
-    let settings = match Settings::from_json(settings.to_string().as_bytes()) {
+    let settings = match Settings::lazy(settings.as_bytes()) {
         Ok(settings) => settings,
         Err(problems) => return answer(Verdict::misconfigured(&problems)),
     };

@@ -1,7 +1,8 @@
 //! Requests of a given size: what a Job update looks like to the guest, with a pod template that fills it up.
 
+use managed_by::catalogue::RULES;
 use managed_by_engine::admission;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The sizes that budgets speak of, in bytes.
 pub(crate) const SIZES: [(&str, usize); 2] = [("6 KB", 6 * 1024), ("118 KB", 118 * 1024)];
@@ -33,7 +34,57 @@ pub(crate) fn all() -> Vec<Sized> {
         name: "1000 uncounted UIDs".to_owned(),
         payload: uncounted(1000),
     });
+    for (name, controller) in [("delegated", Some(199)), ("standard", None)] {
+        all.push(Sized {
+            name: format!("{name} job created with large settings"),
+            payload: with_large_settings(controller),
+        });
+    }
     all
+}
+
+/// A CREATE under settings with 200 controllers, 200 namespaces and every rule, of a Job that is delegated to one of the
+/// controllers, in the namespace that comes last.
+pub(crate) fn with_large_settings(controller: Option<usize>) -> Vec<u8> {
+    let name = |i: usize| format!("controller-{i:03}.acme.io/runner");
+    let entry = |i: usize| {
+        json!({
+            "kinds": ["Job"],
+            "namespaces": ["default", format!("team-{i:03}-*")],
+            "status_writers": [format!("system:serviceaccount:controller-{i:03}:manager")],
+        })
+    };
+    let controllers: Map<_, _> = (0..200).map(|i| (name(i), entry(i))).collect();
+    let delegation = |i: usize| {
+        let pattern = if i == 199 {
+            "default".to_owned()
+        } else {
+            format!("team-{i:03}-*")
+        };
+        json!({"match": [pattern], "delegation": "allowed"})
+    };
+    let namespaces: Vec<Value> = (0..200).map(delegation).collect();
+    let rules: Map<_, _> = RULES
+        .iter()
+        .map(|rule| (rule.id.to_owned(), "deny".into()))
+        .collect();
+    let mut job = job(&[]);
+    if let Some(spec) = job["spec"].as_object_mut() {
+        spec.remove("managedBy");
+        spec.extend(controller.map(|i| ("managedBy".to_owned(), name(i).into())));
+    }
+    let request = json!({
+        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+        "kind": {"group": "batch", "version": "v1", "kind": "Job"},
+        "resource": {"group": "batch", "version": "v1", "resource": "jobs"},
+        "name": "pi",
+        "namespace": "default",
+        "operation": "CREATE",
+        "userInfo": {"username": "ana", "groups": ["system:authenticated"]},
+        "object": job,
+    });
+    let settings = json!({"controllers": controllers, "namespaces": namespaces, "rules": rules});
+    admission::payload(&request, &settings)
 }
 
 /// An UPDATE of a delegated Job whose payload has `size` bytes, give or take 100.

@@ -202,6 +202,29 @@ pub(super) fn word(bytes: &[u8], at: usize, word: Expected) -> Scan {
     }
 }
 
+/// Past a container, from its opening bracket, judging no more of what is in it than where strings and containers end.
+pub(super) fn container(bytes: &[u8], mut at: usize) -> Scan {
+    let mut depth = 0_usize;
+    loop {
+        match byte(bytes, at) {
+            b'"' => {
+                at = string(bytes, after(at))?;
+                continue;
+            }
+            b'{' | b'[' => depth = depth.wrapping_add(1),
+            b'}' | b']' => {
+                depth = depth.wrapping_sub(1);
+                if depth == 0 {
+                    return Ok(after(at));
+                }
+            }
+            0 if at >= bytes.len() => return Err(Stop::new(at, "`}` or `]`")),
+            _ => {}
+        }
+        at = after(at);
+    }
+}
+
 /// Past a number.
 #[inline(always)]
 pub(super) fn number(bytes: &[u8], mut at: usize) -> Scan {

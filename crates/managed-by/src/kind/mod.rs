@@ -71,6 +71,15 @@ impl KindProfile {
             .find(|k| k.kind == kind && k.group == group && k.version == version)
     }
 
+    /// The kind that is delegated: this one, or the one that is made of its template.
+    pub fn workload(&self) -> &'static str {
+        let made = |k: &&&Self| k.holder == Holder::Workload && k.group == self.group;
+        match self.holder {
+            Holder::Workload => self.kind,
+            Holder::Template => KINDS.iter().find(made).map_or(self.kind, |k| k.kind),
+        }
+    }
+
     /// The path of `managedBy` as messages write it: `spec.managedBy`.
     pub fn managed_by_path(&self) -> String {
         self.managed_by.join(".")

@@ -5,7 +5,7 @@ use crate::finding::{BadValue, FieldError};
 use crate::release::Release;
 
 /// Upstream counts bytes (`maxManagedByLength`, compared with Go's `len`).
-const MAX_LEN: usize = 63;
+pub(crate) const MAX_LEN: usize = 63;
 
 /// `DNS1123SubdomainMaxLength`.
 const MAX_HOST_LEN: usize = 253;
@@ -86,7 +86,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
 }
 
 /// `[a-z0-9]([-a-z0-9]*[a-z0-9])?`: upstream's subdomain puts no limit on a label's length.
-fn is_label(label: &str) -> bool {
+pub(crate) fn is_label(label: &str) -> bool {
     let alphanumeric = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let bytes = label.as_bytes();
     bytes.first().is_some_and(alphanumeric)
@@ -94,6 +94,6 @@ fn is_label(label: &str) -> bool {
         && bytes.iter().all(|b| *b == b'-' || alphanumeric(b))
 }
 
-fn is_path_byte(b: u8) -> bool {
+pub(crate) fn is_path_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&b)
 }

@@ -1,10 +1,13 @@
 //! Rules: one file per rule, with its documentation, its anchor and its examples beside the check.
 
+pub(crate) mod allowed;
+pub(crate) mod delegation;
 pub(crate) mod format;
 pub(crate) mod immutable;
 pub(crate) mod job_status;
 pub(crate) mod reserved;
 pub(crate) mod reserved_domain;
+pub(crate) mod status_writer;
 pub(crate) mod wrong_kind;
 
 use std::fmt;
@@ -13,8 +16,8 @@ use crate::finding::{BadValue, FieldError, Finding};
 use crate::kind::KindProfile;
 use crate::kind::job::JobStatus;
 use crate::release::Release;
-use crate::request::Change;
-use crate::settings::Settings;
+use crate::request::{AdmissionRequest, Change};
+use crate::settings::{Checked, Settings};
 use job_status::StatusChange;
 
 /// What happens when a rule fires.
@@ -123,6 +126,9 @@ pub struct Rule {
 pub(crate) enum Check {
     /// The change as a whole.
     Change(for<'a> fn(&Context<'a>, &mut Findings<'a>)),
+    /// The change in the light of what the admin chose. Not of objects on their way out, so that nothing is stuck there,
+    /// and those who are exempt may do what it denies. The settings that it asks for may be bad.
+    Site(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Checked<()>),
     /// A Job's status: on status updates, and on creates that bring one.
     JobStatus(for<'a> fn(&StatusChange<'a>, &mut Findings<'a>)),
     /// A Job's status beside the one before: on status updates.
@@ -151,9 +157,20 @@ impl Rule {
         }
     }
 
-    pub(crate) fn run<'a>(&self, context: &Context<'a>, findings: &mut Findings<'a>) {
+    /// Whether this rule is the admin's to give, rather than the API's.
+    pub fn is_of_site(&self) -> bool {
+        matches!(self.check, Check::Site(_))
+    }
+
+    pub(crate) fn run<'a>(
+        &self,
+        context: &Context<'a>,
+        findings: &mut Findings<'a>,
+    ) -> Checked<()> {
         match (&self.check, &context.status) {
             (Check::Change(check), _) => check(context, findings),
+            (Check::Site(_), _) if context.change.is_of_deleted() => {}
+            (Check::Site(check), _) => check(context, findings)?,
             (Check::JobStatus(check), Some(status)) => check(status, findings),
             (Check::JobStatusTransition(check), Some(status)) => {
                 if let Some(old) = status.old {
@@ -162,6 +179,7 @@ impl Rule {
             }
             (Check::JobStatus(_) | Check::JobStatusTransition(_), None) => {}
         }
+        Ok(())
     }
 }
 
@@ -182,20 +200,23 @@ impl Eq for Rule {}
 
 /// What a rule may look at.
 pub(crate) struct Context<'a> {
+    pub(crate) request: &'a AdmissionRequest<'a>,
     pub(crate) kind: &'static KindProfile,
     pub(crate) change: &'a Change<'a>,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a Settings<'a>,
     /// The Job status that this change brings in, if it does.
     pub(crate) status: Option<StatusChange<'a>>,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(
+        request: &'a AdmissionRequest<'a>,
         kind: &'static KindProfile,
         change: &'a Change<'a>,
-        settings: &'a Settings,
+        settings: &'a Settings<'a>,
     ) -> Self {
         Self {
+            request,
             kind,
             change,
             settings,
@@ -215,6 +236,11 @@ impl<'a> Context<'a> {
             }
             Change::Update { .. } | Change::UpdateStatus { .. } => None,
         }
+    }
+
+    /// The controller that a value hands objects of this kind to, if it does.
+    pub(crate) fn delegate<'v>(&self, value: Option<&'v str>) -> Option<&'v str> {
+        value.filter(|v| *v != self.kind.reserved)
     }
 
     /// The path of the field.

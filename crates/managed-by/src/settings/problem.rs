@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
-use crate::go;
+use super::path::{Path, shown};
 use crate::json::{Malformed, Reader, Result, Type};
 use crate::nearest::nearest;
 use crate::release::Release;
 
 /// Enough of a value to know it again.
-const MAX_SHOWN: usize = 80;
+pub(super) const MAX_SHOWN: usize = 80;
 
 /// A value as found in the settings.
 pub(super) struct Got<'a> {
@@ -38,10 +38,6 @@ impl<'a> Got<'a> {
     pub(super) fn string(&self) -> Option<&str> {
         self.string.as_deref()
     }
-
-    pub(super) fn is_null(&self) -> bool {
-        self.json_type == Type::Null
-    }
 }
 
 impl fmt::Display for Got<'_> {
@@ -51,8 +47,7 @@ impl fmt::Display for Got<'_> {
                 write!(f, "the number {}", self.raw)
             }
             (Type::Bool, _) => f.write_str(&self.raw),
-            (_, Some(text)) if text.len() <= MAX_SHOWN => f.write_str(&go::quote(text)),
-            (_, Some(text)) => write!(f, "a string of {} bytes", text.len()),
+            (_, Some(text)) => f.write_str(&shown(text, "string")),
             (json_type, None) => f.write_str(json_type.name()),
         }
     }
@@ -71,57 +66,50 @@ impl Problem {
         &self.path
     }
 
+    pub(super) fn new(path: &Path<'_>, text: impl Into<String>) -> Self {
+        Self {
+            path: path.to_string(),
+            text: text.into(),
+        }
+    }
+
     pub(super) fn unreadable(malformed: &Malformed) -> Self {
-        Self {
-            path: "settings".to_owned(),
-            text: malformed.to_string(),
-        }
+        Self::new(&Path::Settings, malformed.to_string())
     }
 
-    pub(super) fn wrong(path: &str, got: &Got<'_>, expected: &str) -> Self {
-        Self {
-            path: path.to_owned(),
-            text: format!("got {got}, expected {expected}"),
-        }
+    pub(super) fn wrong(path: &Path<'_>, got: &Got<'_>, expected: &str) -> Self {
+        Self::new(path, format!("got {got}, expected {expected}"))
     }
 
-    pub(super) fn not_one_of<const N: usize>(path: &str, got: &Got<'_>, words: [&str; N]) -> Self {
+    pub(super) fn not_one_of(path: &Path<'_>, got: &Got<'_>, words: &[&str]) -> Self {
         let mut text = format!("got {got}, expected one of {}", words.join(", "));
         hint(&mut text, got.string().unwrap_or_default(), words);
-        Self {
-            path: path.to_owned(),
-            text,
-        }
+        Self::new(path, text)
     }
 
-    pub(super) fn unknown_key<const N: usize>(
-        parent: &str,
-        key: &[u8],
-        of: &str,
-        keys: [&'static str; N],
-    ) -> Self {
+    pub(super) fn unknown_key(parent: &Path<'_>, key: &[u8], keys: &[&str]) -> Self {
         let key = String::from_utf8_lossy(key);
-        let shown = if key.len() <= MAX_SHOWN {
-            go::quote(&key)
-        } else {
-            format!("a key of {} bytes", key.len())
-        };
-        let mut text = format!("{of} has no such key, expected one of {}", keys.join(", "));
+        let keys_list = keys.join(", ");
+        let mut text = format!("{parent} has no such key, expected one of {keys_list}");
         hint(&mut text, &key, keys);
-        let path = if parent.is_empty() {
-            shown
-        } else {
-            format!("{parent}[{shown}]")
-        };
-        Self { path, text }
+        Self::new(&Path::Key(parent, &key), text)
     }
 
-    pub(super) fn twice(path: String) -> Self {
-        let text = "given twice".to_owned();
-        Self { path, text }
+    pub(super) fn twice(path: &Path<'_>) -> Self {
+        Self::new(path, "given twice")
     }
 
-    pub(super) fn version(got: &Got<'_>) -> Self {
+    /// An item of a list that an earlier one, by its place in the list, leaves nothing to do.
+    pub(super) fn useless(path: &Path<'_>, item: &str, earlier: usize) -> Self {
+        let item = shown(item, "string");
+        Self::new(path, format!("{item} is covered by item {earlier} already"))
+    }
+
+    pub(super) fn missing(path: &Path<'_>, expected: &str) -> Self {
+        Self::new(path, format!("missing, expected {expected}"))
+    }
+
+    pub(super) fn version(path: &Path<'_>, got: &Got<'_>) -> Self {
         let words = Release::ALL.map(|r| format!("\"{}\"", r.as_str()));
         let mut text = format!("got {got}, expected a string, one of {}", words.join(", "));
         if got.json_type == Type::Number {
@@ -134,15 +122,14 @@ impl Problem {
             // Of equally near ones the newest: who writes "1.38" runs something newer than "1.30".
             let mut releases = Release::ALL.map(Release::as_str);
             releases.reverse();
-            hint(&mut text, word, releases);
+            hint(&mut text, word, &releases);
         }
-        let path = "kubernetes_version".to_owned();
-        Self { path, text }
+        Self::new(path, text)
     }
 }
 
-fn hint<const N: usize>(text: &mut String, word: &str, words: [&str; N]) {
-    if let Some(word) = nearest(word, words) {
+pub(super) fn hint(text: &mut String, word: &str, words: &[&str]) {
+    if let Some(word) = nearest(word, words.iter().copied()) {
         // Writing to a String cannot fail.
         let _ = write!(text, "; did you mean \"{word}\"?");
     }

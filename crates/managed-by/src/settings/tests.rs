@@ -85,7 +85,7 @@ fn all_problems_are_told_at_once() {
     assert_eq!(
         problems(r#"{"reservedValue":"deny","kubernetes_version":"1.38","reserved_value":"Alow","rules":{"managed-by/imutable":"warn","managed-by/format":"error","managed-by/reserved":true,"managed-by/reserved":"off"}}"#),
         [
-            r#""reservedValue": settings has no such key, expected one of kubernetes_version, reserved_value, rules; did you mean "reserved_value"?"#.to_owned(),
+            r#""reservedValue": settings has no such key, expected one of kubernetes_version, reserved_value, role, controllers, namespaces, standard_status_writers, exempt, rules; did you mean "reserved_value"?"#.to_owned(),
             format!(r#"kubernetes_version: got "1.38", expected a string, one of {RELEASES}; did you mean "1.37"?"#),
             r#"reserved_value: got "Alow", expected one of allow, deny; did you mean "allow"?"#.to_owned(),
             format!(
@@ -151,5 +151,205 @@ fn long_values_are_not_repeated() {
     assert_eq!(
         problem,
         "reserved_value: got a string of 1000 bytes, expected one of allow, deny"
+    );
+}
+
+/// Each row: settings, and everything that is wrong with them.
+fn all_problems(rows: &[(&str, &[&str])]) {
+    for (json, expected) in rows {
+        assert_eq!(problems(json), *expected, "{json}");
+    }
+}
+
+#[test]
+fn every_problem_of_controllers_is_told_with_its_path() {
+    let kinds = super::kinds().collect::<Vec<_>>().join(", ");
+    let controller = "expected a controller's name: a domain-prefixed path such as acme.io/runner, at most 63 bytes";
+    let pattern =
+        "expected a namespace or a pattern such as team-*: up to 63 of a-z, 0-9, - and single *";
+    let rows: &[(&str, &[&str])] = &[
+        (
+            r#"{"role":"manager"}"#,
+            &[r#"role: got "manager", expected one of hybrid, management, worker"#],
+        ),
+        (
+            r#"{"role":"workr"}"#,
+            &[
+                r#"role: got "workr", expected one of hybrid, management, worker; did you mean "worker"?"#,
+            ],
+        ),
+        (
+            r#"{"controllers":["acme.io/x"]}"#,
+            &["controllers: got an array, expected an object of controllers' names"],
+        ),
+        (
+            r#"{"controllers":{"acme.io/x":[]}}"#,
+            &[r#"controllers["acme.io/x"]: got an array, expected an object"#],
+        ),
+        (
+            r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"kinds":["Job","Jbo",1,"Job"]}}}"#,
+            &[
+                &format!(
+                    r#"controllers["kueue.x-k8s.io/multikueue"].kinds[1]: got "Jbo", expected one of {kinds}; did you mean "Job"?"#
+                ),
+                r#"controllers["kueue.x-k8s.io/multikueue"].kinds[2]: got the number 1, expected a string"#,
+                r#"controllers["kueue.x-k8s.io/multikueue"].kinds[3]: "Job" is covered by item 0 already"#,
+            ],
+        ),
+        (
+            r#"{"controllers":{"acme.io/x":{"kinds":[],"kind":"Job","status_writers":"ana"}}}"#,
+            &[
+                r#"controllers["acme.io/x"].kinds: got an empty list, expected at least one item; leave the key out to mean all"#,
+                r#"controllers["acme.io/x"]["kind"]: controllers["acme.io/x"] has no such key, expected one of kinds, namespaces, status_writers; did you mean "kinds"?"#,
+                r#"controllers["acme.io/x"].status_writers: got "ana", expected a list of users and groups"#,
+            ],
+        ),
+        (
+            r#"{"controllers":{"":{},"Acme.io/x":{},"multikueue":{},"kubernetes.io/job-controller":{},"acme.io/x":{},"acme.io/x":{}}}"#,
+            &[
+                &format!(r#"controllers[""]: {controller}"#),
+                &format!(r#"controllers["Acme.io/x"]: {controller}"#),
+                &format!(
+                    r#"controllers["multikueue"]: {controller}; did you mean "kueue.x-k8s.io/multikueue"?"#
+                ),
+                r#"controllers["kubernetes.io/job-controller"]: the built-in controller of Jobs needs no permission, expected an external one"#,
+                r#"controllers["acme.io/x"]: given twice"#,
+            ],
+        ),
+        (
+            r#"{"controllers":{"acme.io/x":{"namespaces":["team-*","team-a","Team","","**"]}}}"#,
+            &[
+                r#"controllers["acme.io/x"].namespaces[1]: "team-a" is covered by item 0 already"#,
+                &format!(r#"controllers["acme.io/x"].namespaces[2]: got "Team", {pattern}"#),
+                &format!(r#"controllers["acme.io/x"].namespaces[3]: got "", {pattern}"#),
+                &format!(r#"controllers["acme.io/x"].namespaces[4]: got "**", {pattern}"#),
+            ],
+        ),
+        (
+            r#"{"controllers":{"acme.io/x":{"status_writers":["system:serviceaccount:kueue-system","ana ","ana","ana"]}}}"#,
+            &[
+                r#"controllers["acme.io/x"].status_writers[0]: got "system:serviceaccount:kueue-system", expected system:serviceaccount:NAMESPACE:NAME"#,
+                r#"controllers["acme.io/x"].status_writers[1]: got "ana ", expected a name: not empty, no space at either end, no control character, no * (names are compared as they are)"#,
+                r#"controllers["acme.io/x"].status_writers[3]: "ana" is covered by item 2 already"#,
+            ],
+        ),
+    ];
+    all_problems(rows);
+}
+
+#[test]
+fn every_problem_of_places_and_people_is_told_with_its_path() {
+    let kinds = super::kinds().collect::<Vec<_>>().join(", ");
+    let rows: &[(&str, &[&str])] = &[
+        (
+            r#"{"namespaces":{}}"#,
+            &["namespaces: got an object, expected a list of entries with match and delegation"],
+        ),
+        (
+            r#"{"namespaces":[{},{"match":["a"]},{"match":"b","delegation":"forbiden"},7]}"#,
+            &[
+                "namespaces[0].match: missing, expected a list of namespaces",
+                "namespaces[0].delegation: missing, expected one of required, forbidden, allowed",
+                "namespaces[1].delegation: missing, expected one of required, forbidden, allowed",
+                r#"namespaces[2].match: got "b", expected a list of namespaces"#,
+                r#"namespaces[2].delegation: got "forbiden", expected one of required, forbidden, allowed; did you mean "forbidden"?"#,
+                "namespaces[3]: got the number 7, expected an object",
+            ],
+        ),
+        (
+            r#"{"namespaces":[{"match":["team-*","x"],"delegation":"required"},{"match":["team-a","x","y"],"delegation":"allowed"},{"match":["*"],"delegation":"allowed"},{"match":["z-*"],"delegation":"allowed"}]}"#,
+            &[
+                r#"namespaces[1].match[0]: "team-a" is never reached: namespaces[0] matches all of it"#,
+                r#"namespaces[1].match[1]: "x" is never reached: namespaces[0] matches all of it"#,
+                r#"namespaces[3].match[0]: "z-*" is never reached: namespaces[2] matches all of it"#,
+            ],
+        ),
+        (
+            r#"{"role":"worker","namespaces":[{"match":["a"],"delegation":"allowed"},{"match":["b"],"delegation":"required"}]}"#,
+            &[
+                "namespaces[1].delegation: required contradicts role worker, expected forbidden or allowed; a cluster that hands workloads on is a hybrid",
+            ],
+        ),
+        (
+            r#"{"role":"management","controllers":{}}"#,
+            &["controllers: allows nobody, where role management requires delegation"],
+        ),
+        (
+            r#"{"controllers":{},"namespaces":[{"match":["b"],"delegation":"required"}]}"#,
+            &["controllers: allows nobody, where namespaces[0] requires delegation"],
+        ),
+        (
+            r#"{"standard_status_writers":["ana"]}"#,
+            &["standard_status_writers: got an array, expected an object of kinds"],
+        ),
+        (
+            r#"{"standard_status_writers":{"Jobs":["ana"],"Job":[]}}"#,
+            &[
+                &format!(
+                    r#"standard_status_writers["Jobs"]: no such kind, expected one of {kinds}; did you mean "Job"?"#
+                ),
+                r#"standard_status_writers["Job"]: got an empty list, expected at least one item; leave the key out to mean all"#,
+            ],
+        ),
+        (
+            r#"{"exempt":{"users":["system:masters"],"groups":["system:serviceaccount:a:b"],"user":[]}}"#,
+            &[
+                r#"exempt.users[0]: got "system:masters", this is a group, expected a user"#,
+                r#"exempt.groups[0]: got "system:serviceaccount:a:b", this is a user, expected a group"#,
+                r#"exempt["user"]: exempt has no such key, expected one of groups, users; did you mean "users"?"#,
+            ],
+        ),
+        (
+            r#"{"exempt":[]}"#,
+            &["exempt: got an array, expected an object"],
+        ),
+    ];
+    all_problems(rows);
+}
+
+#[test]
+fn what_is_too_long_is_told_once() {
+    let entries: Vec<String> = (0..1025)
+        .map(|i| format!(r#""acme.io/{i}":{{}}"#))
+        .collect();
+    assert_eq!(
+        problems(&format!(r#"{{"controllers":{{{}}}}}"#, entries.join(","))),
+        ["controllers: got 1025, expected at most 1024"]
+    );
+    let entries: Vec<String> = (0..1025)
+        .map(|i| format!(r#"{{"match":["n{i}"],"delegation":"allowed"}}"#))
+        .collect();
+    assert_eq!(
+        problems(&format!(r#"{{"namespaces":[{}]}}"#, entries.join(","))),
+        ["namespaces: got 1025 entries, expected at most 1024"]
+    );
+    let users: Vec<String> = (0..257).map(|i| format!("\"u{i}\"")).collect();
+    assert_eq!(
+        problems(&format!(
+            r#"{{"exempt":{{"users":[{}]}}}}"#,
+            users.join(",")
+        )),
+        ["exempt.users: got 257 items, expected at most 256"]
+    );
+}
+
+#[test]
+fn there_are_only_so_many_patterns() {
+    let items = |i: usize| {
+        (0..16)
+            .map(|j| format!("\"n{i}-{j}-*\""))
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    let json = |entries: usize| {
+        let entries: Vec<String> = (0..entries)
+            .map(|i| format!(r#"{{"match":[{}],"delegation":"allowed"}}"#, items(i)))
+            .collect();
+        format!(r#"{{"namespaces":[{}]}}"#, entries.join(","))
+    };
+    assert!(Settings::from_json(json(256).as_bytes()).is_ok());
+    assert_eq!(
+        problems(&json(257)),
+        ["namespaces: got 4112 patterns in all, expected at most 4096"]
     );
 }

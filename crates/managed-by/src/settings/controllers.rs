@@ -1,0 +1,185 @@
+//! `controllers`: who may be delegated to, an allow-list.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::glob;
+use super::names;
+use super::path::Path;
+use super::problem::{Problem, Problems};
+use super::reading::{List, MAX_ENTRIES, Reading};
+use crate::json::{Reader, Result, Type};
+use crate::kind::{Holder, KINDS};
+
+const PATH: Path<'_> = Path::Field(&Path::Settings, "controllers");
+
+const KEYS: [&str; 3] = ["kinds", "namespaces", "status_writers"];
+
+/// The allow-list, by name. An entry is decoded when it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Controllers<'a> {
+    entries: Vec<(Cow<'a, [u8]>, &'a [u8])>,
+}
+
+/// What an external controller may do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Controller<'a> {
+    kinds: Option<Vec<Cow<'a, str>>>,
+    namespaces: Option<Vec<Cow<'a, str>>>,
+    status_writers: Option<Vec<Cow<'a, str>>>,
+}
+
+const KINDS_LIST: List = List {
+    expected: "a list of kinds",
+    wrong: wrong_kind,
+    covers: str::eq,
+    may_be_empty: false,
+};
+
+const NAMESPACES_LIST: List = List {
+    expected: "a list of namespaces",
+    wrong: glob::wrong,
+    covers: glob::covers,
+    may_be_empty: false,
+};
+
+pub(super) const WRITERS_LIST: List = List {
+    expected: "a list of users and groups",
+    wrong: names::wrong_user_or_group,
+    covers: str::eq,
+    may_be_empty: false,
+};
+
+/// The kinds of objects that are delegated, as settings name them, each once.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    let workloads = || KINDS.iter().filter(|k| k.holder == Holder::Workload);
+    let first = move |i: usize, kind: &str| !workloads().take(i).any(|k| k.kind == kind);
+    let all = workloads().enumerate();
+    all.filter(move |&(i, k)| first(i, k.kind))
+        .map(|(_, k)| k.kind)
+}
+
+pub(super) fn wrong_kind(kind: &str) -> Option<String> {
+    if kinds().any(|k| k == kind) {
+        return None;
+    }
+    let words: Vec<&str> = kinds().collect();
+    let mut text = format!("expected one of {}", words.join(", "));
+    super::problem::hint(&mut text, kind, &words);
+    Some(text)
+}
+
+impl<'a> Controller<'a> {
+    /// Whether objects of a kind in a namespace may be delegated to it.
+    pub fn serves(&self, kind: &str, namespace: &str) -> bool {
+        let listed = |kinds: &Vec<Cow<'_, str>>| kinds.iter().any(|k| k == kind);
+        let matched = |p: &Vec<Cow<'_, str>>| p.iter().any(|p| glob::matches(p, namespace));
+        self.kinds.as_ref().is_none_or(listed) && self.namespaces.as_ref().is_none_or(matched)
+    }
+
+    /// The users and groups that may write the status of what is delegated to it; [`None`] is anyone.
+    pub fn status_writers(&self) -> Option<&[Cow<'a, str>]> {
+        self.status_writers.as_deref()
+    }
+
+    fn read(bytes: &'a [u8], path: &Path<'_>, reading: &mut Reading) -> Result<Self> {
+        let mut controller = Self::default();
+        let mut reader = Reader::again(bytes);
+        if reader.peek()? == Type::Null {
+            return Ok(controller);
+        }
+        reading.fields(
+            &mut reader,
+            path,
+            &KEYS,
+            &mut |reading, reader, name, path| {
+                let (field, list) = match name {
+                    "kinds" => (&mut controller.kinds, &KINDS_LIST),
+                    "namespaces" => (&mut controller.namespaces, &NAMESPACES_LIST),
+                    _ => (&mut controller.status_writers, &WRITERS_LIST),
+                };
+                *field = Some(reading.strings(reader, path, list)?);
+                Ok(())
+            },
+        )?;
+        Ok(controller)
+    }
+}
+
+impl<'a> Controllers<'a> {
+    /// Finds the entries. [`None`] is a problem.
+    pub(super) fn read(reader: &mut Reader<'a>, reading: &mut Reading) -> Result<Option<Self>> {
+        let expected = "an object of controllers' names";
+        if !reading.is(reader, Type::Object, &PATH, expected)? {
+            return Ok(None);
+        }
+        let mut entries = Vec::new();
+        reader.members(|reader, name| {
+            entries.push((name, reader.raw_container()?));
+            Ok(())
+        })?;
+        Ok(Some(Self { entries }))
+    }
+
+    /// The entry of a controller, if it is listed.
+    pub(super) fn get(&self, name: &str) -> std::result::Result<Option<Controller<'a>>, Problems> {
+        let mut reading = Reading::new(false);
+        let path = Path::Key(&PATH, name);
+        let mut found = None;
+        let entries = self.entries.iter();
+        for (_, bytes) in entries.filter(|(key, _)| **key == *name.as_bytes()) {
+            if found.is_some() {
+                reading.push(Problem::twice(&path));
+            }
+            found = reading.within(&path, |r| Controller::read(bytes, &path, r));
+        }
+        Problems::none_or(reading.problems).map(|()| found)
+    }
+
+    /// The names of those that may be delegated objects of a kind in a namespace.
+    pub(super) fn serving(
+        &self,
+        kind: &str,
+        namespace: &str,
+    ) -> std::result::Result<Vec<Cow<'_, str>>, Problems> {
+        let mut reading = Reading::new(false);
+        let mut names = Vec::new();
+        for (key, bytes) in &self.entries {
+            let name = String::from_utf8_lossy(key);
+            let path = Path::Key(&PATH, &name);
+            let read = reading.within(&path, |r| Controller::read(bytes, &path, r));
+            if read.is_some_and(|c| c.serves(kind, namespace)) {
+                names.push(name);
+            }
+        }
+        // Keys may come in any order; messages must not.
+        names.sort_unstable();
+        Problems::none_or(reading.problems).map(|()| names)
+    }
+
+    /// Whether it allows nobody.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Notes everything that is wrong.
+    pub(super) fn check(&self, reading: &mut Reading) {
+        if self.entries.len() > MAX_ENTRIES {
+            let text = format!("got {}, expected at most {MAX_ENTRIES}", self.entries.len());
+            reading.push(Problem::new(&PATH, text));
+            return;
+        }
+        let mut seen = BTreeSet::new();
+        for (key, bytes) in &self.entries {
+            let name = String::from_utf8_lossy(key);
+            let path = Path::Key(&PATH, &name);
+            if !seen.insert(key) {
+                reading.push(Problem::twice(&path));
+            }
+            if let Some(wrong) = names::wrong_controller(&name) {
+                reading.push(Problem::new(&path, wrong));
+            }
+            reading.within(&path, |r| Controller::read(bytes, &path, r));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `exempt`: who is let through where a site rule would deny, for emergencies.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::names;
+use super::path::Path;
+use super::problem::Problems;
+use super::reading::{List, Reading};
+use crate::go;
+use crate::json::{Reader, Result};
+use crate::request::UserInfo;
+
+const PATH: Path<'_> = Path::Field(&Path::Settings, "exempt");
+
+const KEYS: [&str; 2] = ["groups", "users"];
+
+const USERS_LIST: List = List {
+    expected: "a list of users",
+    wrong: names::wrong_user,
+    covers: str::eq,
+    may_be_empty: true,
+};
+
+const GROUPS_LIST: List = List {
+    expected: "a list of groups",
+    wrong: names::wrong_group,
+    covers: str::eq,
+    may_be_empty: true,
+};
+
+/// The section, unread until somebody is about to be denied.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Exempt<'a> {
+    pub(super) bytes: Option<&'a [u8]>,
+}
+
+/// As what somebody is exempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Exemption<'a> {
+    User(Cow<'a, str>),
+    Group(Cow<'a, str>),
+}
+
+impl fmt::Display for Exemption<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, name) = match self {
+            Self::User(name) => ("user", name),
+            Self::Group(name) => ("group", name),
+        };
+        write!(f, "{what} {}", go::quote(name))
+    }
+}
+
+#[derive(Default)]
+struct Listed<'a> {
+    users: Vec<Cow<'a, str>>,
+    groups: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Exempt<'a> {
+    fn read(self, reading: &mut Reading) -> Result<Listed<'a>> {
+        let mut listed = Listed::default();
+        let Some(bytes) = self.bytes else {
+            return Ok(listed);
+        };
+        let mut reader = Reader::again(bytes);
+        reading.fields(
+            &mut reader,
+            &PATH,
+            &KEYS,
+            &mut |reading, reader, name, path| {
+                let (field, list) = match name {
+                    "users" => (&mut listed.users, &USERS_LIST),
+                    _ => (&mut listed.groups, &GROUPS_LIST),
+                };
+                *field = reading.strings(reader, path, list)?;
+                Ok(())
+            },
+        )?;
+        Ok(listed)
+    }
+
+    /// As what somebody is exempt, if they are: as a user, else as the first of the groups that are listed.
+    pub(super) fn covers(
+        self,
+        user: &UserInfo<'_>,
+    ) -> std::result::Result<Option<Exemption<'a>>, Problems> {
+        let mut reading = Reading::new(false);
+        let listed = reading.within(&PATH, |r| self.read(r)).unwrap_or_default();
+        Problems::none_or(reading.problems)?;
+        let mut users = listed.users.into_iter();
+        if let Some(name) = users.find(|name| *name == user.username) {
+            return Ok(Some(Exemption::User(name)));
+        }
+        let mut groups = listed.groups.into_iter();
+        let group = groups.find(|name| user.groups.contains(name));
+        Ok(group.map(Exemption::Group))
+    }
+
+    /// Notes everything that is wrong.
+    pub(super) fn check(self, reading: &mut Reading) {
+        reading.within(&PATH, |r| self.read(r));
+    }
+}

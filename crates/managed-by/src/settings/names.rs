@@ -1,0 +1,178 @@
+//! Names of users, groups and controllers, as far as their form can be judged.
+
+use super::problem::hint;
+use crate::kind::{EXTERNAL, RESERVED};
+use crate::nearest::nearest_name;
+use crate::rule::format;
+
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
+
+/// Groups that kube-apiserver gives to those who ask, and that no user is called.
+const GROUPS: [&str; 4] = [
+    "system:authenticated",
+    "system:masters",
+    "system:unauthenticated",
+    SERVICE_ACCOUNTS,
+];
+
+/// What is wrong with the name of a user.
+pub(super) fn wrong_user(name: &str) -> Option<String> {
+    if is_group(name) {
+        return Some("this is a group, expected a user".to_owned());
+    }
+    wrong_user_or_group(name)
+}
+
+/// What is wrong with the name of a group.
+pub(super) fn wrong_group(name: &str) -> Option<String> {
+    if name.starts_with(SERVICE_ACCOUNT) {
+        return Some("this is a user, expected a group".to_owned());
+    }
+    wrong_user_or_group(name)
+}
+
+/// What is wrong with the name of a user or a group.
+pub(super) fn wrong_user_or_group(name: &str) -> Option<String> {
+    if name.is_empty()
+        || name.starts_with(' ')
+        || name.ends_with(' ')
+        || name.bytes().any(|b| b.is_ascii_control() || b == b'*')
+    {
+        let text = "expected a name: not empty, no space at either end, no control character, no * \
+                    (names are compared as they are)";
+        return Some(text.to_owned());
+    }
+    let account = name.strip_prefix(SERVICE_ACCOUNT)?;
+    let right = account
+        .split_once(':')
+        .is_some_and(|(namespace, name)| format::is_label(namespace) && is_subdomain(name));
+    (!right).then(|| format!("expected {SERVICE_ACCOUNT}NAMESPACE:NAME"))
+}
+
+fn is_group(name: &str) -> bool {
+    let accounts = name.strip_prefix(SERVICE_ACCOUNTS);
+    GROUPS.contains(&name) || accounts.is_some_and(|rest| rest.starts_with(':'))
+}
+
+fn is_subdomain(name: &str) -> bool {
+    name.split('.').all(format::is_label)
+}
+
+/// What is wrong with the name of an external controller.
+///
+/// A kind whose API leaves the form open may name one without a domain, so that is no mistake, unless it looks like a
+/// known name.
+pub(super) fn wrong_controller(name: &str) -> Option<String> {
+    if let Some((_, runs)) = RESERVED.iter().find(|(reserved, _)| *reserved == name) {
+        return Some(format!(
+            "the built-in controller of {runs} needs no permission, expected an external one"
+        ));
+    }
+    let right = match name.split_once('/') {
+        Some((domain, path)) => is_subdomain(domain) && is_path(path),
+        None => is_path(name),
+    };
+    let known = || nearest_name(name, EXTERNAL.iter().copied());
+    if right && name.len() <= format::MAX_LEN && (name.contains('/') || known().is_none()) {
+        return None;
+    }
+    let mut text = format!(
+        "expected a controller's name: a domain-prefixed path such as acme.io/runner, at most {} bytes",
+        format::MAX_LEN
+    );
+    match known() {
+        Some(known) => hint(&mut text, known, &[known]),
+        None => hint(&mut text, name, EXTERNAL),
+    }
+    Some(text)
+}
+
+fn is_path(path: &str) -> bool {
+    !path.is_empty() && path.bytes().all(format::is_path_byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{wrong_controller, wrong_group, wrong_user, wrong_user_or_group};
+
+    #[test]
+    fn users() {
+        for right in [
+            "ana",
+            "Ana Lopez",
+            "ana@acme.io",
+            "system:kube-controller-manager",
+            "system:serviceaccount:kueue-system:kueue-controller-manager",
+            "system:serviceaccount:a:b.c",
+        ] {
+            assert_eq!(wrong_user(right), None, "{right}");
+            assert_eq!(wrong_user_or_group(right), None, "{right}");
+        }
+        for bad in [
+            "",
+            " ana",
+            "ana ",
+            "an\u{0}a",
+            "system:serviceaccount:*:x",
+            "system:serviceaccount:kueue-system",
+            "system:serviceaccount:Kueue:x",
+            "system:serviceaccount:a:b:c",
+            "system:serviceaccount:",
+        ] {
+            let text = wrong_user(bad).unwrap();
+            assert!(text.starts_with("expected "), "{bad}: {text}");
+        }
+    }
+
+    #[test]
+    fn groups_are_no_users() {
+        let group = Some("this is a group, expected a user".to_owned());
+        for name in [
+            "system:masters",
+            "system:serviceaccounts",
+            "system:serviceaccounts:kueue-system",
+        ] {
+            assert_eq!(wrong_user(name), group, "{name}");
+            assert_eq!(wrong_group(name), None, "{name}");
+            assert_eq!(wrong_user_or_group(name), None, "{name}");
+        }
+        assert_eq!(
+            wrong_group("system:serviceaccount:a:b").as_deref(),
+            Some("this is a user, expected a group")
+        );
+    }
+
+    #[test]
+    fn controllers() {
+        for right in ["kueue.x-k8s.io/multikueue", "acme.io/a/b", "tekton-runner"] {
+            assert_eq!(wrong_controller(right), None, "{right}");
+        }
+        let expected = "expected a controller's name: a domain-prefixed path such as acme.io/runner, at most 63 bytes";
+        for (bad, hint) in [
+            ("", ""),
+            ("acme.io/", ""),
+            ("/x", ""),
+            ("Acme.io/x", ""),
+            ("acme.io/a b", ""),
+            (
+                "multikueue",
+                "; did you mean \"kueue.x-k8s.io/multikueue\"?",
+            ),
+            (
+                "kueue.x-k8s.io/multi kueue",
+                "; did you mean \"kueue.x-k8s.io/multikueue\"?",
+            ),
+        ] {
+            assert_eq!(
+                wrong_controller(bad),
+                Some(format!("{expected}{hint}")),
+                "{bad}"
+            );
+        }
+        assert_eq!(
+            wrong_controller("kubernetes.io/job-controller").as_deref(),
+            Some("the built-in controller of Jobs needs no permission, expected an external one")
+        );
+    }
+}
