@@ -119,6 +119,98 @@ says() {
   says '"allowed":true'
 }
 
+@test 'site/01-management-delegated-to-multikueue' {
+  run kwctl run -r examples/site/01-management-delegated-to-multikueue.json -s examples/site/01-management-delegated-to-multikueue.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'site/02-management-not-delegated' {
+  run kwctl run -r examples/site/02-management-not-delegated.json -s examples/site/02-management-not-delegated.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":403'
+  says 'jobs.batch \"pi\" is forbidden: spec.managedBy: Forbidden: a Job in namespace \"team-a\" must be delegated (role management), to \"kueue.x-k8s.io/multikueue\" for example [managed-by/delegation]'
+}
+
+@test 'site/03-management-typo-in-the-controller' {
+  run kwctl run -r examples/site/03-management-typo-in-the-controller.json -s examples/site/03-management-typo-in-the-controller.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: spec.managedBy: Unsupported value: \"kueue.sigs.k8s.io/multikueue\": did you mean \"kueue.x-k8s.io/multikueue\"? allowed for Jobs in namespace \"team-a\": \"kueue.x-k8s.io/multikueue\" [managed-by/allowed]'
+  says 'spec.managedBy: \"kueue.sigs.k8s.io/multikueue\": no known controller has this name, did you mean \"kueue.x-k8s.io/multikueue\"? [managed-by/reserved-domain]'
+}
+
+@test 'site/04-management-not-delegated-where-the-cluster-runs-its-own' {
+  run kwctl run -r examples/site/04-management-not-delegated-where-the-cluster-runs-its-own.json -s examples/site/04-management-not-delegated-where-the-cluster-runs-its-own.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'site/05-management-status-copied-back-by-kueue' {
+  run kwctl run -r examples/site/05-management-status-copied-back-by-kueue.json -s examples/site/05-management-status-copied-back-by-kueue.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'site/06-management-status-written-by-a-person' {
+  run kwctl run -r examples/site/06-management-status-written-by-a-person.json -s examples/site/06-management-status-written-by-a-person.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":403'
+  says 'jobs.batch \"pi\" is forbidden: User \"ana\" cannot update resource \"jobs/status\" in API group \"batch\" in the namespace \"team-a\": only system:serviceaccount:kueue-system:kueue-controller-manager may write the status of what is delegated to \"kueue.x-k8s.io/multikueue\" [status-writer/delegated]'
+}
+
+@test 'site/07-management-break-glass' {
+  run kwctl run -r examples/site/07-management-break-glass.json -s examples/site/07-management-break-glass.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'managed-by/delegation would have denied this, but group \"system:masters\" is exempt'
+}
+
+@test 'site/08-management-kueue-stops-a-job-that-is-not-delegated' {
+  run kwctl run -r examples/site/08-management-kueue-stops-a-job-that-is-not-delegated.json -s examples/site/08-management-kueue-stops-a-job-that-is-not-delegated.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'site/09-worker-delegated-on' {
+  run kwctl run -r examples/site/09-worker-delegated-on.json -s examples/site/09-worker-delegated-on.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":403'
+  says 'jobs.batch \"pi\" is forbidden: spec.managedBy: Forbidden: a Job in namespace \"team-a\" must not be delegated (role worker), leave the field out [managed-by/delegation]'
+}
+
+@test 'site/10-worker-copy-made-by-multikueue' {
+  run kwctl run -r examples/site/10-worker-copy-made-by-multikueue.json -s examples/site/10-worker-copy-made-by-multikueue.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'site/11-hybrid-controller-of-another-namespace' {
+  run kwctl run -r examples/site/11-hybrid-controller-of-another-namespace.json -s examples/site/11-hybrid-controller-of-another-namespace.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Job.batch \"pi\" is invalid: spec.managedBy: Unsupported value: \"acme.io/runner\": allowed for Jobs in namespace \"team-a\": \"kueue.x-k8s.io/multikueue\" [managed-by/allowed]'
+}
+
+@test 'site/12-hybrid-required-in-one-namespace' {
+  run kwctl run -r examples/site/12-hybrid-required-in-one-namespace.json -s examples/site/12-hybrid-required-in-one-namespace.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":403'
+  says 'jobs.batch \"pi\" is forbidden: spec.managedBy: Forbidden: a Job in namespace \"team-batch\" must be delegated (namespaces[1] of the settings), to \"kueue.x-k8s.io/multikueue\" for example [managed-by/delegation]'
+}
+
+@test 'site/13-hybrid-finalizer-removed-from-an-object-of-old-times' {
+  run kwctl run -r examples/site/13-hybrid-finalizer-removed-from-an-object-of-old-times.json -s examples/site/13-hybrid-finalizer-removed-from-an-object-of-old-times.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
 @test 'status/01-running-job-completes' {
   run kwctl run -r examples/status/01-running-job-completes.json annotated-policy.wasm
   [ "$status" -eq 0 ]
@@ -206,7 +298,7 @@ says() {
 @test 'settings with an unknown key' {
   run kwctl run -r examples/field/01-created-for-multikueue.json --settings-json '{"reserved_valu":"deny"}' annotated-policy.wasm
   [ "$status" -eq 1 ]
-  says 'invalid settings: "reserved_valu": settings has no such key, expected one of kubernetes_version, reserved_value, rules; did you mean "reserved_value"?'
+  says 'invalid settings: "reserved_valu": settings has no such key, expected one of kubernetes_version, reserved_value, role, controllers, namespaces, standard_status_writers, exempt, rules; did you mean "reserved_value"?'
 }
 
 @test 'settings with a version that YAML took for a number' {
@@ -218,5 +310,5 @@ says() {
 @test 'settings with an unknown rule' {
   run kwctl run -r examples/field/01-created-for-multikueue.json --settings-json '{"rules":{"managed-by/formt":"deny"}}' annotated-policy.wasm
   [ "$status" -eq 1 ]
-  says 'invalid settings: rules["managed-by/formt"]: rules has no such key, expected one of managed-by/format, managed-by/immutable, job-status/negative-counter, job-status/uncounted-uids, job-status/complete-and-failed, job-status/complete-and-failure-target, job-status/completion-time-without-complete, job-status/complete-without-completion-time, job-status/completion-time-before-start-time, job-status/failed-without-failure-target, job-status/complete-without-success-criteria-met, job-status/finished-with-active-pods, job-status/finished-without-start-time, job-status/finished-with-uncounted-pods, job-status/invalid-completed-indexes, job-status/invalid-failed-indexes, job-status/completed-indexes-non-indexed, job-status/failed-indexes-without-backoff-limit-per-index, job-status/failed-indexes-overlap-completed, job-status/finished-with-terminating-pods, job-status/ready-exceeds-active, job-status/success-criteria-met-non-indexed, job-status/success-criteria-met-and-failed, job-status/success-criteria-met-and-failure-target, job-status/success-criteria-met-without-success-policy, job-status/success-policy-without-success-criteria-met, job-status/terminal-condition-disabled, job-status/failed-decreased, job-status/succeeded-decreased, job-status/completion-time-changed, job-status/start-time-changed, job-status/success-criteria-met-disabled, job-status/success-criteria-met-after-complete, managed-by/reserved, managed-by/reserved-domain, managed-by/wrong-kind; did you mean "managed-by/format"?'
+  says 'invalid settings: rules["managed-by/formt"]: rules has no such key, expected one of managed-by/format, managed-by/immutable, job-status/negative-counter, job-status/uncounted-uids, job-status/complete-and-failed, job-status/complete-and-failure-target, job-status/completion-time-without-complete, job-status/complete-without-completion-time, job-status/completion-time-before-start-time, job-status/failed-without-failure-target, job-status/complete-without-success-criteria-met, job-status/finished-with-active-pods, job-status/finished-without-start-time, job-status/finished-with-uncounted-pods, job-status/invalid-completed-indexes, job-status/invalid-failed-indexes, job-status/completed-indexes-non-indexed, job-status/failed-indexes-without-backoff-limit-per-index, job-status/failed-indexes-overlap-completed, job-status/finished-with-terminating-pods, job-status/ready-exceeds-active, job-status/success-criteria-met-non-indexed, job-status/success-criteria-met-and-failed, job-status/success-criteria-met-and-failure-target, job-status/success-criteria-met-without-success-policy, job-status/success-policy-without-success-criteria-met, job-status/terminal-condition-disabled, job-status/failed-decreased, job-status/succeeded-decreased, job-status/completion-time-changed, job-status/start-time-changed, job-status/success-criteria-met-disabled, job-status/success-criteria-met-after-complete, managed-by/reserved, managed-by/reserved-domain, managed-by/wrong-kind, managed-by/allowed, managed-by/delegation, status-writer/delegated, status-writer/standard; did you mean "managed-by/format"?'
 }
