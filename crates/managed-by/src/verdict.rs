@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use crate::catalogue;
 use crate::finding::{ErrorType, Finding};
 use crate::go;
 use crate::json::Malformed;
 use crate::kind::KindProfile;
 use crate::request::{AdmissionRequest, Change, Subject};
-use crate::rule::{Context, Enforcement, Findings};
+use crate::rule::{Context, Enforcement};
 use crate::settings::{Checked, Problems, Settings};
 
 /// kube-apiserver cuts a warning there.
@@ -61,19 +62,7 @@ pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings<'a>)
 fn judge<'a>(context: &Context<'a>) -> Checked<Verdict<'a>> {
     let settings = context.settings;
     let release = settings.kubernetes_version;
-    let mut list = Vec::new();
-    for (rule, enforcement) in settings.rules() {
-        if enforcement == Enforcement::Off || !rule.holds_in(release) {
-            continue;
-        }
-        let mut findings = Findings {
-            rule,
-            list,
-            enforcement,
-        };
-        rule.run(context, &mut findings)?;
-        list = findings.list;
-    }
+    let mut list = catalogue::run(context)?;
     let skipped = skipped(context, &mut list)?;
     let of_level = |wanted| list.iter().filter(move |(level, _)| *level == wanted);
     let denials: Vec<&Finding<'a>> = of_level(Enforcement::Deny).map(|(_, f)| f).collect();

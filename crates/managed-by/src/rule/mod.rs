@@ -162,11 +162,22 @@ impl Rule {
         matches!(self.check, Check::Site(_))
     }
 
+    /// Adds what the rule finds, if it holds and is not off.
+    #[expect(
+        clippy::inline_always,
+        reason = "where the rule is a constant, its check is called directly: see `catalogue`"
+    )]
+    #[inline(always)]
     pub(crate) fn run<'a>(
-        &self,
+        &'static self,
+        enforcement: Enforcement,
         context: &Context<'a>,
         findings: &mut Findings<'a>,
     ) -> Checked<()> {
+        if enforcement == Enforcement::Off || !self.holds_in(context.settings.kubernetes_version) {
+            return Ok(());
+        }
+        findings.running = Some((self, enforcement));
         match (&self.check, &context.status) {
             (Check::Change(check), _) => check(context, findings),
             (Check::Site(_), _) if context.change.is_of_deleted() => {}
@@ -255,10 +266,10 @@ impl<'a> Context<'a> {
 }
 
 /// Collects what the rule that is running finds.
+#[derive(Default)]
 pub(crate) struct Findings<'a> {
-    pub(crate) rule: &'static Rule,
+    running: Option<(&'static Rule, Enforcement)>,
     pub(crate) list: Vec<(Enforcement, Finding<'a>)>,
-    pub(crate) enforcement: Enforcement,
 }
 
 /// More than these are not reported: a list of a million bad values would make a message of a hundred megabytes.
@@ -266,9 +277,10 @@ const MAX_FINDINGS: usize = 1000;
 
 impl<'a> Findings<'a> {
     pub(crate) fn push(&mut self, error: FieldError<'a>) {
-        if self.list.len() < MAX_FINDINGS {
-            let finding = Finding::new(self.rule, error);
-            self.list.push((self.enforcement, finding));
+        if let Some((rule, enforcement)) = self.running
+            && self.list.len() < MAX_FINDINGS
+        {
+            self.list.push((enforcement, Finding::new(rule, error)));
         }
     }
 }
