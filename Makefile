@@ -51,14 +51,14 @@ check-each: ## Check each crate alone, so that no other one lends it a feature
 	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
 generated: ## Fail if a generated file would change (Go's table only where Go is installed)
-	cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e::
+	cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e:: settings::
 	@if command -v go >/dev/null; then \
 		go run ./conformance/printable/main.go | diff - crates/managed-by/src/go/printable.rs; \
 	fi
 
 .PHONY: docs
 docs: annotated-policy.wasm ## Write generated documentation anew
-	UPDATE_DOCS=1 cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e::
+	UPDATE_DOCS=1 cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e:: settings::
 
 .PHONY: e2e deny reproducible
 e2e: annotated-policy.wasm ## Run the examples through kwctl, where it is installed (needs bats)

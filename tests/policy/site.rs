@@ -469,9 +469,9 @@ proptest! {
         old in value(), new in value(), namespace in namespace(), settings in any_settings(), operation in 0..3,
     ) {
         let ask = match operation {
-            0 => Ask { new, namespace, ..CREATE },
-            1 => Ask { old: old, new, namespace, ..UPDATE },
-            _ => Ask { old: old, new: old, namespace, ..STATUS },
+            0 => Ask { namespace, new, ..CREATE },
+            1 => Ask { namespace, old, new, ..UPDATE },
+            _ => Ask { namespace, old, new: old, ..STATUS },
         };
         let code = everywhere(&ask.request(), &settings).code;
         let valid = GUEST.validate_settings(&settings).unwrap();

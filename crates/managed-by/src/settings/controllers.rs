@@ -178,6 +178,9 @@ impl<'a> Controllers<'a> {
             }
             if let Some(wrong) = names::wrong_controller(&name) {
                 reading.push(Problem::new(&path, wrong));
+            } else if let Some(known) = names::lost_domain(&name) {
+                let text = format!("a name without a domain, did you mean \"{known}\"?");
+                reading.push(Problem::of_sense(&path, text));
             }
             reading.within(&path, |r| Controller::read(bytes, &path, r));
         }

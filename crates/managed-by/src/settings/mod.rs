@@ -13,6 +13,8 @@ mod namespaces;
 mod path;
 mod problem;
 mod reading;
+#[cfg(feature = "docs")]
+pub mod reference;
 mod standard;
 
 use std::borrow::Cow;
@@ -276,7 +278,7 @@ impl<'a> Settings<'a> {
                 let path = Path::Field(&path, "delegation");
                 let text = "required contradicts role worker, expected forbidden or allowed; \
                             a cluster that hands workloads on is a hybrid";
-                reading.push(Problem::new(&path, text));
+                reading.push(Problem::of_sense(&path, text));
             }
         }
         if self.controllers.as_ref().is_some_and(Controllers::is_empty) {
@@ -287,7 +289,7 @@ impl<'a> Settings<'a> {
                 None => return,
             };
             let text = format!("allows nobody, where {by} requires delegation");
-            reading.push(Problem::new(&path, text));
+            reading.push(Problem::of_sense(&path, text));
         }
     }
 

@@ -59,10 +59,8 @@ fn is_subdomain(name: &str) -> bool {
     name.split('.').all(format::is_label)
 }
 
-/// What is wrong with the name of an external controller.
-///
-/// A kind whose API leaves the form open may name one without a domain, so that is no mistake, unless it looks like a
-/// known name.
+/// What is wrong with the name of an external controller. A kind whose API leaves the form open may name one without a
+/// domain, so that is no mistake.
 pub(super) fn wrong_controller(name: &str) -> Option<String> {
     if let Some((_, runs)) = RESERVED.iter().find(|(reserved, _)| *reserved == name) {
         return Some(format!(
@@ -73,19 +71,21 @@ pub(super) fn wrong_controller(name: &str) -> Option<String> {
         Some((domain, path)) => is_subdomain(domain) && is_path(path),
         None => is_path(name),
     };
-    let known = || nearest_name(name, EXTERNAL.iter().copied());
-    if right && name.len() <= format::MAX_LEN && (name.contains('/') || known().is_none()) {
+    if right && name.len() <= format::MAX_LEN {
         return None;
     }
     let mut text = format!(
         "expected a controller's name: a domain-prefixed path such as acme.io/runner, at most {} bytes",
         format::MAX_LEN
     );
-    match known() {
-        Some(known) => hint(&mut text, known, &[known]),
-        None => hint(&mut text, name, EXTERNAL),
-    }
+    hint(&mut text, name, EXTERNAL);
     Some(text)
+}
+
+/// The known controller that a name without a domain looks like.
+pub(super) fn lost_domain(name: &str) -> Option<&'static str> {
+    let bare = (!name.contains('/')).then_some(name)?;
+    nearest_name(bare, EXTERNAL.iter().copied())
 }
 
 fn is_path(path: &str) -> bool {
@@ -94,7 +94,7 @@ fn is_path(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{wrong_controller, wrong_group, wrong_user, wrong_user_or_group};
+    use super::{lost_domain, wrong_controller, wrong_group, wrong_user, wrong_user_or_group};
 
     #[test]
     fn users() {
@@ -156,10 +156,6 @@ mod tests {
             ("Acme.io/x", ""),
             ("acme.io/a b", ""),
             (
-                "multikueue",
-                "; did you mean \"kueue.x-k8s.io/multikueue\"?",
-            ),
-            (
                 "kueue.x-k8s.io/multi kueue",
                 "; did you mean \"kueue.x-k8s.io/multikueue\"?",
             ),
@@ -170,6 +166,9 @@ mod tests {
                 "{bad}"
             );
         }
+        assert_eq!(lost_domain("multikueue"), Some("kueue.x-k8s.io/multikueue"));
+        assert_eq!(lost_domain("tekton-runner"), None);
+        assert_eq!(lost_domain("acme.io/multikueue"), None);
         assert_eq!(
             wrong_controller("kubernetes.io/job-controller").as_deref(),
             Some("the built-in controller of Jobs needs no permission, expected an external one")

@@ -194,14 +194,14 @@ impl<'a> Namespaces<'a> {
                     let pattern = super::path::shown(pattern, "string");
                     let by = Path::Item(&PATH, by);
                     let text = format!("{pattern} is never reached: {by} matches all of it");
-                    reading.push(Problem::new(&Path::Item(&list, item), text));
+                    reading.push(Problem::of_sense(&Path::Item(&list, item), text));
                 }
             }
             earlier.add(index, entry.patterns);
         }
         if count > MAX_PATTERNS {
             let text = format!("got {count} patterns in all, expected at most {MAX_PATTERNS}");
-            reading.push(Problem::new(&PATH, text));
+            reading.push(Problem::of_sense(&PATH, text));
         }
         delegations
     }

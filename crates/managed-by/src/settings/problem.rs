@@ -58,6 +58,8 @@ impl fmt::Display for Got<'_> {
 pub struct Problem {
     path: String,
     text: String,
+    /// Whether what is there makes no sense beside something else, rather than having a wrong form.
+    is_of_sense: bool,
 }
 
 impl Problem {
@@ -66,10 +68,24 @@ impl Problem {
         &self.path
     }
 
+    /// Whether it takes more than a look at the value: what is never reached, contradicts another part, or is too much
+    /// together. A schema sees all the others.
+    pub fn is_of_sense(&self) -> bool {
+        self.is_of_sense
+    }
+
     pub(super) fn new(path: &Path<'_>, text: impl Into<String>) -> Self {
         Self {
             path: path.to_string(),
             text: text.into(),
+            is_of_sense: false,
+        }
+    }
+
+    pub(super) fn of_sense(path: &Path<'_>, text: impl Into<String>) -> Self {
+        Self {
+            is_of_sense: true,
+            ..Self::new(path, text)
         }
     }
 
@@ -102,7 +118,7 @@ impl Problem {
     /// An item of a list that an earlier one, by its place in the list, leaves nothing to do.
     pub(super) fn useless(path: &Path<'_>, item: &str, earlier: usize) -> Self {
         let item = shown(item, "string");
-        Self::new(path, format!("{item} is covered by item {earlier} already"))
+        Self::of_sense(path, format!("{item} is covered by item {earlier} already"))
     }
 
     pub(super) fn missing(path: &Path<'_>, expected: &str) -> Self {

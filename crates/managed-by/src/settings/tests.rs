@@ -209,9 +209,7 @@ fn every_problem_of_controllers_is_told_with_its_path() {
             &[
                 &format!(r#"controllers[""]: {controller}"#),
                 &format!(r#"controllers["Acme.io/x"]: {controller}"#),
-                &format!(
-                    r#"controllers["multikueue"]: {controller}; did you mean "kueue.x-k8s.io/multikueue"?"#
-                ),
+                r#"controllers["multikueue"]: a name without a domain, did you mean "kueue.x-k8s.io/multikueue"?"#,
                 r#"controllers["kubernetes.io/job-controller"]: the built-in controller of Jobs needs no permission, expected an external one"#,
                 r#"controllers["acme.io/x"]: given twice"#,
             ],

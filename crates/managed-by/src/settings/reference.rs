@@ -1,0 +1,147 @@
+//! What people read about each setting. Tests run the examples; `docs/settings.md` is made of it.
+
+/// One key, where it may stand, and what it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// The path: `controllers[NAME].kinds`.
+    pub path: &'static str,
+    /// What it may be.
+    pub values: &'static str,
+    /// What it is if it is left out.
+    pub default: &'static str,
+    /// What it does, and when to give it.
+    pub text: &'static str,
+    /// Settings with it, as JSON.
+    pub accepted: &'static str,
+    /// Settings with a mistake in it.
+    pub rejected: &'static str,
+}
+
+/// All keys, in the order of the page.
+pub static KEYS: [Key; 14] = [
+    Key {
+        path: "kubernetes_version",
+        values: "`\"1.30\"` to `\"1.37\"`, in quotes: YAML takes 1.30 for the number 1.3",
+        default: "`\"1.37\"`",
+        text: "The release of kube-apiserver whose rules and words apply to `batch/v1`. Patch releases count as their \
+               newest.",
+        accepted: r#"{"kubernetes_version":"1.36"}"#,
+        rejected: r#"{"kubernetes_version":1.30}"#,
+    },
+    Key {
+        path: "reserved_value",
+        values: "`allow`, `deny`",
+        default: "`allow`",
+        text: "Whether the reserved value of a kind (`kubernetes.io/job-controller` for a Job) may be written. It means \
+               the same as no value, for kube-apiserver too.",
+        accepted: r#"{"reserved_value":"deny"}"#,
+        rejected: r#"{"reserved_value":"forbid"}"#,
+    },
+    Key {
+        path: "role",
+        values: "`hybrid`, `management`, `worker`",
+        default: "`hybrid`",
+        text: "What the cluster is to the others. A management cluster hands all workloads to others, a worker runs what \
+               it is given and hands nothing on, a hybrid does as each workload says. `namespaces` makes exceptions. \
+               Enforced by `managed-by/delegation`.",
+        accepted: r#"{"role":"management"}"#,
+        rejected: r#"{"role":"manager"}"#,
+    },
+    Key {
+        path: "controllers",
+        values: "an object: the names of controllers, with what each may do",
+        default: "any controller",
+        text: "An allow-list: where it is given, workloads may be delegated to these controllers only (`managed-by/allowed`). \
+               `{}` after a name sets no limit; an empty list of controllers allows nobody. A name is a domain-prefixed \
+               path of at most 63 bytes; for kinds whose own API asks for no form, one without a domain will do. \
+               Built-in controllers need no permission.",
+        accepted: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{}}}"#,
+        rejected: r#"{"controllers":{"Kueue.x-k8s.io/multikueue":{}}}"#,
+    },
+    Key {
+        path: "controllers[NAME].kinds",
+        values: "a list of kinds",
+        default: "all kinds",
+        text: "The kinds that may be delegated to it. A template counts as the kind that is made of it: a CronJob as a Job.",
+        accepted: r#"{"controllers":{"acme.io/runner":{"kinds":["Job"]}}}"#,
+        rejected: r#"{"controllers":{"acme.io/runner":{"kinds":["Jobs"]}}}"#,
+    },
+    Key {
+        path: "controllers[NAME].namespaces",
+        values: "a list of namespaces; `*` stands for any characters",
+        default: "all namespaces",
+        text: "Where workloads may be delegated to it. A pattern matches the whole name.",
+        accepted: r#"{"controllers":{"acme.io/runner":{"namespaces":["team-*","lab"]}}}"#,
+        rejected: r#"{"controllers":{"acme.io/runner":{"namespaces":["team-*","team-a"]}}}"#,
+    },
+    Key {
+        path: "controllers[NAME].status_writers",
+        values: "a list of users and groups",
+        default: "anyone whom RBAC lets",
+        text: "Who may write the status of what is delegated to it (`status-writer/delegated`). MultiKueue writes as \
+               Kueue's service account. Names are compared as they are: with the user name, and with each group.",
+        accepted: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue-controller-manager"]}}}"#,
+        rejected: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-controller-manager"]}}}"#,
+    },
+    Key {
+        path: "namespaces",
+        values: "a list of entries, each with `match` and `delegation`; the first that matches decides",
+        default: "what `role` says, everywhere",
+        text: "Where workloads must, may and must not be delegated, before `role` is asked. An entry that another one \
+               before it leaves nothing to match is a mistake.",
+        accepted: r#"{"namespaces":[{"match":["kube-system","infra-*"],"delegation":"forbidden"},{"match":["team-*"],"delegation":"required"}]}"#,
+        rejected: r#"{"namespaces":[{"match":["*"],"delegation":"allowed"},{"match":["team-*"],"delegation":"required"}]}"#,
+    },
+    Key {
+        path: "namespaces[].match",
+        values: "a list of namespaces; `*` stands for any characters",
+        default: "must be given",
+        text: "The namespaces that the entry is about.",
+        accepted: r#"{"namespaces":[{"match":["team-*"],"delegation":"required"}]}"#,
+        rejected: r#"{"namespaces":[{"match":"team-*","delegation":"required"}]}"#,
+    },
+    Key {
+        path: "namespaces[].delegation",
+        values: "`required`, `forbidden`, `allowed`",
+        default: "must be given",
+        text: "Whether every workload there is delegated, none, or each as its author likes. A worker cluster may not \
+               require it.",
+        accepted: r#"{"role":"management","namespaces":[{"match":["infra-*"],"delegation":"allowed"}]}"#,
+        rejected: r#"{"role":"worker","namespaces":[{"match":["infra-*"],"delegation":"required"}]}"#,
+    },
+    Key {
+        path: "standard_status_writers",
+        values: "an object: kinds, each with a list of users and groups",
+        default: "anyone whom RBAC lets",
+        text: "Who may write the status of a kind's objects that are not delegated (`status-writer/standard`). On a \
+               cluster with Kueue it belongs on the list of Jobs beside the Job controller.",
+        accepted: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
+        rejected: r#"{"standard_status_writers":{"Job":[]}}"#,
+    },
+    Key {
+        path: "exempt.users",
+        values: "a list of users",
+        default: "nobody",
+        text: "Break-glass: what a site rule (`managed-by/allowed`, `managed-by/delegation`, `status-writer/...`, \
+               `pods/...`) denies to others, they may do; a warning and the audit annotation `exempted` name the rules. \
+               What kube-apiserver itself denies stays denied.",
+        accepted: r#"{"exempt":{"users":["break-glass"]}}"#,
+        rejected: r#"{"exempt":{"users":["system:masters"]}}"#,
+    },
+    Key {
+        path: "exempt.groups",
+        values: "a list of groups",
+        default: "nobody",
+        text: "As `exempt.users`, for the members of groups.",
+        accepted: r#"{"exempt":{"groups":["system:masters"]}}"#,
+        rejected: r#"{"exempt":{"group":["system:masters"]}}"#,
+    },
+    Key {
+        path: "rules",
+        values: "an object: rule ids, each `deny`, `warn` or `off`",
+        default: "each rule's own default",
+        text: "What happens when a rule fires. The ids are those of [rules.md](rules.md).",
+        accepted: r#"{"rules":{"managed-by/reserved-domain":"deny"}}"#,
+        rejected: r#"{"rules":{"managed-by/reserved-domains":"deny"}}"#,
+    },
+];
