@@ -1,6 +1,7 @@
 //! What is generated into documentation from the code. `make docs` writes it anew; a test fails where it would change.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use managed_by::Release;
@@ -30,7 +31,8 @@ fn anchor(rule: &Rule) -> String {
     }
 }
 
-fn table() -> String {
+/// The rules as a table, with links from where it stands to their pages.
+fn table(pages: &str) -> String {
     let mut text =
         "| rule | default | checks that | from |\n| --- | --- | --- | --- |\n".to_owned();
     for rule in RULES {
@@ -40,12 +42,11 @@ fn table() -> String {
             "this project"
         };
         let (id, default) = (rule.id, rule.default.as_str());
-        let link = id.replace('/', "");
         let mut title = rule.documentation().title.to_owned();
         title.get_mut(..1).unwrap().make_ascii_lowercase();
         writeln!(
             text,
-            "| [`{id}`](docs/rules.md#{link}) | {default} | {title} | {from} |"
+            "| [`{id}`]({pages}{id}.md) | {default} | {title} | {from} |"
         )
         .unwrap();
     }
@@ -57,49 +58,59 @@ fn pretty(json: &str) -> String {
     serde_json::to_string_pretty(&value).unwrap()
 }
 
-fn rules() -> String {
-    let mut text =
-        "# Rules\n\nGenerated from the code (`make docs`); the examples are run by the tests.\n"
-            .to_owned();
-    for rule in RULES {
-        let request: Value = from_str(rule.documentation().rejected.request).unwrap();
-        let settings: Value = from_str(rule.documentation().rejected.settings).unwrap();
-        let message = natively(&request, &settings).message.unwrap();
+/// A rule's page.
+fn page(rule: &Rule) -> String {
+    let docs = rule.documentation();
+    let request: Value = from_str(docs.rejected.request).unwrap();
+    let settings: Value = from_str(docs.rejected.settings).unwrap();
+    let answer = natively(&request, &settings);
+    let mut text = format!(
+        "<!-- Generated from the code: make docs -->\n\n# {}\n\n{}.\n\n{}\n\n- Default: `{}`\n- Source: {}\n",
+        rule.id,
+        docs.title,
+        docs.text,
+        rule.default.as_str(),
+        anchor(rule),
+    );
+    if let Anchor::Upstream {
+        deviation: Some(deviation),
+        ..
+    } = rule.anchor
+    {
+        writeln!(text, "- Deviation: {deviation}").unwrap();
+    }
+    text.push_str("\n## Examples\n");
+    for (title, example) in [("Accepted", docs.accepted), ("Rejected", docs.rejected)] {
+        let with = match example.settings {
+            "{}" => String::new(),
+            settings => format!(" with settings `{settings}`"),
+        };
         write!(
             text,
-            "\n## {}\n\n{}.\n\n{}\n\n- Default: `{}`\n- Source: {}\n",
-            rule.id,
-            rule.documentation().title,
-            rule.documentation().text,
-            rule.default.as_str(),
-            anchor(rule),
+            "\n{title}{with}:\n\n```json\n{}\n```\n",
+            pretty(example.request)
         )
         .unwrap();
-        if let Anchor::Upstream {
-            deviation: Some(deviation),
-            ..
-        } = rule.anchor
-        {
-            writeln!(text, "- Deviation: {deviation}").unwrap();
-        }
-        for (title, example) in [
-            ("Accepted", rule.documentation().accepted),
-            ("Rejected", rule.documentation().rejected),
-        ] {
-            let with = match example.settings {
-                "{}" => String::new(),
-                settings => format!(" with settings `{settings}`"),
-            };
-            write!(
-                text,
-                "\n{title}{with}:\n\n```json\n{}\n```\n",
-                pretty(example.request)
-            )
-            .unwrap();
-        }
-        write!(text, "\n```text\n{message}\n```\n").unwrap();
     }
+    let (code, message) = (answer.code.unwrap(), answer.message.unwrap());
+    write!(
+        text,
+        "\nThe answer, with code {code}:\n\n```text\n{message}\n```\n"
+    )
+    .unwrap();
     text
+}
+
+/// Every page of `docs/rules/`, by its path.
+fn pages() -> Vec<(String, String)> {
+    let index = format!(
+        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nIn the order in which findings are reported. The examples on each page are run by the tests.\n\n{}",
+        table("")
+    );
+    let mut pages = vec![("docs/rules/README.md".to_owned(), index)];
+    let page = |rule: &Rule| (format!("docs/rules/{}.md", rule.id), page(rule));
+    pages.extend(RULES.into_iter().map(page));
+    pages
 }
 
 /// What to read in a new release: upstream's functions with the options that they are given, and the rules that follow
@@ -153,20 +164,97 @@ fn between_marks(file: &str, mark: &str, made: &str) -> String {
 
 #[test]
 fn generated_documentation_is_up_to_date() {
-    for (file, text) in [
-        ("docs/rules.md", rules()),
-        ("README.md", between_marks("README.md", "rules", &table())),
-        (
-            "docs/conformance.md",
-            between_marks("docs/conformance.md", "anchors", &anchors()),
-        ),
-    ] {
+    let mut files = pages();
+    let readme = between_marks("README.md", "rules", &table("docs/rules/"));
+    files.push(("README.md".to_owned(), readme));
+    let conformance = between_marks("docs/conformance.md", "anchors", &anchors());
+    files.push(("docs/conformance.md".to_owned(), conformance));
+    for (file, text) in files {
         if env::var_os("UPDATE_DOCS").is_some() {
-            fs::write(root(file), &text).unwrap();
+            let path = root(&file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, &text).unwrap();
         }
-        let committed = fs::read_to_string(root(file)).unwrap_or_default();
+        let committed = fs::read_to_string(root(&file)).unwrap_or_default();
         assert_eq!(committed, text, "{file}: make docs");
     }
+}
+
+/// A page of a rule that is gone would go on explaining it.
+#[test]
+fn every_page_of_a_rule_has_its_rule() {
+    let known: Vec<_> = pages().into_iter().map(|(file, _)| root(&file)).collect();
+    for file in markdown(&root("docs/rules")) {
+        assert!(known.contains(&file), "{}", file.display());
+    }
+}
+
+fn markdown(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| match path.is_dir() {
+        true => markdown(&path),
+        false => vec![path],
+    };
+    let mut files: Vec<_> = paths.flat_map(below).collect();
+    files.retain(|file| file.extension().is_some_and(|e| e == "md"));
+    files.sort();
+    files
+}
+
+/// Links between the pages of this repository lead somewhere.
+#[test]
+fn links_lead_to_files() {
+    let mut files = markdown(&root("docs"));
+    for entry in fs::read_dir(root("")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "md") {
+            files.push(path);
+        }
+    }
+    let mut count = 0;
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for (_, rest) in text
+            .match_indices("](")
+            .map(|(at, m)| text.split_at(at + m.len()))
+        {
+            let link = rest.split(')').next().unwrap();
+            let (target, anchor) = link.split_once('#').unwrap_or((link, ""));
+            if link.starts_with("https://") {
+                continue;
+            }
+            let target = match target {
+                "" => file.clone(),
+                target => file.parent().unwrap().join(target),
+            };
+            assert!(target.exists(), "{}: {link}", file.display());
+            if !anchor.is_empty() {
+                let text = fs::read_to_string(&target).unwrap();
+                assert!(
+                    headings(&text).contains(&anchor.to_owned()),
+                    "{}: {link}",
+                    file.display()
+                );
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
+/// The anchors that GitHub makes of a page's headings.
+fn headings(text: &str) -> Vec<String> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix('#'));
+    let anchor = |line: &str| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = title
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    lines.map(anchor).collect()
 }
 
 /// Releases stand in code, in the README and in the oracle's module files.
