@@ -193,9 +193,12 @@ fn markdown(folder: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    let below = |path: PathBuf| match path.is_dir() {
-        true => markdown(&path),
-        false => vec![path],
+    let below = |path: PathBuf| {
+        if path.is_dir() {
+            markdown(&path)
+        } else {
+            vec![path]
+        }
     };
     let mut files: Vec<_> = paths.flat_map(below).collect();
     files.retain(|file| file.extension().is_some_and(|e| e == "md"));

@@ -58,10 +58,11 @@ struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     fn read(bytes: &'a [u8], path: &Path<'_>, reading: &mut Reading) -> Result<Self> {
+        // Outside: whether the key is there. Inside: whether what it holds is right.
         let mut patterns = None;
-        let mut delegation = None;
+        let mut delegation: Option<Option<Delegation>> = None;
         let mut reader = Reader::again(bytes);
-        let before = reading.problems.len();
+        let is_object = reader.peek()? == Type::Object;
         reading.fields(
             &mut reader,
             path,
@@ -70,27 +71,24 @@ impl<'a> Entry<'a> {
                 if name == "match" {
                     patterns = Some(reading.strings(reader, path, &MATCH_LIST)?);
                 } else {
-                    delegation = reading.word(reader, path, Delegation::ALL)?;
+                    delegation = Some(reading.word(reader, path, Delegation::ALL)?);
                 }
                 Ok(())
             },
         )?;
-        // What is wrong is there, at least.
-        if reading.problems.len() == before {
-            if patterns.is_none() {
-                let path = Path::Field(path, "match");
-                reading.push(Problem::missing(&path, MATCH_LIST.expected));
-            }
-            if delegation.is_none() {
-                let path = Path::Field(path, "delegation");
-                let words = Delegation::ALL.map(|(word, _)| word);
-                let expected = format!("one of {}", words.join(", "));
-                reading.push(Problem::missing(&path, &expected));
-            }
+        if is_object && patterns.is_none() {
+            let path = Path::Field(path, "match");
+            reading.push(Problem::missing(&path, MATCH_LIST.expected));
+        }
+        if is_object && delegation.is_none() {
+            let path = Path::Field(path, "delegation");
+            let words = Delegation::ALL.map(|(word, _)| word);
+            let expected = format!("one of {}", words.join(", "));
+            reading.push(Problem::missing(&path, &expected));
         }
         Ok(Self {
             patterns: patterns.unwrap_or_default(),
-            delegation: delegation.unwrap_or_default(),
+            delegation: delegation.flatten().unwrap_or_default(),
         })
     }
 }

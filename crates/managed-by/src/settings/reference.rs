@@ -140,7 +140,7 @@ pub static KEYS: [Key; 14] = [
         path: "rules",
         values: "an object: rule ids, each `deny`, `warn` or `off`",
         default: "each rule's own default",
-        text: "What happens when a rule fires. The ids are those of [rules.md](rules.md).",
+        text: "What happens when a rule fires. The ids are those of [rules](rules/README.md).",
         accepted: r#"{"rules":{"managed-by/reserved-domain":"deny"}}"#,
         rejected: r#"{"rules":{"managed-by/reserved-domains":"deny"}}"#,
     },
