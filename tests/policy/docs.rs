@@ -1,5 +1,6 @@
 //! What is generated into documentation from the code. `make docs` writes it anew; a test fails where it would change.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -274,4 +275,36 @@ fn the_same_releases_are_named_everywhere() {
             "{release}"
         );
     }
+}
+
+/// Each direct dependency of a crate of ours has its reason, and no reason is left of one that is gone.
+#[test]
+fn dependencies_are_explained() {
+    let manifests = [
+        "Cargo.toml",
+        "conformance/Cargo.toml",
+        "crates/engine/Cargo.toml",
+        "crates/managed-by/Cargo.toml",
+        "crates/noop/Cargo.toml",
+    ];
+    let mut used = BTreeSet::new();
+    for manifest in manifests {
+        let mut is_dependency = false;
+        for line in fs::read_to_string(root(manifest)).unwrap().lines() {
+            if line.starts_with('[') {
+                is_dependency = line.ends_with("dependencies]");
+            } else if is_dependency && let Some((name, _)) = line.split_once(['.', ' ', '=']) {
+                used.insert(name.to_owned());
+            }
+        }
+    }
+    used.retain(|name| !name.starts_with("managed-by") && !name.starts_with('#'));
+    let text = fs::read_to_string(root("docs/dependencies.md")).unwrap();
+    let cells = text.lines().filter_map(|line| line.split(" | ").next());
+    let names = cells.filter(|cell| cell.starts_with("| `"));
+    let explained: BTreeSet<_> = names
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .map(ToOwned::to_owned)
+        .collect();
+    assert_eq!(explained, used);
 }
