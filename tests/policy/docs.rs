@@ -80,7 +80,7 @@ fn page(rule: &Rule) -> String {
     {
         writeln!(text, "- Deviation: {deviation}").unwrap();
     }
-    text.push_str("\n## Examples\n");
+    write!(text, "\n## What to do\n\n{}\n\n## Examples\n", docs.fix).unwrap();
     for (title, example) in [("Accepted", docs.accepted), ("Rejected", docs.rejected)] {
         let with = match example.settings {
             "{}" => String::new(),

@@ -79,6 +79,7 @@ fn every_rule_is_documented_and_anchored() {
             "{rule:?}"
         );
         assert!(rule.documentation().text.len() > 50, "{rule:?}");
+        assert!(rule.documentation().fix.ends_with('.'), "{rule:?}");
         match rule.anchor {
             Anchor::Upstream {
                 function,

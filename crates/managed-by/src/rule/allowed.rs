@@ -21,6 +21,7 @@ installed, orphans the workload: nobody runs it, and nothing says so.
 Runs when the value is set on create or changes on update; a stored value is not judged again, nor is one on an object
 that is being deleted. A template is judged as the workloads that are made of it. Use a name from the message, leave the
 field out, or have the controller added to the list.",
+        fix: "Name one of the controllers that the message lists, or ask the admin to list yours in `controllers`.",
     accepted: Example {
         settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"kinds":["Job"],"namespaces":["team-*"]}}}"#,
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",

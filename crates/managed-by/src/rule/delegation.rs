@@ -20,6 +20,7 @@ matches decides, without one the role does: `worker` forbids, `management` requi
 Runs on create, and on updates that delegate the workload or take it back; not on objects that are being deleted. A
 template may not delegate where that is forbidden, but need not where it is required: the workloads made of it are judged
 themselves. On a management cluster Kueue's webhook sets the field before this policy looks.",
+        fix: "Name a controller where delegation is required, leave the field out where it is forbidden; which is which stands in `namespaces` and `role`.",
     accepted: Example {
         settings: r#"{"role":"worker"}"#,
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",

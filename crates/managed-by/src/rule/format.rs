@@ -26,6 +26,7 @@ more characters of an RFC 3986 path, at most 63 bytes in all. `\"\"` is a value,
 workload to the built-in controller, leave the field out. Several errors may be reported at once.
 
 Runs when the value is set on create or changes on update; a stored value is not judged again.",
+        fix: "Write a domain of yours, a slash and a name, such as `acme.io/runner`; or leave the field out.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},

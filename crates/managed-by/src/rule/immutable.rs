@@ -16,6 +16,7 @@ unset and the reserved value, which mean the same. Two controllers would otherwi
 
 Runs on updates of the main resource. Templates (a CronJob's `jobTemplate`) may change. To hand a workload to another
 controller, delete it and create it anew.",
+        fix: "Delete the workload and create it anew with the value that you want, or create another one beside it.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"UPDATE","kind":{"group":"batch","version":"v1","kind":"Job"},

@@ -82,8 +82,10 @@ pub struct Example {
 pub struct Documentation {
     /// One line for tables.
     pub title: &'static str,
-    /// What it checks, when it runs, why, and how to fix what it finds.
+    /// What it checks, when it runs, and why.
     pub text: &'static str,
+    /// What to do about what it finds.
+    pub fix: &'static str,
     /// A request that it lets pass.
     pub accepted: Example,
     /// A request that it fires on, and nothing else does.

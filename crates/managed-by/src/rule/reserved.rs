@@ -13,6 +13,7 @@ With the setting `reserved_value: deny`, checks that the value is not the kind's
 do with the default, `allow`. Deny it where tools of yours take any value for a delegation.
 
 Runs when the value is set on create or changes on update.",
+        fix: "Leave the field out.",
     accepted: Example {
         settings: r#"{"reserved_value":"allow"}"#,
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},

@@ -19,6 +19,7 @@ external controller such as `kueue.x-k8s.io/multikueue`. Anything else there is 
 
 Runs when the value is set on create or changes on update. Fix the name; for a controller of your own use a domain of
 your own.",
+        fix: "Correct the name; for a controller of your own, use a domain of your own.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},

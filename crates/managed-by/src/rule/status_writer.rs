@@ -24,6 +24,7 @@ workload delegated to it comes from one of them: a user, or a member of a group.
 Runs on updates of `status` that change anything, of objects that are not being deleted. MultiKueue writes as
 `system:serviceaccount:kueue-system:kueue-controller-manager`, in Kueue's own installation. For PipelineRuns that
 tekton-kueue holds back, list its service account too.",
+        fix: "Let the controller write it. If it runs as another user, list that one in its `status_writers`.",
     accepted: Example {
         settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue-controller-manager"]}}}"#,
         request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
@@ -60,6 +61,7 @@ Runs on updates of `status` that change anything, of objects that are not being 
 controller beside the built-in one: it writes the status of Jobs that are not delegated too, to take the start time away
 when it stops one. The Job controller is `system:serviceaccount:kube-system:job-controller`, or
 `system:kube-controller-manager` where kube-controller-manager runs without `--use-service-account-credentials`.",
+        fix: "Let the kind's controller write it. If another one must, list it in `standard_status_writers`.",
     accepted: Example {
         settings: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
         request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},

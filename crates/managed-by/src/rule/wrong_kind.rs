@@ -12,6 +12,7 @@ Checks that the value is not the reserved value of another kind, such as JobSet'
 its own kind only, and the kind's own controller steps back: nobody reconciles the workload.
 
 Runs when the value is set on create or changes on update. Leave the field out to mean the kind's own controller.",
+        fix: "Leave the field out if Kubernetes is to run the workload, or name the controller that is to run this kind.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},

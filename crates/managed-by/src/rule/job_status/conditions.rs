@@ -16,6 +16,7 @@ fn invalid(detail: &'static str) -> FieldError<'static> {
 status_rule! {
     COMPLETE_AND_FAILED, "complete-and-failed", "A Job is not both Complete and Failed",
     "Checks that the conditions `Complete` and `Failed` are not both True: a Job ends in one way. Runs when either changes.",
+    fix "Keep the outcome that came first, and never set the other one.",
     STATE, option "RejectCompleteJobWithFailedCondition", since V1_30,
     accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"Failed","status":"False"}]}"#),
@@ -36,6 +37,7 @@ fn complete_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a
 status_rule! {
     COMPLETE_AND_FAILURE_TARGET, "complete-and-failure-target", "A Job that is about to fail does not complete",
     "Checks that the conditions `Complete` and `FailureTarget` are not both True. Runs when either changes.",
+    fix "A Job with `FailureTarget` ends as `Failed`: set that one, or `FailureTarget` not at all.",
     STATE, option "RejectCompleteJobWithFailureTargetCondition", since V1_30,
     accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
     rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
@@ -56,6 +58,7 @@ status_rule! {
     FAILED_WITHOUT_FAILURE_TARGET, "failed-without-failure-target", "A Job is about to fail before it has failed",
     "Checks that `Failed` comes with `FailureTarget`: the latter is set when the decision falls, the former when all pods have
 ended. Runs when `Failed` or `failedIndexes` change (so upstream has it). Set both.",
+    fix "Set `FailureTarget` before `Failed`, or with it, with the same reason.",
     STATE, option "RejectFailedJobWithoutFailureTarget", since V1_31,
     accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
@@ -77,6 +80,7 @@ status_rule! {
     COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET, "complete-without-success-criteria-met", "A Job meets its criteria before it completes",
     "Checks that `Complete` comes with `SuccessCriteriaMet`: the latter is set when the decision falls, the former when all pods
 have ended. Runs when either changes. Set both.",
+    fix "Set `SuccessCriteriaMet` before `Complete`, or with it, with the same reason.",
     STATE, option "RejectCompleteJobWithoutSuccessCriteriaMet", since V1_31,
     accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
@@ -100,6 +104,7 @@ fn complete_without_success_criteria_met<'a>(
 status_rule! {
     SUCCESS_CRITERIA_MET_NON_INDEXED, "success-criteria-met-non-indexed", "In 1.30, only an Indexed Job meets criteria",
     "Checks that `SuccessCriteriaMet` is set on Indexed Jobs only. From 1.31 on every Job that completes has it.",
+    fix "Leave the condition out under 1.30; from 1.31 on every Job may have it.",
     STATE, since V1_30, until V1_30,
     accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
@@ -117,6 +122,7 @@ fn success_criteria_met_non_indexed<'a>(status: &StatusChange<'a>, findings: &mu
 status_rule! {
     SUCCESS_CRITERIA_MET_AND_FAILED, "success-criteria-met-and-failed", "A Job that has met its criteria has not failed",
     "Checks that the conditions `SuccessCriteriaMet` and `Failed` are not both True. Runs whether they have changed or not.",
+    fix "Keep the outcome that came first, and never set the other one.",
     STATE, since V1_30,
     accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
     rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"Failed","status":"True"}]}"#,
@@ -136,6 +142,7 @@ status_rule! {
     SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET, "success-criteria-met-and-failure-target", "A Job is not about to complete and to fail",
     "Checks that the conditions `SuccessCriteriaMet` and `FailureTarget` are not both True. Runs whether they have changed or
 not.",
+    fix "Keep the one that came first, and never set the other one.",
     STATE, since V1_30,
     accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
     rejected status_update!("{}", "{}", "{}",
@@ -157,6 +164,7 @@ fn success_criteria_met_and_failure_target<'a>(
 status_rule! {
     SUCCESS_CRITERIA_MET_WITHOUT_POLICY, "success-criteria-met-without-success-policy", "In 1.30, criteria are those of a success policy",
     "Checks that `SuccessCriteriaMet` is set on Jobs with a success policy only. From 1.31 on every Job that completes has it.",
+    fix "Leave the condition out under 1.30; from 1.31 on every Job may have it.",
     STATE, since V1_30, until V1_30,
     accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
@@ -177,6 +185,7 @@ status_rule! {
     SUCCESS_POLICY, "success-policy-without-success-criteria-met", "A Job with a success policy completes by it",
     "Checks that a Job with a success policy is not `Complete` without `SuccessCriteriaMet`. Runs whether they have changed or
 not.",
+    fix "Set `SuccessCriteriaMet` when the success policy is met, and `Complete` after that, or with it.",
     STATE, since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
@@ -199,6 +208,7 @@ status_rule! {
     TERMINAL_DISABLED, "terminal-condition-disabled", "A terminal condition is final",
     "Checks that `Failed`, `Complete` and `FailureTarget`, once True, stay so: neither removed nor set to another status.
 Clients act on them only once.",
+    fix "Leave the condition as it is. A Job that is to run again is a new Job.",
     TRANSITION, option "RejectDisablingTerminalCondition", since V1_30,
     accepted status_update!("{}", "{}", r#"{"conditions":[{"type":"Suspended","status":"True"}]}"#, r#"{"conditions":[{"type":"Suspended","status":"False"}]}"#),
     rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#, r#"{"conditions":[]}"#),
@@ -224,6 +234,7 @@ fn terminal_disabled<'a>(
 status_rule! {
     SUCCESS_CRITERIA_MET_DISABLED, "success-criteria-met-disabled", "Met criteria stay met",
     "Checks that `SuccessCriteriaMet`, once True, stays so.",
+    fix "Leave the condition as it is.",
     TRANSITION, since V1_30,
     accepted status_update!("{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
         r#"{"succeeded":1,"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
@@ -247,6 +258,7 @@ fn success_criteria_met_disabled<'a>(
 status_rule! {
     SUCCESS_CRITERIA_MET_AFTER_COMPLETE, "success-criteria-met-after-complete", "Criteria are met before the Job completes, not after",
     "Checks that `SuccessCriteriaMet` is not added to a Job that is Complete already.",
+    fix "Set `SuccessCriteriaMet` before `Complete`, or with it.",
     TRANSITION, since V1_30,
     accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),

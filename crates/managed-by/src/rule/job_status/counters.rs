@@ -10,6 +10,7 @@ status_rule! {
     NEGATIVE, "negative-counter", "No counter is negative",
     "Checks that `active`, `succeeded`, `failed`, `ready` and `terminating` are at least 0. Runs whether they have changed or
 not.",
+    fix "Count from zero, and leave out what is not known yet.",
     STATE, since V1_30,
     accepted status_update!("{}", "{}", "{}", r#"{"active":1,"ready":0,"terminating":0}"#),
     rejected status_update!("{}", "{}", "{}", r#"{"active":-1}"#),
@@ -37,6 +38,7 @@ status_rule! {
     ACTIVE_OF_FINISHED, "finished-with-active-pods", "A finished Job has no active pods",
     "Checks that `active` is 0 once the Job is Complete or Failed. Runs when the Job's being finished or `active` changes. Wait
 for the pods to end before the condition is set.",
+    fix "Wait until the pods have ended, then write `active: 0` with the terminal condition.",
     STATE, option "RejectFinishedJobWithActivePods", since V1_30,
     accepted status_update!("{}", "{}", "{}",
         r#"{"active":0,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
@@ -61,6 +63,7 @@ status_rule! {
     TERMINATING_OF_FINISHED, "finished-with-terminating-pods", "A finished Job has no terminating pods",
     "Checks that `terminating` is 0 or unset once the Job is Complete or Failed. Runs when the Job's being finished or
 `terminating` changes. Wait for the pods to be gone before the condition is set.",
+    fix "Set `FailureTarget` or `SuccessCriteriaMet` while pods terminate, and the terminal condition when `terminating` is 0.",
     STATE, option "RejectFinishedJobWithTerminatingPods", since V1_31,
     accepted status_update!("{}", "{}", "{}",
         r#"{"terminating":0,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
@@ -86,6 +89,7 @@ fn terminating_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Finding
 status_rule! {
     READY, "ready-exceeds-active", "No more pods are ready than active",
     "Checks that `ready` is at most `active`. Runs when either changes.",
+    fix "Take both counters from one look at the pods; a pod that is ready is active.",
     STATE, option "RejectMoreReadyThanActivePods", since V1_31,
     accepted status_update!("{}", "{}", r#"{"active":1}"#, r#"{"active":1,"ready":1}"#),
     rejected status_update!("{}", "{}", r#"{"active":1}"#, r#"{"active":1,"ready":2}"#),
@@ -110,6 +114,7 @@ status_rule! {
     FAILED_DECREASED, "failed-decreased", "The failed counter does not go down",
     "Checks that `failed` is at least what it was: clients count retries by it. A controller that starts a Job over keeps what
 it has counted, even if the cluster that runs the Job now counts from zero.",
+    fix "Write at least what stands there; add what a second run counts to what the first has counted.",
     TRANSITION, option "RejectDecreasingFailedCounter", since V1_30,
     accepted status_update!("{}", "{}", r#"{"failed":1}"#, r#"{"failed":2}"#),
     rejected status_update!("{}", "{}", r#"{"failed":2}"#, r#"{"failed":1}"#),
@@ -136,6 +141,7 @@ status_rule! {
     SUCCEEDED_DECREASED, "succeeded-decreased", "The succeeded counter does not go down",
     "Checks that `succeeded` is at least what it was. An Indexed Job whose `completions` equal its `parallelism` is left out: it
 can be scaled down.",
+    fix "Write at least what stands there; add what a second run counts to what the first has counted.",
     TRANSITION, option "RejectDecreasingSucceededCounter", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":3,"parallelism":3}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),
     rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":3,"parallelism":2}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),

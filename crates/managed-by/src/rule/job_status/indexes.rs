@@ -13,6 +13,7 @@ status_rule! {
     INVALID_COMPLETED, "invalid-completed-indexes", "Completed indexes are increasing intervals below completions",
     "Checks that `completedIndexes` is a list of numbers and intervals, separated by commas, increasing, each below
 `completions`. Runs when it changes.",
+    fix "Write the indexes in increasing order, neighbours as an interval, none twice: `0,2-4`.",
     STATE, option "RejectInvalidCompletedIndexes", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-3,5"}"#),
     rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-6"}"#),
@@ -42,6 +43,7 @@ status_rule! {
     INVALID_FAILED, "invalid-failed-indexes", "Failed indexes are increasing intervals below completions",
     "Checks that `failedIndexes` is a list of numbers and intervals, separated by commas, increasing, each below
 `completions`. Runs when it changes, on Jobs with `backoffLimitPerIndex`.",
+    fix "Write the indexes in increasing order, neighbours as an interval, none twice: `0,2-4`.",
     STATE, option "RejectInvalidFailedIndexes", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"0,2-3,5"}"#),
     rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"2,1"}"#),
@@ -67,6 +69,7 @@ fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
 status_rule! {
     COMPLETED_OF_NON_INDEXED, "completed-indexes-non-indexed", "Only an Indexed Job has completed indexes",
     "Checks that `completedIndexes` is empty where the completion mode is not Indexed. Runs when it changes.",
+    fix "Leave `completedIndexes` out and count in `succeeded`.",
     STATE, option "RejectCompletedIndexesForNonIndexedJob", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
     rejected status_update!("{}", r#"{"completionMode":"NonIndexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
@@ -88,6 +91,7 @@ fn completed_of_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findin
 status_rule! {
     FAILED_WITHOUT_LIMIT, "failed-indexes-without-backoff-limit-per-index", "Only a Job with a backoff limit per index has failed indexes",
     "Checks that `failedIndexes` is unset where `backoffLimitPerIndex` is; an empty string is set. Runs when it changes.",
+    fix "Leave `failedIndexes` out, which an empty string does not do, and count in `failed`.",
     STATE, option "RejectFailedIndexesForNoBackoffLimitPerIndex", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":2,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"1"}"#),
     rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"failedIndexes":"1"}"#),
@@ -111,6 +115,7 @@ fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'
 status_rule! {
     OVERLAP, "failed-indexes-overlap-completed", "No index has both completed and failed",
     "Checks that `failedIndexes` and `completedIndexes` have no index in common. Runs when either changes.",
+    fix "Take out of one list what stands in both; an index that has completed does not fail any more.",
     STATE, option "RejectFailedIndexesOverlappingCompleted", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}",
         r#"{"completedIndexes":"0,2-3","failedIndexes":"1,4"}"#),

@@ -136,7 +136,7 @@ use status_update;
 macro_rules! status_rule {
     (
         $(#[$meta:meta])*
-        $name:ident, $id:literal, $title:literal, $doc:literal,
+        $name:ident, $id:literal, $title:literal, $doc:literal, fix $fix:literal,
         $function:ident $(, option $option:literal)?, since $since:ident $(, until $until:ident)?,
         accepted $accepted:expr,
         rejected $rejected:expr,
@@ -148,6 +148,7 @@ macro_rules! status_rule {
             docs: Docs::new(Documentation {
                 title: $title,
                 text: $doc,
+                fix: $fix,
                 accepted: $accepted,
                 rejected: $rejected,
             }),

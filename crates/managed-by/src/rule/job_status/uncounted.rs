@@ -18,6 +18,7 @@ status_rule! {
     UIDS, "uncounted-uids", "Uncounted pods have distinct, non-empty UIDs",
     "Checks that no UID in `uncountedTerminatedPods` is empty and that none stands twice, be it in the same list or in both:
 a pod would be counted twice. Runs whether the lists have changed or not.",
+    fix "Write each pod's UID once, in the list that says how it ended, and take it out when the pod is counted.",
     STATE, since V1_30,
     accepted status_update!("{}", "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["b"]}}"#),
     rejected status_update!("{}", "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["a"]}}"#),
@@ -74,6 +75,7 @@ status_rule! {
     OF_FINISHED, "finished-with-uncounted-pods", "A finished Job has no uncounted pods",
     "Checks that a Job that is Complete or Failed has no UID left in `uncountedTerminatedPods`: its counters are final. Runs
 when the Job's being finished or the lists change. Count the pods first, then set the condition.",
+    fix "Add the pods to `succeeded` and `failed` and empty the lists, then set the terminal condition, or all in one update.",
     STATE, option "RejectFinishedJobWithUncountedTerminatedPods", since V1_30,
     accepted status_update!("{}", "{}", "{}",
         r#"{"startTime":"2026-01-01T00:00:00Z","uncountedTerminatedPods":{},"conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
