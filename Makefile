@@ -95,6 +95,15 @@ SEED ?= 1
 conformance-live: oracle ## Ask upstream's code and the library CASES generated cases from SEED, for each of RELEASES
 	cargo run --quiet --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
 
+SECONDS ?= 60
+.PHONY: fuzz
+fuzz: ## Feed the library bytes of all kinds for SECONDS (needs cargo-fuzz and a nightly toolchain)
+	@mkdir -p fuzz/corpus/review
+	@for example in examples/*/*.json; do \
+		(echo '{}'; tr -d '\n' < $$example | sed 's/^.*"request": *//; s/} *$$//') > fuzz/corpus/review/$$(basename $$example); \
+	done
+	cd fuzz && cargo +nightly fuzz run review -- -max_total_time=$(SECONDS) -max_len=65536
+
 .PHONY: mutants
 mutants: ## Break each condition of kube-apiserver's rules and see a vector fail (needs cargo-mutants)
 	cargo test --quiet --package managed-by-conformance --test vectors
