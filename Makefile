@@ -38,6 +38,13 @@ annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module w
 		cargo run --quiet --package managed-by-engine --bin annotate -- policy-metadata.yml README.md policy.wasm $@; \
 	fi
 
+annotated-pods-policy.wasm: policy.wasm pods-metadata.yml README.md ## The same for the policy that looks at pods and reads Jobs
+	@if command -v kwctl >/dev/null; then \
+		kwctl annotate --metadata-path pods-metadata.yml --usage-path README.md --output-path $@ policy.wasm; \
+	else \
+		cargo run --quiet --package managed-by-engine --bin annotate -- pods-metadata.yml README.md policy.wasm $@; \
+	fi
+
 .PHONY: fmt lint check-each generated
 fmt: ## Fail unless the code is formatted
 	cargo fmt --all -- --check
@@ -123,4 +130,4 @@ help: ## Say what each target does
 
 clean: ## Remove what was built
 	cargo clean
-	rm -f policy.wasm noop.wasm annotated-policy.wasm
+	rm -f policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm

@@ -2,12 +2,14 @@
 //!
 //! PolicyServer makes a fresh instance of this module for every request, calls `wapc_init` and then one operation.
 
+mod cluster;
 mod payload;
 mod response;
 
+use cluster::Host;
 use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
-use managed_by::{Settings, Verdict, review};
+use managed_by::{Settings, Verdict, review_in};
 use payload::Payload;
 use response::ValidationResponse;
 
@@ -28,7 +30,7 @@ fn validate(payload: &[u8]) -> CallResult {
         Err(reason) => return answer(Verdict::malformed(&reason)),
     };
     match &payload.settings {
-        Ok(settings) => answer(review(&payload.request, settings)),
+        Ok(settings) => answer(review_in(&payload.request, settings, &Host)),
         Err(problems) => answer(Verdict::misconfigured(problems)),
     }
 }

@@ -33,6 +33,7 @@ fn the_rejected_example_of_each_rule_is_denied_by_it_alone() {
         assert_eq!(answer.warned(), Vec::<&str>::new(), "{rule:?}");
         let of_access = [
             "managed-by/delegation",
+            "pods/delegated-owner",
             "status-writer/delegated",
             "status-writer/standard",
         ];

@@ -19,6 +19,7 @@ mod e2e;
 mod enforcement;
 mod examples;
 mod module;
+mod pods;
 mod settings;
 mod site;
 mod support;

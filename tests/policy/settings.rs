@@ -7,7 +7,7 @@ use boon::{Compiler, Draft, Schemas};
 use managed_by::catalogue::RULES;
 use managed_by::kind::RESERVED;
 use managed_by::settings::reference::{KEYS, Key};
-use managed_by::settings::{self, Delegation, ReservedValue, Role};
+use managed_by::settings::{self, Delegation, OnLookupFailure, ReservedValue, Role};
 use managed_by::{Release, Settings};
 use proptest::prelude::*;
 use serde_json::{Map, Value, from_str, json};
@@ -88,6 +88,7 @@ fn schema() -> Value {
             "users": describe(or_null(list(&json!({"$ref": "#/$defs/user"}), 0)), "exempt.users"),
             "groups": describe(or_null(list(&json!({"$ref": "#/$defs/group"}), 0)), "exempt.groups"),
         }))),
+        "on_lookup_failure": describe(words_or_null(&OnLookupFailure::ALL.map(|(w, _)| w)), "on_lookup_failure"),
         "rules": describe(or_null(object(Value::Object(rules))), "rules"),
     });
     let keys: Vec<&str> = properties

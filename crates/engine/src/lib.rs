@@ -9,7 +9,7 @@ pub mod metadata;
 pub mod meter;
 mod policy;
 
-pub use policy::{Policy, SettingsVerdict, Verdict};
+pub use policy::{Host, Policy, SettingsVerdict, Verdict};
 
 /// What can go wrong between a module and its host.
 #[derive(Debug, thiserror::Error)]

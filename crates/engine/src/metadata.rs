@@ -37,6 +37,9 @@ pub struct Metadata {
     /// The resources that it may look up.
     #[serde(default)]
     pub context_aware_resources: Vec<Resource>,
+    /// What else it may ask the host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_capabilities: Vec<String>,
     /// How it is called.
     #[serde(default = "default_execution_mode")]
     pub execution_mode: String,

@@ -1,12 +1,13 @@
 //! A compiled policy, called as PolicyServer calls it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use wapc::WapcHost;
+use wapc::{HostCallback, WapcHost};
 use wasmtime_provider::wasmtime::{Config, Engine};
 use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
 
@@ -46,9 +47,13 @@ pub struct SettingsVerdict {
     pub message: Option<String>,
 }
 
+/// What the host answers a guest that asks: binding, namespace, operation and payload in, an answer or an error out.
+pub type Host = dyn Fn(&str, &str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync;
+
 /// A compiled policy.
 pub struct Policy {
     compiled: WasmtimeEngineProviderPre,
+    host: Option<Arc<Host>>,
 }
 
 impl Policy {
@@ -80,7 +85,19 @@ impl Policy {
             .module_bytes(wasm)
             .build_pre()
             .map_err(|e| load(&e))?;
-        Ok(Self { compiled })
+        Ok(Self {
+            compiled,
+            host: None,
+        })
+    }
+
+    /// The same policy with a host that answers what it asks. Without one every question is an error.
+    #[must_use]
+    pub fn with_host(self, host: Arc<Host>) -> Self {
+        Self {
+            host: Some(host),
+            ..self
+        }
     }
 
     /// Runs one operation in a fresh instance.
@@ -94,7 +111,12 @@ impl Policy {
         };
         let instance = self.compiled.rehydrate(Some(deadlines));
         let instance = instance.map_err(|e| Error::Call(e.to_string()))?;
-        let host = WapcHost::new(Box::new(instance), None)?;
+        let callback = self.host.clone().map(|host| -> Box<HostCallback> {
+            Box::new(move |_, binding, namespace, operation, payload| {
+                host(binding, namespace, operation, payload).map_err(Into::into)
+            })
+        });
+        let host = WapcHost::new(Box::new(instance), callback)?;
         Ok(host.call(operation, payload)?)
     }
 

@@ -3,7 +3,7 @@
 use crate::finding::Finding;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
 use crate::rule::{
-    Context, Enforcement, Findings, Rule, allowed, delegation, format, immutable, reserved,
+    Context, Enforcement, Findings, Rule, allowed, delegation, format, immutable, pods, reserved,
     reserved_domain, status_writer, wrong_kind,
 };
 use crate::settings::Checked;
@@ -72,6 +72,7 @@ catalogue! {
     delegation::RULE,
     status_writer::DELEGATED,
     status_writer::STANDARD,
+    pods::DELEGATED_OWNER,
 }
 
 /// The rule with an id.

@@ -23,6 +23,7 @@
 //! ```
 
 pub mod catalogue;
+pub mod cluster;
 pub mod finding;
 mod go;
 pub mod json;
@@ -39,4 +40,4 @@ pub use json::Malformed;
 pub use release::Release;
 pub use request::AdmissionRequest;
 pub use settings::Settings;
-pub use verdict::{Verdict, review};
+pub use verdict::{Verdict, review, review_in};

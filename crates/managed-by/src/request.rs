@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::json::{Malformed, Reader, Result, Type};
 use crate::kind::KindProfile;
 use crate::kind::job::Job;
+use crate::kind::pod::{Pod, is_pod};
 
 /// Group, version and kind of the object in a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct GroupVersionKind<'a> {
 pub struct Metadata<'a> {
     /// The object's name.
     pub name: Cow<'a, str>,
+    /// `uid`.
+    pub uid: Cow<'a, str>,
     /// Whether `deletionTimestamp` is set: the object waits for its finalizers.
     pub is_being_deleted: bool,
 }
@@ -110,6 +113,8 @@ pub enum Subject<'a> {
     NotJudged,
     /// An object of a kind that the library does not know. It was not read.
     UnknownKind(GroupVersionKind<'a>),
+    /// A pod to create.
+    Pod(Pod<'a>),
     /// A change to judge.
     Change(&'static KindProfile, Change<'a>),
 }
@@ -213,10 +218,30 @@ impl<'a> AdmissionRequest<'a> {
         if operation == Operation::Other || !(status || sub_resource.is_empty()) {
             return Ok(Self::unread(name, Subject::NotJudged));
         }
+        let is_pod = is_pod(&kind.group, &kind.version, &kind.kind);
+        if is_pod && operation != Operation::Create {
+            return Ok(Self::unread(name, Subject::NotJudged));
+        }
+        let read_user = |user: &'a [u8]| {
+            UserInfo::read(&mut Reader::again(user)).map_err(|e| e.within("userInfo"))
+        };
+        if is_pod {
+            let pod = object.resolve_pod().map_err(|e| e.within("object"))?;
+            if !pod.name.is_empty() {
+                name.clone_from(&pod.name);
+            }
+            return Ok(Self {
+                name,
+                namespace,
+                resource,
+                user: read_user(user)?,
+                subject: Subject::Pod(pod),
+            });
+        }
         let Some(profile) = kind.profile() else {
             return Ok(Self::unread(name, Subject::UnknownKind(kind)));
         };
-        let user = UserInfo::read(&mut Reader::again(user)).map_err(|e| e.within("userInfo"))?;
+        let user = read_user(user)?;
         let object = object.resolve(profile, "object")?;
         if !object.metadata.name.is_empty() {
             name.clone_from(&object.metadata.name);
@@ -310,6 +335,7 @@ impl<'a> Metadata<'a> {
         let mut metadata = Self::default();
         reader.object_or_null(|reader, key| match key {
             b"name" => text(reader, &mut metadata.name).map_err(|e| e.within("name")),
+            b"uid" => text(reader, &mut metadata.uid).map_err(|e| e.within("uid")),
             b"deletionTimestamp" => {
                 metadata.is_being_deleted = reader.peek()? != Type::Null;
                 reader.skip()
@@ -355,6 +381,14 @@ impl<'a> Slot<'a> {
                 object.bytes = reader.since(start);
                 Ok(Self::Read(Ok(object)))
             }
+        }
+    }
+
+    /// No profile reads a pod, so it is unread.
+    fn resolve_pod(self) -> Result<Pod<'a>> {
+        match self {
+            Self::Unread(bytes) => Pod::read(&mut Reader::again(bytes)),
+            Self::Absent | Self::Read(_) => Err(Malformed::shape("an object", "nothing")),
         }
     }
 

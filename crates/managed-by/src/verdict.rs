@@ -1,8 +1,11 @@
 //! From findings to an answer.
 
+mod pods;
+
 use std::borrow::Cow;
 
 use crate::catalogue;
+use crate::cluster::{Cluster, Offline};
 use crate::finding::{ErrorType, Finding};
 use crate::go;
 use crate::json::Malformed;
@@ -36,8 +39,17 @@ pub struct Verdict<'a> {
     pub findings: Vec<(Enforcement, Finding<'a>)>,
 }
 
-/// Judges a request: the one way through the library.
+/// Judges a request, without a cluster to ask.
 pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings<'a>) -> Verdict<'a> {
+    review_in(request, settings, &Offline)
+}
+
+/// Judges a request: the one way through the library. Of the cluster it asks what the request and the settings call for.
+pub fn review_in<'a>(
+    request: &'a AdmissionRequest<'a>,
+    settings: &'a Settings<'a>,
+    cluster: &dyn Cluster,
+) -> Verdict<'a> {
     match &request.subject {
         Subject::NotJudged => Verdict::accepted(),
         Subject::UnknownKind(gvk) => Verdict {
@@ -52,6 +64,8 @@ pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings<'a>)
             )],
             ..Verdict::accepted()
         },
+        Subject::Pod(pod) => pods::judge(request, pod, settings, cluster)
+            .unwrap_or_else(|problems| Verdict::misconfigured(&problems)),
         Subject::Change(kind, change) => {
             let context = Context::new(request, kind, change, settings);
             judge(&context).unwrap_or_else(|problems| Verdict::misconfigured(&problems))
@@ -134,6 +148,7 @@ fn skipped<'a>(
 
 /// The message of `apierrors.NewInvalid`, or of `apierrors.NewForbidden` where it is a matter of access: one error as it
 /// is, several in brackets, none of them twice.
+#[cold]
 fn envelope(context: &Context<'_>, denials: &[&Finding<'_>], of_access: bool) -> String {
     let (request, kind) = (context.request, context.kind);
     let release = context.settings.kubernetes_version;
@@ -163,6 +178,7 @@ fn envelope(context: &Context<'_>, denials: &[&Finding<'_>], of_access: bool) ->
 }
 
 /// The words of kube-apiserver's authorizer (`forbiddenMessage` in `k8s.io/apiserver`), and why.
+#[cold]
 fn unauthorized(
     request: &AdmissionRequest<'_>,
     kind: &KindProfile,

@@ -49,6 +49,7 @@ fn ids_are_these() {
             "managed-by/delegation",
             "status-writer/delegated",
             "status-writer/standard",
+            "pods/delegated-owner",
         ]
     );
 }
@@ -114,6 +115,8 @@ fn only_upstream_s_rules_deny_by_default() {
             ("managed-by/delegation", Deny),
             ("status-writer/delegated", Deny),
             ("status-writer/standard", Deny),
+            // Denies, but is silent unless `role: management`.
+            ("pods/delegated-owner", Deny),
         ]
     );
     let mut upstream = RULES.into_iter().filter(|rule| rule.is_upstream());

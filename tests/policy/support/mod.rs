@@ -1,12 +1,13 @@
 //! What the tests share: one seam for the front ends, so that the same cases run on all of them.
 
+pub(crate) mod cluster;
 pub(crate) mod payload;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use managed_by::{AdmissionRequest, Settings, Verdict, catalogue, review};
+use managed_by::{AdmissionRequest, Settings, Verdict, catalogue, review_in};
 use managed_by_engine::{Policy, admission};
 use serde_json::Value;
 
@@ -57,12 +58,21 @@ pub(crate) fn module(file: &str) -> Vec<u8> {
 }
 
 /// The built and annotated policy in the engine.
-pub(crate) static GUEST: LazyLock<Policy> =
-    LazyLock::new(|| Policy::load(&module("annotated-policy.wasm")).unwrap());
+pub(crate) static GUEST: LazyLock<Policy> = LazyLock::new(|| guest_in(cluster::Played::Recorded));
+
+/// The policy in an engine whose host answers for a cluster.
+pub(crate) fn guest_in(cluster: cluster::Played) -> Policy {
+    let policy = Policy::load(&module("annotated-policy.wasm")).unwrap();
+    policy.with_host(cluster.host())
+}
 
 /// The answer of the module in the engine to bytes that the host might never send.
 pub(crate) fn in_engine(payload: &[u8]) -> Answer {
-    let verdict = GUEST.validate_bytes(payload).unwrap();
+    answer_of(GUEST.validate_bytes(payload).unwrap())
+}
+
+/// A verdict of the module as an answer.
+pub(crate) fn answer_of(verdict: managed_by_engine::Verdict) -> Answer {
     assert_eq!(verdict.mutated_object, None);
     Answer {
         allowed: verdict.accepted,
@@ -80,13 +90,22 @@ pub(crate) fn natively(request: &Value, settings: &Value) -> Answer {
 
 /// As [`natively`], with the text of the settings as it is.
 pub(crate) fn natively_from(request: &Value, settings: &str) -> Answer {
+    native(cluster::Played::Recorded, request, settings)
+}
+
+/// As [`natively`], in another cluster.
+pub(crate) fn natively_in(cluster: cluster::Played, request: &Value, settings: &Value) -> Answer {
+    native(cluster, request, &settings.to_string())
+}
+
+fn native(cluster: cluster::Played, request: &Value, settings: &str) -> Answer {
     let request = request.to_string();
     let settings = match Settings::lazy(settings.as_bytes()) {
         Ok(settings) => settings,
         Err(problems) => return answer(Verdict::misconfigured(&problems)),
     };
     match AdmissionRequest::from_json(request.as_bytes()) {
-        Ok(request) => answer(review(&request, &settings)),
+        Ok(request) => answer(review_in(&request, &settings, &cluster)),
         Err(reason) => answer(Verdict::malformed(&reason.within("request"))),
     }
 }

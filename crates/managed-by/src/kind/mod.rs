@@ -2,6 +2,7 @@
 
 mod batch;
 pub mod job;
+pub mod pod;
 
 use crate::json::{Malformed, Reader, Result};
 use crate::request::{Metadata, Object};

@@ -5,6 +5,7 @@ pub(crate) mod delegation;
 pub(crate) mod format;
 pub(crate) mod immutable;
 pub(crate) mod job_status;
+pub(crate) mod pods;
 pub(crate) mod reserved;
 pub(crate) mod reserved_domain;
 pub(crate) mod status_writer;
@@ -131,6 +132,8 @@ pub(crate) enum Check {
     /// The change in the light of what the admin chose. Not of objects on their way out, so that nothing is stuck there,
     /// and those who are exempt may do what it denies. The settings that it asks for may be bad.
     Site(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Checked<()>),
+    /// A pod and the Job that controls it, which takes a question to the cluster. The admin's too.
+    Pod,
     /// A Job's status: on status updates, and on creates that bring one.
     JobStatus(for<'a> fn(&StatusChange<'a>, &mut Findings<'a>)),
     /// A Job's status beside the one before: on status updates.
@@ -161,7 +164,7 @@ impl Rule {
 
     /// Whether this rule is the admin's to give, rather than the API's.
     pub fn is_of_site(&self) -> bool {
-        matches!(self.check, Check::Site(_))
+        matches!(self.check, Check::Site(_) | Check::Pod)
     }
 
     /// Adds what the rule finds, if it holds and is not off.
@@ -182,6 +185,8 @@ impl Rule {
         findings.running = Some((self, enforcement));
         match (&self.check, &context.status) {
             (Check::Change(check), _) => check(context, findings),
+            // No change of a workload is about a pod.
+            (Check::Pod, _) => {}
             (Check::Site(_), _) if context.change.is_of_deleted() => {}
             (Check::Site(check), _) => check(context, findings)?,
             (Check::JobStatus(check), Some(status)) => check(status, findings),

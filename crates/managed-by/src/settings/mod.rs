@@ -51,6 +51,21 @@ impl ReservedValue {
     pub const ALL: [(&'static str, Self); 2] = [("allow", Self::Allow), ("deny", Self::Deny)];
 }
 
+/// What happens to a pod whose Job could not be looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnLookupFailure {
+    /// It passes, with a warning.
+    #[default]
+    Allow,
+    /// It is denied.
+    Deny,
+}
+
+impl OnLookupFailure {
+    /// All of them, as settings name them.
+    pub const ALL: [(&'static str, Self); 2] = [("allow", Self::Allow), ("deny", Self::Deny)];
+}
+
 /// What a cluster is to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Role {
@@ -90,6 +105,8 @@ pub struct Settings<'a> {
     pub reserved_value: ReservedValue,
     /// `role`: what the cluster is to the others.
     pub role: Role,
+    /// `on_lookup_failure`: what happens to a pod whose Job could not be looked up.
+    pub on_lookup_failure: OnLookupFailure,
     /// `rules`, one for each rule of the catalogue.
     enforcement: [Enforcement; RULES.len()],
     controllers: Option<Controllers<'a>>,
@@ -104,6 +121,7 @@ impl Default for Settings<'_> {
             kubernetes_version: Release::default(),
             reserved_value: ReservedValue::default(),
             role: Role::default(),
+            on_lookup_failure: OnLookupFailure::default(),
             enforcement: RULES.map(|rule| rule.default),
             controllers: None,
             namespaces: Namespaces::default(),
@@ -114,7 +132,7 @@ impl Default for Settings<'_> {
 }
 
 /// The keys of the settings.
-pub const KEYS: [&str; 8] = [
+pub const KEYS: [&str; 9] = [
     "kubernetes_version",
     "reserved_value",
     "role",
@@ -122,6 +140,7 @@ pub const KEYS: [&str; 8] = [
     "namespaces",
     "standard_status_writers",
     "exempt",
+    "on_lookup_failure",
     "rules",
 ];
 
@@ -195,6 +214,10 @@ impl<'a> Settings<'a> {
                     "role" => {
                         let word = reading.word(reader, path, Role::ALL)?;
                         self.role = word.unwrap_or_default();
+                    }
+                    "on_lookup_failure" => {
+                        let word = reading.word(reader, path, OnLookupFailure::ALL)?;
+                        self.on_lookup_failure = word.unwrap_or_default();
                     }
                     "controllers" => self.controllers = Controllers::read(reader, reading)?,
                     "namespaces" => self.namespaces = Namespaces::read(reader, reading)?,

@@ -62,6 +62,7 @@ pub struct Problem {
     is_of_sense: bool,
 }
 
+/// Problems are made out of the way: settings are right as a rule, and read for every request.
 impl Problem {
     /// Where it is: `rules["managed-by/format"]`.
     pub fn path(&self) -> &str {
@@ -74,6 +75,8 @@ impl Problem {
         self.is_of_sense
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn new(path: &Path<'_>, text: impl Into<String>) -> Self {
         Self {
             path: path.to_string(),
@@ -82,6 +85,8 @@ impl Problem {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn of_sense(path: &Path<'_>, text: impl Into<String>) -> Self {
         Self {
             is_of_sense: true,
@@ -89,20 +94,28 @@ impl Problem {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn unreadable(malformed: &Malformed) -> Self {
         Self::new(&Path::Settings, malformed.to_string())
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn wrong(path: &Path<'_>, got: &Got<'_>, expected: &str) -> Self {
         Self::new(path, format!("got {got}, expected {expected}"))
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn not_one_of(path: &Path<'_>, got: &Got<'_>, words: &[&str]) -> Self {
         let mut text = format!("got {got}, expected one of {}", words.join(", "));
         hint(&mut text, got.string().unwrap_or_default(), words);
         Self::new(path, text)
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn unknown_key(parent: &Path<'_>, key: &[u8], keys: &[&str]) -> Self {
         let key = String::from_utf8_lossy(key);
         let keys_list = keys.join(", ");
@@ -111,20 +124,28 @@ impl Problem {
         Self::new(&Path::Key(parent, &key), text)
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn twice(path: &Path<'_>) -> Self {
         Self::new(path, "given twice")
     }
 
     /// An item of a list that an earlier one, by its place in the list, leaves nothing to do.
+    #[cold]
+    #[inline(never)]
     pub(super) fn useless(path: &Path<'_>, item: &str, earlier: usize) -> Self {
         let item = shown(item, "string");
         Self::of_sense(path, format!("{item} is covered by item {earlier} already"))
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn missing(path: &Path<'_>, expected: &str) -> Self {
         Self::new(path, format!("missing, expected {expected}"))
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn version(path: &Path<'_>, got: &Got<'_>) -> Self {
         let words = Release::ALL.map(|r| format!("\"{}\"", r.as_str()));
         let mut text = format!("got {got}, expected a string, one of {}", words.join(", "));

@@ -18,7 +18,7 @@ pub struct Key {
 }
 
 /// All keys, in the order of the page.
-pub static KEYS: [Key; 14] = [
+pub static KEYS: [Key; 15] = [
     Key {
         path: "kubernetes_version",
         values: "`\"1.30\"` to `\"1.37\"`, in quotes: YAML takes 1.30 for the number 1.3",
@@ -135,6 +135,16 @@ pub static KEYS: [Key; 14] = [
         text: "As `exempt.users`, for the members of groups.",
         accepted: r#"{"exempt":{"groups":["system:masters"]}}"#,
         rejected: r#"{"exempt":{"group":["system:masters"]}}"#,
+    },
+    Key {
+        path: "on_lookup_failure",
+        values: "`allow`, `deny`",
+        default: "`allow`, with a warning",
+        text: "What happens to a pod whose Job could not be looked up: the policy may not read Jobs, or the API server \
+               gave no answer. A denial has code 503, so that controllers try again. Only `pods/delegated-owner` looks \
+               anything up.",
+        accepted: r#"{"role":"management","on_lookup_failure":"deny"}"#,
+        rejected: r#"{"role":"management","on_lookup_failure":"warn"}"#,
     },
     Key {
         path: "rules",

@@ -85,7 +85,7 @@ fn all_problems_are_told_at_once() {
     assert_eq!(
         problems(r#"{"reservedValue":"deny","kubernetes_version":"1.38","reserved_value":"Alow","rules":{"managed-by/imutable":"warn","managed-by/format":"error","managed-by/reserved":true,"managed-by/reserved":"off"}}"#),
         [
-            r#""reservedValue": settings has no such key, expected one of kubernetes_version, reserved_value, role, controllers, namespaces, standard_status_writers, exempt, rules; did you mean "reserved_value"?"#.to_owned(),
+            r#""reservedValue": settings has no such key, expected one of kubernetes_version, reserved_value, role, controllers, namespaces, standard_status_writers, exempt, on_lookup_failure, rules; did you mean "reserved_value"?"#.to_owned(),
             format!(r#"kubernetes_version: got "1.38", expected a string, one of {RELEASES}; did you mean "1.37"?"#),
             r#"reserved_value: got "Alow", expected one of allow, deny; did you mean "allow"?"#.to_owned(),
             format!(

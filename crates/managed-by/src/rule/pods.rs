@@ -1,0 +1,72 @@
+//! `pods/delegated-owner`
+
+use super::{Anchor, Check, Docs, Documentation, Enforcement, Example, Rule};
+use crate::cluster::{Cluster, Job, Unanswered};
+use crate::finding::FieldError;
+use crate::go;
+use crate::kind::pod::{self, Owner};
+use crate::request::AdmissionRequest;
+
+pub(crate) static DELEGATED_OWNER: Rule = Rule {
+    id: "pods/delegated-owner",
+    docs: Docs::new(Documentation {
+    title: "On a management cluster no pod is made for a delegated Job",
+    text: "\
+With the setting `role: management`, checks that a new pod is not controlled by a Job that is delegated. Such a pod means
+that two controllers run the Job: the built-in one of an API server that knows nothing of `managedBy`, or has the feature
+switched off, and the external one. The Job is looked up in the cluster, so this takes the second manifest, which lets
+the policy read Jobs (`pods-metadata.yml`).
+
+Runs when a pod is created. A pod whose Job is gone, or has another UID than the owner reference says, passes: nobody
+runs that Job. If the look-up fails, the setting `on_lookup_failure` decides. In the examples the Job `pi` is delegated to
+MultiKueue, and the Job `other` does not exist.",
+    fix: "See that the feature `JobManagedBy` is on in every kube-apiserver and kube-controller-manager of this cluster; stop whoever runs the Job beside its controller.",
+    accepted: Example {
+        settings: r#"{"role":"management"}"#,
+        request: r#"{"operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},"namespace":"team-a",
+            "resource":{"group":"","version":"v1","resource":"pods"},
+            "object":{"metadata":{"name":"other-x7k2p","ownerReferences":[
+                {"apiVersion":"batch/v1","kind":"Job","name":"other","uid":"0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7c","controller":true}]}}}"#,
+    },
+    rejected: Example {
+        settings: r#"{"role":"management"}"#,
+        request: r#"{"operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},"namespace":"team-a",
+            "resource":{"group":"","version":"v1","resource":"pods"},
+            "object":{"metadata":{"name":"pi-x7k2p","ownerReferences":[
+                {"apiVersion":"batch/v1","kind":"Job","name":"pi","uid":"0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7b","controller":true}]}}}"#,
+    },
+    }),
+    anchor: Anchor::Ours {
+        source: "KEP-4368, Risks: two controllers running when the feature is disabled",
+    },
+    default: Enforcement::Deny,
+    check: Check::Pod,
+};
+
+/// What is wrong with a pod that a Job controls, if anything.
+///
+/// # Errors
+/// If the cluster did not say what the Job is.
+pub(crate) fn check<'a>(
+    request: &AdmissionRequest<'_>,
+    owner: &Owner<'_>,
+    cluster: &dyn Cluster,
+) -> Result<Option<FieldError<'a>>, Unanswered> {
+    let Job::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
+        return Ok(None);
+    };
+    let job = pod::read_job(&bytes).map_err(|e| Unanswered(format!("not a Job: {e}")))?;
+    if job.metadata.uid != owner.uid {
+        return Ok(None);
+    }
+    let Some(controller) = pod::is_delegated(&job) else {
+        return Ok(None);
+    };
+    let path = format!("metadata.ownerReferences[{}]", owner.index);
+    let (name, controller) = (go::quote(&owner.name), go::quote(controller));
+    let brief = format!("two controllers run Job {name}, which is delegated to {controller}");
+    let detail = format!(
+        "{brief}; see that every kube-controller-manager here has the feature JobManagedBy"
+    );
+    Ok(Some(FieldError::forbidden(path, detail).briefly(brief)))
+}

@@ -1,0 +1,297 @@
+//! `pods/delegated-owner`: pods whose Job is looked up through the host.
+
+use std::time::Duration;
+
+use crate::support::cluster::{Played, job};
+use crate::support::{Answer, answer_of, everywhere, guest_in, natively_in, root};
+use managed_by_engine::admission;
+use managed_by_engine::metadata::{Metadata, annotate};
+use serde_json::{Value, json};
+
+/// The creation of a pod of a Job, as kube-controller-manager asks for it.
+fn pod_of(namespace: &str, name: &str, uid: &Value) -> Value {
+    json!({
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "name": format!("{name}-x7k2p"),
+        "namespace": namespace,
+        "operation": "CREATE",
+        "userInfo": {"username": "system:serviceaccount:kube-system:job-controller", "groups": ["system:serviceaccounts"]},
+        "object": {
+            "metadata": {
+                "generateName": format!("{name}-"),
+                "name": format!("{name}-x7k2p"),
+                "ownerReferences": [
+                    {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "1"},
+                    {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": true, "blockOwnerDeletion": true},
+                ],
+            },
+            "spec": {"containers": []},
+        },
+    })
+}
+
+/// The pod of a Job that MultiKueue's hub had.
+fn delegated() -> Value {
+    pod_of(
+        "team-mk",
+        "mk-plain",
+        &job("team-mk", "mk-plain")["metadata"]["uid"],
+    )
+}
+
+fn management() -> Value {
+    json!({"role": "management"})
+}
+
+/// The answer of both front ends in a cluster.
+fn answer_in(cluster: Played, request: &Value, settings: &Value) -> Answer {
+    let native = natively_in(cluster, request, settings);
+    let payload = admission::payload(request, settings);
+    let guest = answer_of(guest_in(cluster).validate_bytes(&payload).unwrap());
+    assert_eq!(native, guest);
+    native
+}
+
+const RULE: &str = "pods/delegated-owner metadata.ownerReferences[1]";
+
+#[test]
+fn a_pod_of_a_delegated_job_is_denied_on_a_management_cluster() {
+    let answer = everywhere(&delegated(), &management());
+    assert_eq!(answer.denied(), [RULE]);
+    assert_eq!((answer.allowed, answer.code), (false, Some(403)));
+    assert_eq!(
+        answer.message(),
+        r#"pods "mk-plain-x7k2p" is forbidden: metadata.ownerReferences[1]: Forbidden: two controllers run Job "mk-plain", which is delegated to "kueue.x-k8s.io/multikueue"; see that every kube-controller-manager here has the feature JobManagedBy [pods/delegated-owner]"#
+    );
+}
+
+#[test]
+fn it_can_warn_and_be_off_and_somebody_can_be_exempt() {
+    let with = |settings: Value| everywhere(&delegated(), &settings);
+    let warned = with(json!({"role": "management", "rules": {"pods/delegated-owner": "warn"}}));
+    assert_eq!((warned.allowed, warned.warned()), (true, vec![RULE]));
+    assert_eq!(
+        warned.warnings,
+        [
+            r#"metadata.ownerReferences[1]: two controllers run Job "mk-plain", which is delegated to "kueue.x-k8s.io/multikueue" [pods/delegated-owner]"#
+        ]
+    );
+    let off = with(json!({"role": "management", "rules": {"pods/delegated-owner": "off"}}));
+    assert_eq!(
+        off,
+        everywhere(
+            &json!({"operation": "DELETE", "kind": {"kind": "Pod", "version": "v1"}}),
+            &json!({})
+        )
+    );
+    let groups = json!({"role": "management", "exempt": {"groups": ["system:serviceaccounts"]}});
+    let exempt = with(groups);
+    assert_eq!((exempt.allowed, exempt.exempted()), (true, vec![RULE]));
+    assert_eq!(
+        exempt.warnings,
+        [
+            r#"pods/delegated-owner would have denied this, but group "system:serviceaccounts" is exempt"#
+        ]
+    );
+}
+
+#[test]
+fn other_pods_pass() {
+    let standard = job("team-a", "plain");
+    let without_controller = |mut request: Value| {
+        request["object"]["metadata"]["ownerReferences"][1]["controller"] = false.into();
+        request
+    };
+    let mut bare = delegated();
+    bare["object"]["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("ownerReferences");
+    for (what, request) in [
+        (
+            "of a Job that is not delegated",
+            pod_of("team-a", "plain", &standard["metadata"]["uid"]),
+        ),
+        (
+            "of a Job that is gone",
+            pod_of("team-mk", "gone", &json!("1")),
+        ),
+        (
+            "of a Job that has another UID by now",
+            pod_of("team-mk", "mk-plain", &json!("1")),
+        ),
+        (
+            "of a Job that does not control it",
+            without_controller(delegated()),
+        ),
+        ("without an owner", bare),
+    ] {
+        let answer = everywhere(&request, &management());
+        assert_eq!(
+            (answer.allowed, &answer.warnings[..]),
+            (true, &[][..]),
+            "{what}"
+        );
+        assert!(answer.annotations.is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn on_other_clusters_nobody_is_asked() {
+    let nobody = Played::Giving("nothing");
+    for role in ["hybrid", "worker"] {
+        let answer = answer_in(nobody, &delegated(), &json!({"role": role}));
+        assert!(answer.allowed);
+        assert_eq!(
+            answer.warnings,
+            ["managed-by-policy judges pods only with role: management, and let this one pass"]
+        );
+    }
+}
+
+#[test]
+fn a_failed_look_up_passes_with_a_warning_or_is_denied() {
+    let why = "kube::Client was not initialized properly";
+    for (cluster, reason) in [
+        (Played::Failing(why), format!("Host error: {why}")),
+        (
+            Played::Giving("[]"),
+            "not a Job: expected an object, got an array".to_owned(),
+        ),
+        (
+            Played::Giving("{"),
+            "not a Job: not JSON: expected a key at byte 1".to_owned(),
+        ),
+    ] {
+        let open = answer_in(cluster, &delegated(), &management());
+        assert!(open.allowed);
+        assert_eq!(
+            open.warnings,
+            [
+                r#"could not look up Job "mk-plain", which controls this pod, and let it pass [pods/delegated-owner]"#
+            ]
+        );
+        assert_eq!(
+            open.annotations["lookup-failed"],
+            format!("Job \"mk-plain\": {reason:?}")
+        );
+        let settings = json!({"role": "management", "on_lookup_failure": "deny"});
+        let closed = answer_in(cluster, &delegated(), &settings);
+        assert_eq!((closed.allowed, closed.code), (false, Some(503)));
+        assert_eq!(
+            closed.message(),
+            format!(
+                "could not look up Job \"mk-plain\", which controls this pod: {reason:?}; try again [pods/delegated-owner]"
+            )
+        );
+    }
+}
+
+/// PolicyServer cannot interrupt its own look-up, but what comes after it: that is an error, which the webhook's
+/// `failurePolicy` answers.
+#[test]
+fn a_host_that_is_too_slow_ends_the_call() {
+    let payload = admission::payload(&delegated(), &management());
+    let guest = guest_in(Played::Slow(Duration::from_millis(3200)));
+    let error = guest.validate_bytes(&payload).unwrap_err().to_string();
+    assert!(error.contains("deadline"), "{error}");
+    let guest = guest_in(Played::Slow(Duration::from_millis(100)));
+    assert!(!guest.validate_bytes(&payload).unwrap().accepted);
+}
+
+#[test]
+fn a_pod_that_makes_no_sense_is_refused() {
+    for (pointer, value, path) in [
+        (
+            "/object",
+            json!(null),
+            "request.object: expected an object, got nothing",
+        ),
+        (
+            "/object",
+            json!([]),
+            "request.object: expected an object, got an array",
+        ),
+        (
+            "/object/metadata",
+            json!(1),
+            "request.object.metadata: expected an object, got a number",
+        ),
+        (
+            "/object/metadata/ownerReferences",
+            json!({}),
+            "request.object.metadata.ownerReferences: expected an array, got an object",
+        ),
+        (
+            "/object/metadata/ownerReferences/1/name",
+            json!(1),
+            "request.object.metadata.ownerReferences[1].name: expected a string, got a number",
+        ),
+    ] {
+        let mut request = delegated();
+        *request.pointer_mut(pointer).unwrap() = value;
+        let answer = everywhere(&request, &management());
+        assert_eq!(
+            (answer.allowed, answer.code),
+            (false, Some(400)),
+            "{pointer}"
+        );
+        assert_eq!(
+            answer.message(),
+            format!("malformed admission request: {path}")
+        );
+    }
+}
+
+/// The plain policy asks for no resources; the second manifest asks for Jobs, and for pods that are created.
+#[test]
+fn the_second_manifest_asks_for_no_more_than_it_needs() {
+    let metadata = |file: &str| {
+        let yaml = std::fs::read_to_string(root(file)).unwrap();
+        Metadata::from_yaml(&yaml).unwrap()
+    };
+    let (plain, pods) = (
+        metadata("policy-metadata.yml"),
+        metadata("pods-metadata.yml"),
+    );
+    assert_eq!(plain.context_aware_resources, []);
+    assert_eq!(plain.host_capabilities, Vec::<String>::new());
+    assert!(
+        !plain
+            .rules
+            .iter()
+            .any(|rule| rule.resources.iter().any(|r| r == "pods"))
+    );
+    let pods_json = serde_json::to_value(&pods).unwrap();
+    assert_eq!(
+        pods_json["contextAwareResources"],
+        json!([{"apiVersion": "batch/v1", "kind": "Job"}])
+    );
+    assert_eq!(
+        pods_json["rules"],
+        json!([{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}])
+    );
+    assert_eq!(
+        pods.annotations["io.kubewarden.policy.version"],
+        env!("CARGO_PKG_VERSION")
+    );
+    let manifest = std::fs::read_to_string(root("examples/deploy/pods.yml")).unwrap();
+    let manifest: Value = serde_yaml_ng::from_str(&manifest).unwrap();
+    assert_eq!(manifest["spec"]["rules"], pods_json["rules"]);
+    assert_eq!(
+        manifest["spec"]["contextAwareResources"],
+        pods_json["contextAwareResources"]
+    );
+    let settings = &manifest["spec"]["settings"];
+    assert_eq!(
+        guest_in(Played::Recorded)
+            .validate_settings(settings)
+            .unwrap()
+            .message,
+        None
+    );
+    // The same module takes either.
+    let module = crate::support::module("policy.wasm");
+    assert!(annotate(&module, pods, "").is_ok());
+}
