@@ -9,6 +9,7 @@ use crate::support::payload::{self, intervals, job_update, status_update, uncoun
 use crate::support::{module, root};
 use managed_by_engine::meter::Meter;
 use managed_by_engine::{admission, examples};
+use serde_json::json;
 
 /// More than this above the record fails, in percent.
 const TOLERANCE: u64 = 2;
@@ -100,12 +101,67 @@ fn cost_is_linear_in_the_request() {
     }
 }
 
+/// Requests of two megabytes that are denied, each with what may be the longest message that can be had that way. The soft
+/// hyphen is printed as an escape, three times as long.
+fn hostile(bytes: usize) -> [(&'static str, Vec<u8>); 5] {
+    let indexes = |field: &str, text: String| {
+        let mut status = json!({"completedIndexes": "0"});
+        status[field] = text.into();
+        payload::status(&status)
+    };
+    let hyphens = |length: usize| "\u{ad}".repeat(length / 2);
+    let uids = |uid: &str| {
+        let count = bytes / (uid.len() + 3);
+        payload::status(&json!({"uncountedTerminatedPods": {"failed": vec![uid; count]}}))
+    };
+    [
+        (
+            "completed indexes",
+            indexes("completedIndexes", hyphens(bytes)),
+        ),
+        ("failed indexes", indexes("failedIndexes", hyphens(bytes))),
+        (
+            "managedBy",
+            payload::created(&format!("acme.io/{}", hyphens(bytes))),
+        ),
+        ("empty UIDs", uids("")),
+        ("equal UIDs", uids("a")),
+    ]
+}
+
+/// What is hostile costs no more than twelve times what is harmless, byte by byte.
+#[test]
+fn denials_are_linear_in_the_request() {
+    let meter = Meter::load(&module("policy.wasm")).unwrap();
+    let fuel = |payload: &[u8]| meter.measure("validate", payload).unwrap().fuel;
+    let harmless = job_update(1024 * 1024);
+    let limit = 12 * fuel(&harmless) / harmless.len() as u64;
+    for (name, payload) in hostile(1024 * 1024) {
+        let each = fuel(&payload) / payload.len() as u64;
+        assert!(each <= limit, "{name}: {each} for a byte, at most {limit}");
+    }
+    // Few bytes may make many errors.
+    for count in [125, 250, 500, 1000, 2000] {
+        let status = json!({"uncountedTerminatedPods": {"failed": vec!["a"; count]}});
+        let fuel = fuel(&payload::status(&status));
+        assert!(fuel <= 5_000_000, "{count} equal UIDs: {fuel}");
+    }
+}
+
 /// Four megabytes and four times the input are enough.
 #[test]
 fn memory_is_bounded() {
     let meter = Meter::load(&module("policy.wasm")).unwrap();
     let mut payloads: Vec<_> = payload::all().into_iter().map(|p| p.payload).collect();
     payloads.push(job_update(2 * 1024 * 1024));
+    let hostile = hostile(2 * 1024 * 1024);
+    let (strings, uids) = hostile.split_at(3);
+    payloads.extend(strings.iter().map(|(_, payload)| payload.clone()));
+    // Lists of the shortest UIDs are the exception: three bytes make an entry of twelve, and one more to sort them by.
+    for (name, payload) in uids {
+        let memory = meter.measure("validate", payload).unwrap().memory;
+        assert!(memory <= 24 * payload.len() as u64, "{name}: {memory}");
+    }
     for payload in payloads {
         let memory = meter.measure("validate", &payload).unwrap().memory;
         let allowed = 4 * 1024 * 1024 + 4 * payload.len() as u64;

@@ -88,8 +88,18 @@ fn the_mode_and_the_controller_are_annotated() {
     let delegated = annotations(Some("acme.io/runner"));
     assert_eq!(delegated["mode"], "Delegated");
     assert_eq!(delegated["controller"], r#""acme.io/runner""#);
-    assert!(annotations(None).is_empty());
-    assert!(annotations(Some("kubernetes.io/job-controller")).is_empty());
+    for standard in [None, Some("kubernetes.io/job-controller")] {
+        let standard = annotations(standard);
+        assert_eq!(standard["mode"], "Standard");
+        assert_eq!(standard.len(), 1);
+    }
+    // The spec that a status update brings along is not stored.
+    let mut request = job("UPDATE", None, Some("acme.io/runner"));
+    request["subResource"] = "status".into();
+    assert_eq!(
+        everywhere(&request, &json!({})).annotations["mode"],
+        "Standard"
+    );
 }
 
 /// With the reserved value denied, an object that carries it already stays as free as any other.

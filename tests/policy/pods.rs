@@ -276,7 +276,7 @@ fn the_second_manifest_asks_for_no_more_than_it_needs() {
         pods.annotations["io.kubewarden.policy.version"],
         env!("CARGO_PKG_VERSION")
     );
-    let manifest = std::fs::read_to_string(root("examples/deploy/pods.yml")).unwrap();
+    let manifest = std::fs::read_to_string(root("deploy/pods.yml")).unwrap();
     let manifest: Value = serde_yaml_ng::from_str(&manifest).unwrap();
     assert_eq!(manifest["spec"]["rules"], pods_json["rules"]);
     assert_eq!(

@@ -217,14 +217,14 @@ fn what_it_says() {
             403,
             r#"jobs.batch "pi" is forbidden: User "ana" cannot update resource "jobs/status" in API group "batch" in the namespace "team-a": only system:serviceaccount:kube-system:job-controller, system:serviceaccount:kueue-system:kueue-controller-manager may write the status of a Job that is not delegated [status-writer/standard]"#,
         ),
-        // Several, of both families: who may not is said with what may not be.
+        // Several, of both families: who has no access is told nothing else, as by the API server.
         (
             Ask {
                 old: DELEGATED,
                 ..UPDATE
             },
             403,
-            r#"jobs.batch "pi" is forbidden: [spec.managedBy: Invalid value: null: field is immutable, spec.managedBy: Forbidden: a Job in namespace "team-a" must be delegated (role management), to "acme.io/runner" for example [managed-by/delegation]]"#,
+            r#"jobs.batch "pi" is forbidden: spec.managedBy: Forbidden: a Job in namespace "team-a" must be delegated (role management), to "acme.io/runner" for example [managed-by/delegation]"#,
         ),
     ] {
         assert_eq!(said(ask), (Some(code), message.to_owned()));

@@ -4,6 +4,7 @@
 //! sorted keys, epochs interrupt a call that takes too long, and a module without metadata is refused.
 
 pub mod admission;
+pub mod artifacthub;
 pub mod examples;
 pub mod metadata;
 pub mod meter;

@@ -116,8 +116,18 @@ fn uncounted_go(pods: &Uncounted<'_>) -> String {
 }
 
 fn comma(uids: &[Cow<'_, str>], separator: &str, print: fn(&str) -> String) -> String {
-    let printed: Vec<String> = uids.iter().map(|uid| print(uid)).collect();
-    printed.join(separator)
+    let mut list = String::new();
+    for (index, uid) in uids.iter().enumerate() {
+        if index > 0 {
+            list.push_str(separator);
+        }
+        if list.len() > go::MAX_PRINTED {
+            list.push_str("...");
+            break;
+        }
+        list.push_str(&print(uid));
+    }
+    list
 }
 
 /// One thing wrong with one field, in the form of kube-apiserver's `field.Error`.

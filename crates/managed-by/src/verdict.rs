@@ -3,6 +3,7 @@
 mod pods;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::catalogue;
 use crate::cluster::{Cluster, Offline};
@@ -16,6 +17,9 @@ use crate::settings::{Checked, Problems, Settings};
 
 /// kube-apiserver cuts a warning there.
 const MAX_WARNING: usize = 256;
+
+/// kube-apiserver passes on 4,096 bytes of warnings in all.
+const MAX_WARNINGS: usize = 16;
 
 /// No annotation of ours is longer; the API server sets no limit of its own, audit back ends do.
 const MAX_ANNOTATION: usize = 1024;
@@ -83,6 +87,7 @@ fn judge<'a>(context: &Context<'a>) -> Checked<Verdict<'a>> {
     let warnings = of_level(Enforcement::Warn).map(|(_, finding)| finding.warning(release));
     let warnings = warnings.chain(skipped.iter().map(|(_, warning)| warning.clone()));
     let mut warnings: Vec<String> = warnings.map(|warning| cut(warning, MAX_WARNING)).collect();
+    warnings.truncate(MAX_WARNINGS);
     warnings.extend(pointer(&denials));
     let mut audit_annotations = annotations(context.kind, context.change, &list);
     audit_annotations.extend(skipped.map(|(rules, _)| ("exempted", rules)));
@@ -147,28 +152,30 @@ fn skipped<'a>(
 }
 
 /// The message of `apierrors.NewInvalid`, or of `apierrors.NewForbidden` where it is a matter of access: one error as it
-/// is, several in brackets, none of them twice.
+/// is, several in brackets, none of them twice. Who has no access is told nothing else.
 #[cold]
 fn envelope(context: &Context<'_>, denials: &[&Finding<'_>], of_access: bool) -> String {
     let (request, kind) = (context.request, context.kind);
     let release = context.settings.kubernetes_version;
-    let mut distinct: Vec<String> = Vec::with_capacity(denials.len());
-    for finding in denials {
+    let mut seen = BTreeSet::new();
+    let mut list = String::new();
+    let said = |finding: &&&Finding<'_>| finding.error().error_type().is_of_access() == of_access;
+    for finding in denials.iter().filter(said) {
         let error = match finding.error().error_type() {
             ErrorType::Unauthorized => finding.named(&unauthorized(request, kind, finding)),
             _ => finding.denial(release),
         };
-        if !distinct.contains(&error) {
-            distinct.push(error);
+        if seen.contains(&error) {
+            continue;
         }
+        if !list.is_empty() {
+            list.push_str(", ");
+        }
+        list.push_str(&error);
+        seen.insert(error);
     }
     let name = go::quote(&request.name);
-    let list = distinct.join(", ");
-    let (open, close) = if distinct.len() > 1 {
-        ("[", "]")
-    } else {
-        ("", "")
-    };
+    let (open, close) = if seen.len() > 1 { ("[", "]") } else { ("", "") };
     let (what, is) = if of_access {
         (plural(request, kind), "forbidden")
     } else {
@@ -210,21 +217,33 @@ fn annotations(
     findings: &[(Enforcement, Finding<'_>)],
 ) -> Vec<(&'static str, String)> {
     let mut annotations = Vec::new();
-    let managed_by = change.object().managed_by.as_deref();
+    // kube-apiserver keeps the old spec in an update of the status.
+    let object = match change {
+        Change::UpdateStatus { old, .. } => old,
+        Change::Create { object } | Change::Update { object, .. } => object,
+    };
+    let managed_by = object.managed_by.as_deref();
     if let Some(controller) = managed_by.filter(|v| *v != kind.reserved) {
         annotations.push(("mode", "Delegated".to_owned()));
         annotations.push(("controller", cut(go::quote(controller), MAX_WARNING)));
+    } else {
+        annotations.push(("mode", "Standard".to_owned()));
     }
     for (key, wanted) in [("denied", Enforcement::Deny), ("warned", Enforcement::Warn)] {
-        let mut fired: Vec<String> = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut fired = String::new();
         for (_, finding) in findings.iter().filter(|(level, _)| *level == wanted) {
-            let entry = format!("{} {}", finding.rule().id, finding.error().path());
-            if !fired.contains(&entry) {
-                fired.push(entry);
+            let (id, path) = (finding.rule().id, finding.error().path());
+            if fired.len() > MAX_ANNOTATION {
+                break;
+            }
+            if seen.insert((id, path)) {
+                let separator = if fired.is_empty() { "" } else { ", " };
+                fired.extend([separator, id, " ", path]);
             }
         }
         if !fired.is_empty() {
-            annotations.push((key, cut(fired.join(", "), MAX_ANNOTATION)));
+            annotations.push((key, cut(fired, MAX_ANNOTATION)));
         }
     }
     annotations

@@ -227,3 +227,35 @@ fn job(env: &[Value]) -> Value {
         "status": {"active": 0, "startTime": "2026-11-20T09:00:01Z"},
     })
 }
+
+/// A status update to `status`.
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "benchmarks measure what is accepted")
+)]
+pub(crate) fn status(status: &Value) -> Vec<u8> {
+    let mut old = job(&[]);
+    old["spec"]["completions"] = 5.into();
+    old["spec"]["backoffLimitPerIndex"] = 1.into();
+    let mut new = old.clone();
+    new["status"] = status.clone();
+    update("status", &old, &new)
+}
+
+/// The creation of a Job with that value.
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "benchmarks measure what is accepted")
+)]
+pub(crate) fn created(managed_by: &str) -> Vec<u8> {
+    let mut job = job(&[]);
+    job["spec"]["managedBy"] = managed_by.into();
+    let payload = update("", &job, &job);
+    let mut payload: Value = serde_json::from_slice(&payload).unwrap();
+    payload["request"]["operation"] = "CREATE".into();
+    payload["request"]
+        .as_object_mut()
+        .unwrap()
+        .remove("oldObject");
+    payload.to_string().into_bytes()
+}

@@ -4,8 +4,25 @@ mod printable;
 
 use std::fmt::Write as _;
 
+/// No text is printed further than that. Upstream prints all of it, several times over, which for a request that is one
+/// huge string takes a hundred megabytes.
+pub(crate) const MAX_PRINTED: usize = 64 * 1024;
+
+/// The text, or the beginning of it, with three dots if that is not all.
+fn beginning(text: &str) -> (&str, &'static str) {
+    if text.len() <= MAX_PRINTED {
+        return (text, "");
+    }
+    (
+        text.get(..text.floor_char_boundary(MAX_PRINTED))
+            .unwrap_or_default(),
+        "...",
+    )
+}
+
 /// `strconv.Quote`, which `%q` uses.
 pub(crate) fn quote(text: &str) -> String {
+    let (text, dots) = beginning(text);
     let mut out = String::with_capacity(text.len().saturating_add(2));
     out.push('"');
     for c in text.chars() {
@@ -26,6 +43,7 @@ pub(crate) fn quote(text: &str) -> String {
             c => escape(&mut out, c),
         }
     }
+    out.push_str(dots);
     out.push('"');
     out
 }
@@ -44,6 +62,7 @@ fn escape(out: &mut String, c: char) {
 
 /// A string as `encoding/json` marshals it, with its escapes for HTML.
 pub(crate) fn json_string(text: &str) -> String {
+    let (text, dots) = beginning(text);
     let mut out = String::with_capacity(text.len().saturating_add(2));
     out.push('"');
     for c in text.chars() {
@@ -62,6 +81,7 @@ pub(crate) fn json_string(text: &str) -> String {
             c => out.push(c),
         }
     }
+    out.push_str(dots);
     out.push('"');
     out
 }

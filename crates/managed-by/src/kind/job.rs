@@ -183,6 +183,7 @@ pub(super) fn read<'a>(_: &KindProfile, reader: &mut Reader<'a>) -> Result<Objec
                 object.metadata = Metadata::read(reader).map_err(|e| e.within("metadata"))?;
             }
             b"spec" => {
+                object.managed_by = None;
                 job.spec =
                     JobSpec::read(reader, &mut object.managed_by).map_err(|e| e.within("spec"))?;
             }
@@ -315,9 +316,15 @@ impl<'a> Uncounted<'a> {
         ]
     }
 
+    /// How many UIDs there are in both lists.
+    pub fn len(&self) -> usize {
+        let lengths = self.lists().map(|(_, uids)| uids.len());
+        lengths.into_iter().fold(0, usize::saturating_add)
+    }
+
     /// Whether there is no UID in either list.
     pub fn is_empty(&self) -> bool {
-        self.lists().iter().all(|(_, uids)| uids.is_empty())
+        self.len() == 0
     }
 }
 

@@ -182,11 +182,10 @@ impl Rule {
         if enforcement == Enforcement::Off || !self.holds_in(context.settings.kubernetes_version) {
             return Ok(());
         }
-        findings.running = Some((self, enforcement));
+        findings.begin(self, enforcement);
         match (&self.check, &context.status) {
             (Check::Change(check), _) => check(context, findings),
             // No change of a workload is about a pod.
-            (Check::Pod, _) => {}
             (Check::Site(_), _) if context.change.is_of_deleted() => {}
             (Check::Site(check), _) => check(context, findings)?,
             (Check::JobStatus(check), Some(status)) => check(status, findings),
@@ -195,7 +194,7 @@ impl Rule {
                     check(status, old, findings);
                 }
             }
-            (Check::JobStatus(_) | Check::JobStatusTransition(_), None) => {}
+            (Check::Pod, _) | (Check::JobStatus(_) | Check::JobStatusTransition(_), None) => {}
         }
         Ok(())
     }
@@ -276,18 +275,32 @@ impl<'a> Context<'a> {
 #[derive(Default)]
 pub(crate) struct Findings<'a> {
     running: Option<(&'static Rule, Enforcement)>,
+    /// How many findings the running rule may still add.
+    room: usize,
     pub(crate) list: Vec<(Enforcement, Finding<'a>)>,
 }
 
-/// More than these are not reported: a list of a million bad values would make a message of a hundred megabytes.
-const MAX_FINDINGS: usize = 1000;
+/// No rule reports more: a list of a million bad values would make a message of a hundred megabytes. Each rule has its own
+/// share, so that none can hide what another one finds.
+const MAX_FINDINGS_OF_A_RULE: usize = 100;
 
 impl<'a> Findings<'a> {
+    fn begin(&mut self, rule: &'static Rule, enforcement: Enforcement) {
+        self.running = Some((rule, enforcement));
+        self.room = MAX_FINDINGS_OF_A_RULE;
+    }
+
     pub(crate) fn push(&mut self, error: FieldError<'a>) {
         if let Some((rule, enforcement)) = self.running
-            && self.list.len() < MAX_FINDINGS
+            && let Some(room) = self.room.checked_sub(1)
         {
+            self.room = room;
             self.list.push((enforcement, Finding::new(rule, error)));
         }
+    }
+
+    /// Whether the running rule need not look further.
+    pub(crate) fn is_full(&self) -> bool {
+        self.room == 0
     }
 }

@@ -133,7 +133,7 @@ impl<'a> Controllers<'a> {
             }
             found = reading.within(&path, |r| Controller::read(bytes, &path, r));
         }
-        Problems::none_or(reading.problems).map(|()| found)
+        reading.end().map(|()| found)
     }
 
     /// The names of those that may be delegated objects of a kind in a namespace.
@@ -154,7 +154,7 @@ impl<'a> Controllers<'a> {
         }
         // Keys may come in any order; messages must not.
         names.sort_unstable();
-        Problems::none_or(reading.problems).map(|()| names)
+        reading.end().map(|()| names)
     }
 
     /// Whether it allows nobody.

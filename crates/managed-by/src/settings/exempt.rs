@@ -88,7 +88,7 @@ impl<'a> Exempt<'a> {
     ) -> std::result::Result<Option<Exemption<'a>>, Problems> {
         let mut reading = Reading::new(false);
         let listed = reading.within(&PATH, |r| self.read(r)).unwrap_or_default();
-        Problems::none_or(reading.problems)?;
+        reading.end()?;
         let mut users = listed.users.into_iter();
         if let Some(name) = users.find(|name| *name == user.username) {
             return Ok(Some(Exemption::User(name)));

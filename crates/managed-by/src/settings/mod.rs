@@ -157,7 +157,7 @@ impl<'a> Settings<'a> {
         let mut reading = Reading::new(true);
         let settings = Self::of(bytes, &mut reading);
         settings.check(&mut reading);
-        Problems::none_or(reading.problems).map(|()| settings)
+        reading.end().map(|()| settings)
     }
 
     /// Reads settings that [`Settings::from_json`] would take, as far as every request needs them.
@@ -170,7 +170,7 @@ impl<'a> Settings<'a> {
     pub fn lazy(bytes: &'a [u8]) -> Checked<Self> {
         let mut reading = Reading::new(false);
         let settings = Self::of(bytes, &mut reading);
-        Problems::none_or(reading.problems).map(|()| settings)
+        reading.end().map(|()| settings)
     }
 
     /// As [`Settings::lazy`], from a document that holds more than settings.
@@ -181,7 +181,7 @@ impl<'a> Settings<'a> {
         let mut settings = Self::default();
         let mut reading = Reading::new(false);
         settings.fill(reader, &mut reading)?;
-        Ok(Problems::none_or(reading.problems).map(|()| settings))
+        Ok(reading.end().map(|()| settings))
     }
 
     fn of(bytes: &'a [u8], reading: &mut Reading) -> Self {
@@ -265,7 +265,7 @@ impl<'a> Settings<'a> {
             let (Some((seen, enforcement)), Some(rule)) = (slot, index.and_then(|i| RULES.get(i)))
             else {
                 let ids = RULES.map(|rule| rule.id);
-                reading.push(Problem::unknown_key(path, key, &ids));
+                reading.push_with(|| Problem::unknown_key(path, key, &ids));
                 return reader.skip();
             };
             let path = Path::Key(path, rule.id);

@@ -152,7 +152,7 @@ impl<'a> Namespaces<'a> {
             }
             let path = Path::Item(&PATH, index);
             let entry = reading.within(&path, |r| Entry::read(bytes, &path, r));
-            if !reading.problems.is_empty() {
+            if !reading.is_clean() {
                 break;
             }
             let matched = |e: &Entry<'_>| e.patterns.iter().any(|p| glob::matches(p, namespace));
@@ -160,7 +160,7 @@ impl<'a> Namespaces<'a> {
                 return Ok(Some((index, entry.delegation)));
             }
         }
-        Problems::none_or(reading.problems).map(|()| None)
+        reading.end().map(|()| None)
     }
 
     /// Notes everything that is wrong, and gives what each entry says, with its place.

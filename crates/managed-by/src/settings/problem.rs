@@ -180,20 +180,23 @@ impl fmt::Display for Problem {
 
 /// Everything wrong with the settings; at least one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problems(Vec<Problem>);
+pub struct Problems {
+    list: Vec<Problem>,
+    more: usize,
+}
 
 impl Problems {
-    pub(super) fn none_or(problems: Vec<Problem>) -> std::result::Result<(), Self> {
-        if problems.is_empty() {
+    pub(super) fn none_or(list: Vec<Problem>, more: usize) -> std::result::Result<(), Self> {
+        if list.is_empty() {
             Ok(())
         } else {
-            Err(Self(problems))
+            Err(Self { list, more })
         }
     }
 
-    /// Them, in the order in which they stand in the settings.
+    /// Them, in the order in which they stand in the settings; no more than 50.
     pub fn as_slice(&self) -> &[Problem] {
-        &self.0
+        &self.list
     }
 }
 
@@ -202,10 +205,14 @@ impl fmt::Display for Problems {
         if let [problem] = self.as_slice() {
             return write!(f, "invalid settings: {problem}");
         }
-        write!(f, "{} problems in the settings:", self.0.len())?;
+        let count = self.list.len().saturating_add(self.more);
+        write!(f, "{count} problems in the settings:")?;
         for (i, problem) in (1..).zip(self.as_slice()) {
             let separator = if i > 1 { ";" } else { "" };
             write!(f, "{separator} ({i}) {problem}")?;
+        }
+        if self.more > 0 {
+            write!(f, "; and {} more", self.more)?;
         }
         Ok(())
     }

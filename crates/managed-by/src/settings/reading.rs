@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::path::Path;
-use super::problem::{Got, Problem};
+use super::problem::{Got, Problem, Problems};
 use crate::json::{Reader, Result, Type};
 
 /// No list may have more items.
@@ -11,6 +11,9 @@ pub(super) const MAX_ITEMS: usize = 256;
 
 /// No settings may have more controllers, or more entries for namespaces.
 pub(super) const MAX_ENTRIES: usize = 1024;
+
+/// No more problems are told one by one.
+const MAX_PROBLEMS: usize = 50;
 
 /// No object with known keys has more of them.
 const MAX_KEYS: usize = 16;
@@ -29,7 +32,9 @@ pub(super) struct List {
 
 /// One reading of settings, and what was wrong in it.
 pub(super) struct Reading {
-    pub(super) problems: Vec<Problem>,
+    problems: Vec<Problem>,
+    /// How many were not noted any more.
+    more: usize,
     /// Whether to look for what makes no sense beside what cannot be read: too costly for each request.
     pub(super) complete: bool,
 }
@@ -38,12 +43,32 @@ impl Reading {
     pub(super) fn new(complete: bool) -> Self {
         Self {
             problems: Vec::new(),
+            more: 0,
             complete,
         }
     }
 
     pub(super) fn push(&mut self, problem: Problem) {
-        self.problems.push(problem);
+        self.push_with(|| problem);
+    }
+
+    /// Notes a problem, unless there are so many that nobody reads on: its text is made only where it is kept.
+    pub(super) fn push_with(&mut self, problem: impl FnOnce() -> Problem) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(problem());
+        } else {
+            self.more = self.more.saturating_add(1);
+        }
+    }
+
+    /// Whether nothing was wrong so far.
+    pub(super) fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// Everything that was wrong.
+    pub(super) fn end(self) -> std::result::Result<(), Problems> {
+        Problems::none_or(self.problems, self.more)
     }
 
     /// Reads what is under a path; what is no JSON there is a problem.
@@ -90,7 +115,7 @@ impl Reading {
             let index = keys.iter().position(|k| k.as_bytes() == key);
             let known = index.and_then(|i| seen.get_mut(i).zip(keys.get(i)));
             let Some((seen, &name)) = known else {
-                self.push(Problem::unknown_key(path, key, keys));
+                self.push_with(|| Problem::unknown_key(path, key, keys));
                 return reader.skip();
             };
             let path = Path::Field(path, name);

@@ -57,7 +57,7 @@ impl<'a> StandardStatusWriters<'a> {
     pub(super) fn of(self, kind: &str) -> std::result::Result<Option<Vec<Cow<'a, str>>>, Problems> {
         let mut reading = Reading::new(false);
         let found = reading.within(&PATH, |r| self.read(Some(kind), r));
-        Problems::none_or(reading.problems).map(|()| found.flatten())
+        reading.end().map(|()| found.flatten())
     }
 
     /// Notes everything that is wrong.

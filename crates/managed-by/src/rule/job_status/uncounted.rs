@@ -35,6 +35,9 @@ fn uids<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
             let path = || format!("{list}[{index}]");
             let value = || BadValue::NamedString(uid.as_ref().into());
             let repeated = repeated.next().unwrap_or_default();
+            if findings.is_full() {
+                return;
+            }
             if uid.is_empty() {
                 findings.push(FieldError::invalid(path(), value(), "must not be empty"));
             } else if repeated {
@@ -50,10 +53,11 @@ fn repeated(pods: &Uncounted<'_>) -> Vec<bool> {
     let uids = pods.lists().into_iter().flat_map(|(_, uids)| uids);
     let mut sorted: Vec<_> = uids
         .enumerate()
+        .filter(|(_, uid)| !uid.is_empty())
         .map(|(place, uid)| (prefix(uid), &**uid, place))
         .collect();
     sorted.sort_unstable();
-    let mut repeated = vec![false; sorted.len()];
+    let mut repeated = vec![false; pods.len()];
     for pair in sorted.windows(2) {
         if let [(_, first, _), (_, second, place)] = pair
             && first == second

@@ -1,0 +1,115 @@
+//! What people deploy: manifests whose settings the policy takes, with the rules of its metadata, in one version.
+
+use std::fs;
+
+use managed_by_engine::metadata::Metadata;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use crate::support::{GUEST, root};
+
+fn yaml(file: &str) -> Vec<Value> {
+    let text = fs::read_to_string(root(file)).unwrap();
+    let documents = serde_yaml_ng::Deserializer::from_str(&text);
+    documents.map(|d| Value::deserialize(d).unwrap()).collect()
+}
+
+fn metadata() -> Value {
+    let text = fs::read_to_string(root("policy-metadata.yml")).unwrap();
+    serde_json::to_value(Metadata::from_yaml(&text).unwrap()).unwrap()
+}
+
+fn version() -> Value {
+    metadata()["annotations"]["io.kubewarden.policy.version"].clone()
+}
+
+#[track_caller]
+fn accepted(settings: &Value) {
+    let verdict = GUEST.validate_settings(settings).unwrap();
+    assert!(verdict.valid, "{:?}", verdict.message);
+}
+
+fn module() -> Value {
+    let oci = &metadata()["annotations"]["io.kubewarden.policy.ociUrl"];
+    let version = version();
+    format!("registry://{}:v{}", oci.as_str().unwrap(), version.as_str().unwrap()).into()
+}
+
+#[test]
+fn policies_for_the_kubewarden_controller() {
+    for (file, kind) in [
+        ("management", "ClusterAdmissionPolicy"),
+        ("worker", "ClusterAdmissionPolicy"),
+        ("hybrid", "ClusterAdmissionPolicy"),
+        ("namespace", "AdmissionPolicy"),
+    ] {
+        let [policy] = &yaml(&format!("deploy/{file}.yml"))[..] else {
+            panic!("{file}: one document");
+        };
+        assert_eq!(policy["apiVersion"], "policies.kubewarden.io/v1");
+        assert_eq!(policy["kind"], kind);
+        let spec = &policy["spec"];
+        accepted(&spec["settings"]);
+        assert_eq!(spec["module"], module(), "{file}");
+        assert_eq!(spec["rules"], metadata()["rules"], "{file}");
+        assert_eq!(spec["mutating"], false);
+        assert_eq!(spec["failurePolicy"], "Fail");
+        assert_eq!(spec["backgroundAudit"], true);
+    }
+}
+
+/// The clusters of `examples/settings`, which tests run requests against, are those that people deploy.
+#[test]
+fn settings_are_those_of_the_examples() {
+    for cluster in ["management", "worker", "hybrid"] {
+        let deployed = &yaml(&format!("deploy/{cluster}.yml"))[0]["spec"]["settings"];
+        let shown = &yaml(&format!("examples/settings/{cluster}.yml"))[0];
+        assert_eq!(deployed, shown, "{cluster}");
+    }
+}
+
+#[test]
+fn policies_for_a_policy_server_alone() {
+    let [policies] = &yaml("deploy/policies.yml")[..] else {
+        panic!("one document");
+    };
+    let policy = &policies["managed-by"];
+    assert_eq!(policy["module"], module());
+    assert_eq!(policy["policyMode"], "protect");
+    accepted(&policy["settings"]);
+}
+
+#[test]
+fn a_webhook_for_a_policy_server_alone() {
+    let [configuration] = &yaml("deploy/webhook.yml")[..] else {
+        panic!("one document");
+    };
+    assert_eq!(configuration["kind"], "ValidatingWebhookConfiguration");
+    let [webhook] = &configuration["webhooks"].as_array().unwrap()[..] else {
+        panic!("one webhook");
+    };
+    assert_eq!(webhook["sideEffects"], "None");
+    assert_eq!(webhook["admissionReviewVersions"], json!(["v1"]));
+    // The policy that `policies.yml` serves.
+    let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap();
+    let name = path.strip_prefix("/validate/").unwrap();
+    assert!(yaml("deploy/policies.yml")[0].get(name).is_some());
+    let mut rules = webhook["rules"].clone();
+    for rule in rules.as_array_mut().unwrap() {
+        assert_eq!(rule.as_object_mut().unwrap().remove("scope"), Some("Namespaced".into()));
+    }
+    assert_eq!(rules, metadata()["rules"]);
+}
+
+/// One version, wherever it stands.
+#[test]
+fn versions_agree() {
+    assert_eq!(version(), env!("CARGO_PKG_VERSION"));
+    let package = &yaml("artifacthub-pkg.yml")[0];
+    assert_eq!(package["version"], version());
+    let changelog = fs::read_to_string(root("CHANGELOG.md")).unwrap();
+    let newest = changelog.lines().find_map(|line| line.strip_prefix("## "));
+    let released = format!("{} (", env!("CARGO_PKG_VERSION"));
+    let newest = newest.unwrap();
+    assert!(newest == "Unreleased" || newest.starts_with(&released), "{newest}");
+}
