@@ -10,48 +10,19 @@
 
 mod malformed;
 mod scan;
+mod types;
 
 use std::borrow::Cow;
 
 pub use malformed::Malformed;
 use scan::{Expected, Stop};
+pub use types::Type;
 
 /// The depth at which kube-apiserver's decoder gives up (`maxNestingDepth` of `sigs.k8s.io/json`, all releases).
 pub const MAX_DEPTH: usize = 10_000;
 
 /// What reading gives.
 pub type Result<T> = std::result::Result<T, Malformed>;
-
-/// The type of the JSON value that comes next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Type {
-    /// `{...}`
-    Object,
-    /// `[...]`
-    Array,
-    /// `"..."`
-    String,
-    /// `1`, `-0.5e3`
-    Number,
-    /// `true`, `false`
-    Bool,
-    /// `null`
-    Null,
-}
-
-impl Type {
-    /// The type with its article, for messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Object => "an object",
-            Self::Array => "an array",
-            Self::String => "a string",
-            Self::Number => "a number",
-            Self::Bool => "a boolean",
-            Self::Null => "null",
-        }
-    }
-}
 
 /// A place in a document.
 #[derive(Debug, Clone, Copy)]
