@@ -2,9 +2,9 @@
 
 use managed_by::Release;
 use managed_by_conformance::trace::{self, JOBS};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::everywhere;
+use crate::support::{everywhere, root};
 
 /// Every request on a Job, for every release: the verdict and the words are upstream's.
 #[test]
@@ -47,4 +47,39 @@ fn default_settings_let_every_request_pass_in_silence() {
             assert_eq!(answer.warnings, Vec::<String>::new(), "{}", case.name);
         }
     }
+}
+
+/// MultiKueue's hub under the settings of a management cluster: Kueue writes as it did, and nobody else could have.
+#[test]
+fn a_hub_works_under_the_settings_of_a_management_cluster() {
+    let yaml = std::fs::read_to_string(root("examples/settings/management.yml")).unwrap();
+    let settings: Value = serde_yaml_ng::from_str(&yaml).unwrap();
+    let requests = trace::requests("multikueue-0.14-hub").unwrap().into_iter();
+    let (mut requests_seen, mut statuses_refused) = (0, 0);
+    for case in requests.filter(|case| case.object["kind"] == "Job") {
+        let by = |user: &str| {
+            let mut request = case.request();
+            request["namespace"] = case.object["metadata"]["namespace"].clone();
+            request["userInfo"] = json!({"username": user});
+            everywhere(&request, &settings)
+        };
+        let answer = by("system:serviceaccount:kueue-system:kueue-controller-manager");
+        assert!(answer.allowed, "{}: {answer:?}", case.name);
+        assert_eq!(answer.warnings, Vec::<String>::new(), "{}", case.name);
+        requests_seen += 1;
+        let status = case.request()["subResource"] == "status";
+        let is_leaving = !case.object["metadata"]["deletionTimestamp"].is_null();
+        let other = by("ana");
+        assert_eq!(other.allowed, !status || is_leaving, "{}", case.name);
+        if !other.allowed {
+            assert_eq!(
+                other.denied(),
+                ["status-writer/delegated status"],
+                "{}",
+                case.name
+            );
+            statuses_refused += 1;
+        }
+    }
+    assert_eq!((requests_seen, statuses_refused), (32, 18));
 }

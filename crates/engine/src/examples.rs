@@ -20,6 +20,8 @@ pub struct Example {
     pub request: Value,
     /// The settings; `{}` if it has no file of them.
     pub settings: Value,
+    /// The name of the settings, if they are those of other examples too: the file of settings is a link then.
+    pub settings_name: Option<String>,
 }
 
 impl Example {
@@ -69,7 +71,9 @@ fn read_one(topic: &Path, path: &Path) -> Result<Example, Error> {
         Err(e) => return Err(trouble(&settings_path, &e)),
     };
     let word = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
+    let link = fs::read_link(&settings_path).ok();
     Ok(Example {
+        settings_name: link.map(|target| word(target.file_stem())),
         name: format!("{}/{}", word(topic.file_name()), word(path.file_stem())),
         request: admission::request(&review)?,
         settings,

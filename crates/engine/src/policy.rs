@@ -50,7 +50,8 @@ pub struct SettingsVerdict {
 /// What the host answers a guest that asks: binding, namespace, operation and payload in, an answer or an error out.
 pub type Host = dyn Fn(&str, &str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync;
 
-/// A compiled policy.
+/// A compiled policy. A clone shares what was compiled.
+#[derive(Clone)]
 pub struct Policy {
     compiled: WasmtimeEngineProviderPre,
     host: Option<Arc<Host>>,

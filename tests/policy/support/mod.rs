@@ -62,8 +62,9 @@ pub(crate) static GUEST: LazyLock<Policy> = LazyLock::new(|| guest_in(cluster::P
 
 /// The policy in an engine whose host answers for a cluster.
 pub(crate) fn guest_in(cluster: cluster::Played) -> Policy {
-    let policy = Policy::load(&module("annotated-policy.wasm")).unwrap();
-    policy.with_host(cluster.host())
+    static COMPILED: LazyLock<Policy> =
+        LazyLock::new(|| Policy::load(&module("annotated-policy.wasm")).unwrap());
+    COMPILED.clone().with_host(cluster.host())
 }
 
 /// The answer of the module in the engine to bytes that the host might never send.

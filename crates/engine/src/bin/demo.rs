@@ -73,7 +73,9 @@ fn show(
         paint.paint("1", &title)
     )?;
     writeln!(out, "         {}", what(&example.request))?;
-    if example.settings.as_object().is_some_and(|s| !s.is_empty()) {
+    if let Some(name) = &example.settings_name {
+        writeln!(out, "         with the settings {name}")?;
+    } else if example.settings.as_object().is_some_and(|s| !s.is_empty()) {
         writeln!(out, "         with settings {}", example.settings)?;
     }
     if let Some(message) = &verdict.message {

@@ -185,7 +185,6 @@ impl Rule {
         findings.begin(self, enforcement);
         match (&self.check, &context.status) {
             (Check::Change(check), _) => check(context, findings),
-            // No change of a workload is about a pod.
             (Check::Site(_), _) if context.change.is_of_deleted() => {}
             (Check::Site(check), _) => check(context, findings)?,
             (Check::JobStatus(check), Some(status)) => check(status, findings),
@@ -194,7 +193,8 @@ impl Rule {
                     check(status, old, findings);
                 }
             }
-            (Check::Pod, _) | (Check::JobStatus(_) | Check::JobStatusTransition(_), None) => {}
+            // No status, and no change of a workload is about a pod.
+            (Check::JobStatus(_) | Check::JobStatusTransition(_), None) | (Check::Pod, _) => {}
         }
         Ok(())
     }
