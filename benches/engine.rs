@@ -11,6 +11,7 @@
     reason = "a benchmark prints, and stops at what should not be"
 )]
 
+#[expect(dead_code, reason = "benchmarks measure what is accepted")]
 #[path = "../tests/policy/support/payload.rs"]
 mod payload;
 

@@ -40,7 +40,7 @@ const TYPES: [&str; 7] = [
 
 const STATUSES: [&str; 6] = ["True", "True", "True", "False", "Unknown", "true"];
 
-const FRAGMENTS: [&str; 16] = [
+const FRAGMENTS: [&str; 20] = [
     "0",
     "1",
     "2",
@@ -57,9 +57,35 @@ const FRAGMENTS: [&str; 16] = [
     "99999999999",
     "9223372036854775808",
     "é<&>",
+    "\t\"\\",
+    "1:",
+    "55",
+    "99",
 ];
 
-const UIDS: [&str; 6] = ["a", "b", "c", "a", "", "<é>"];
+const UIDS: [&str; 9] = [
+    "a",
+    "b",
+    "c",
+    "d",
+    "e",
+    "a",
+    "",
+    "<é>",
+    "\"\\\n\u{7f}\u{2028}",
+];
+
+/// Values that a field of another type does not take; upstream's decoder and ours must agree on that.
+const ODD: [&str; 8] = [
+    "1.0",
+    "1e2",
+    "2147483648",
+    "\"1\"",
+    "true",
+    "[]",
+    "{}",
+    "\"2026-13-01T00:00:00Z\"",
+];
 
 const FIELDS: [&str; 11] = [
     "active",
@@ -73,6 +99,15 @@ const FIELDS: [&str; 11] = [
     "failedIndexes",
     "uncountedTerminatedPods",
     "conditions",
+];
+
+const SPEC_FIELDS: [&str; 6] = [
+    "completionMode",
+    "completions",
+    "parallelism",
+    "backoffLimitPerIndex",
+    "successPolicy",
+    "suspend",
 ];
 
 /// The committed sample.
@@ -115,30 +150,70 @@ impl Generator {
         from[index]
     }
 
-    /// The next case.
+    /// The next case: in turn a step that a controller might take, with little or much wrong about it, and a status that
+    /// is wrong already, of which one field changes. The second kind is where upstream judges what changed alone.
     pub fn case(&mut self, number: u64) -> Case {
         let spec = self.spec();
-        let (old, mut new) = self.step(&spec);
-        let mut old = old;
-        for _ in 0..self.pick(&[0, 0, 1, 1, 1, 1, 2, 2, 3, 6]) {
+        let (mut old, mut new) = self.step(&spec);
+        if self.one_in(2) {
+            for _ in 0..self.pick(&[0, 0, 0, 1, 1, 1, 1, 2, 2, 6]) {
+                self.mutate(&mut new);
+            }
+        } else {
+            if self.one_in(2) {
+                old.clone_from(&new);
+            }
+            for _ in 0..self.pick(&[1, 2, 2, 3, 4]) {
+                self.mutate(&mut old);
+            }
+            new.clone_from(&old);
             self.mutate(&mut new);
         }
-        if self.one_in(4) {
-            self.mutate(&mut old);
-            if self.one_in(2) {
-                // What was broken before stays broken.
-                let field = self.pick(&FIELDS);
-                if let Some(value) = old.get(field) {
-                    new.insert(field.to_owned(), value.clone());
-                }
-            }
-        }
-        status_update(
+        let mut case = status_update(
             format!("generated: {number}"),
             &spec,
             old.into(),
             new.into(),
-        )
+        );
+        if self.one_in(8) {
+            self.disturb(&mut case);
+        }
+        case
+    }
+
+    /// Does what no controller does on purpose: leaves parts out, writes another spec, null or another type.
+    fn disturb(&mut self, case: &mut Case) {
+        let old = case.old_object.as_mut();
+        let side = if self.one_in(2) { old } else { None };
+        let object = side.unwrap_or(&mut case.object);
+        let part = self.pick(&["spec", "status"]);
+        match self.below(8) {
+            0 => drop(object.as_object_mut().map(|o| o.remove(part))),
+            1 => merge(object, part, Value::Null),
+            2 | 3 => {
+                let spec = self.spec();
+                merge(&mut case.object, "spec", spec);
+            }
+            4 => {
+                let name = json!({"name": "<\"é&", "namespace": "default", "uid": "1", "resourceVersion": "7"});
+                merge(&mut case.object, "metadata", name.clone());
+                if let Some(old) = &mut case.old_object {
+                    merge(old, "metadata", name);
+                }
+            }
+            5 => {
+                let odd = serde_json::from_str(self.pick(&ODD)).unwrap_or_default();
+                if let Some(status) = object.get_mut("status") {
+                    merge(status, self.pick(&FIELDS), odd);
+                }
+            }
+            _ => {
+                let field = self.pick(&SPEC_FIELDS);
+                if let Some(spec) = object.get_mut("spec") {
+                    merge(spec, field, Value::Null);
+                }
+            }
+        }
     }
 
     fn spec(&mut self) -> Value {
@@ -146,7 +221,10 @@ impl Generator {
         let mut set = |key: &str, value: Value| spec.insert(key.to_owned(), value);
         if self.one_in(2) {
             set("completionMode", json!("Indexed"));
-            set("completions", json!(self.pick(&[0, 1, 3, 5, 10, 10, 10])));
+            set(
+                "completions",
+                json!(self.pick(&[-1, 0, 1, 3, 5, 10, 10, 10, 10, 100])),
+            );
             if self.one_in(2) {
                 set("backoffLimitPerIndex", json!(1));
             }
@@ -169,6 +247,9 @@ impl Generator {
         }
         if self.one_in(2) {
             set("parallelism", json!(self.pick(&[0, 1, 3, 10])));
+        }
+        if self.one_in(8) {
+            set("managedBy", json!("acme.io/runner"));
         }
         if self.one_in(4) {
             set("suspend", json!(self.pick(&[true, true, false])));
@@ -199,10 +280,10 @@ impl Generator {
         if indexed {
             for phase in &mut phases {
                 if self.one_in(2) {
-                    merge(phase, "completedIndexes", self.indexes());
+                    merge(phase, "completedIndexes", self.indexes().into());
                 }
                 if limited && self.one_in(2) {
-                    merge(phase, "failedIndexes", self.indexes());
+                    merge(phase, "failedIndexes", self.indexes().into());
                 }
             }
         }
@@ -257,7 +338,8 @@ impl Generator {
             }
         } else {
             let mut next = self.below(3);
-            while next < 10 {
+            let (end, stop) = self.pick(&[(10, 3), (10, 3), (10, 3), (100, 30)]);
+            while next < end {
                 let last = next.saturating_add(self.below(3));
                 parts.push(if last > next {
                     format!("{next}-{last}")
@@ -265,7 +347,7 @@ impl Generator {
                     next.to_string()
                 });
                 next = last.saturating_add(1).saturating_add(self.below(4));
-                if self.one_in(3) {
+                if self.one_in(stop) {
                     break;
                 }
             }
@@ -279,16 +361,34 @@ impl Generator {
             if self.one_in(6) {
                 continue;
             }
-            let uids: Vec<_> = (0..self.below(4)).map(|_| self.pick(&UIDS)).collect();
-            pods.insert(list.to_owned(), json!(uids));
+            if self.one_in(12) {
+                pods.insert(list.to_owned(), Value::Null);
+                continue;
+            }
+            let most = self.pick(&[2, 4, 4, 12]);
+            let uids: Vec<_> = (0..self.below(most)).map(|_| self.uid()).collect();
+            pods.insert(list.to_owned(), uids.into());
         }
         pods.into()
+    }
+
+    fn uid(&mut self) -> Value {
+        if self.one_in(40) {
+            return Value::Null;
+        }
+        self.pick(&UIDS).into()
     }
 
     /// The conditions with one entry added, changed or removed.
     fn conditions(&mut self, now: Option<&Value>) -> Value {
         let mut list = now.and_then(Value::as_array).cloned().unwrap_or_default();
-        let entry = json!({"type": self.pick(&TYPES), "status": self.pick(&STATUSES)});
+        let mut entry = json!({"type": self.pick(&TYPES), "status": self.pick(&STATUSES)});
+        match self.below(60) {
+            0 => entry = Value::Null,
+            1 => drop(entry.as_object_mut().map(|e| e.remove("type"))),
+            2 => merge(&mut entry, "status", Value::Null),
+            _ => {}
+        }
         let at = usize::try_from(self.below(list.len() as u64)).unwrap_or_default();
         match self.below(3) {
             0 if !list.is_empty() => drop(list.remove(at)),
@@ -299,8 +399,8 @@ impl Generator {
     }
 }
 
-fn merge(object: &mut Value, key: &str, value: String) {
+fn merge(object: &mut Value, key: &str, value: Value) {
     if let Some(object) = object.as_object_mut() {
-        object.insert(key.to_owned(), value.into());
+        object.insert(key.to_owned(), value);
     }
 }

@@ -18,6 +18,9 @@ struct Row {
     spec: Value,
     old: Value,
     new: Value,
+    /// The spec that the update brings along, if it is another one.
+    #[serde(default)]
+    new_spec: Option<Value>,
 }
 
 /// A status update of a Job with that spec.
@@ -53,11 +56,11 @@ pub(super) fn cases() -> Vec<Case> {
 fn rows(prefix: &str, text: &'static str) -> impl Iterator<Item = Case> {
     text.lines().map(move |line| {
         let row: Row = serde_json::from_str(line).expect("a row");
-        status_update(
-            format!("{prefix}: {}", row.name),
-            &row.spec,
-            row.old,
-            row.new,
-        )
+        let name = format!("{prefix}: {}", row.name);
+        let mut case = status_update(name, &row.spec, row.old, row.new);
+        if let (Some(spec), Some(object)) = (row.new_spec, case.object.as_object_mut()) {
+            object.insert("spec".to_owned(), spec);
+        }
+        case
     })
 }

@@ -229,10 +229,6 @@ fn job(env: &[Value]) -> Value {
 }
 
 /// A status update to `status`.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "benchmarks measure what is accepted")
-)]
 pub(crate) fn status(status: &Value) -> Vec<u8> {
     let mut old = job(&[]);
     old["spec"]["completions"] = 5.into();
@@ -243,10 +239,6 @@ pub(crate) fn status(status: &Value) -> Vec<u8> {
 }
 
 /// The creation of a Job with that value.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "benchmarks measure what is accepted")
-)]
 pub(crate) fn created(managed_by: &str) -> Vec<u8> {
     let mut job = job(&[]);
     job["spec"]["managedBy"] = managed_by.into();
