@@ -1,14 +1,18 @@
 //! Rules: one file per rule, with its documentation, its anchor and its examples beside the check.
 
 pub(crate) mod allowed;
+pub(crate) mod closed_set;
 pub(crate) mod delegation;
 pub(crate) mod format;
 pub(crate) mod immutable;
 pub(crate) mod job_status;
+pub(crate) mod nested;
 pub(crate) mod pods;
 pub(crate) mod reserved;
 pub(crate) mod reserved_domain;
+pub(crate) mod status;
 pub(crate) mod status_writer;
+pub(crate) mod unchecked_format;
 pub(crate) mod wrong_kind;
 
 use std::fmt;
@@ -20,6 +24,7 @@ use crate::release::Release;
 use crate::request::{AdmissionRequest, Change};
 use crate::settings::{Checked, Settings};
 use job_status::StatusChange;
+use status::Transition;
 
 /// What happens when a rule fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +143,8 @@ pub(crate) enum Check {
     JobStatus(for<'a> fn(&StatusChange<'a>, &mut Findings<'a>)),
     /// A Job's status beside the one before: on status updates.
     JobStatusTransition(for<'a> fn(&StatusChange<'a>, &'a JobStatus<'a>, &mut Findings<'a>)),
+    /// The status of a custom resource: on status updates, and on creates that bring one.
+    Status(for<'a> fn(&Transition<'a>, &mut Findings<'a>)),
 }
 
 impl Rule {
@@ -196,6 +203,11 @@ impl Rule {
                 }
             }
             (Check::JobStatus(_) | Check::JobStatusTransition(_), None) => {}
+            (Check::Status(check), _) => {
+                if let Some(transition) = &context.transition {
+                    check(transition, findings);
+                }
+            }
         }
         Ok(())
     }
@@ -224,6 +236,8 @@ pub(crate) struct Context<'a> {
     pub(crate) settings: &'a Settings<'a>,
     /// The Job status that this change brings in, if it does.
     pub(crate) status: Option<StatusChange<'a>>,
+    /// The status of a custom resource that this change brings in, if it does.
+    pub(crate) transition: Option<Transition<'a>>,
 }
 
 impl<'a> Context<'a> {
@@ -239,6 +253,7 @@ impl<'a> Context<'a> {
             change,
             settings,
             status: StatusChange::of(change, settings.kubernetes_version),
+            transition: Transition::of(kind, change),
         }
     }
 
@@ -276,6 +291,8 @@ impl<'a> Context<'a> {
 #[derive(Default)]
 pub(crate) struct Findings<'a> {
     running: Option<(&'static Rule, Enforcement)>,
+    /// Whether kube-apiserver has a say in the kind.
+    built_in: bool,
     pub(crate) list: Vec<(Enforcement, Finding<'a>)>,
 }
 
@@ -283,11 +300,22 @@ pub(crate) struct Findings<'a> {
 const MAX_FINDINGS: usize = 1000;
 
 impl<'a> Findings<'a> {
+    /// None yet, on an object of a kind.
+    pub(crate) fn on(kind: &KindProfile) -> Self {
+        let built_in = kind.is_built_in();
+        Self {
+            built_in,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn push(&mut self, error: FieldError<'a>) {
         if let Some((rule, enforcement)) = self.running
             && self.list.len() < MAX_FINDINGS
         {
-            self.list.push((enforcement, Finding::new(rule, error)));
+            let upstream = self.built_in && rule.is_upstream();
+            let finding = Finding::new(rule, error, upstream);
+            self.list.push((enforcement, finding));
         }
     }
 }
