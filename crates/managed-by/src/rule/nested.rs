@@ -104,11 +104,11 @@ fn trap(context: &Context<'_>, outermost: Option<&str>, nested: &Nested<'_>) -> 
         }
         _ => {}
     }
-    let (made, maker) = (child.kind, parent.kind);
-    // What a template makes stands on its own.
-    if child.holder != Holder::Workload || parent.holder != Holder::Workload {
+    // What is made of a nested CronJob stands on its own.
+    if child.holder != Holder::Workload {
         return None;
     }
+    let (made, maker) = (child.kind, parent.workload());
     match parent_value.filter(|value| parent.is_delegated(Some(value))) {
         None => Some(format!(
             "the {maker} makes the {made} here and nobody but this controller would run it"
