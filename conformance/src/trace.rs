@@ -16,6 +16,15 @@ use crate::{Error, oracle};
 /// The streams that hold Jobs: the Job controller's, those of Jobs that other controllers made, MultiKueue's hub.
 pub const JOBS: [&str; 3] = ["jobs-1.36", "child-jobs", "multikueue-0.14-hub"];
 
+/// The streams of custom resources, which upstream's code has no say in: each project's own controllers.
+pub const CUSTOM: [&str; 5] = [
+    "jobset-0.12",
+    "trainer-2.3",
+    "mpi-operator-0.8",
+    "appwrapper-1.2",
+    "kuberay-1.7",
+];
+
 /// What upstream says to the requests of Jobs. The requests themselves are made from the streams.
 const VERDICTS: &str = "verdicts.ndjson";
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use managed_by::kind::KindProfile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -68,14 +69,15 @@ impl Case {
     pub fn request(&self) -> Value {
         let text = |pointer: &str| self.object.pointer(pointer).cloned().unwrap_or_default();
         let kind = text("/kind");
-        let resource = match kind.as_str() {
-            Some("CronJob") => "cronjobs",
-            _ => "jobs",
-        };
+        let api_version = text("/apiVersion");
+        let api_version = api_version.as_str().unwrap_or("batch/v1");
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let known = KindProfile::find(group, version, kind.as_str().unwrap_or_default());
+        let resource = known.map_or("jobs", |kind| kind.plural);
         let mut request = json!({
             "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-            "kind": {"group": "batch", "version": "v1", "kind": kind},
-            "resource": {"group": "batch", "version": "v1", "resource": resource},
+            "kind": {"group": group, "version": version, "kind": kind},
+            "resource": {"group": group, "version": version, "resource": resource},
             "operation": self.operation,
             "name": text("/metadata/name"),
             "namespace": text("/metadata/namespace"),

@@ -18,6 +18,7 @@ mod docs;
 mod e2e;
 mod enforcement;
 mod examples;
+mod kinds;
 mod module;
 mod pods;
 mod settings;

@@ -1,7 +1,9 @@
 //! What real controllers did, replayed request by request: a denial would have broken a cluster that works.
 
+use std::collections::BTreeMap;
+
 use managed_by::Release;
-use managed_by_conformance::trace::{self, JOBS};
+use managed_by_conformance::trace::{self, CUSTOM, JOBS};
 use serde_json::{Value, json};
 
 use crate::support::{everywhere, root};
@@ -82,4 +84,39 @@ fn a_hub_works_under_the_settings_of_a_management_cluster() {
         }
     }
     assert_eq!((requests_seen, statuses_refused), (32, 18));
+}
+
+/// What the controllers of custom resources did, deletions included: with default settings nothing is denied. What warns
+/// is what is meant to: the traps that were recorded on purpose.
+#[test]
+fn default_settings_deny_nothing_that_controllers_of_custom_resources_did() {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut warned: BTreeMap<String, usize> = BTreeMap::new();
+    let streams = CUSTOM.into_iter().chain([JOBS[2]]);
+    for case in streams.flat_map(|stream| trace::requests(stream).unwrap()) {
+        let answer = everywhere(&case.request(), &json!({}));
+        assert!(answer.allowed, "{}: {answer:?}", case.name);
+        let kind = case.object["kind"].as_str().unwrap();
+        *counts.entry(kind.to_owned()).or_default() += 1;
+        for warning in answer.warned() {
+            let name = case.object["metadata"]["name"].as_str().unwrap();
+            *warned
+                .entry(format!("{kind} {name}: {warning}"))
+                .or_default() += 1;
+        }
+    }
+    let counts: Vec<_> = counts.iter().map(|(kind, n)| (&**kind, *n)).collect();
+    assert_eq!(
+        counts,
+        [
+            ("AppWrapper", 62),
+            ("Job", 32),
+            ("JobSet", 131),
+            ("MPIJob", 14),
+            ("RayCluster", 92),
+            ("RayJob", 25),
+            ("TrainJob", 20),
+        ]
+    );
+    assert_eq!(warned.into_iter().collect::<Vec<_>>(), []);
 }

@@ -3,8 +3,8 @@
 use crate::finding::Finding;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
 use crate::rule::{
-    Context, Enforcement, Findings, Rule, allowed, delegation, format, immutable, pods, reserved,
-    reserved_domain, status_writer, wrong_kind,
+    Context, Enforcement, Findings, Rule, allowed, closed_set, delegation, format, immutable,
+    nested, pods, reserved, reserved_domain, status, status_writer, unchecked_format, wrong_kind,
 };
 use crate::settings::Checked;
 
@@ -21,7 +21,7 @@ macro_rules! catalogue {
         /// What all rules find that hold in the release and are not off, each with what it does.
         pub(crate) fn run<'a>(context: &Context<'a>) -> Checked<Vec<(Enforcement, Finding<'a>)>> {
             let mut enforcement = context.settings.rules().map(|(_, enforcement)| enforcement);
-            let mut findings = Findings::default();
+            let mut findings = Findings::on(context.kind);
             $(
                 let next = enforcement.next().unwrap_or(Enforcement::Off);
                 $rule.run(next, context, &mut findings)?;
@@ -68,10 +68,22 @@ catalogue! {
     reserved::RULE,
     reserved_domain::RULE,
     wrong_kind::RULE,
+    unchecked_format::RULE,
+    closed_set::RULE,
+    nested::RULE,
     allowed::RULE,
     delegation::RULE,
     status_writer::DELEGATED,
     status_writer::STANDARD,
+    status::outcome::CHANGED,
+    status::outcome::BOTH,
+    status::outcome::SAYS,
+    status::outcome::PAIR,
+    status::counters::NEGATIVE,
+    status::counters::DECREASED,
+    status::times::BEFORE_START,
+    status::times::WITHOUT_OUTCOME,
+    status::times::WITHOUT_END,
     pods::DELEGATED_OWNER,
 }
 

@@ -59,6 +59,8 @@ pub enum BadValue<'a> {
     NamedString(Cow<'a, str>),
     /// An integer, or a pointer to one.
     Int(i32),
+    /// An integer of 64 bits.
+    Int64(i64),
     /// A pointer to a `metav1.Time`.
     Time(Option<Time>),
     /// A pointer to `UncountedTerminatedPods`.
@@ -82,6 +84,7 @@ impl BadValue<'_> {
             Self::NamedString(value) if release >= Release::V1_34 => Some(go::json_string(value)),
             Self::String(value) | Self::NamedString(value) => Some(go::quote(value)),
             Self::Int(value) => Some(value.to_string()),
+            Self::Int64(value) => Some(value.to_string()),
             Self::Time(None) if release >= Release::V1_34 => Some("null".to_owned()),
             Self::Time(None) => Some("\"null\"".to_owned()),
             Self::Time(Some(time)) if release >= Release::V1_34 => Some(time.json()),
@@ -281,11 +284,17 @@ impl<'a> FieldError<'a> {
 pub struct Finding<'a> {
     rule: &'static Rule,
     error: FieldError<'a>,
+    /// Whether kube-apiserver would have found it too, so that its words are kept.
+    upstream: bool,
 }
 
 impl<'a> Finding<'a> {
-    pub(crate) fn new(rule: &'static Rule, error: FieldError<'a>) -> Self {
-        Self { rule, error }
+    pub(crate) fn new(rule: &'static Rule, error: FieldError<'a>, upstream: bool) -> Self {
+        Self {
+            rule,
+            error,
+            upstream,
+        }
     }
 
     /// The rule that fired.
@@ -298,10 +307,16 @@ impl<'a> Finding<'a> {
         &self.error
     }
 
-    /// The finding as part of a denial. kube-apiserver's own rules keep its words to the byte; ours name their rule.
+    /// Whether kube-apiserver would find it too.
+    pub fn has_upstream_words(&self) -> bool {
+        self.upstream
+    }
+
+    /// The finding as part of a denial. What kube-apiserver finds too keeps its words to the byte; the
+    /// rest names its rule.
     pub fn denial(&self, release: Release) -> String {
         let text = self.error.text(release);
-        if self.rule.is_upstream() {
+        if self.upstream {
             text
         } else {
             self.named(&text)

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::json::{Malformed, Reader, Result, Type};
 use crate::kind::KindProfile;
+use crate::kind::custom::Custom;
 use crate::kind::job::Job;
 use crate::kind::pod::{Pod, is_pod};
 
@@ -47,6 +48,8 @@ pub struct Object<'a> {
     pub managed_by: Option<Cow<'a, str>>,
     /// What else is read of a Job. Boxed, for objects are moved about.
     pub job: Option<Box<Job<'a>>>,
+    /// What else is read of a custom resource, where there is anything.
+    pub custom: Option<Box<Custom<'a>>>,
     /// The object as it came.
     pub bytes: &'a [u8],
 }

@@ -60,6 +60,12 @@ impl Time {
             .ok_or_else(|| Malformed::shape("an RFC 3339 time", "another string"))
     }
 
+    /// The instant some seconds after this one.
+    pub(crate) fn later_by(self, seconds: i64) -> Self {
+        let seconds = self.seconds.saturating_add(seconds);
+        Self { seconds, ..self }
+    }
+
     /// Go's zero time, which `metav1.Time` marshals as `null`.
     fn is_zero(self) -> bool {
         let year_1 = days_before(1, 1)

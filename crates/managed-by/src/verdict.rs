@@ -111,7 +111,7 @@ fn pointer(denials: &[&Finding<'_>]) -> Option<String> {
     let mut ids: Vec<&str> = Vec::new();
     for finding in denials
         .iter()
-        .filter(|finding| finding.rule().is_upstream())
+        .filter(|finding| finding.has_upstream_words())
     {
         if !ids.contains(&finding.rule().id) {
             ids.push(finding.rule().id);
@@ -202,10 +202,10 @@ fn unauthorized(
     )
 }
 
-/// The resource's name. A request without one is none of kube-apiserver's, which has rules for plurals.
+/// The resource's name. A request without one is none of kube-apiserver's.
 fn plural<'r>(request: &'r AdmissionRequest<'_>, kind: &KindProfile) -> Cow<'r, str> {
     if request.resource.is_empty() {
-        Cow::Owned(kind.kind.to_ascii_lowercase() + "s")
+        Cow::Borrowed(kind.plural)
     } else {
         Cow::Borrowed(&request.resource)
     }

@@ -1,28 +1,51 @@
 //! `batch`: Job and CronJob.
 
-use super::{Holder, KindProfile};
-
-/// The name of the Job controller in kube-controller-manager (`JobControllerName` in `k8s.io/api/batch/v1`).
-const JOB_CONTROLLER: &str = "kubernetes.io/job-controller";
+use super::parts::{self, Part};
+use super::{About, Form, Holder, JOB_CONTROLLER, KindDocs, KindProfile};
 
 /// Job: the only kind whose field and status kube-apiserver itself validates (KEP-4368).
 pub(super) static JOB: KindProfile = KindProfile {
     group: "batch",
-    version: "v1",
+    versions: &["v1"],
     kind: "Job",
+    plural: "jobs",
     managed_by: &["spec", "managedBy"],
     reserved: JOB_CONTROLLER,
     holder: Holder::Workload,
+    form: Form::Path,
+    defaulted: false,
+    steps_back: true,
+    spec: Part::Fields(&[("managedBy", Part::ManagedBy)]),
+    status: None,
     read: super::job::read,
+    about: About::new(KindDocs {
+        checks: "kube-apiserver: the form, immutability, and the whole status (`JobManagedBy`, off by default in 1.30 and 1.31)",
+        unchecked: "whether the controller exists",
+        source: "`k8s.io/api/batch/v1`, `pkg/apis/batch/validation`, KEP-4368",
+    }),
 };
 
 /// CronJob: the Jobs that it will make carry its template's field. The template may change.
 pub(super) static CRON_JOB: KindProfile = KindProfile {
     group: "batch",
-    version: "v1",
+    versions: &["v1"],
     kind: "CronJob",
+    plural: "cronjobs",
     managed_by: &["spec", "jobTemplate", "spec", "managedBy"],
     reserved: JOB_CONTROLLER,
-    holder: Holder::Template,
-    read: KindProfile::read_field,
+    holder: Holder::Template("Job"),
+    form: Form::Path,
+    defaulted: false,
+    steps_back: true,
+    spec: Part::Fields(&[(
+        "jobTemplate",
+        Part::Fields(&[("spec", Part::Fields(&[("managedBy", Part::ManagedBy)]))]),
+    )]),
+    status: None,
+    read: parts::read,
+    about: About::new(KindDocs {
+        checks: "kube-apiserver: the form; the template may change",
+        unchecked: "with `concurrencyPolicy: Forbid` one orphan blocks every later run",
+        source: "`pkg/apis/batch/validation`, KEP-4368",
+    }),
 };

@@ -2,6 +2,7 @@
 
 use super::{Anchor, Check, Context, Docs, Documentation, Enforcement, Example, Findings, Rule};
 use crate::finding::{BadValue, FieldError};
+use crate::kind::Form;
 use crate::release::Release;
 
 /// Upstream counts bytes (`maxManagedByLength`, compared with Go's `len`).
@@ -25,7 +26,8 @@ Checks that the value looks like `acme.io/foo`: before the first `/` a lower-cas
 more characters of an RFC 3986 path, at most 63 bytes in all. `\"\"` is a value, and not a valid one: to leave the
 workload to the built-in controller, leave the field out. Several errors may be reported at once.
 
-Runs when the value is set on create or changes on update; a stored value is not judged again.",
+Runs when the value is set on create or changes on update; a stored value is not judged again. Of the custom resources
+JobSet has the same check; for the others see `managed-by/unchecked-format` and `managed-by/closed-set`.",
         fix: "Write a domain of yours, a slash and a name, such as `acme.io/runner`; or leave the field out.",
     accepted: Example {
         settings: "{}",
@@ -52,9 +54,16 @@ Runs when the value is set on create or changes on update; a stored value is not
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    let Some(value) = context.incoming() else {
-        return;
-    };
+    if let Some(value) = context
+        .incoming()
+        .filter(|_| context.kind.form == Form::Path)
+    {
+        judge(context, value, findings);
+    }
+}
+
+/// Everything that is wrong with a value, in upstream's order.
+pub(super) fn judge<'a>(context: &Context<'a>, value: &'a str, findings: &mut Findings<'a>) {
     let invalid = |part: &'a str, detail: &'static str| {
         FieldError::invalid(context.path(), BadValue::String(part.into()), detail)
     };
@@ -66,7 +75,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
             if host.len() > MAX_HOST_LEN {
                 findings.push(invalid(host, HOST_TOO_LONG));
             }
-            if !host.split('.').all(is_label) {
+            if !is_host(host) {
                 findings.push(invalid(host, BAD_HOST));
             }
             if !path.bytes().all(is_path_byte) {
@@ -84,6 +93,18 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         };
         findings.push(FieldError::too_long(context.path(), detail));
     }
+}
+
+/// Whether nothing is wrong with a value.
+pub(super) fn is_path(value: &str) -> bool {
+    let parts = value.split_once('/').filter(|_| value.len() <= MAX_LEN);
+    parts.is_some_and(|(host, path)| {
+        is_host(host) && !path.is_empty() && path.bytes().all(is_path_byte)
+    })
+}
+
+fn is_host(host: &str) -> bool {
+    host.split('.').all(is_label)
 }
 
 /// `[a-z0-9]([-a-z0-9]*[a-z0-9])?`: upstream's subdomain puts no limit on a label's length.

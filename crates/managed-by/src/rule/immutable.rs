@@ -2,9 +2,9 @@
 
 use super::{Anchor, Check, Context, Docs, Documentation, Enforcement, Example, Findings, Rule};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::Holder;
+use crate::kind::{Holder, KindProfile};
 use crate::release::Release;
-use crate::request::Change;
+use crate::request::{Change, Object};
 
 pub(crate) static RULE: Rule = Rule {
     id: "managed-by/immutable",
@@ -14,7 +14,9 @@ pub(crate) static RULE: Rule = Rule {
 Checks that an update leaves the field as it was: adding it, changing it and removing it are all rejected, also between
 unset and the reserved value, which mean the same. Two controllers would otherwise run one workload, or none.
 
-Runs on updates of the main resource. Templates (a CronJob's `jobTemplate`) may change. To hand a workload to another
+Runs on updates of the main resource. Templates (a CronJob's `jobTemplate`) may change. For a Job this is kube-apiserver's
+rule; of the other kinds some projects have it whole, some with holes and some not at all, and it is the same for all of
+them here. A TrainJob gets the reserved value from its API where it has none: that is no change. To hand a workload to another
 controller, delete it and create it anew.",
         fix: "Delete the workload and create it anew with the value that you want, or create another one beside it.",
     accepted: Example {
@@ -45,7 +47,11 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let Change::Update { object, old } = context.change else {
         return;
     };
-    if context.kind.holder == Holder::Workload && object.managed_by != old.managed_by {
+    let kind = context.kind;
+    let unchanged = object.managed_by == old.managed_by
+        // Where the API writes the reserved value, an object that was stored before it did gets it now.
+        || (kind.defaulted && !is_delegated(kind, object) && !is_delegated(kind, old));
+    if kind.holder == Holder::Workload && !unchanged {
         let value = BadValue::Pointer(object.managed_by.as_deref().map(Into::into));
         findings.push(FieldError::invalid(
             context.path(),
@@ -53,4 +59,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
             "field is immutable",
         ));
     }
+}
+
+fn is_delegated(kind: &KindProfile, object: &Object<'_>) -> bool {
+    kind.is_delegated(object.managed_by.as_deref())
 }

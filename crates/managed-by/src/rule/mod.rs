@@ -1,14 +1,18 @@
 //! Rules: one file per rule, with its documentation, its anchor and its examples beside the check.
 
 pub(crate) mod allowed;
+pub(crate) mod closed_set;
 pub(crate) mod delegation;
 pub(crate) mod format;
 pub(crate) mod immutable;
 pub(crate) mod job_status;
+pub(crate) mod nested;
 pub(crate) mod pods;
 pub(crate) mod reserved;
 pub(crate) mod reserved_domain;
+pub(crate) mod status;
 pub(crate) mod status_writer;
+pub(crate) mod unchecked_format;
 pub(crate) mod wrong_kind;
 
 use std::fmt;
@@ -20,6 +24,7 @@ use crate::release::Release;
 use crate::request::{AdmissionRequest, Change};
 use crate::settings::{Checked, Settings};
 use job_status::StatusChange;
+use status::Transition;
 
 /// What happens when a rule fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +143,8 @@ pub(crate) enum Check {
     JobStatus(for<'a> fn(&StatusChange<'a>, &mut Findings<'a>)),
     /// A Job's status beside the one before: on status updates.
     JobStatusTransition(for<'a> fn(&StatusChange<'a>, &'a JobStatus<'a>, &mut Findings<'a>)),
+    /// The status of a custom resource: on status updates, and on creates that bring one.
+    Status(for<'a> fn(&Transition<'a>, &mut Findings<'a>)),
 }
 
 impl Rule {
@@ -195,6 +202,11 @@ impl Rule {
             }
             // No status, and no change of a workload is about a pod.
             (Check::JobStatus(_) | Check::JobStatusTransition(_), None) | (Check::Pod, _) => {}
+            (Check::Status(check), _) => {
+                if let Some(transition) = &context.transition {
+                    check(transition, findings);
+                }
+            }
         }
         Ok(())
     }
@@ -223,6 +235,8 @@ pub(crate) struct Context<'a> {
     pub(crate) settings: &'a Settings<'a>,
     /// The Job status that this change brings in, if it does.
     pub(crate) status: Option<StatusChange<'a>>,
+    /// The status of a custom resource that this change brings in, if it does.
+    pub(crate) transition: Option<Transition<'a>>,
 }
 
 impl<'a> Context<'a> {
@@ -238,6 +252,7 @@ impl<'a> Context<'a> {
             change,
             settings,
             status: StatusChange::of(change, settings.kubernetes_version),
+            transition: Transition::of(kind, change),
         }
     }
 
@@ -277,6 +292,8 @@ pub(crate) struct Findings<'a> {
     running: Option<(&'static Rule, Enforcement)>,
     /// How many findings the running rule may still add.
     room: usize,
+    /// Whether kube-apiserver has a say in the kind.
+    built_in: bool,
     pub(crate) list: Vec<(Enforcement, Finding<'a>)>,
 }
 
@@ -285,6 +302,15 @@ pub(crate) struct Findings<'a> {
 const MAX_FINDINGS_OF_A_RULE: usize = 100;
 
 impl<'a> Findings<'a> {
+    /// None yet, on an object of a kind.
+    pub(crate) fn on(kind: &KindProfile) -> Self {
+        let built_in = kind.is_built_in();
+        Self {
+            built_in,
+            ..Self::default()
+        }
+    }
+
     fn begin(&mut self, rule: &'static Rule, enforcement: Enforcement) {
         self.running = Some((rule, enforcement));
         self.room = MAX_FINDINGS_OF_A_RULE;
@@ -295,7 +321,9 @@ impl<'a> Findings<'a> {
             && let Some(room) = self.room.checked_sub(1)
         {
             self.room = room;
-            self.list.push((enforcement, Finding::new(rule, error)));
+            let upstream = self.built_in && rule.is_upstream();
+            let finding = Finding::new(rule, error, upstream);
+            self.list.push((enforcement, finding));
         }
     }
 

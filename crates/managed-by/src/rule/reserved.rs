@@ -12,7 +12,7 @@ With the setting `reserved_value: deny`, checks that the value is not the kind's
 (`kubernetes.io/job-controller` for a Job). For kube-apiserver the reserved value and no value mean the same, and so they
 do with the default, `allow`. Deny it where tools of yours take any value for a delegation.
 
-Runs when the value is set on create or changes on update.",
+Runs when the value is set on create or changes on update; not for a TrainJob, which gets the value from its API.",
         fix: "Leave the field out.",
     accepted: Example {
         settings: r#"{"reserved_value":"allow"}"#,
@@ -33,10 +33,12 @@ Runs when the value is set on create or changes on update.",
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    if context.settings.reserved_value == ReservedValue::Allow {
+    let kind = context.kind;
+    // Where the API itself writes the value, nobody can leave it out.
+    if kind.defaulted || context.settings.reserved_value == ReservedValue::Allow {
         return;
     }
-    if let Some(value) = context.incoming().filter(|v| *v == context.kind.reserved) {
+    if let Some(value) = context.incoming().filter(|v| *v == kind.reserved) {
         let detail = "leave the field out: that means the built-in controller too".to_owned();
         findings.push(context.invalid(value, detail));
     }

@@ -36,9 +36,11 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         return;
     };
     if let Some((_, runs)) = RESERVED.iter().find(|(name, _)| *name == value) {
-        findings.push(context.invalid(
-            value,
-            format!("it runs {runs} only, so nobody would run this"),
-        ));
+        let so = if context.kind.steps_back {
+            "so nobody would run this"
+        } else {
+            "and this kind's own controller does not look here"
+        };
+        findings.push(context.invalid(value, format!("it runs {runs} only, {so}")));
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn judge<'a>(
         Ok(Some(error)) => error,
         Err(unanswered) => return Ok(failed(owner, &unanswered, settings)),
     };
-    let finding = Finding::new(rule, error);
+    let finding = Finding::new(rule, error, false);
     let release = settings.kubernetes_version;
     let fired = format!("{} {}", rule.id, finding.error().path());
     let mut verdict = Verdict::accepted();

@@ -1,0 +1,186 @@
+//! `kubeflow.org`: the Training Operator's jobs (`v1`), and the mpi-operator's MPIJob (`v2beta1`).
+
+use super::custom::{ENDLESS, End, Outcome, Sign, StatusProfile, fact};
+use super::parts::{self, Part};
+use super::{
+    About, Form, Holder, KindDocs, KindProfile, MPI_OPERATOR, MULTIKUEUE, TRAINING_OPERATOR,
+};
+
+const PATH: &[&str] = &["spec", "runPolicy", "managedBy"];
+
+const SPEC: Part = Part::Fields(&[("runPolicy", Part::Fields(&[("managedBy", Part::ManagedBy)]))]);
+
+/// The webhooks' `ValidateRunPolicy`.
+const FORM: Form = Form::OneOf(&[TRAINING_OPERATOR, MULTIKUEUE]);
+
+const REPLICAS: Part = Part::Each(&Part::Fields(&[
+    ("active", Part::Counter),
+    ("succeeded", Part::Counter),
+    ("failed", Part::Counter),
+]));
+
+/// The Training Operator's jobs. It may note a success and a failure in one update: a replica type that has succeeded
+/// does not end the walk over the others (`UpdateJobStatus` of each controller).
+static STATUS: StatusProfile = StatusProfile {
+    parts: Part::Fields(&[
+        (
+            "conditions",
+            Part::Conditions(&[
+                Sign::when("Succeeded", fact::SUCCEEDED),
+                Sign::when("Failed", fact::FAILED),
+            ]),
+        ),
+        ("startTime", Part::Start),
+        ("completionTime", Part::End),
+        ("replicaStatuses", REPLICAS),
+    ]),
+    outcome: Some(Outcome {
+        path: "status.conditions",
+        success: "Succeeded",
+        failure: "Failed",
+        once_ended: false,
+        exclusive: false,
+    }),
+    end: Some(End {
+        path: "status.completionTime",
+        of_any_attempt: false,
+        only_with_outcome: true,
+        of: fact::SUCCEEDED | fact::FAILED,
+    }),
+    ..ENDLESS
+};
+
+const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` may note both outcomes at once: that is no finding";
+
+const fn training_operator(
+    kind: &'static str,
+    plural: &'static str,
+    form: Form,
+    steps_back: bool,
+    checks: &'static str,
+    unchecked: &'static str,
+) -> KindProfile {
+    KindProfile {
+        group: "kubeflow.org",
+        versions: &["v1"],
+        kind,
+        plural,
+        managed_by: PATH,
+        reserved: TRAINING_OPERATOR,
+        holder: Holder::Workload,
+        form,
+        defaulted: false,
+        steps_back,
+        spec: SPEC,
+        status: Some(&STATUS),
+        read: parts::read,
+        about: About::new(KindDocs {
+            checks,
+            unchecked,
+            source: SOURCE,
+        }),
+    }
+}
+
+const WEBHOOK: &str = "a webhook: two values, immutability; nothing of the status";
+
+const NO_CONTROLLER: &str = "whether the controller exists";
+
+pub(super) static PY_TORCH_JOB: KindProfile = training_operator(
+    "PyTorchJob",
+    "pytorchjobs",
+    FORM,
+    true,
+    "a webhook: two values; it compares the field with itself, so it may change",
+    NO_CONTROLLER,
+);
+
+pub(super) static TF_JOB: KindProfile =
+    training_operator("TFJob", "tfjobs", FORM, true, WEBHOOK, NO_CONTROLLER);
+
+pub(super) static XG_BOOST_JOB: KindProfile = training_operator(
+    "XGBoostJob",
+    "xgboostjobs",
+    FORM,
+    true,
+    WEBHOOK,
+    NO_CONTROLLER,
+);
+
+pub(super) static PADDLE_JOB: KindProfile = training_operator(
+    "PaddleJob",
+    "paddlejobs",
+    FORM,
+    true,
+    WEBHOOK,
+    NO_CONTROLLER,
+);
+
+pub(super) static JAX_JOB: KindProfile = training_operator(
+    "JAXJob",
+    "jaxjobs",
+    Form::Open,
+    false,
+    "nothing",
+    "its controller does not look at the field: a delegated JAXJob is run twice",
+);
+
+pub(super) static MPI_JOB_V1: KindProfile = training_operator(
+    "MPIJob",
+    "mpijobs",
+    Form::Open,
+    true,
+    "nothing",
+    NO_CONTROLLER,
+);
+
+pub(super) static MPI_JOB: KindProfile = KindProfile {
+    group: "kubeflow.org",
+    versions: &["v2beta1"],
+    kind: "MPIJob",
+    plural: "mpijobs",
+    managed_by: PATH,
+    reserved: MPI_OPERATOR,
+    holder: Holder::Workload,
+    form: Form::Open,
+    defaulted: false,
+    steps_back: true,
+    spec: SPEC,
+    status: Some(&MPI_STATUS),
+    read: parts::read,
+    about: About::new(KindDocs {
+        checks: "nothing: its check of the values runs only after it has stepped back",
+        unchecked: NO_CONTROLLER,
+        source: "`JobStatus` of kubeflow.org/v2beta1; mpi_job_controller.go: finished is an outcome with a completion time, an evicted worker fails an MPIJob without one, and may fail one that has succeeded",
+    }),
+};
+
+static MPI_STATUS: StatusProfile = StatusProfile {
+    parts: Part::Fields(&[
+        (
+            "conditions",
+            Part::Conditions(&[
+                Sign::when("Succeeded", fact::SUCCEEDED),
+                Sign::when("Failed", fact::FAILED),
+                Sign::of("Failed", "True", "MPIJobEvicted", fact::BESIDE_SUCCESS),
+            ]),
+        ),
+        ("startTime", Part::Start),
+        ("completionTime", Part::End),
+        ("replicaStatuses", REPLICAS),
+    ]),
+    outcome: Some(Outcome {
+        path: "status.conditions",
+        success: "Succeeded",
+        failure: "Failed",
+        once_ended: true,
+        exclusive: true,
+    }),
+    end: Some(End {
+        path: "status.completionTime",
+        of_any_attempt: false,
+        only_with_outcome: true,
+        of: fact::SUCCEEDED,
+    }),
+    ..ENDLESS
+};

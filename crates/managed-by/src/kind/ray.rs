@@ -1,0 +1,174 @@
+//! `ray.io`: RayCluster, and RayJob, RayService and RayCronJob, which make one.
+//!
+//! `v1alpha1` is served too and has no such field in its schema: what is written through it loses the field before any
+//! webhook sees it.
+
+use super::custom::{ENDLESS, End, Outcome, Sign, StatusProfile, fact};
+use super::parts::{self, Part, Template};
+use super::{About, Form, Holder, KUBERAY_OPERATOR, KindDocs, KindProfile, MULTIKUEUE};
+
+const VERSIONS: &[&str] = &["v1", "v1alpha1"];
+
+/// The CEL rule on the field.
+const FORM: Form = Form::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
+
+const CHECKS: &str = "CEL: two values; a set value does not change, but it may be added and removed (the rule does not see that)";
+
+const UNCHECKED: &str =
+    "a write through `v1alpha1` drops the field unseen: stop serving that version";
+
+pub(super) static RAY_CLUSTER: KindProfile = KindProfile {
+    group: "ray.io",
+    versions: VERSIONS,
+    kind: "RayCluster",
+    plural: "rayclusters",
+    managed_by: &["spec", "managedBy"],
+    reserved: KUBERAY_OPERATOR,
+    holder: Holder::Workload,
+    form: FORM,
+    defaulted: false,
+    steps_back: true,
+    spec: Part::Fields(&[("managedBy", Part::ManagedBy)]),
+    status: Some(&CLUSTER_STATUS),
+    read: parts::read,
+    about: About::new(KindDocs {
+        checks: CHECKS,
+        unchecked: UNCHECKED,
+        source: "raycluster_types.go (`RayClusterSuspending` and `RayClusterSuspended` are never both true). `RayClusterProvisioned` is taken back on suspend (raycluster_controller.go), whatever its comment says: no rule",
+    }),
+};
+
+static CLUSTER_STATUS: StatusProfile = StatusProfile {
+    parts: Part::Fields(&[
+        (
+            "conditions",
+            Part::Conditions(&[
+                Sign::when("RayClusterSuspending", fact::FIRST),
+                Sign::when("RayClusterSuspended", fact::SECOND),
+            ]),
+        ),
+        ("readyWorkerReplicas", Part::Counter),
+        ("availableWorkerReplicas", Part::Counter),
+        ("desiredWorkerReplicas", Part::Counter),
+        ("minWorkerReplicas", Part::Counter),
+        ("maxWorkerReplicas", Part::Counter),
+    ]),
+    pair: Some(("RayClusterSuspending", "RayClusterSuspended")),
+    ..ENDLESS
+};
+
+const JOB_SPEC: Part = Part::Fields(&[
+    ("managedBy", Part::ManagedBy),
+    (
+        "rayClusterSpec",
+        Part::Template(Template::Spec(&RAY_CLUSTER)),
+    ),
+]);
+
+pub(super) static RAY_JOB: KindProfile = KindProfile {
+    group: "ray.io",
+    versions: VERSIONS,
+    kind: "RayJob",
+    plural: "rayjobs",
+    managed_by: &["spec", "managedBy"],
+    reserved: KUBERAY_OPERATOR,
+    holder: Holder::Workload,
+    form: FORM,
+    defaulted: false,
+    steps_back: true,
+    spec: JOB_SPEC,
+    status: Some(&JOB_STATUS),
+    read: parts::read,
+    about: About::new(KindDocs {
+        checks: CHECKS,
+        unchecked: UNCHECKED,
+        source: "`IsJobDeploymentTerminal`; rayjob_controller.go: a failed attempt goes to `Retrying` before it is ever stored as `Failed`, `endTime` stays set through a retry, a RayJob with a schedule leaves `Complete`",
+    }),
+};
+
+static JOB_STATUS: StatusProfile = StatusProfile {
+    parts: Part::Fields(&[
+        (
+            "jobDeploymentStatus",
+            Part::Word(&[
+                ("Complete", fact::SUCCEEDED),
+                ("Failed", fact::FAILED),
+                // KubeRay 1.5: a RayJob with a schedule runs again.
+                ("Scheduling", fact::LEAVING),
+                ("Scheduled", fact::LEAVING),
+            ]),
+        ),
+        ("startTime", Part::Start),
+        ("endTime", Part::End),
+        ("succeeded", Part::Total(0)),
+        ("failed", Part::Total(1)),
+    ]),
+    outcome: Some(Outcome {
+        path: "status.jobDeploymentStatus",
+        success: "Complete",
+        failure: "Failed",
+        once_ended: false,
+        exclusive: true,
+    }),
+    end: Some(End {
+        path: "status.endTime",
+        of_any_attempt: true,
+        only_with_outcome: false,
+        of: 0,
+    }),
+    totals: &["status.succeeded", "status.failed"],
+    ..ENDLESS
+};
+
+pub(super) static RAY_SERVICE: KindProfile = KindProfile {
+    group: "ray.io",
+    versions: VERSIONS,
+    kind: "RayService",
+    plural: "rayservices",
+    managed_by: &["spec", "managedBy"],
+    reserved: KUBERAY_OPERATOR,
+    holder: Holder::Workload,
+    form: FORM,
+    defaulted: false,
+    steps_back: true,
+    spec: Part::Fields(&[
+        ("managedBy", Part::ManagedBy),
+        (
+            "rayClusterConfig",
+            Part::Template(Template::Spec(&RAY_CLUSTER)),
+        ),
+    ]),
+    status: Some(&SERVICE_STATUS),
+    read: parts::read,
+    about: About::new(KindDocs {
+        checks: CHECKS,
+        unchecked: UNCHECKED,
+        source: "rayservice_types.go; it has no end",
+    }),
+};
+
+static SERVICE_STATUS: StatusProfile = StatusProfile {
+    parts: Part::Fields(&[("numServeEndpoints", Part::Counter)]),
+    ..ENDLESS
+};
+
+pub(super) static RAY_CRON_JOB: KindProfile = KindProfile {
+    group: "ray.io",
+    versions: &["v1"],
+    kind: "RayCronJob",
+    plural: "raycronjobs",
+    managed_by: &["spec", "jobTemplate", "managedBy"],
+    reserved: KUBERAY_OPERATOR,
+    holder: Holder::Template("RayJob"),
+    form: FORM,
+    defaulted: false,
+    steps_back: true,
+    spec: Part::Fields(&[("jobTemplate", JOB_SPEC)]),
+    status: None,
+    read: parts::read,
+    about: About::new(KindDocs {
+        checks: "CEL: the values of RayJob",
+        unchecked: "its status: no rule of ours judges it",
+        source: "`RayCronJobSpec`",
+    }),
+};

@@ -1,0 +1,92 @@
+//! `trainer.kubeflow.org`: TrainJob, which makes a JobSet, and OptimizationJob, which makes TrainJobs.
+
+use super::custom::{ENDLESS, Outcome, Sign, StatusProfile, fact};
+use super::parts::{self, Part};
+use super::{
+    About, Form, Holder, KindDocs, KindProfile, MULTIKUEUE, TRAIN_JOB_CONTROLLER as CONTROLLER,
+};
+
+/// The CEL rule on the field.
+const FORM: Form = Form::OneOf(&[CONTROLLER, MULTIKUEUE]);
+
+const SPEC: Part = Part::Fields(&[("managedBy", Part::ManagedBy)]);
+
+pub(super) static TRAIN_JOB: KindProfile = KindProfile {
+    group: "trainer.kubeflow.org",
+    versions: &["v1alpha1"],
+    kind: "TrainJob",
+    plural: "trainjobs",
+    managed_by: &["spec", "managedBy"],
+    reserved: CONTROLLER,
+    holder: Holder::Workload,
+    form: FORM,
+    defaulted: true,
+    steps_back: true,
+    spec: SPEC,
+    status: Some(&STATUS),
+    read: parts::read,
+    about: About::new(KindDocs {
+        checks: "CEL: two values, immutability; its schema: counters at least 0; writes the reserved value where there is none",
+        unchecked: "Trainer 2.0 to 2.2 runs the TrainJob whatever the field says",
+        source: "`TrainJobSpec`, `TrainJobStatus`; pkg/controller/trainjob_controller.go, where a deadline and an unknown runtime fail a TrainJob that may be Complete already",
+    }),
+};
+
+static STATUS: StatusProfile = StatusProfile {
+    parts: Part::Fields(&[
+        (
+            "conditions",
+            Part::Conditions(&[
+                Sign::when("Complete", fact::SUCCEEDED),
+                Sign::when("Failed", fact::FAILED),
+                // setTrainJobStatus reads the JobSet after a deadline; an unknown runtime is noted before anything else.
+                Sign::of("Failed", "True", "DeadlineExceeded", fact::BESIDE_SUCCESS),
+                Sign::of(
+                    "Failed",
+                    "True",
+                    "TrainingRuntimeNotSupported",
+                    fact::BESIDE_SUCCESS,
+                ),
+            ]),
+        ),
+        (
+            "jobsStatus",
+            Part::Each(&Part::Fields(&[
+                ("ready", Part::Counter),
+                ("succeeded", Part::Counter),
+                ("failed", Part::Counter),
+                ("active", Part::Counter),
+                ("suspended", Part::Counter),
+            ])),
+        ),
+    ]),
+    outcome: Some(Outcome {
+        path: "status.conditions",
+        success: "Complete",
+        failure: "Failed",
+        once_ended: false,
+        exclusive: true,
+    }),
+    ..ENDLESS
+};
+
+pub(super) static OPTIMIZATION_JOB: KindProfile = KindProfile {
+    group: "trainer.kubeflow.org",
+    versions: &["v1alpha1"],
+    kind: "OptimizationJob",
+    plural: "optimizationjobs",
+    managed_by: &["spec", "trainJobTemplate", "spec", "managedBy"],
+    reserved: CONTROLLER,
+    holder: Holder::Template("TrainJob"),
+    form: FORM,
+    defaulted: true,
+    steps_back: true,
+    spec: Part::Fields(&[("trainJobTemplate", Part::Fields(&[("spec", SPEC)]))]),
+    status: None,
+    read: parts::read,
+    about: About::new(KindDocs {
+        checks: "CEL: the values of TrainJob",
+        unchecked: "its status: no rule of ours judges it",
+        source: "`OptimizationJobSpec`",
+    }),
+};

@@ -1,0 +1,126 @@
+//! When a workload starts and ends.
+
+use super::{Transition, status_update};
+use crate::finding::{BadValue, FieldError};
+use crate::kind::custom::fact;
+use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
+
+/// Two machines may write the two times (Tekton: "in case node time was not synchronized"), so that a minute is no
+/// finding.
+const CLOCK_SKEW: i64 = 60;
+
+pub(crate) static BEFORE_START: Rule = Rule {
+    id: "status/end-before-start",
+    docs: Docs::new(Documentation {
+        title: "A workload does not end before it starts",
+        text: "\
+Checks `completionTime` (of a RayJob `endTime`) beside `startTime`. Runs when either changes. A minute is let pass, for the
+clocks of two machines may have written them. A RayJob keeps the end of its last attempt when it starts anew, so there the
+end is judged only as it is written.",
+        fix: "Take both times from one clock, and write the end when the workload ends.",
+        accepted: status_update!("{}", "ray.io", "v1", "RayJob",
+            r#"{"jobDeploymentStatus":"","endTime":"2026-01-01T00:10:00Z"}"#,
+            r#"{"jobDeploymentStatus":"Initializing","startTime":"2026-01-01T01:00:00Z","endTime":"2026-01-01T00:10:00Z"}"#),
+        rejected: status_update!("{}", "ray.io", "v1", "RayJob",
+            r#"{"jobDeploymentStatus":"Running","startTime":"2026-01-01T01:00:00Z"}"#,
+            r#"{"jobDeploymentStatus":"Complete","startTime":"2026-01-01T01:00:00Z","endTime":"2026-01-01T00:10:00Z"}"#),
+    }),
+    anchor: Anchor::Ours {
+        source: "the API comments of the two fields; `updateRayJobStatus` writes the end whenever a RayJob ends",
+    },
+    default: Enforcement::Deny,
+    check: Check::Status(before_start),
+};
+
+fn before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+    let Some(end) = &status.profile.end else {
+        return;
+    };
+    let (new, old) = (status.new, status.before());
+    let changed = if end.of_any_attempt {
+        // What a stored object says cannot be told from a later attempt.
+        status.old.is_some() && new.end != old.end
+    } else {
+        (new.start, new.end) != (old.start, old.end)
+    };
+    let early = new.start.zip(new.end);
+    if changed && early.is_some_and(|(start, end)| end.later_by(CLOCK_SKEW) < start) {
+        let detail = "must be equal to or after `startTime`";
+        findings.push(FieldError::invalid(
+            end.path,
+            BadValue::Time(new.end),
+            detail,
+        ));
+    }
+}
+
+pub(crate) static WITHOUT_OUTCOME: Rule = Rule {
+    id: "status/end-without-outcome",
+    docs: Docs::new(Documentation {
+        title: "Only a workload with an outcome has ended",
+        text: "\
+Checks that `completionTime` of Tekton's runs and of kubeflow.org's jobs comes with a success or a failure. Runs when either
+changes. It warns.",
+        fix: "Write the time together with the outcome.",
+        accepted: status_update!("{}", "tekton.dev", "v1", "PipelineRun", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+            r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:10:00Z","conditions":[{"type":"Succeeded","status":"False"}]}"#),
+        rejected: status_update!(r#"{"rules":{"status/end-without-outcome":"deny"}}"#,
+            "tekton.dev", "v1", "PipelineRun", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+            r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:10:00Z","conditions":[{"type":"Succeeded","status":"Unknown"}]}"#),
+    }),
+    anchor: Anchor::Ours {
+        source: "docs/pipelineruns.md and docs/taskruns.md of Tekton; the comment of `CompletionTime` in kubeflow.org's `JobStatus`",
+    },
+    default: Enforcement::Warn,
+    check: Check::Status(without_outcome),
+};
+
+const OUTCOMES: u16 = fact::SUCCEEDED | fact::FAILED;
+
+fn without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+    let Some(end) = status.profile.end.as_ref().filter(|e| e.only_with_outcome) else {
+        return;
+    };
+    let (new, old) = (status.new, status.before());
+    let changed = new.end != old.end || (new.facts ^ old.facts) & OUTCOMES != 0;
+    if changed && new.end.is_some() && new.facts & OUTCOMES == 0 {
+        let detail = "must not be set before there is an outcome";
+        findings.push(FieldError::invalid(
+            end.path,
+            BadValue::Time(new.end),
+            detail,
+        ));
+    }
+}
+
+pub(crate) static WITHOUT_END: Rule = Rule {
+    id: "status/outcome-without-end",
+    docs: Docs::new(Documentation {
+        title: "A workload with an outcome has ended",
+        text: "\
+Checks that an outcome of Tekton's runs and of kubeflow.org's jobs comes with `completionTime`. A TaskRun and an MPIJob may
+fail without. Runs when either changes. It warns.",
+        fix: "Write the time together with the outcome.",
+        accepted: status_update!("{}", "kubeflow.org", "v2beta1", "MPIJob", "{}",
+            r#"{"conditions":[{"type":"Failed","status":"True","reason":"MPIJobEvicted"}]}"#),
+        rejected: status_update!(r#"{"rules":{"status/outcome-without-end":"deny"}}"#,
+            "kubeflow.org", "v2beta1", "MPIJob", "{}", r#"{"conditions":[{"type":"Succeeded","status":"True"}]}"#),
+    }),
+    anchor: Anchor::Ours {
+        source: "docs/pipelineruns.md (\"Completion time is set once a PipelineRun reaches status True or False\"), docs/taskruns.md; `UpdateJobStatus` of the Training Operator; mpi_job_controller.go",
+    },
+    default: Enforcement::Warn,
+    check: Check::Status(without_end),
+};
+
+fn without_end<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+    let Some(end) = &status.profile.end else {
+        return;
+    };
+    let (new, old) = (status.new, status.before());
+    let changed = new.end.is_some() != old.end.is_some() || (new.facts ^ old.facts) & end.of != 0;
+    if changed && new.end.is_none() && new.facts & end.of != 0 {
+        let detail = "must be set with the outcome";
+        findings.push(FieldError::required(end.path, detail));
+    }
+}

@@ -1,0 +1,169 @@
+//! The field of every kind.
+
+use super::{all, create, find, request, silent, with};
+use crate::support::everywhere;
+use managed_by::kind::{Form, Holder, KINDS, RESERVED};
+use serde_json::{Value, json};
+
+const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
+
+/// No value, the kind's own reserved one and MultiKueue's are accepted in silence, by every version of every kind.
+#[test]
+fn what_every_api_accepts_is_accepted_in_silence() {
+    for (kind, version) in all() {
+        for value in [None, Some(kind.reserved), Some(MULTIKUEUE)] {
+            let request = request(
+                (kind, version),
+                "CREATE",
+                "",
+                &Value::Null,
+                &with(kind, value),
+            );
+            silent(&everywhere(&request, &json!({})));
+        }
+    }
+}
+
+/// Add, change and remove, where the project's own check has holes and where it has none.
+#[test]
+fn the_field_of_a_workload_is_immutable_and_that_of_a_template_is_not() {
+    for (kind, version) in all() {
+        let path = kind.managed_by_path();
+        for (old, new, shown) in [
+            (None, Some(MULTIKUEUE), "\"kueue.x-k8s.io/multikueue\""),
+            (Some(MULTIKUEUE), None, "null"),
+            (Some(MULTIKUEUE), Some(kind.reserved), ""),
+        ] {
+            let (old, new_object) = (with(kind, old), with(kind, new));
+            let request = request((kind, version), "UPDATE", "", &old, &new_object);
+            let answer = everywhere(&request, &json!({}));
+            if kind.holder != Holder::Workload {
+                silent(&answer);
+                continue;
+            }
+            let quoted = format!("{:?}", kind.reserved);
+            let shown = if shown.is_empty() { &quoted } else { shown };
+            let id = if kind.group == "batch" {
+                ""
+            } else {
+                " [managed-by/immutable]"
+            };
+            let expected = format!(
+                "{}.{} \"x\" is invalid: {path}: Invalid value: {shown}: field is immutable{id}",
+                kind.kind, kind.group
+            );
+            assert_eq!(answer.message(), expected);
+            assert_eq!(answer.denied(), [format!("managed-by/immutable {path}")]);
+            assert_eq!(answer.code, Some(422));
+        }
+    }
+}
+
+/// Trainer's CRD writes the reserved value where there is none: to a TrainJob both are one.
+#[test]
+fn a_train_job_s_default_is_no_change_and_cannot_be_left_out() {
+    let kind = find("TrainJob");
+    let (none, default) = (with(kind.0, None), with(kind.0, Some(kind.0.reserved)));
+    for (old, new) in [(&none, &default), (&default, &none)] {
+        let request = request(kind, "UPDATE", "", old, new);
+        silent(&everywhere(&request, &json!({"reserved_value": "deny"})));
+    }
+    let created = request(kind, "CREATE", "", &Value::Null, &default);
+    silent(&everywhere(&created, &json!({"reserved_value": "deny"})));
+}
+
+/// What comes of a value that is no controller's name depends on who checks the form.
+#[test]
+fn a_value_of_no_form_is_judged_by_who_checks_it() {
+    for kind in KINDS {
+        let path = kind.managed_by_path();
+        for value in ["typo", ""] {
+            let answer = create(kind.kind, &with(kind, Some(value)));
+            let kind_of_version = find(kind.kind).0;
+            if !std::ptr::eq(*kind, kind_of_version) {
+                continue;
+            }
+            match kind.form {
+                Form::Path => {
+                    assert_eq!(answer.denied(), [format!("managed-by/format {path}")]);
+                }
+                Form::OneOf(values) => {
+                    assert_eq!(answer.warned(), [format!("managed-by/closed-set {path}")]);
+                    let expected = format!(
+                        "{path}: {value:?}: {} accepts only {:?} or {:?} [managed-by/closed-set]",
+                        kind.kind, values[0], values[1]
+                    );
+                    assert_eq!(answer.warnings, [expected]);
+                }
+                Form::Open => {
+                    let expected = format!("managed-by/unchecked-format {path}");
+                    assert_eq!(answer.warned(), [expected]);
+                    assert!(answer.allowed);
+                }
+            }
+        }
+    }
+}
+
+/// Every reserved value on every kind that it does not belong to.
+#[test]
+fn a_reserved_value_of_another_kind_is_warned_of() {
+    for kind in KINDS.iter().filter(|k| k.kind != "MPIJob") {
+        for (value, _) in RESERVED.iter().filter(|(value, _)| *value != kind.reserved) {
+            let answer = create(kind.kind, &with(kind, Some(value)));
+            let path = kind.managed_by_path();
+            let expected = format!("managed-by/wrong-kind {path}");
+            assert!(answer.warned().contains(&&*expected), "{answer:?}");
+            assert!(answer.allowed, "{answer:?}");
+        }
+    }
+}
+
+/// One group and kind, two reserved values: each version goes by its own.
+#[test]
+fn mpi_jobs_of_v1_and_v2beta1_have_reserved_values_of_their_own() {
+    for (version, own, other) in [
+        (
+            "v1",
+            "kubeflow.org/training-operator",
+            "kubeflow.org/mpi-operator",
+        ),
+        (
+            "v2beta1",
+            "kubeflow.org/mpi-operator",
+            "kubeflow.org/training-operator",
+        ),
+    ] {
+        let name = format!("MPIJob {version}");
+        let kind = find(&name);
+        silent(&create(&name, &with(kind.0, Some(own))));
+        let answer = create(&name, &with(kind.0, Some(other)));
+        let path = "spec.runPolicy.managedBy";
+        assert_eq!(answer.warned(), [format!("managed-by/wrong-kind {path}")]);
+    }
+}
+
+/// The Training Operator runs a JAXJob whatever the field says.
+#[test]
+fn a_jax_job_is_never_nobody_s() {
+    let kind = find("JAXJob");
+    let answer = create("JAXJob", &with(kind.0, Some("ray.io/kuberay-operator")));
+    assert_eq!(
+        answer.warnings,
+        [
+            r#"spec.runPolicy.managedBy: "ray.io/kuberay-operator": it runs Ray kinds only, and this kind's own controller does not look here [managed-by/wrong-kind]"#
+        ]
+    );
+}
+
+/// An object that breaks a rule already can be updated and finalized.
+#[test]
+fn what_is_stored_is_not_judged_again() {
+    for kind in KINDS {
+        let old = with(kind, Some("typo"));
+        let mut new = old.clone();
+        new["metadata"]["finalizers"] = json!([]);
+        let request = request(find(kind.kind), "UPDATE", "", &old, &new);
+        silent(&everywhere(&request, &json!({})));
+    }
+}
