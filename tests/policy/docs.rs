@@ -308,3 +308,16 @@ fn dependencies_are_explained() {
         .collect();
     assert_eq!(explained, used);
 }
+
+/// The toolchain stands where rustup, cargo and make look for it.
+#[test]
+fn the_same_toolchain_is_named_everywhere() {
+    let read = |file: &str| fs::read_to_string(root(file)).unwrap();
+    let toolchain = read("rust-toolchain.toml");
+    let channel = toolchain.split('"').nth(1).unwrap();
+    let minor = channel.rsplit_once('.').unwrap().0;
+    assert!(read("Cargo.toml").contains(&format!("rust-version = \"{minor}\"\n")));
+    let makefile = read("Makefile");
+    assert!(makefile.contains(&format!("rustfmt {channel}\n")));
+    assert!(makefile.contains(&format!("'^{}'", channel.replace('.', r"\."))));
+}

@@ -103,7 +103,8 @@ pub enum ConditionType {
 }
 
 impl ConditionType {
-    const ALL: [Self; 5] = [
+    /// All of them.
+    pub const ALL: [Self; 5] = [
         Self::Complete,
         Self::Failed,
         Self::FailureTarget,
