@@ -119,6 +119,188 @@ says() {
   says '"allowed":true'
 }
 
+@test 'kinds/01-jobset-for-multikueue' {
+  run kwctl run -r examples/kinds/01-jobset-for-multikueue.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'kinds/02-jobset-whose-jobs-nobody-runs' {
+  run kwctl run -r examples/kinds/02-jobset-whose-jobs-nobody-runs.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.replicatedJobs[1].template.spec.managedBy: \"acme.io/runner\": the JobSet makes the Job here and nobody but this controller would run it [managed-by/nested]'
+}
+
+@test 'kinds/03-jobset-whose-copy-has-jobs-that-nobody-runs' {
+  run kwctl run -r examples/kinds/03-jobset-whose-copy-has-jobs-that-nobody-runs.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.replicatedJobs[1].template.spec.managedBy: \"kueue.x-k8s.io/multikueue\": Kueue keeps this in its copy of the JobSet, so the worker never runs the Job [managed-by/nested]'
+}
+
+@test 'kinds/04-jobset-with-an-outcome-taken-back' {
+  run kwctl run -r examples/kinds/04-jobset-with-an-outcome-taken-back.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'JobSet.jobset.x-k8s.io \"train\" is invalid: status.conditions: Invalid value: cannot take back the outcome Failed [status/outcome-changed]'
+}
+
+@test 'kinds/05-jobset-starts-over-on-another-worker' {
+  run kwctl run -r examples/kinds/05-jobset-starts-over-on-another-worker.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'kinds/06-trainjob-with-a-value-that-its-api-refuses' {
+  run kwctl run -r examples/kinds/06-trainjob-with-a-value-that-its-api-refuses.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.managedBy: \"acme.io/runner\": TrainJob accepts only \"trainer.kubeflow.org/trainjob-controller\" or \"kueue.x-k8s.io/multikueue\" [managed-by/closed-set]'
+}
+
+@test 'kinds/07-optimizationjob-for-multikueue' {
+  run kwctl run -r examples/kinds/07-optimizationjob-for-multikueue.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'kinds/08-raycluster-handed-over-while-suspended' {
+  run kwctl run -r examples/kinds/08-raycluster-handed-over-while-suspended.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'RayCluster.ray.io \"train\" is invalid: spec.managedBy: Invalid value: \"kueue.x-k8s.io/multikueue\": field is immutable [managed-by/immutable]'
+}
+
+@test 'kinds/09-rayjob-whose-cluster-nobody-runs' {
+  run kwctl run -r examples/kinds/09-rayjob-whose-cluster-nobody-runs.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.rayClusterSpec.managedBy: \"kueue.x-k8s.io/multikueue\": the RayJob makes the RayCluster here and nobody but this controller would run it [managed-by/nested]'
+}
+
+@test 'kinds/10-rayjob-tries-again' {
+  run kwctl run -r examples/kinds/10-rayjob-tries-again.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'kinds/11-rayjob-ends-before-it-starts' {
+  run kwctl run -r examples/kinds/11-rayjob-ends-before-it-starts.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'RayJob.ray.io \"train\" is invalid: status.endTime: Invalid value: \"2026-11-20T09:10:00Z\": must be equal to or after `startTime` [status/end-before-start]'
+}
+
+@test 'kinds/12-rayservice-handed-back' {
+  run kwctl run -r examples/kinds/12-rayservice-handed-back.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'RayService.ray.io \"train\" is invalid: spec.managedBy: Invalid value: null: field is immutable [managed-by/immutable]'
+}
+
+@test 'kinds/13-raycronjob-whose-template-changes' {
+  run kwctl run -r examples/kinds/13-raycronjob-whose-template-changes.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'kinds/14-appwrapper-with-a-typo' {
+  run kwctl run -r examples/kinds/14-appwrapper-with-a-typo.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.managedBy: \"multikueue\": must be a domain-prefixed path (such as \"acme.io/foo\") [managed-by/unchecked-format]'
+}
+
+@test 'kinds/15-appwrapper-with-a-component-that-nobody-runs' {
+  run kwctl run -r examples/kinds/15-appwrapper-with-a-component-that-nobody-runs.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.components[1].template.spec.managedBy: \"acme.io/runner\": the AppWrapper makes the Job here and nobody but this controller would run it [managed-by/nested]'
+}
+
+@test 'kinds/16-pipelinerun-handed-over-after-creation' {
+  run kwctl run -r examples/kinds/16-pipelinerun-handed-over-after-creation.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'PipelineRun.tekton.dev \"train\" is invalid: spec.managedBy: Invalid value: \"kueue.x-k8s.io/multikueue\": field is immutable [managed-by/immutable]'
+}
+
+@test 'kinds/17-taskrun-tries-again' {
+  run kwctl run -r examples/kinds/17-taskrun-tries-again.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'kinds/18-pytorchjob-field-changed-after-creation' {
+  run kwctl run -r examples/kinds/18-pytorchjob-field-changed-after-creation.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'PyTorchJob.kubeflow.org \"train\" is invalid: spec.runPolicy.managedBy: Invalid value: \"kueue.x-k8s.io/multikueue\": field is immutable [managed-by/immutable]'
+}
+
+@test 'kinds/19-tfjob-with-a-negative-counter' {
+  run kwctl run -r examples/kinds/19-tfjob-with-a-negative-counter.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'TFJob.kubeflow.org \"train\" is invalid: status.replicaStatuses[Worker].active: Invalid value: -1: must be greater than or equal to 0 [status/negative-counter]'
+}
+
+@test 'kinds/20-xgboostjob-for-multikueue' {
+  run kwctl run -r examples/kinds/20-xgboostjob-for-multikueue.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'kinds/21-paddlejob-with-a-value-that-its-api-refuses' {
+  run kwctl run -r examples/kinds/21-paddlejob-with-a-value-that-its-api-refuses.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.runPolicy.managedBy: \"kubeflow.org/mpi-operator\": it runs MPIJobs only, so nobody would run this [managed-by/wrong-kind]'
+  says 'spec.runPolicy.managedBy: \"kubeflow.org/mpi-operator\": PaddleJob accepts only \"kubeflow.org/training-operator\" or \"kueue.x-k8s.io/multikueue\" [managed-by/closed-set]'
+}
+
+@test 'kinds/22-jaxjob-whose-controller-does-not-look' {
+  run kwctl run -r examples/kinds/22-jaxjob-whose-controller-does-not-look.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.runPolicy.managedBy: \"jobset.sigs.k8s.io/jobset-controller\": it runs JobSets only, and this kind'\''s own controller does not look here [managed-by/wrong-kind]'
+}
+
+@test 'kinds/23-mpijob-with-a-typo' {
+  run kwctl run -r examples/kinds/23-mpijob-with-a-typo.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.runPolicy.managedBy: \"kubeflow.org/mpi-operatr\": no known controller has this name, did you mean \"kubeflow.org/mpi-operator\"? [managed-by/reserved-domain]'
+}
+
+@test 'kinds/24-mpijob-failed-by-an-evicted-worker-succeeds' {
+  run kwctl run -r examples/kinds/24-mpijob-failed-by-an-evicted-worker-succeeds.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'kinds/25-mpijob-of-v1-with-the-reserved-value-of-v2beta1' {
+  run kwctl run -r examples/kinds/25-mpijob-of-v1-with-the-reserved-value-of-v2beta1.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'spec.runPolicy.managedBy: \"kubeflow.org/mpi-operator\": it runs MPIJobs only, so nobody would run this [managed-by/wrong-kind]'
+}
+
+@test 'kinds/26-sparkapplication-which-has-no-such-field' {
+  run kwctl run -r examples/kinds/26-sparkapplication-which-has-no-such-field.json annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'managed-by-policy knows no \"v1beta2\" \"SparkApplication\" of \"sparkoperator.k8s.io\" and let it pass unread'
+}
+
 @test 'site/01-management-delegated-to-multikueue' {
   run kwctl run -r examples/site/01-management-delegated-to-multikueue.json -s examples/site/01-management-delegated-to-multikueue.settings.yml annotated-policy.wasm
   [ "$status" -eq 0 ]

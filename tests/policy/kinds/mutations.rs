@@ -74,15 +74,14 @@ fn taken_back(kind: &KindProfile, request: &Value) -> Option<Value> {
         broken["oldObject"] = broken["object"].clone();
     }
     let status = &mut broken["object"]["status"];
-    match word(kind.kind) {
-        Some((field, _)) => status[field] = "Running".into(),
-        None => {
-            for condition in status["conditions"].as_array_mut()? {
-                condition["status"] = "False".into();
-            }
-            status.as_object_mut()?.remove("terminalState");
-        }
+    if let Some((field, _)) = word(kind.kind) {
+        status[field] = "Running".into();
+        return Some(broken);
     }
+    for condition in status["conditions"].as_array_mut()? {
+        condition["status"] = "False".into();
+    }
+    status.as_object_mut()?.remove("terminalState");
     Some(broken)
 }
 

@@ -311,8 +311,8 @@ fn status_goes_back_on_multikueue_s_second_dispatch() {
     // Not delegated, nobody but its own controller counts.
     let answer = status("JobSet", &running, &json!({"restarts": 0}));
     let expected = [
-        r#"status.restarts: 0: cannot go down from 2 [status/counter-decreased]"#,
-        r#"status.restartsCountTowardsMax: 0: cannot go down from 2 [status/counter-decreased]"#,
+        "status.restarts: 0: cannot go down from 2 [status/counter-decreased]",
+        "status.restartsCountTowardsMax: 0: cannot go down from 2 [status/counter-decreased]",
     ];
     assert_eq!(answer.warnings, expected);
     assert!(answer.allowed);

@@ -26,6 +26,22 @@ pub(crate) fn all() -> Vec<Sized> {
             payload: status_update(bytes),
         });
     }
+    for (size, bytes) in SIZES {
+        all.push(Sized {
+            name: format!("rayjob status update of {size}"),
+            payload: ray_job(bytes),
+        });
+    }
+    all.push(Sized {
+        name: "appwrapper of 118 KB with 50 components".to_owned(),
+        payload: app_wrapper(SIZES[1].1, 50),
+    });
+    for enforcement in ["warn", "deny"] {
+        all.push(Sized {
+            name: format!("jobset with 1000 nested values, {enforcement}"),
+            payload: nested(1000, enforcement),
+        });
+    }
     all.push(Sized {
         name: "10000 completed and 10000 failed intervals".to_owned(),
         payload: intervals(10_000),
@@ -167,13 +183,86 @@ fn padded(size: usize, make: impl Fn(&[Value]) -> Vec<u8>) -> Vec<u8> {
     }
 }
 
+/// A status update of a RayJob, its cluster's pod template filled up.
+fn ray_job(size: usize) -> Vec<u8> {
+    padded(size, |env| {
+        let pod = job(env)["spec"]["template"].clone();
+        let cluster = json!({"rayVersion": "2.46.0", "headGroupSpec": {"rayStartParams": {}, "template": pod}});
+        let object = |status: Value| {
+            json!({"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "pi", "namespace": "default"},
+                "spec": {"managedBy": "kueue.x-k8s.io/multikueue", "entrypoint": "python pi.py", "rayClusterSpec": cluster},
+                "status": status})
+        };
+        let time = "2026-11-20T09:00:01Z";
+        let old = object(
+            json!({"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "startTime": time, "failed": 0}),
+        );
+        let new = object(
+            json!({"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "startTime": time,
+            "endTime": "2026-11-20T09:10:01Z", "failed": 0, "succeeded": 1}),
+        );
+        update_of(["ray.io", "v1", "RayJob", "rayjobs"], "status", &old, &new)
+    })
+}
+
+/// An update of an AppWrapper of so many Jobs, their pod templates filled up.
+fn app_wrapper(size: usize, components: usize) -> Vec<u8> {
+    padded(size, |env| {
+        // What fills one Job is shared out among all.
+        let share = env.len() / components;
+        let mut component = json!({"apiVersion": "batch/v1", "kind": "Job"});
+        component["spec"] = json!({"template": job(&env[..share])["spec"]["template"]});
+        let object = |suspend: bool| {
+            json!({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "pi"},
+                "spec": {"suspend": suspend, "components": vec![json!({"template": component}); components]}})
+        };
+        let kind = [
+            "workload.codeflare.dev",
+            "v1beta2",
+            "AppWrapper",
+            "appwrappers",
+        ];
+        update_of(kind, "", &object(true), &object(false))
+    })
+}
+
+/// An update of a JobSet that brings in so many values that nobody runs.
+fn nested(count: usize, enforcement: &str) -> Vec<u8> {
+    let object = |value: &str| {
+        let job = json!({"template": {"spec": {"managedBy": value}}});
+        json!({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "pi"},
+            "spec": {"replicatedJobs": vec![job; count]}})
+    };
+    let kind = ["jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"];
+    let request = request_of(kind, "", &object("acme.io/x"), &object("acme.io/y"));
+    admission::payload(
+        &request,
+        &json!({"rules": {"managed-by/nested": enforcement}}),
+    )
+}
+
 fn update(sub_resource: &str, old: &Value, new: &Value) -> Vec<u8> {
+    update_of(["batch", "v1", "Job", "jobs"], sub_resource, old, new)
+}
+
+fn update_of(kind: [&str; 4], sub_resource: &str, old: &Value, new: &Value) -> Vec<u8> {
+    admission::payload(&request_of(kind, sub_resource, old, new), &json!({}))
+}
+
+fn request_of(
+    [group, version, kind, resource]: [&str; 4],
+    sub_resource: &str,
+    old: &Value,
+    new: &Value,
+) -> Value {
+    let kind = json!({"group": group, "version": version, "kind": kind});
+    let resource = json!({"group": group, "version": version, "resource": resource});
     let mut request = json!({
         "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-        "kind": {"group": "batch", "version": "v1", "kind": "Job"},
-        "resource": {"group": "batch", "version": "v1", "resource": "jobs"},
-        "requestKind": {"group": "batch", "version": "v1", "kind": "Job"},
-        "requestResource": {"group": "batch", "version": "v1", "resource": "jobs"},
+        "kind": kind,
+        "resource": resource,
+        "requestKind": kind,
+        "requestResource": resource,
         "name": "pi",
         "namespace": "default",
         "operation": "UPDATE",
@@ -187,7 +276,7 @@ fn update(sub_resource: &str, old: &Value, new: &Value) -> Vec<u8> {
         request["subResource"] = sub_resource.into();
         request["requestSubResource"] = sub_resource.into();
     }
-    admission::payload(&request, &json!({}))
+    request
 }
 
 fn job(env: &[Value]) -> Value {

@@ -51,7 +51,8 @@ static STATUS: StatusProfile = StatusProfile {
         success: "Succeeded",
         failure: "Failed",
         once_ended: false,
-        exclusive: true,
+        // One word cannot say both.
+        exclusive: false,
     }),
     totals: &["status.resettingCount"],
     ..ENDLESS

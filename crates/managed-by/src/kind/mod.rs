@@ -1,5 +1,7 @@
 //! What differs from kind to kind: one file per API group.
 
+#[cfg(feature = "docs")]
+mod about;
 mod appwrapper;
 mod batch;
 pub mod custom;
@@ -196,12 +198,6 @@ impl KindProfile {
     /// Whether a value hands an object of this kind to a controller other than its own.
     pub(crate) fn is_delegated(&self, value: Option<&str>) -> bool {
         value.is_some_and(|value| value != self.reserved)
-    }
-
-    /// What people read about it.
-    #[cfg(feature = "docs")]
-    pub fn docs(&self) -> &KindDocs {
-        &self.about.docs
     }
 }
 

@@ -108,7 +108,8 @@ static JOB_STATUS: StatusProfile = StatusProfile {
         success: "Complete",
         failure: "Failed",
         once_ended: false,
-        exclusive: true,
+        // One word cannot say both.
+        exclusive: false,
     }),
     end: Some(End {
         path: "status.endTime",

@@ -1,0 +1,181 @@
+//! What is generated from the kinds' profiles: the rules in the metadata, and the tables of docs/kinds.md. `make docs`
+//! writes them anew.
+
+use std::fmt::Write as _;
+use std::{env, fs};
+
+use managed_by::kind::{Form, KINDS, KindProfile};
+use serde_json::{Value, json};
+
+use crate::support::root;
+
+/// Kinds of one group that are served in the same versions, in order.
+fn families() -> Vec<Vec<&'static KindProfile>> {
+    let mut families: Vec<Vec<&'static KindProfile>> = Vec::new();
+    for kind in KINDS {
+        let same =
+            |f: &&mut Vec<&KindProfile>| f[0].group == kind.group && f[0].versions == kind.versions;
+        match families.iter_mut().find(same) {
+            Some(family) => family.push(kind),
+            None => families.push(vec![kind]),
+        }
+    }
+    families
+}
+
+/// The resources of a family: what is created, and what has a status to judge.
+fn resources(family: &[&KindProfile]) -> [Vec<String>; 2] {
+    let judged = family.iter().filter(|kind| kind.has_status_rules());
+    [
+        family.iter().map(|kind| kind.plural.to_owned()).collect(),
+        judged
+            .map(|kind| format!("{}/status", kind.plural))
+            .collect(),
+    ]
+}
+
+const OPERATIONS: [&[&str]; 2] = [&["CREATE", "UPDATE"], &["UPDATE"]];
+
+/// The webhook rules that cover every kind.
+pub(crate) fn webhook_rules() -> Value {
+    let mut rules = Vec::new();
+    for family in families() {
+        for (resources, operations) in resources(&family).into_iter().zip(OPERATIONS) {
+            if !resources.is_empty() {
+                rules.push(json!({
+                    "apiGroups": [family[0].group],
+                    "apiVersions": family[0].versions,
+                    "resources": resources,
+                    "operations": operations,
+                }));
+            }
+        }
+    }
+    rules.into()
+}
+
+/// The same as YAML.
+fn metadata() -> String {
+    let path = root("policy-metadata.yml");
+    let text = fs::read_to_string(path).unwrap();
+    let (before, rest) = text.split_once("rules:\n").unwrap();
+    let (_, after) = rest.split_once("mutating:").unwrap();
+    let list = |words: &[&str]| {
+        let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        format!("[{}]", quoted.join(", "))
+    };
+    let mut rules = String::new();
+    for family in families() {
+        for (resources, operations) in resources(&family).iter().zip(OPERATIONS) {
+            if resources.is_empty() {
+                continue;
+            }
+            let resources: Vec<_> = resources.iter().map(|r| &**r).collect();
+            write!(
+                rules,
+                "  - apiGroups: {}\n    apiVersions: {}\n    resources: {}\n    operations: {}\n",
+                list(&[family[0].group]),
+                list(family[0].versions),
+                list(&resources),
+                list(operations),
+            )
+            .unwrap();
+        }
+    }
+    format!("{before}rules:\n{rules}mutating:{after}")
+}
+
+fn code(words: &[&str]) -> String {
+    let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
+    quoted.join(", ")
+}
+
+fn values(kind: &KindProfile) -> &'static str {
+    match kind.form {
+        Form::Path => "any domain-prefixed path",
+        Form::OneOf(_) => "its own and MultiKueue's",
+        Form::Open => "any string",
+    }
+}
+
+fn empty(kind: &KindProfile) -> &'static str {
+    match (kind.form, kind.steps_back) {
+        (Form::Open, true) => "nobody runs it",
+        (Form::Open, false) => "ignored",
+        _ => "refused",
+    }
+}
+
+fn table() -> String {
+    let mut text = "| kind | group, versions | path | reserved value | its API takes | `\"\"` |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
+    for kind in KINDS {
+        writeln!(
+            text,
+            "| {} | `{}` {} | `{}` | `{}` | {} | {} |",
+            kind.kind,
+            kind.group,
+            kind.versions.join(", "),
+            kind.managed_by_path(),
+            kind.reserved,
+            values(kind),
+            empty(kind),
+        )
+        .unwrap();
+    }
+    text
+}
+
+fn sections() -> String {
+    let mut text = String::new();
+    for kind in KINDS {
+        let docs = kind.docs();
+        let twice = KINDS.iter().filter(|k| k.kind == kind.kind).count() > 1;
+        let version = twice.then(|| format!(" ({})", kind.versions.join(", ")));
+        let mut rules = kind.rules();
+        let job = kind.kind == "Job";
+        let family = if job {
+            ", and the family `job-status/`"
+        } else {
+            ""
+        };
+        rules.dedup();
+        write!(
+            text,
+            "\n## {}{}\n\n- It checks: {}.\n- We check: {}{family}.\n- Nobody can: {}.\n- Source: {}.\n",
+            kind.kind,
+            version.unwrap_or_default(),
+            docs.checks,
+            code(&rules),
+            docs.unchecked,
+            docs.source,
+        )
+        .unwrap();
+    }
+    text
+}
+
+fn page() -> String {
+    let path = root("docs/kinds.md");
+    let mut text = fs::read_to_string(path).unwrap();
+    for (mark, made) in [("table", table()), ("kinds", sections())] {
+        let (open, close) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->\n"));
+        let (before, rest) = text.split_once(&open).unwrap();
+        let (_, after) = rest.split_once(&close).unwrap();
+        text = format!("{before}{open}{made}{close}{after}");
+    }
+    text
+}
+
+#[test]
+fn what_is_generated_of_kinds_is_up_to_date() {
+    for (file, text) in [
+        ("policy-metadata.yml", metadata()),
+        ("docs/kinds.md", page()),
+    ] {
+        if env::var_os("UPDATE_DOCS").is_some() {
+            fs::write(root(file), &text).unwrap();
+        }
+        let committed = fs::read_to_string(root(file)).unwrap();
+        assert_eq!(committed, text, "{file}: make docs");
+    }
+}
