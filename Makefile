@@ -71,6 +71,18 @@ generated: ## Fail if a generated file would change (Go's table only where a Go 
 docs: annotated-policy.wasm ## Write generated documentation anew
 	UPDATE_DOCS=1 cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e:: settings::
 
+artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml ## What Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
+	cargo run --quiet --package managed-by-engine --bin artifacthub -- $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
+	mv $@.new $@
+
+# The tag that is to be released.
+TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+.PHONY: release-check
+release-check: generated ## Fail unless version, changelog and generated files agree with the tag TAG
+	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
+	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
+	cargo test --quiet --package managed-by-policy --test policy deploy::
+
 .PHONY: e2e deny reproducible
 e2e: annotated-policy.wasm ## Run the examples through kwctl, where it is installed (needs bats)
 	bats e2e.bats

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use managed_by::Settings;
+use managed_by_engine::artifacthub::package;
 use managed_by_engine::metadata::Metadata;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -32,7 +34,12 @@ fn accepted(settings: &Value) {
 fn module() -> Value {
     let oci = &metadata()["annotations"]["io.kubewarden.policy.ociUrl"];
     let version = version();
-    format!("registry://{}:v{}", oci.as_str().unwrap(), version.as_str().unwrap()).into()
+    format!(
+        "registry://{}:v{}",
+        oci.as_str().unwrap(),
+        version.as_str().unwrap()
+    )
+    .into()
 }
 
 #[test]
@@ -96,7 +103,10 @@ fn a_webhook_for_a_policy_server_alone() {
     assert!(yaml("deploy/policies.yml")[0].get(name).is_some());
     let mut rules = webhook["rules"].clone();
     for rule in rules.as_array_mut().unwrap() {
-        assert_eq!(rule.as_object_mut().unwrap().remove("scope"), Some("Namespaced".into()));
+        assert_eq!(
+            rule.as_object_mut().unwrap().remove("scope"),
+            Some("Namespaced".into())
+        );
     }
     assert_eq!(rules, metadata()["rules"]);
 }
@@ -111,5 +121,64 @@ fn versions_agree() {
     let newest = changelog.lines().find_map(|line| line.strip_prefix("## "));
     let released = format!("{} (", env!("CARGO_PKG_VERSION"));
     let newest = newest.unwrap();
-    assert!(newest == "Unreleased" || newest.starts_with(&released), "{newest}");
+    assert!(
+        newest == "Unreleased" || newest.starts_with(&released),
+        "{newest}"
+    );
+}
+
+fn questions() -> String {
+    fs::read_to_string(root("questions-ui.yml")).unwrap()
+}
+
+/// The UI asks for every setting and for nothing else, offers the words that the policy takes, and its defaults are the
+/// policy's.
+#[test]
+fn questions_are_about_the_settings() {
+    let asked = &yaml("questions-ui.yml")[0]["questions"];
+    let asked = asked.as_array().unwrap();
+    let variables: Vec<_> = asked
+        .iter()
+        .map(|q| q["variable"].as_str().unwrap())
+        .collect();
+    assert_eq!(variables, managed_by::settings::KEYS);
+    let mut defaults = json!({});
+    for question in asked {
+        let variable = question["variable"].as_str().unwrap();
+        for key in ["tooltip", "group", "label", "type"] {
+            assert!(question[key].is_string(), "{variable}: {key}");
+        }
+        for option in question["options"].as_array().into_iter().flatten() {
+            accepted(&json!({variable: option}));
+        }
+        if question["type"] == "enum" {
+            let verdict = GUEST.validate_settings(&json!({variable: "x"})).unwrap();
+            let message = verdict.message.unwrap();
+            let words = question["options"].as_array().unwrap().iter();
+            let words: Vec<_> = words.map(|w| w.as_str().unwrap()).collect();
+            let listed = message.replace('"', "");
+            assert!(
+                listed.contains(&format!("one of {}", words.join(", "))),
+                "{message}"
+            );
+        }
+        defaults[variable] = question["default"].clone();
+    }
+    accepted(&defaults);
+    let defaults = defaults.to_string();
+    assert_eq!(
+        Settings::from_json(defaults.as_bytes()).unwrap(),
+        Settings::default()
+    );
+}
+
+/// Artifact Hub reads what the metadata says, in the form that `kwctl scaffold artifacthub` gives it.
+#[test]
+fn the_artifact_hub_package_is_made_of_the_metadata() {
+    let text = fs::read_to_string(root("policy-metadata.yml")).unwrap();
+    let metadata = Metadata::from_yaml(&text).unwrap();
+    let committed = fs::read_to_string(root("artifacthub-pkg.yml")).unwrap();
+    let created = yaml("artifacthub-pkg.yml")[0]["createdAt"].clone();
+    let made = package(&metadata, &questions(), created.as_str().unwrap()).unwrap();
+    assert_eq!(committed, made, "make artifacthub-pkg.yml");
 }

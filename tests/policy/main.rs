@@ -14,6 +14,7 @@ mod bad_status;
 mod catalogue;
 mod conformance;
 mod costs;
+mod deploy;
 mod docs;
 mod e2e;
 mod enforcement;

@@ -1,5 +1,7 @@
 //! The borrowed view against `k8s-openapi`'s types: a typed object that was written as JSON reads the same through both.
 
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
 use k8s_openapi::api::batch::v1::{
     CronJob, CronJobSpec, Job, JobCondition, JobSpec, JobStatus, JobTemplateSpec, SuccessPolicy,
     UncountedTerminatedPods,
@@ -48,9 +50,9 @@ fn time() -> impl Strategy<Value = Option<Time>> {
 }
 
 fn condition() -> impl Strategy<Value = JobCondition> {
-    let types = ConditionType::ALL.map(ConditionType::as_str);
+    let known = ConditionType::ALL.map(ConditionType::as_str);
     let type_ = prop_oneof![
-        prop::sample::select(types.to_vec()).prop_map(str::to_owned),
+        prop::sample::select(known.to_vec()).prop_map(str::to_owned),
         ".{0,9}"
     ];
     let status = prop::sample::select(vec!["True", "False", "Unknown", "true", ""]);
