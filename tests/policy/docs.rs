@@ -32,8 +32,8 @@ fn anchor(rule: &Rule) -> String {
     }
 }
 
-/// The rules as a table, with links from where it stands to their pages.
-fn table(pages: &str) -> String {
+/// The rules as a table, with links to their pages.
+fn table() -> String {
     let mut text =
         "| rule | default | checks that | from |\n| --- | --- | --- | --- |\n".to_owned();
     for rule in RULES {
@@ -45,11 +45,7 @@ fn table(pages: &str) -> String {
         let (id, default) = (rule.id, rule.default.as_str());
         let mut title = rule.documentation().title.to_owned();
         title.get_mut(..1).unwrap().make_ascii_lowercase();
-        writeln!(
-            text,
-            "| [`{id}`]({pages}{id}.md) | {default} | {title} | {from} |"
-        )
-        .unwrap();
+        writeln!(text, "| [`{id}`]({id}.md) | {default} | {title} | {from} |").unwrap();
     }
     text
 }
@@ -106,7 +102,7 @@ fn page(rule: &Rule) -> String {
 fn pages() -> Vec<(String, String)> {
     let index = format!(
         "<!-- Generated from the code: make docs -->\n\n# Rules\n\nIn the order in which findings are reported. The examples on each page are run by the tests.\n\n{}",
-        table("")
+        table()
     );
     let mut pages = vec![("docs/rules/README.md".to_owned(), index)];
     let page = |rule: &Rule| (format!("docs/rules/{}.md", rule.id), page(rule));
@@ -166,8 +162,6 @@ fn between_marks(file: &str, mark: &str, made: &str) -> String {
 #[test]
 fn generated_documentation_is_up_to_date() {
     let mut files = pages();
-    let readme = between_marks("README.md", "rules", &table("docs/rules/"));
-    files.push(("README.md".to_owned(), readme));
     let conformance = between_marks("docs/conformance.md", "anchors", &anchors());
     files.push(("docs/conformance.md".to_owned(), conformance));
     for (file, text) in files {
