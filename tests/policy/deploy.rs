@@ -17,7 +17,11 @@ fn yaml(file: &str) -> Vec<Value> {
 }
 
 fn metadata() -> Value {
-    let text = fs::read_to_string(root("policy-metadata.yml")).unwrap();
+    metadata_of("policy-metadata.yml")
+}
+
+fn metadata_of(file: &str) -> Value {
+    let text = fs::read_to_string(root(file)).unwrap();
     serde_json::to_value(Metadata::from_yaml(&text).unwrap()).unwrap()
 }
 
@@ -32,14 +36,42 @@ fn accepted(settings: &Value) {
 }
 
 fn module() -> Value {
-    let oci = &metadata()["annotations"]["io.kubewarden.policy.ociUrl"];
-    let version = version();
+    module_of(&metadata())
+}
+
+fn module_of(metadata: &Value) -> Value {
+    let annotation = |key: &str| {
+        metadata["annotations"][format!("io.kubewarden.policy.{key}")]
+            .as_str()
+            .unwrap()
+    };
     format!(
         "registry://{}:v{}",
-        oci.as_str().unwrap(),
-        version.as_str().unwrap()
+        annotation("ociUrl"),
+        annotation("version")
     )
     .into()
+}
+
+#[test]
+fn the_policy_for_pods() {
+    let metadata = metadata_of("pods-metadata.yml");
+    let policy = &yaml("deploy/pods.yml")[0];
+    let spec = &policy["spec"];
+    accepted(&spec["settings"]);
+    assert_eq!(spec["module"], module_of(&metadata));
+    for key in [
+        "rules",
+        "contextAwareResources",
+        "mutating",
+        "backgroundAudit",
+    ] {
+        assert_eq!(spec[key], metadata[key], "{key}");
+    }
+    assert_eq!(
+        metadata["annotations"]["io.kubewarden.policy.version"],
+        version()
+    );
 }
 
 /// The rules of a policy as they are, and as they are with those that are commented out.
