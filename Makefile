@@ -69,7 +69,7 @@ generated: ## Fail if a generated file would change (Go's table only where a Go 
 
 .PHONY: docs
 docs: annotated-policy.wasm ## Write generated documentation anew
-	UPDATE_DOCS=1 cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e:: settings::
+	UPDATE_DOCS=1 cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e:: settings:: --test-threads=1
 
 artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml ## What Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
 	cargo run --quiet --package managed-by-engine --bin artifacthub -- $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new

@@ -21,15 +21,13 @@ fn conditions(list: &[Value]) -> Value {
 
 #[test]
 fn mpi_job_failed_without_completion_time_may_yet_succeed() {
-    let evicted = conditions(&[condition("Failed", "True", "MPIJobEvicted")]);
-    silent(&status(
-        "MPIJob v2beta1",
-        &json!({"startTime": NOON}),
-        &evicted,
-    ));
-    let mut succeeded = conditions(&[condition("Failed", "False", ""), when("Succeeded")]);
-    succeeded["completionTime"] = ONE.into();
-    silent(&status("MPIJob v2beta1", &evicted, &succeeded));
+    for kind in ["MPIJob v1", "MPIJob v2beta1"] {
+        let evicted = conditions(&[condition("Failed", "True", "MPIJobEvicted")]);
+        silent(&status(kind, &json!({"startTime": NOON}), &evicted));
+        let mut succeeded = conditions(&[condition("Failed", "False", ""), when("Succeeded")]);
+        succeeded["completionTime"] = ONE.into();
+        silent(&status(kind, &evicted, &succeeded));
+    }
 }
 
 #[test]
@@ -118,6 +116,14 @@ fn ray_job_with_a_schedule_runs_again() {
         status("RayJob", &complete, &running).message(),
         r#"RayJob.ray.io "x" is invalid: status.jobDeploymentStatus: Invalid value: cannot take back the outcome Complete [status/outcome-changed]"#
     );
+}
+
+/// The operator validates before it looks at the state.
+#[test]
+fn ray_job_that_no_longer_validates() {
+    let complete = json!({"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"});
+    let refused = json!({"jobDeploymentStatus": "ValidationFailed", "jobStatus": "SUCCEEDED"});
+    silent(&status("RayJob", &complete, &refused));
 }
 
 /// The first look at a suspended cluster takes the condition back, whatever its comment says.

@@ -19,38 +19,52 @@ const REPLICAS: Part = Part::Each(&Part::Fields(&[
     ("failed", Part::Counter),
 ]));
 
+const PARTS: Part = Part::Fields(&[
+    (
+        "conditions",
+        Part::Conditions(&[
+            Sign::when("Succeeded", fact::SUCCEEDED),
+            Sign::when("Failed", fact::FAILED),
+            Sign::of("Failed", "True", "MPIJobEvicted", fact::BESIDE_SUCCESS),
+        ]),
+    ),
+    ("startTime", Part::Start),
+    ("completionTime", Part::End),
+    ("replicaStatuses", REPLICAS),
+]);
+
+const fn status(once_ended: bool, exclusive: bool, ended: u16) -> StatusProfile {
+    StatusProfile {
+        parts: PARTS,
+        outcome: Some(Outcome {
+            path: "status.conditions",
+            success: "Succeeded",
+            failure: "Failed",
+            once_ended,
+            exclusive,
+        }),
+        end: Some(End {
+            path: "status.completionTime",
+            of_any_attempt: false,
+            only_with_outcome: true,
+            of: ended,
+        }),
+        ..ENDLESS
+    }
+}
+
 /// The Training Operator's jobs. It may note a success and a failure in one update: a replica type that has succeeded
 /// does not end the walk over the others (`UpdateJobStatus` of each controller).
-static STATUS: StatusProfile = StatusProfile {
-    parts: Part::Fields(&[
-        (
-            "conditions",
-            Part::Conditions(&[
-                Sign::when("Succeeded", fact::SUCCEEDED),
-                Sign::when("Failed", fact::FAILED),
-            ]),
-        ),
-        ("startTime", Part::Start),
-        ("completionTime", Part::End),
-        ("replicaStatuses", REPLICAS),
-    ]),
-    outcome: Some(Outcome {
-        path: "status.conditions",
-        success: "Succeeded",
-        failure: "Failed",
-        once_ended: false,
-        exclusive: false,
-    }),
-    end: Some(End {
-        path: "status.completionTime",
-        of_any_attempt: false,
-        only_with_outcome: true,
-        of: fact::SUCCEEDED | fact::FAILED,
-    }),
-    ..ENDLESS
-};
+static STATUS: StatusProfile = status(false, false, fact::SUCCEEDED | fact::FAILED);
 
-const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` may note both outcomes at once: that is no finding";
+/// Its MPIJob. An evicted worker fails it without a completion time; a success later takes that back (`setCondition` in
+/// pkg/controller.v1/mpi).
+static MPI_V1_STATUS: StatusProfile = status(true, false, fact::SUCCEEDED);
+
+/// The mpi-operator's MPIJob: the same, and it notes both only where a worker was evicted.
+static MPI_STATUS: StatusProfile = status(true, true, fact::SUCCEEDED);
+
+const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` may note both outcomes at once, and an evicted worker fails an MPIJob for the time being: those are no findings";
 
 const fn training_operator(
     kind: &'static str,
@@ -59,6 +73,7 @@ const fn training_operator(
     steps_back: bool,
     checks: &'static str,
     unchecked: &'static str,
+    status: &'static StatusProfile,
 ) -> KindProfile {
     KindProfile {
         group: "kubeflow.org",
@@ -72,7 +87,7 @@ const fn training_operator(
         defaulted: false,
         steps_back,
         spec: SPEC,
-        status: Some(&STATUS),
+        status: Some(status),
         read: parts::read,
         about: About::new(KindDocs {
             checks,
@@ -93,10 +108,18 @@ pub(super) static PY_TORCH_JOB: KindProfile = training_operator(
     true,
     "a webhook: two values; it compares the field with itself, so it may change",
     NO_CONTROLLER,
+    &STATUS,
 );
 
-pub(super) static TF_JOB: KindProfile =
-    training_operator("TFJob", "tfjobs", FORM, true, WEBHOOK, NO_CONTROLLER);
+pub(super) static TF_JOB: KindProfile = training_operator(
+    "TFJob",
+    "tfjobs",
+    FORM,
+    true,
+    WEBHOOK,
+    NO_CONTROLLER,
+    &STATUS,
+);
 
 pub(super) static XG_BOOST_JOB: KindProfile = training_operator(
     "XGBoostJob",
@@ -105,6 +128,7 @@ pub(super) static XG_BOOST_JOB: KindProfile = training_operator(
     true,
     WEBHOOK,
     NO_CONTROLLER,
+    &STATUS,
 );
 
 pub(super) static PADDLE_JOB: KindProfile = training_operator(
@@ -114,6 +138,7 @@ pub(super) static PADDLE_JOB: KindProfile = training_operator(
     true,
     WEBHOOK,
     NO_CONTROLLER,
+    &STATUS,
 );
 
 pub(super) static JAX_JOB: KindProfile = training_operator(
@@ -123,6 +148,7 @@ pub(super) static JAX_JOB: KindProfile = training_operator(
     false,
     "nothing",
     "its controller does not look at the field: a delegated JAXJob is run twice",
+    &STATUS,
 );
 
 pub(super) static MPI_JOB_V1: KindProfile = training_operator(
@@ -132,6 +158,7 @@ pub(super) static MPI_JOB_V1: KindProfile = training_operator(
     true,
     "nothing",
     NO_CONTROLLER,
+    &MPI_V1_STATUS,
 );
 
 pub(super) static MPI_JOB: KindProfile = KindProfile {
@@ -153,34 +180,4 @@ pub(super) static MPI_JOB: KindProfile = KindProfile {
         unchecked: NO_CONTROLLER,
         source: "`JobStatus` of kubeflow.org/v2beta1; mpi_job_controller.go: finished is an outcome with a completion time, an evicted worker fails an MPIJob without one, and may fail one that has succeeded",
     }),
-};
-
-static MPI_STATUS: StatusProfile = StatusProfile {
-    parts: Part::Fields(&[
-        (
-            "conditions",
-            Part::Conditions(&[
-                Sign::when("Succeeded", fact::SUCCEEDED),
-                Sign::when("Failed", fact::FAILED),
-                Sign::of("Failed", "True", "MPIJobEvicted", fact::BESIDE_SUCCESS),
-            ]),
-        ),
-        ("startTime", Part::Start),
-        ("completionTime", Part::End),
-        ("replicaStatuses", REPLICAS),
-    ]),
-    outcome: Some(Outcome {
-        path: "status.conditions",
-        success: "Succeeded",
-        failure: "Failed",
-        once_ended: true,
-        exclusive: true,
-    }),
-    end: Some(End {
-        path: "status.completionTime",
-        of_any_attempt: false,
-        only_with_outcome: true,
-        of: fact::SUCCEEDED,
-    }),
-    ..ENDLESS
 };

@@ -82,7 +82,7 @@ pub(super) static RAY_JOB: KindProfile = KindProfile {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "`IsJobDeploymentTerminal`; rayjob_controller.go: a failed attempt goes to `Retrying` before it is ever stored as `Failed`, `endTime` stays set through a retry, a RayJob with a schedule leaves `Complete`",
+        source: "`IsJobDeploymentTerminal`; rayjob_controller.go: a failed attempt goes to `Retrying` before it is ever stored as `Failed`, `endTime` stays set through a retry, a RayJob with a schedule leaves `Complete`, one that no longer validates leaves any state",
     }),
 };
 
@@ -96,6 +96,8 @@ static JOB_STATUS: StatusProfile = StatusProfile {
                 // KubeRay 1.5: a RayJob with a schedule runs again.
                 ("Scheduling", fact::LEAVING),
                 ("Scheduled", fact::LEAVING),
+                // Validated before anything else, each time: a newer operator may refuse an old spec.
+                ("ValidationFailed", fact::LEAVING),
             ]),
         ),
         ("startTime", Part::Start),

@@ -13,8 +13,9 @@ pub(crate) static CHANGED: Rule = Rule {
 Checks that a workload that has succeeded or failed stays so: clients, quotas and whoever made it act on an outcome once.
 Runs on updates of the status. What the kinds' own controllers do is let pass: an AppWrapper that is deleted goes to
 `Terminating`, a TaskRun with a new entry in `retriesStatus` runs again, a succeeded TaskRun whose sidecars cannot be stopped
-fails, an MPIJob that has failed without a completion time may yet succeed, a RayJob with a schedule is scheduled again. A
-status that goes back while there is no outcome (a second dispatch, a resume) is no finding.",
+fails, an MPIJob that has failed without a completion time may yet succeed, a RayJob with a schedule is scheduled again, and
+one that a newer operator refuses becomes `ValidationFailed`. A status that goes back while there is no outcome (a second
+dispatch, a resume) is no finding.",
         fix: "Leave the outcome as it is; to run the workload again, create it anew.",
         accepted: status_update!("{}", "kubeflow.org", "v2beta1", "MPIJob",
             r#"{"conditions":[{"type":"Failed","status":"True","reason":"MPIJobEvicted"}]}"#,
