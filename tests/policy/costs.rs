@@ -24,6 +24,8 @@ fn payloads() -> Vec<(String, Vec<u8>)> {
     let mut payloads: Vec<_> = examples
         .map(|e| (e.name, admission::payload(&e.request, &e.settings)))
         .collect();
+    let denied = "jobset with 1000 nested values, deny";
+    payloads.push((denied.to_owned(), payload::nested(1000, "deny")));
     payloads.extend(payload::all().into_iter().map(|p| (p.name, p.payload)));
     payloads
 }
