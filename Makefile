@@ -7,7 +7,8 @@ RELEASES := 1.30 1.31 1.32 1.33 1.34 1.35 1.36 1.37
 # Paths of the building machine would otherwise stand in the modules' panic messages.
 CARGO_HOME ?= $(HOME)/.cargo
 REMAP := "--remap-path-prefix=$(CURDIR)=.", "--remap-path-prefix=$(CARGO_HOME)=cargo"
-WASM_CARGO := cargo --config 'target.$(TARGET).rustflags=[$(REMAP)]'
+# Neither another folder nor other flags than these: what is copied is what was built.
+WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=target cargo --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
@@ -58,7 +59,7 @@ check-each: ## Check each crate alone, so that no other one lends it a feature
 	for crate in managed-by managed-by-engine managed-by-conformance; do cargo check --quiet --package $$crate || exit 1; done
 	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
-generated: ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
+generated: setup annotated-policy.wasm ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
 	cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e:: settings::
 	@if command -v go >/dev/null; then \
 		mkdir -p target && go run ./conformance/printable/main.go > target/printable.rs && \

@@ -59,6 +59,8 @@ fn the_policy_for_pods() {
     let policy = &yaml("deploy/pods.yml")[0];
     let spec = &policy["spec"];
     accepted(&spec["settings"]);
+    chosen(spec, true);
+    assert_eq!(spec["failurePolicy"], "Ignore");
     assert_eq!(spec["module"], module_of(&metadata));
     for key in [
         "rules",
@@ -80,6 +82,20 @@ fn rules(file: &str) -> [Value; 2] {
     let all = text.replace("\n    # ", "\n    ");
     [text, all]
         .map(|text| serde_yaml_ng::from_str::<Value>(&text).unwrap()["spec"]["rules"].clone())
+}
+
+/// What stands in every policy: it watches before it denies, it does not wait for ever, and it leaves alone what the cluster
+/// needs to get well again.
+fn chosen(spec: &Value, leaves_out: bool) {
+    assert_eq!(spec["policyServer"], "default");
+    assert_eq!(spec["mode"], "monitor");
+    assert_eq!(spec["matchPolicy"], "Equivalent");
+    assert_eq!(spec["timeoutSeconds"], 5);
+    let left_out = json!({"matchExpressions": [{
+        "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "kubewarden"],
+    }]});
+    let expected = if leaves_out { left_out } else { Value::Null };
+    assert_eq!(spec["namespaceSelector"], expected);
 }
 
 #[test]
@@ -106,6 +122,10 @@ fn policies_for_the_kubewarden_controller() {
         assert_eq!(spec["mutating"], false);
         assert_eq!(spec["failurePolicy"], "Fail");
         assert_eq!(spec["backgroundAudit"], true);
+        chosen(spec, file != "namespace");
+        let text = fs::read_to_string(root(&format!("deploy/{file}.yml"))).unwrap();
+        let comment = "The release of your API server";
+        assert_eq!(text.contains(comment), file != "namespace", "{file}");
     }
 }
 
@@ -126,7 +146,8 @@ fn policies_for_a_policy_server_alone() {
     };
     let policy = &policies["managed-by"];
     assert_eq!(policy["module"], module());
-    assert_eq!(policy["policyMode"], "protect");
+    assert_eq!(policy["policyMode"], "monitor");
+    assert_eq!(policy["allowedToMutate"], false);
     accepted(&policy["settings"]);
 }
 
@@ -140,6 +161,10 @@ fn a_webhook_for_a_policy_server_alone() {
         panic!("one webhook");
     };
     assert_eq!(webhook["sideEffects"], "None");
+    assert_eq!(webhook["failurePolicy"], "Fail");
+    let hook = json!({"policyServer": "default", "mode": "monitor", "matchPolicy": webhook["matchPolicy"],
+        "timeoutSeconds": webhook["timeoutSeconds"], "namespaceSelector": webhook["namespaceSelector"]});
+    chosen(&hook, true);
     assert_eq!(webhook["admissionReviewVersions"], json!(["v1"]));
     // The policy that `policies.yml` serves.
     let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap();
@@ -161,6 +186,27 @@ fn versions_agree() {
     assert_eq!(version(), env!("CARGO_PKG_VERSION"));
     let package = &yaml("artifacthub-pkg.yml")[0];
     assert_eq!(package["version"], version());
+    let readme = fs::read_to_string(root("README.md")).unwrap();
+    let pushed = format!("managed-by-policy:v{}\n", env!("CARGO_PKG_VERSION"));
+    assert!(readme.contains(&pushed));
+    for file in ["policy-metadata.yml", "pods-metadata.yml"] {
+        let metadata = metadata_of(file);
+        assert!(metadata["minimumKubewardenVersion"].is_string(), "{file}");
+        for key in [
+            "title",
+            "description",
+            "author",
+            "url",
+            "source",
+            "ociUrl",
+            "license",
+            "category",
+            "severity",
+        ] {
+            let key = format!("io.kubewarden.policy.{key}");
+            assert!(metadata["annotations"][&key].is_string(), "{file}: {key}");
+        }
+    }
     let changelog = fs::read_to_string(root("CHANGELOG.md")).unwrap();
     let newest = changelog.lines().find_map(|line| line.strip_prefix("## "));
     let released = format!("{} (", env!("CARGO_PKG_VERSION"));

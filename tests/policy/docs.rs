@@ -319,3 +319,14 @@ fn the_same_toolchain_is_named_everywhere() {
     assert!(makefile.contains(&format!("rustfmt {channel}\n")));
     assert!(makefile.contains(&format!("'^{}'", channel.replace('.', r"\."))));
 }
+
+/// What is still to be done is no documentation.
+#[test]
+fn nothing_is_left_to_be_written() {
+    for file in markdown(&root("docs")) {
+        let text = fs::read_to_string(&file).unwrap();
+        for word in ["(to be ", "TBD", "FIXME"] {
+            assert!(!text.contains(word), "{}: {word}", file.display());
+        }
+    }
+}

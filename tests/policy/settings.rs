@@ -128,7 +128,7 @@ fn page() -> String {
 # Settings
 
 Generated from the code (`make docs`); the tests run the examples. Every key may be left out, and `{}` denies nothing
-that kube-apiserver accepts. The same as a schema, for editors: [settings.schema.json](settings.schema.json). Whole
+of a Job or CronJob that the kube-apiserver of `kubernetes_version` accepts. The same as a schema, for editors: [settings.schema.json](settings.schema.json). Whole
 settings, for three clusters: [examples/settings](../examples/settings).
 
 PolicyServer asks the policy about its settings when it starts, and does not start with bad ones: the policy tells every

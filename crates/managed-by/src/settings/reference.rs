@@ -23,8 +23,9 @@ pub static KEYS: [Key; 15] = [
         path: "kubernetes_version",
         values: "`\"1.30\"` to `\"1.37\"`, in quotes: YAML takes 1.30 for the number 1.3",
         default: "`\"1.37\"`",
-        text: "The release of kube-apiserver whose rules and words apply to `batch/v1`. Patch releases count as their \
-               newest.",
+        text: "The release of your kube-apiserver, whose rules and words apply to `batch/v1`, without its patch: it counts as the \
+               newest. Under a newer release than yours, the status that your Job controller writes may be denied: that of 1.30 \
+               completes Jobs without `SuccessCriteriaMet`.",
         accepted: r#"{"kubernetes_version":"1.36"}"#,
         rejected: r#"{"kubernetes_version":1.30}"#,
     },
