@@ -328,5 +328,5 @@ fn many_warnings_hide_no_denial() {
         answer.denied(),
         ["job-status/terminal-condition-disabled status.conditions"]
     );
-    assert_eq!(answer.warnings.len(), 17);
+    assert_eq!(answer.warnings.len(), 16);
 }

@@ -157,6 +157,15 @@ fn memory_is_bounded() {
     let mut payloads: Vec<_> = payload::all().into_iter().map(|p| p.payload).collect();
     payloads.push(job_update(2 * 1024 * 1024));
     let hostile = hostile(2 * 1024 * 1024);
+    // A value that its children remember, and a key that stands in their paths, both long and with an escape.
+    let long = "\\".repeat(1 << 19);
+    let job = json!({"template": {"spec": {"managedBy": "x"}}});
+    let set = |value: &str| {
+        json!({"template": {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+        "spec": {"managedBy": value, "replicatedJobs": vec![job.clone(); 999]}}})
+    };
+    payloads.push(payload::app_wrapper_of(&json!([set(&long)])));
+    payloads.push(payload::app_wrapper_of(&json!({long: set("x")})));
     let (strings, uids) = hostile.split_at(3);
     payloads.extend(strings.iter().map(|(_, payload)| payload.clone()));
     // Lists of the shortest UIDs are the exception: three bytes make an entry of twelve, and one more to sort them by.

@@ -19,7 +19,7 @@ use crate::settings::{Checked, Problems, Settings};
 const MAX_WARNING: usize = 256;
 
 /// kube-apiserver passes on 4,096 bytes of warnings in all.
-const MAX_WARNINGS: usize = 16;
+const MAX_WARNINGS: usize = 15;
 
 /// No annotation of ours is longer; the API server sets no limit of its own, audit back ends do.
 const MAX_ANNOTATION: usize = 1024;
@@ -84,8 +84,10 @@ fn judge<'a>(context: &Context<'a>) -> Checked<Verdict<'a>> {
     let skipped = skipped(context, &mut list)?;
     let of_level = |wanted| list.iter().filter(move |(level, _)| *level == wanted);
     let denials: Vec<&Finding<'a>> = of_level(Enforcement::Deny).map(|(_, f)| f).collect();
-    let warnings = of_level(Enforcement::Warn).map(|(_, finding)| finding.warning(release));
-    let warnings = warnings.chain(skipped.iter().map(|(_, warning)| warning.clone()));
+    // An exemption first: of many warnings the last are cut.
+    let exempted = skipped.iter().map(|(_, warning)| warning.clone());
+    let warned = of_level(Enforcement::Warn).map(|(_, finding)| finding.warning(release));
+    let warnings = exempted.chain(warned);
     let mut warnings: Vec<String> = warnings.map(|warning| cut(warning, MAX_WARNING)).collect();
     warnings.truncate(MAX_WARNINGS);
     warnings.extend(pointer(&denials));

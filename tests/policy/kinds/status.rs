@@ -472,3 +472,16 @@ fn no_status_is_accepted() {
         silent(&everywhere(&update, &json!({})));
     }
 }
+
+/// Trainer 2.1 to 2.3 clears a failure on a later reconcile, and runs the `TrainJob` again where its `JobSet` is gone.
+#[test]
+fn train_job_failure_is_taken_back_by_remove_failed_condition() {
+    let is = |condition: &str| json!({"conditions": [{"type": condition, "status": "True", "reason": "FailedJobs"}]});
+    let running = json!({"conditions": []});
+    silent(&status("TrainJob", &is("Failed"), &running));
+    let answer = status("TrainJob", &is("Complete"), &running);
+    assert_eq!(
+        answer.denied(),
+        ["status/outcome-changed status.conditions"]
+    );
+}

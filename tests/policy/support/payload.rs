@@ -338,3 +338,15 @@ pub(crate) fn created(managed_by: &str) -> Vec<u8> {
         .remove("oldObject");
     payload.to_string().into_bytes()
 }
+
+/// The creation of an `AppWrapper` with those components.
+pub(crate) fn app_wrapper_of(components: &Value) -> Vec<u8> {
+    let request = json!({
+        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+        "kind": {"group": "workload.codeflare.dev", "version": "v1beta2", "kind": "AppWrapper"},
+        "resource": {"group": "workload.codeflare.dev", "version": "v1beta2", "resource": "appwrappers"},
+        "name": "x", "namespace": "default", "operation": "CREATE", "userInfo": {"username": "ana"},
+        "object": {"metadata": {"name": "x"}, "spec": {"components": components}},
+    });
+    admission::payload(&request, &json!({}))
+}

@@ -53,6 +53,7 @@ static STATUS: StatusProfile = StatusProfile {
         once_ended: false,
         // One word cannot say both.
         exclusive: false,
+        failure_is_final: true,
     }),
     totals: &["status.resettingCount"],
     ..ENDLESS

@@ -176,6 +176,8 @@ pub(crate) struct Outcome {
     pub(crate) once_ended: bool,
     /// Whether the kind's own controller never notes both.
     pub(crate) exclusive: bool,
+    /// Whether its own controller never takes a failure back.
+    pub(crate) failure_is_final: bool,
 }
 
 /// When a kind ends.

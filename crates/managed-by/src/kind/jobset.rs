@@ -73,6 +73,7 @@ static STATUS: StatusProfile = StatusProfile {
         failure: "Failed",
         once_ended: false,
         exclusive: true,
+        failure_is_final: true,
     }),
     totals: &["status.restarts", "status.restartsCountTowardsMax"],
     pair: Some(("StartupPolicyInProgress", "StartupPolicyCompleted")),

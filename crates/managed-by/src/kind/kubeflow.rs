@@ -42,6 +42,7 @@ const fn status(once_ended: bool, exclusive: bool, ended: u16) -> StatusProfile 
             failure: "Failed",
             once_ended,
             exclusive,
+            failure_is_final: true,
         }),
         end: Some(End {
             path: "status.completionTime",

@@ -152,7 +152,11 @@ impl<'a> Walk<'a> {
                     let at = at.to(Step::Index(index));
                     self.part(reader, part, &at)
                 }),
+                // A key that is no name would stand in the path of everything below it.
                 Type::Object => reader.object(|reader, key| {
+                    if key.len() > MAX_NAME {
+                        return reader.skip();
+                    }
                     let at = at.to(Step::Key(key));
                     self.part(reader, part, &at)
                 }),
@@ -336,7 +340,7 @@ impl<'a> Walk<'a> {
         // Those right below now learn who makes them.
         for nested in self.nested.iter_mut().skip(first) {
             if nested.depth == depth.saturating_add(1) {
-                nested.parent.clone_from(&own);
+                nested.parent = own.as_ref().map(beginning);
             }
         }
         if let Some(value) = own.filter(|value| *value != kind.reserved) {
@@ -356,6 +360,20 @@ impl<'a> Walk<'a> {
 }
 
 const SPEC: Step<'static> = Step::Member("spec");
+
+/// No name in Kubernetes is longer.
+const MAX_NAME: usize = 253;
+
+/// A value as its children remember it: each has a copy, so no more of it than a name could be.
+fn beginning<'a>(value: &Cow<'a, str>) -> Cow<'a, str> {
+    match value {
+        Cow::Borrowed(value) => Cow::Borrowed(value),
+        Cow::Owned(value) => {
+            let end = value.floor_char_boundary(MAX_NAME);
+            Cow::Owned(value.get(..end).unwrap_or_default().to_owned())
+        }
+    }
+}
 
 fn find(api_version: Option<&str>, kind: Option<&str>) -> Option<&'static KindProfile> {
     let (group, version) = api_version?.split_once('/')?;

@@ -112,6 +112,7 @@ static JOB_STATUS: StatusProfile = StatusProfile {
         once_ended: false,
         // One word cannot say both.
         exclusive: false,
+        failure_is_final: true,
     }),
     end: Some(End {
         path: "status.endTime",

@@ -20,6 +20,7 @@ const OUTCOME: Outcome = Outcome {
     failure: "Succeeded=False",
     once_ended: false,
     exclusive: true,
+    failure_is_final: true,
 };
 
 pub(super) static PIPELINE_RUN: KindProfile = KindProfile {

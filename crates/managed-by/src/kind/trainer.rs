@@ -28,7 +28,7 @@ pub(super) static TRAIN_JOB: KindProfile = KindProfile {
     about: About::new(KindDocs {
         checks: "CEL: two values, immutability; its schema: counters at least 0; writes the reserved value where there is none",
         unchecked: "Trainer 2.0 to 2.2 runs the TrainJob whatever the field says",
-        source: "`TrainJobSpec`, `TrainJobStatus`; pkg/controller/trainjob_controller.go, where a deadline and an unknown runtime fail a TrainJob that may be Complete already",
+        source: "`TrainJobSpec`, `TrainJobStatus`; pkg/controller/trainjob_controller.go, where a deadline and an unknown runtime fail a TrainJob that may be Complete already, and 2.1 to 2.3 take a failure back (`removeFailedCondition`)",
     }),
 };
 
@@ -66,6 +66,8 @@ static STATUS: StatusProfile = StatusProfile {
         failure: "Failed",
         once_ended: false,
         exclusive: true,
+        // Trainer 2.1 to 2.3 clears it on a reconcile (removeFailedCondition), and runs the TrainJob again where its JobSet is gone.
+        failure_is_final: false,
     }),
     ..ENDLESS
 };

@@ -40,11 +40,11 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     if left || (outcome.once_ended && old.end.is_none()) {
         return;
     }
-    for (fact, name) in [
-        (fact::SUCCEEDED, outcome.success),
-        (fact::FAILED, outcome.failure),
+    for (fact, name, is_final) in [
+        (fact::SUCCEEDED, outcome.success, true),
+        (fact::FAILED, outcome.failure, outcome.failure_is_final),
     ] {
-        if old.has(fact) && !new.has(fact) {
+        if is_final && old.has(fact) && !new.has(fact) {
             let detail = format!("cannot take back the outcome {name}");
             findings.push(FieldError::invalid(outcome.path, BadValue::Omitted, detail));
         }
