@@ -10,11 +10,15 @@ REMAP := "--remap-path-prefix=$(CURDIR)=.", "--remap-path-prefix=$(CARGO_HOME)=c
 # Neither another folder nor other flags than these: what is copied is what was built.
 WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=target cargo --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
+# The tools, built with the features that the tests give their dependencies: with those of their own crate alone the engine
+# would be built twice.
+TOOL := cargo build --quiet --package managed-by-engine --package managed-by-policy --bins && "$${CARGO_TARGET_DIR:-target}"/debug
+
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: demo test
 demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the built policy
-	@cargo run --quiet --package managed-by-engine --bin demo -- annotated-policy.wasm examples
+	@$(TOOL)/demo annotated-policy.wasm examples
 
 test: setup annotated-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
 	cargo test --workspace --quiet
@@ -36,14 +40,14 @@ annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module w
 	@if command -v kwctl >/dev/null; then \
 		kwctl annotate --metadata-path policy-metadata.yml --usage-path README.md --output-path $@ policy.wasm; \
 	else \
-		cargo run --quiet --package managed-by-engine --bin annotate -- policy-metadata.yml README.md policy.wasm $@; \
+		$(TOOL)/annotate policy-metadata.yml README.md policy.wasm $@; \
 	fi
 
 annotated-pods-policy.wasm: policy.wasm pods-metadata.yml README.md ## The same for the policy that looks at pods and reads Jobs
 	@if command -v kwctl >/dev/null; then \
 		kwctl annotate --metadata-path pods-metadata.yml --usage-path README.md --output-path $@ policy.wasm; \
 	else \
-		cargo run --quiet --package managed-by-engine --bin annotate -- pods-metadata.yml README.md policy.wasm $@; \
+		$(TOOL)/annotate pods-metadata.yml README.md policy.wasm $@; \
 	fi
 
 PRINTABLE := crates/managed-by/src/go/printable.rs
@@ -60,7 +64,7 @@ check-each: ## Check each crate alone, so that no other one lends it a feature
 	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
 generated: setup annotated-policy.wasm ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
-	cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e:: settings::
+	cargo test --quiet --workspace --test policy -- docs:: e2e:: settings::
 	@if command -v go >/dev/null; then \
 		mkdir -p target && go run ./conformance/printable/main.go > target/printable.rs && \
 		if [ "$$(grep -o 'Unicode [0-9.]*' target/printable.rs)" = "$$(grep -o 'Unicode [0-9.]*' $(PRINTABLE))" ]; then \
@@ -70,10 +74,10 @@ generated: setup annotated-policy.wasm ## Fail if a generated file would change 
 
 .PHONY: docs
 docs: annotated-policy.wasm ## Write generated documentation anew
-	UPDATE_DOCS=1 cargo test --quiet --package managed-by-policy --test policy -- docs:: e2e:: settings:: --test-threads=1
+	UPDATE_DOCS=1 cargo test --quiet --workspace --test policy -- docs:: e2e:: settings:: --test-threads=1
 
 artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml ## What Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
-	cargo run --quiet --package managed-by-engine --bin artifacthub -- $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
+	$(TOOL)/artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
 	mv $@.new $@
 
 # The tag that is to be released.
@@ -82,7 +86,7 @@ TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 release-check: generated ## Fail unless version, changelog and generated files agree with the tag TAG
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
-	cargo test --quiet --package managed-by-policy --test policy deploy::
+	cargo test --quiet --workspace --test policy deploy::
 
 .PHONY: e2e deny reproducible
 e2e: annotated-policy.wasm ## Run the examples through kwctl, where it is installed (needs bats)
@@ -105,7 +109,7 @@ bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, i
 	cargo bench --quiet --profile dev --package managed-by-policy --bench engine
 
 fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
-	UPDATE_COSTS=1 cargo test --quiet --package managed-by-policy --test policy costs::
+	UPDATE_COSTS=1 cargo test --quiet --workspace --test policy costs::
 
 .PHONY: conformance conformance-verify conformance-live oracle
 conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)

@@ -8,9 +8,10 @@ use std::{env, fs};
 use managed_by::Release;
 use managed_by::catalogue::RULES;
 use managed_by::rule::{Anchor, Rule};
+use managed_by_engine::demo;
 use serde_json::{Value, from_str};
 
-use crate::support::{natively, root};
+use crate::support::{GUEST, natively, root};
 
 fn anchor(rule: &Rule) -> String {
     match rule.anchor {
@@ -201,6 +202,31 @@ fn markdown(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Where a reader of the README finds the rest: it is read on Artifact Hub and inside the module too.
+const HOME: &str = "https://github.com/managed-by-policy/managed-by-policy/";
+
+/// The file of this repository that a link leads to, if it is one, seen from the page that has it.
+fn target(page: &Path, link: &str) -> Option<PathBuf> {
+    if let Some(rest) = link.strip_prefix(HOME) {
+        let (kind, file) = rest.split_once("/main/")?;
+        assert!(kind == "blob" || kind == "tree", "{link}");
+        assert_eq!(root(file).is_dir(), kind == "tree", "{link}");
+        return Some(root(file));
+    }
+    if link.starts_with("https://") {
+        return None;
+    }
+    assert_ne!(
+        page,
+        root("README.md"),
+        "{link}: dead where the README is read alone"
+    );
+    Some(match link {
+        "" => page.to_owned(),
+        link => page.parent().unwrap().join(link),
+    })
+}
+
 /// Links between the pages of this repository lead somewhere.
 #[test]
 fn links_lead_to_files() {
@@ -223,13 +249,9 @@ fn links_lead_to_files() {
             .map(|(at, m)| text.split_at(at + m.len()))
         {
             let link = rest.split(')').next().unwrap();
-            let (target, anchor) = link.split_once('#').unwrap_or((link, ""));
-            if link.starts_with("https://") {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let Some(target) = target(&file, path) else {
                 continue;
-            }
-            let target = match target {
-                "" => file.clone(),
-                target => file.parent().unwrap().join(target),
             };
             assert!(target.exists(), "{}: {link}", file.display());
             if !anchor.is_empty() {
@@ -257,6 +279,23 @@ fn headings(text: &str) -> Vec<String> {
         kept.map(|c| if c == ' ' { '-' } else { c }).collect()
     };
     lines.map(anchor).collect()
+}
+
+/// What the README shows of `make demo` is what it prints.
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let readme = fs::read_to_string(root("README.md")).unwrap();
+    let (_, shown) = readme.split_once("```text\n").unwrap();
+    let shown = shown.split("\n```").next().unwrap();
+    let mut printed = Vec::new();
+    demo::run(&mut printed, demo::Paint::Plain, &GUEST, &root("examples")).unwrap();
+    let printed = String::from_utf8(printed).unwrap();
+    let printed: Vec<_> = printed.split("\n\n").collect();
+    let shown: Vec<_> = shown.split("\n\n").collect();
+    assert!(shown.len() >= 3);
+    for block in shown {
+        assert!(printed.contains(&block), "{block}");
+    }
 }
 
 /// Releases stand in code, in the README and in the oracle's module files.

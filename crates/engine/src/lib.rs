@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod artifacthub;
+pub mod demo;
 pub mod examples;
 pub mod metadata;
 pub mod meter;

@@ -1,0 +1,113 @@
+//! What `make demo` prints: the requests of a folder, judged.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::examples::{self, Example};
+use crate::{Policy, Verdict};
+
+/// Judges the requests of a folder and writes each with its answer, and at the end how many were allowed and denied.
+///
+/// # Errors
+/// If the folder cannot be read, the policy fails, or nobody takes what is written.
+pub fn run(
+    out: &mut impl Write,
+    paint: Paint,
+    policy: &Policy,
+    folder: &Path,
+) -> Result<(), Box<dyn Error>> {
+    let (mut allowed, mut denied) = (0_usize, 0_usize);
+    let mut topic = String::new();
+    for example in examples::read(folder)? {
+        if topic != example.topic() {
+            example.topic().clone_into(&mut topic);
+            writeln!(out, "{}\n", paint.paint("1;4", &topic))?;
+        }
+        let verdict = policy.validate(&example.request, &example.settings)?;
+        let count = if verdict.accepted {
+            &mut allowed
+        } else {
+            &mut denied
+        };
+        *count = count.saturating_add(1);
+        show(out, paint, &example, &verdict)?;
+    }
+    writeln!(out, "{allowed} allowed, {denied} denied")?;
+    Ok(())
+}
+
+/// Whether there is colour.
+#[derive(Debug, Clone, Copy)]
+pub enum Paint {
+    /// Where somebody looks.
+    Coloured,
+    /// Where it would be in the way.
+    Plain,
+}
+
+impl Paint {
+    fn paint(self, code: &str, text: &str) -> String {
+        match self {
+            Self::Coloured => format!("\x1b[{code}m{text}\x1b[0m"),
+            Self::Plain => text.to_owned(),
+        }
+    }
+}
+
+fn show(
+    out: &mut impl Write,
+    paint: Paint,
+    example: &Example,
+    verdict: &Verdict,
+) -> io::Result<()> {
+    let (code, word) = if verdict.accepted {
+        ("32", "allowed")
+    } else {
+        ("31", "denied ")
+    };
+    let title = example.title();
+    writeln!(
+        out,
+        "{}  {}",
+        paint.paint(code, word),
+        paint.paint("1", &title)
+    )?;
+    writeln!(out, "         {}", what(&example.request))?;
+    if let Some(name) = &example.settings_name {
+        writeln!(out, "         with the settings {name}")?;
+    } else if example.settings.as_object().is_some_and(|s| !s.is_empty()) {
+        writeln!(out, "         with settings {}", example.settings)?;
+    }
+    if let Some(message) = &verdict.message {
+        writeln!(out, "         {message}")?;
+    }
+    for warning in verdict.warnings.iter().flatten() {
+        writeln!(out, "         {} {warning}", paint.paint("33", "Warning:"))?;
+    }
+    writeln!(out)
+}
+
+/// `UPDATE of Job default/pi (status) by ana`
+fn what(request: &Value) -> String {
+    let text = |pointer: &str| {
+        request
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or("")
+    };
+    let status = match text("/subResource") {
+        "" => String::new(),
+        sub_resource => format!(" ({sub_resource})"),
+    };
+    format!(
+        "{} of {} {}/{}{status} by {}",
+        text("/operation"),
+        text("/kind/kind"),
+        text("/namespace"),
+        text("/name"),
+        text("/userInfo/username"),
+    )
+}
