@@ -229,3 +229,30 @@ fn an_update_is_judged_for_what_it_brings_in() {
     assert_eq!(answer.warned(), [format!("managed-by/nested {OF_JOB}")]);
     silent(&update(&worse, &job_set(&Value::Null, &Value::Null)));
 }
+
+/// The value is the same; who makes the Job is not.
+#[test]
+fn an_update_is_judged_for_a_trap_that_the_parent_makes() {
+    let object = |job_set: Value| {
+        let template = json!({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {
+            "managedBy": job_set, "replicatedJobs": [{"template": {"spec": {"managedBy": OWN}}}]}});
+        of(&json!({"managedBy": OWN, "components": [{"template": template}]}))
+    };
+    let update = |old: &Value, new: &Value| {
+        everywhere(
+            &request(find("AppWrapper"), "UPDATE", "", old, new),
+            &json!({}),
+        )
+    };
+    let (fine, trap) = (object(OWN.into()), object(Value::Null));
+    silent(&create("AppWrapper", &fine));
+    warns(
+        &update(&fine, &trap),
+        "spec.components[0].template.spec.replicatedJobs[0].template.spec.managedBy",
+        OWN,
+        "the JobSet makes the Job here and nobody but this controller would run it",
+    );
+    let mut same = trap.clone();
+    same["metadata"]["finalizers"] = json!([]);
+    silent(&update(&trap, &same));
+}

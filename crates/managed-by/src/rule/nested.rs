@@ -6,7 +6,7 @@ use super::{
 };
 use crate::finding::{BadValue, FieldError};
 use crate::kind::custom::Nested;
-use crate::kind::{Form, Holder, MULTIKUEUE};
+use crate::kind::{Form, Holder, KindProfile, MULTIKUEUE};
 use crate::request::Change;
 
 pub(crate) static RULE: Rule = Rule {
@@ -29,7 +29,7 @@ same controller (MultiKueue aside): that one makes the children. The templates o
 OptimizationJob make workloads that stand on their own; their field is judged by the rules for the field. Components are read
 eight levels deep; what is deeper, or comes after a thousand such values, is reported unread.
 
-Runs on create, and on updates for what the object did not say before. It warns, for a controller of yours may run the
+Runs on create, and on updates for what was no such trap before. It warns, for a controller of yours may run the
 children.",
         fix: "Leave the field out of the template; switch the rule off if a controller of yours runs such children.",
     accepted: Example {
@@ -56,25 +56,31 @@ children.",
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let (object, old) = match context.change {
         Change::Create { object } => (object, None),
-        Change::Update { object, old } => (object, old.custom.as_deref()),
+        Change::Update { object, old } => (object, Some(old)),
         Change::UpdateStatus { .. } => return,
     };
     let Some(custom) = object.custom.as_deref() else {
         return;
     };
-    let mut known: Vec<_> = old
-        .map_or(&[][..], |old| &old.nested)
-        .iter()
-        .map(key)
-        .collect();
+    let outermost = object.managed_by.as_deref();
+    let old_outermost = old.and_then(|old| old.managed_by.as_deref());
+    let stored = old.and_then(|old| old.custom.as_deref());
+    let stored = stored.map_or(&[][..], |old| &old.nested);
+    let keys = stored.iter().map(key).enumerate();
+    let mut known: Vec<_> = keys.map(|(index, key)| (key, index)).collect();
     known.sort_unstable();
+    // The same value may have become a trap by a change of what it is in.
+    let was_trap = |nested: &Nested<'_>| {
+        let found = known.binary_search_by_key(&key(nested), |(key, _)| *key);
+        let (_, index) = found.ok().and_then(|at| known.get(at))?;
+        trap(context.kind, old_outermost, stored.get(*index)?)
+    };
     for nested in &custom.nested {
-        if known.binary_search(&key(nested)).is_ok() {
-            continue;
-        }
-        let Some(detail) = trap(context, object.managed_by.as_deref(), nested) else {
+        let trap = trap(context.kind, outermost, nested).filter(|_| was_trap(nested).is_none());
+        let Some(trap) = trap else {
             continue;
         };
+        let detail = trap.explain(context.kind, nested);
         let value = nested.value.as_deref();
         let value = value.map_or(BadValue::Omitted, |value| BadValue::String(value.into()));
         findings.push(FieldError::invalid(&*nested.path, value, detail));
@@ -85,41 +91,63 @@ fn key<'n>(nested: &'n Nested<'_>) -> (&'n str, Option<&'n str>) {
     (&nested.path, nested.value.as_deref())
 }
 
-/// Why nobody would run what is made of a template, if so.
-fn trap(context: &Context<'_>, outermost: Option<&str>, nested: &Nested<'_>) -> Option<String> {
-    let child = nested.kind;
-    let (parent, parent_value) = match nested.parent_kind {
-        Some(kind) => (kind, nested.parent.as_deref()),
-        None => (context.kind, outermost),
-    };
+/// Why nobody would run what is made of a template.
+enum Trap {
+    NotRead,
+    /// The child's API takes no such value.
+    Form,
+    /// The child's API takes these values only.
+    OneOf(&'static [&'static str]),
+    /// The parent is run here, and leaves the child to somebody else.
+    MadeHere,
+    /// Kueue leaves the value in its copy.
+    Copied,
+    /// The parent belongs to another controller.
+    Elsewhere,
+}
+
+/// The trap that a template is, if so, in an object of a kind.
+fn trap(outer: &'static KindProfile, outermost: Option<&str>, nested: &Nested<'_>) -> Option<Trap> {
     let Some(value) = nested.value.as_deref() else {
-        return Some("not looked at: too deep down, or after too many others".to_owned());
+        return Some(Trap::NotRead);
     };
-    match child.form {
-        Form::Path if !format::is_path(value) => {
-            return Some(format!("no {} is accepted with this value", child.kind));
-        }
-        Form::OneOf(values) if !values.contains(&value) => {
-            return Some(closed_set::accepts(child.kind, values));
-        }
+    match nested.kind.form {
+        Form::Path if !format::is_path(value) => return Some(Trap::Form),
+        Form::OneOf(values) if !values.contains(&value) => return Some(Trap::OneOf(values)),
         _ => {}
     }
     // What is made of a nested CronJob stands on its own.
-    if child.holder != Holder::Workload {
+    if nested.kind.holder != Holder::Workload {
         return None;
     }
-    let (made, maker) = (child.kind, parent.workload());
+    let (parent, parent_value) = match nested.parent_kind {
+        Some(kind) => (kind, nested.parent.as_deref()),
+        None => (outer, outermost),
+    };
     match parent_value.filter(|value| parent.is_delegated(Some(value))) {
-        None => Some(format!(
-            "the {maker} makes the {made} here and nobody but this controller would run it"
-        )),
-        Some(same) if same == value => (value == MULTIKUEUE).then(|| {
-            format!(
+        None => Some(Trap::MadeHere),
+        Some(same) if same == value => (value == MULTIKUEUE).then_some(Trap::Copied),
+        Some(_) => Some(Trap::Elsewhere),
+    }
+}
+
+impl Trap {
+    fn explain(&self, outer: &KindProfile, nested: &Nested<'_>) -> String {
+        let made = nested.kind.kind;
+        let maker = nested.parent_kind.unwrap_or(outer).workload();
+        match self {
+            Self::NotRead => "not looked at: too deep down, or after too many others".to_owned(),
+            Self::Form => format!("no {made} is accepted with this value"),
+            Self::OneOf(values) => closed_set::accepts(made, values),
+            Self::MadeHere => format!(
+                "the {maker} makes the {made} here and nobody but this controller would run it"
+            ),
+            Self::Copied => format!(
                 "Kueue keeps this in its copy of the {maker}, so the worker never runs the {made}"
-            )
-        }),
-        Some(_) => Some(format!(
-            "the {maker} is delegated to another controller, which would not run the {made}"
-        )),
+            ),
+            Self::Elsewhere => format!(
+                "the {maker} is delegated to another controller, which would not run the {made}"
+            ),
+        }
     }
 }
