@@ -56,3 +56,37 @@ fn the_status_of_a_delegated_workload_has_its_writers() {
         assert!(everywhere(&request, &settings).allowed);
     }
 }
+
+/// Advice that another rule or the kind's own API would refuse is none.
+#[test]
+fn what_must_be_delegated_is_told_to_whom_it_may_be() {
+    for (kind, controllers, advice) in [
+        (
+            "TrainJob",
+            json!({"acme.io/a": {}, MULTIKUEUE: {}}),
+            MULTIKUEUE,
+        ),
+        (
+            "JobSet",
+            json!({"acme.io/a": {}, MULTIKUEUE: {}}),
+            "acme.io/a",
+        ),
+        ("JobSet", Value::Null, MULTIKUEUE),
+        ("TrainJob", json!({"acme.io/a": {}}), ""),
+        ("JobSet", json!({"acme.io/a": {"kinds": ["Job"]}}), ""),
+    ] {
+        let mut settings = json!({"role": "management"});
+        if !controllers.is_null() {
+            settings["controllers"] = controllers;
+        }
+        let (profile, version) = find(kind);
+        let object = with(profile, None);
+        let request = request((profile, version), "CREATE", "", &Value::Null, &object);
+        let message = everywhere(&request, &settings).message().to_owned();
+        let expected = match advice {
+            "" => "(role management), but the settings list no controller for it [".to_owned(),
+            name => format!("(role management), to {name:?} for example ["),
+        };
+        assert!(message.contains(&expected), "{message}");
+    }
+}

@@ -3,7 +3,7 @@
 use super::{Anchor, Check, Context, Docs, Documentation, Enforcement, Example, Findings, Rule};
 use crate::finding::FieldError;
 use crate::go;
-use crate::kind::Holder;
+use crate::kind::{Form, Holder, MULTIKUEUE};
 use crate::request::Change;
 use crate::settings::{Checked, Delegation, Role};
 
@@ -60,8 +60,17 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Checked<()> 
         (Delegation::Forbidden, Some(_)) => ("must not", "leave the field out".to_owned()),
         (Delegation::Required, None) if context.kind.holder == Holder::Workload => {
             let names = context.settings.controllers_serving(kind, namespace)?;
-            let name = names.first().map_or("kueue.x-k8s.io/multikueue", |n| n);
-            ("must", format!("to {} for example", go::quote(name)))
+            let accepted = |name: &&str| match context.kind.form {
+                Form::OneOf(values) => values.contains(name),
+                Form::Path | Form::Open => true,
+            };
+            let listed = names.iter().map(|name| &**name).find(accepted);
+            let unlisted = (!context.settings.has_allow_list()).then_some(MULTIKUEUE);
+            let instead = match listed.or(unlisted) {
+                Some(name) => format!("to {} for example", go::quote(name)),
+                None => "but the settings list no controller for it".to_owned(),
+            };
+            ("must", instead)
         }
         _ => return Ok(()),
     };
