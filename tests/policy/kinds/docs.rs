@@ -5,8 +5,11 @@ use std::fmt::Write as _;
 use std::{env, fs};
 
 use managed_by::kind::{Form, KINDS, KindProfile};
+use managed_by::rule::Enforcement;
 use serde_json::{Value, json};
 
+use super::matrix::{self, verdicts};
+use super::mutations;
 use crate::support::root;
 
 /// Kinds of one group that are served in the same versions, in order.
@@ -125,29 +128,44 @@ fn table() -> String {
     text
 }
 
+/// A kind's name, with its version where the name is not enough.
+pub(super) fn name(kind: &KindProfile) -> String {
+    let twice = KINDS.iter().filter(|k| k.kind == kind.kind).count() > 1;
+    let version = twice.then(|| format!(" ({})", kind.versions.join(", ")));
+    format!("{}{}", kind.kind, version.unwrap_or_default())
+}
+
+/// The heading of a kind's section.
+pub(super) fn heading(kind: &KindProfile) -> String {
+    format!("## {}", name(kind))
+}
+
+/// The rules for a kind, beside those for all, that have a verdict: what they said when they were asked in the engine.
+fn said(kind: &'static KindProfile, verdict: Enforcement) -> String {
+    let verdicts = verdicts(kind);
+    let mut rules = kind.rules();
+    rules.retain(|id| verdicts[id] == verdict);
+    let family = kind.kind == "Job" && verdict == Enforcement::Deny;
+    match (rules.is_empty(), family) {
+        (true, _) => "nothing".to_owned(),
+        (false, true) => format!("{}, and the family `job-status/`", code(&rules)),
+        (false, false) => code(&rules),
+    }
+}
+
 fn sections() -> String {
     let mut text = String::new();
     for kind in KINDS {
         let docs = kind.docs();
-        let twice = KINDS.iter().filter(|k| k.kind == kind.kind).count() > 1;
-        let version = twice.then(|| format!(" ({})", kind.versions.join(", ")));
-        let mut rules = kind.rules();
-        let job = kind.kind == "Job";
-        let family = if job {
-            ", and the family `job-status/`"
-        } else {
-            ""
-        };
-        rules.dedup();
+        let (heading, denied, warned) = (
+            heading(kind),
+            said(kind, Enforcement::Deny),
+            said(kind, Enforcement::Warn),
+        );
         write!(
             text,
-            "\n## {}{}\n\n- It checks: {}.\n- We check: {}{family}.\n- Nobody can: {}.\n- Source: {}.\n",
-            kind.kind,
-            version.unwrap_or_default(),
-            docs.checks,
-            code(&rules),
-            docs.unchecked,
-            docs.source,
+            "\n{heading}\n\n- It checks: {}.\n- We deny: {denied}.\n- We warn: {warned}.\n- Nobody can: {}.\n- Source: {}.\n",
+            docs.checks, docs.unchecked, docs.source,
         )
         .unwrap();
     }
@@ -157,7 +175,12 @@ fn sections() -> String {
 fn page() -> String {
     let path = root("docs/kinds.md");
     let mut text = fs::read_to_string(path).unwrap();
-    for (mark, made) in [("table", table()), ("kinds", sections())] {
+    for (mark, made) in [
+        ("table", table()),
+        ("kinds", sections()),
+        ("rules", matrix::table()),
+        ("broken", mutations::table()),
+    ] {
         let (open, close) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->\n"));
         let (before, rest) = text.split_once(&open).unwrap();
         let (_, after) = rest.split_once(&close).unwrap();

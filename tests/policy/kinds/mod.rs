@@ -2,8 +2,11 @@
 
 pub(crate) mod docs;
 mod field;
+mod matrix;
 mod mutations;
 mod nested;
+mod outcome;
+mod reach;
 mod settings;
 mod status;
 
@@ -65,9 +68,38 @@ fn create(kind: &str, object: &Value) -> Answer {
 
 /// The answer to a status update of an object with nothing but a status.
 fn status(kind: &str, old: &Value, new: &Value) -> Answer {
-    let object = |status: &Value| json!({"metadata": {"name": "x"}, "spec": {}, "status": status});
-    let request = request(find(kind), "UPDATE", "status", &object(old), &object(new));
+    status_of(
+        kind,
+        &json!({"metadata": {"name": "x"}, "spec": {}}),
+        old,
+        new,
+    )
+}
+
+/// The answer to a status update of an object.
+fn status_of(kind: &str, object: &Value, old: &Value, new: &Value) -> Answer {
+    let with = |status: &Value| {
+        let mut object = object.clone();
+        object["status"] = status.clone();
+        object
+    };
+    let request = request(find(kind), "UPDATE", "status", &with(old), &with(new));
     everywhere(&request, &json!({}))
+}
+
+const NOON: &str = "2026-01-01T12:00:00Z";
+const ONE: &str = "2026-01-01T13:00:00Z";
+
+fn condition(name: &str, status: &str, reason: &str) -> Value {
+    json!({"type": name, "status": status, "reason": reason})
+}
+
+fn when(name: &str) -> Value {
+    condition(name, "True", "")
+}
+
+fn conditions(list: &[Value]) -> Value {
+    json!({"conditions": list})
 }
 
 #[track_caller]
@@ -84,6 +116,9 @@ fn every_kind_has_all_its_parts() {
             .unwrap();
     let rules = metadata["rules"].as_array().unwrap();
     let page = std::fs::read_to_string(crate::support::root("docs/kinds.md")).unwrap();
+    let manifests = ["management", "worker", "hybrid"].map(|name| {
+        std::fs::read_to_string(crate::support::root(&format!("deploy/{name}.yml"))).unwrap()
+    });
     let examples = managed_by_engine::examples::read(&crate::support::root("examples")).unwrap();
     for (kind, version) in all() {
         let has = |rule: &Value, key: &str, word: &str| {
@@ -104,15 +139,23 @@ fn every_kind_has_all_its_parts() {
         let judged = kind.has_status_rules();
         let status = asked(&format!("{}/status", kind.plural), json!(["UPDATE"]));
         assert_eq!(status, judged, "metadata: {kind:?} {version}");
-        assert!(
-            page.contains(&format!("## {}", kind.kind)),
-            "docs: {kind:?}"
-        );
+        let heading = format!("\n{}\n", docs::heading(kind));
+        assert!(page.contains(&heading), "docs: {kind:?}");
         let shown = examples.iter().any(|example| {
             let of = &example.request["kind"];
-            of["kind"] == kind.kind && of["group"] == kind.group
+            let is_version = kind
+                .versions
+                .iter()
+                .any(|version| of["version"] == *version);
+            of["kind"] == kind.kind && of["group"] == kind.group && is_version
         });
         assert!(shown, "examples: {kind:?}");
+        let resource = kind.plural.to_owned();
+        for manifest in &manifests {
+            let named =
+                manifest.contains(&format!("\"{resource}\"")) && manifest.contains(kind.group);
+            assert!(named, "deploy: {kind:?}");
+        }
         let docs = kind.docs();
         for text in [docs.checks, docs.unchecked, docs.source] {
             assert!(!text.is_empty(), "{kind:?}");

@@ -1,47 +1,8 @@
 //! What real controllers do with the status that looks as if it broke a rule: each has a test of its name.
 
-use super::{all, find, request, silent, status};
+use super::{NOON, ONE, all, condition, conditions, find, request, silent, status, when};
 use crate::support::everywhere;
 use serde_json::{Value, json};
-
-const NOON: &str = "2026-01-01T12:00:00Z";
-const ONE: &str = "2026-01-01T13:00:00Z";
-
-fn condition(name: &str, status: &str, reason: &str) -> Value {
-    json!({"type": name, "status": status, "reason": reason})
-}
-
-fn when(name: &str) -> Value {
-    condition(name, "True", "")
-}
-
-fn conditions(list: &[Value]) -> Value {
-    json!({"conditions": list})
-}
-
-#[test]
-fn mpi_job_failed_without_completion_time_may_yet_succeed() {
-    for kind in ["MPIJob v1", "MPIJob v2beta1"] {
-        let evicted = conditions(&[condition("Failed", "True", "MPIJobEvicted")]);
-        silent(&status(kind, &json!({"startTime": NOON}), &evicted));
-        let mut succeeded = conditions(&[condition("Failed", "False", ""), when("Succeeded")]);
-        succeeded["completionTime"] = ONE.into();
-        silent(&status(kind, &evicted, &succeeded));
-    }
-}
-
-#[test]
-fn mpi_job_failed_with_completion_time_is_final() {
-    let mut failed = conditions(&[when("Failed")]);
-    failed["completionTime"] = ONE.into();
-    let mut succeeded = conditions(&[condition("Failed", "False", ""), when("Succeeded")]);
-    succeeded["completionTime"] = ONE.into();
-    let answer = status("MPIJob v2beta1", &failed, &succeeded);
-    assert_eq!(
-        answer.message(),
-        r#"MPIJob.kubeflow.org "x" is invalid: status.conditions: Invalid value: cannot take back the outcome Failed [status/outcome-changed]"#
-    );
-}
 
 /// The launcher has succeeded, and a worker was evicted: `setCondition` keeps both.
 #[test]
@@ -105,27 +66,6 @@ fn ray_job_suspend_and_resume() {
     }
 }
 
-/// KubeRay 1.5: a RayJob with a schedule leaves `Complete`.
-#[test]
-fn ray_job_with_a_schedule_runs_again() {
-    let complete = json!({"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"});
-    let scheduling = json!({"jobDeploymentStatus": "Scheduling", "jobStatus": "SUCCEEDED"});
-    silent(&status("RayJob", &complete, &scheduling));
-    let running = json!({"jobDeploymentStatus": "Running", "jobStatus": "RUNNING"});
-    assert_eq!(
-        status("RayJob", &complete, &running).message(),
-        r#"RayJob.ray.io "x" is invalid: status.jobDeploymentStatus: Invalid value: cannot take back the outcome Complete [status/outcome-changed]"#
-    );
-}
-
-/// The operator validates before it looks at the state.
-#[test]
-fn ray_job_that_no_longer_validates() {
-    let complete = json!({"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"});
-    let refused = json!({"jobDeploymentStatus": "ValidationFailed", "jobStatus": "SUCCEEDED"});
-    silent(&status("RayJob", &complete, &refused));
-}
-
 /// The first look at a suspended cluster takes the condition back, whatever its comment says.
 #[test]
 fn ray_cluster_provisioned_is_taken_back_on_suspend() {
@@ -140,37 +80,6 @@ fn ray_cluster_provisioned_is_taken_back_on_suspend() {
         when("RayClusterSuspended"),
     ]);
     silent(&status("RayCluster", &old, &new));
-}
-
-#[test]
-fn task_run_retries() {
-    let mut failed = conditions(&[condition("Succeeded", "False", "Failed")]);
-    failed["completionTime"] = ONE.into();
-    failed["startTime"] = NOON.into();
-    let mut retried = conditions(&[condition("Succeeded", "Unknown", "ToBeRetried")]);
-    retried["retriesStatus"] = json!([failed]);
-    silent(&status("TaskRun", &failed, &retried));
-    let again = conditions(&[condition("Succeeded", "Unknown", "Running")]);
-    let answer = status("TaskRun", &failed, &again);
-    assert_eq!(
-        answer.denied(),
-        ["status/outcome-changed status.conditions"]
-    );
-}
-
-#[test]
-fn task_run_sidecars_that_cannot_be_stopped() {
-    let mut done = conditions(&[condition("Succeeded", "True", "Succeeded")]);
-    done["completionTime"] = ONE.into();
-    let mut failed = conditions(&[condition("Succeeded", "False", "TaskRunStopSidecarFailed")]);
-    failed["completionTime"] = ONE.into();
-    silent(&status("TaskRun", &done, &failed));
-    let mut failed = conditions(&[condition("Succeeded", "False", "Failed")]);
-    failed["completionTime"] = ONE.into();
-    assert_eq!(
-        status("TaskRun", &done, &failed).denied(),
-        ["status/outcome-changed status.conditions"]
-    );
 }
 
 /// docs/taskruns.md: an error that may pass.
@@ -230,23 +139,6 @@ fn train_job_fails_when_it_is_complete_already() {
         status("TrainJob", &complete, &both).message(),
         r#"TrainJob.trainer.kubeflow.org "x" is invalid: status.conditions: Invalid value: cannot be both Complete and Failed [status/two-outcomes]"#
     );
-}
-
-#[test]
-fn app_wrapper_is_terminating_once_it_is_deleted() {
-    for phase in ["Succeeded", "Failed"] {
-        silent(&status(
-            "AppWrapper",
-            &json!({"phase": phase}),
-            &json!({"phase": "Terminating"}),
-        ));
-        let answer = status(
-            "AppWrapper",
-            &json!({"phase": phase}),
-            &json!({"phase": "Running"}),
-        );
-        assert_eq!(answer.denied(), ["status/outcome-changed status.phase"]);
-    }
 }
 
 /// A single Job's restart counts towards the maximum, and is no restart of the JobSet.
@@ -471,17 +363,4 @@ fn no_status_is_accepted() {
         let update = request((kind, version), "UPDATE", "status", &object, &object);
         silent(&everywhere(&update, &json!({})));
     }
-}
-
-/// Trainer 2.1 to 2.3 clears a failure on a later reconcile, and runs the `TrainJob` again where its `JobSet` is gone.
-#[test]
-fn train_job_failure_is_taken_back_by_remove_failed_condition() {
-    let is = |condition: &str| json!({"conditions": [{"type": condition, "status": "True", "reason": "FailedJobs"}]});
-    let running = json!({"conditions": []});
-    silent(&status("TrainJob", &is("Failed"), &running));
-    let answer = status("TrainJob", &is("Complete"), &running);
-    assert_eq!(
-        answer.denied(),
-        ["status/outcome-changed status.conditions"]
-    );
 }

@@ -1,6 +1,6 @@
 //! What people read about the kinds, beside their profiles.
 
-use super::custom::StatusProfile;
+use super::custom::{Both, StatusProfile};
 use super::parts::Part;
 use super::{Form, Holder, KindDocs, KindProfile};
 
@@ -51,7 +51,7 @@ impl StatusProfile {
             ("status/outcome-changed", self.outcome.is_some()),
             (
                 "status/two-outcomes",
-                self.outcome.as_ref().is_some_and(|o| o.exclusive),
+                self.outcome.as_ref().is_some_and(|o| o.both == Both::Never),
             ),
             ("status/terminal-state", self.says.is_some()),
             ("status/exclusive-conditions", self.pair.is_some()),

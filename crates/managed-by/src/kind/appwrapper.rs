@@ -1,6 +1,6 @@
 //! `workload.codeflare.dev`: AppWrapper, which makes objects of any kind.
 
-use super::custom::{ENDLESS, Outcome, StatusProfile, fact};
+use super::custom::{Both, ENDLESS, Outcome, StatusProfile, Step, fact};
 use super::parts::{self, Part, Template};
 use super::{APP_WRAPPER_CONTROLLER, About, Form, Holder, KindDocs, KindProfile};
 
@@ -41,7 +41,7 @@ static STATUS: StatusProfile = StatusProfile {
             Part::Word(&[
                 ("Succeeded", fact::SUCCEEDED),
                 ("Failed", fact::FAILED),
-                ("Terminating", fact::LEAVING),
+                ("Terminating", fact::DEAD_END),
             ]),
         ),
         ("resettingCount", Part::Total(0)),
@@ -50,11 +50,23 @@ static STATUS: StatusProfile = StatusProfile {
         path: "status.phase",
         success: "Succeeded",
         failure: "Failed",
-        once_ended: false,
-        // One word cannot say both.
-        exclusive: false,
-        failure_is_final: true,
+        dead_end: Some("Terminating"),
+        detail: None,
+        both: Both::Unsayable,
+        taken_back,
     }),
     totals: &["status.resettingCount"],
     ..ENDLESS
 };
+
+/// Only a deletion leads on from an outcome, to `Terminating`, and nothing from there. Of a delegated AppWrapper it may be
+/// the copy elsewhere that was deleted.
+fn taken_back(step: &Step<'_>) -> u16 {
+    match step.old.has(fact::DEAD_END) {
+        false if step.is_being_deleted && step.new.has(fact::DEAD_END) => {
+            fact::SUCCEEDED | fact::FAILED
+        }
+        true if step.delegated || !step.is_being_deleted => fact::DEAD_END,
+        _ => 0,
+    }
+}

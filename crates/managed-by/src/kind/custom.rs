@@ -19,6 +19,8 @@ pub struct Custom<'a> {
     pub nested: Vec<Nested<'a>>,
     /// Its status.
     pub status: Status<'a>,
+    /// How often it may be tried again, if its kind says so.
+    pub retries: usize,
 }
 
 /// A value of `managedBy` in a template.
@@ -66,8 +68,8 @@ pub(crate) mod fact {
     pub(crate) const SUCCEEDED: u16 = 1;
     /// It has failed.
     pub(crate) const FAILED: u16 = 2;
-    /// It is in a state into which the kind's own controller takes it from an outcome.
-    pub(crate) const LEAVING: u16 = 4;
+    /// It is in a state that is no outcome, and that the kind's own controller never takes it out of.
+    pub(crate) const DEAD_END: u16 = 4;
     /// It failed in a way that the kind's own controller notes beside a success.
     pub(crate) const BESIDE_SUCCESS: u16 = 8;
     /// The first condition of a pair that excludes each other, and the second.
@@ -76,6 +78,13 @@ pub(crate) mod fact {
     /// A word beside the conditions says that it has succeeded, or that it has failed.
     pub(crate) const SAYS_SUCCEEDED: u16 = 64;
     pub(crate) const SAYS_FAILED: u16 = 128;
+    /// The word says that it was stopped.
+    pub(crate) const SAYS_STOPPED: u16 = 256;
+    /// It failed in a way that is final where other failures of the kind are not.
+    pub(crate) const FOR_GOOD: u16 = 512;
+    /// It failed after it had succeeded, and so did the last of its earlier attempts.
+    pub(crate) const AFTER_SUCCESS: u16 = 1024;
+    pub(crate) const ATTEMPT_AFTER_SUCCESS: u16 = 2048;
 }
 
 /// A condition that says something, and the fact that it stands for.
@@ -172,12 +181,43 @@ pub(crate) struct Outcome {
     pub(crate) path: &'static str,
     pub(crate) success: &'static str,
     pub(crate) failure: &'static str,
-    /// Whether it is final only once there is an end.
-    pub(crate) once_ended: bool,
-    /// Whether the kind's own controller never notes both.
-    pub(crate) exclusive: bool,
-    /// Whether its own controller never takes a failure back.
-    pub(crate) failure_is_final: bool,
+    /// The state that is no outcome, and that the kind's own controller never takes it out of, if there is one.
+    pub(crate) dead_end: Option<&'static str>,
+    /// Where else it stands how the workload came to its end: in a word that does not change after, or in a list of
+    /// attempts that is not cut.
+    pub(crate) detail: Option<&'static str>,
+    /// Whether a status can say both.
+    pub(crate) both: Both,
+    /// Which outcomes, as facts, the kind's own controller takes back in a step like this.
+    pub(crate) taken_back: fn(&Step<'_>) -> u16,
+}
+
+/// Whether a status can say both that a workload has succeeded and that it has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Both {
+    /// It can, and the kind's own controller never does.
+    Never,
+    /// The kind's own controller may.
+    Allowed,
+    /// It cannot: one word says which.
+    Unsayable,
+}
+
+/// The change of a status, and what else decides which outcomes are final.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step<'s> {
+    pub(crate) old: &'s Status<'s>,
+    pub(crate) new: &'s Status<'s>,
+    /// Whether another controller than the kind's own writes it.
+    pub(crate) delegated: bool,
+    pub(crate) is_being_deleted: bool,
+    /// How often the workload may be tried again.
+    pub(crate) retries: usize,
+}
+
+/// Of a kind whose outcomes are all final.
+pub(crate) const fn nothing(_: &Step<'_>) -> u16 {
+    0
 }
 
 /// When a kind ends.

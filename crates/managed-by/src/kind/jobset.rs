@@ -1,6 +1,6 @@
 //! `jobset.x-k8s.io`: JobSet, which makes Jobs.
 
-use super::custom::{ENDLESS, Outcome, Sign, StatusProfile, fact};
+use super::custom::{Both, ENDLESS, Outcome, Sign, StatusProfile, fact, nothing};
 use super::parts::{self, Part, Template};
 use super::{About, Form, Holder, JOB_SET_CONTROLLER, KindDocs, KindProfile, batch};
 
@@ -47,7 +47,7 @@ static STATUS: StatusProfile = StatusProfile {
         ),
         (
             "terminalState",
-            Part::Word(&[
+            Part::Said(&[
                 ("Completed", fact::SAYS_SUCCEEDED),
                 ("Failed", fact::SAYS_FAILED),
             ]),
@@ -71,9 +71,10 @@ static STATUS: StatusProfile = StatusProfile {
         path: "status.conditions",
         success: "Completed",
         failure: "Failed",
-        once_ended: false,
-        exclusive: true,
-        failure_is_final: true,
+        dead_end: None,
+        detail: None,
+        both: Both::Never,
+        taken_back: nothing,
     }),
     totals: &["status.restarts", "status.restartsCountTowardsMax"],
     pair: Some(("StartupPolicyInProgress", "StartupPolicyCompleted")),

@@ -1,6 +1,6 @@
 //! `kubeflow.org`: the Training Operator's jobs (`v1`), and the mpi-operator's MPIJob (`v2beta1`).
 
-use super::custom::{ENDLESS, End, Outcome, Sign, StatusProfile, fact};
+use super::custom::{Both, ENDLESS, End, Outcome, Sign, StatusProfile, Step, fact, nothing};
 use super::parts::{self, Part};
 use super::{
     About, Form, Holder, KindDocs, KindProfile, MPI_OPERATOR, MULTIKUEUE, TRAINING_OPERATOR,
@@ -33,16 +33,17 @@ const PARTS: Part = Part::Fields(&[
     ("replicaStatuses", REPLICAS),
 ]);
 
-const fn status(once_ended: bool, exclusive: bool, ended: u16) -> StatusProfile {
+const fn status(taken_back: fn(&Step<'_>) -> u16, both: Both, ended: u16) -> StatusProfile {
     StatusProfile {
         parts: PARTS,
         outcome: Some(Outcome {
             path: "status.conditions",
             success: "Succeeded",
             failure: "Failed",
-            once_ended,
-            exclusive,
-            failure_is_final: true,
+            dead_end: None,
+            detail: None,
+            both,
+            taken_back,
         }),
         end: Some(End {
             path: "status.completionTime",
@@ -56,16 +57,26 @@ const fn status(once_ended: bool, exclusive: bool, ended: u16) -> StatusProfile 
 
 /// The Training Operator's jobs. It may note a success and a failure in one update: a replica type that has succeeded
 /// does not end the walk over the others (`UpdateJobStatus` of each controller).
-static STATUS: StatusProfile = status(false, false, fact::SUCCEEDED | fact::FAILED);
+static STATUS: StatusProfile = status(nothing, Both::Allowed, fact::SUCCEEDED | fact::FAILED);
 
-/// Its MPIJob. An evicted worker fails it without a completion time; a success later takes that back (`setCondition` in
-/// pkg/controller.v1/mpi).
-static MPI_V1_STATUS: StatusProfile = status(true, false, fact::SUCCEEDED);
+/// Its MPIJob.
+static MPI_V1_STATUS: StatusProfile = status(taken_back, Both::Allowed, fact::SUCCEEDED);
+
+/// An evicted worker fails an MPIJob without a completion time; a success later takes that back. With a completion time it
+/// is finished.
+fn taken_back(step: &Step<'_>) -> u16 {
+    match step.old.end {
+        None => fact::FAILED,
+        Some(_) => 0,
+    }
+}
 
 /// The mpi-operator's MPIJob: the same, and it notes both only where a worker was evicted.
-static MPI_STATUS: StatusProfile = status(true, true, fact::SUCCEEDED);
+static MPI_STATUS: StatusProfile = status(taken_back, Both::Never, fact::SUCCEEDED);
 
-const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` may note both outcomes at once, and an evicted worker fails an MPIJob for the time being: those are no findings";
+const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` may note both outcomes at once, which is no finding; read at Training Operator 1.9.4";
+
+const MPI_SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `setCondition` in pkg/controller.v1/mpi: an evicted worker fails an MPIJob without a completion time, which a success later takes back, and both may be noted; read at Training Operator 1.9.4";
 
 const fn training_operator(
     kind: &'static str,
@@ -74,7 +85,7 @@ const fn training_operator(
     steps_back: bool,
     checks: &'static str,
     unchecked: &'static str,
-    status: &'static StatusProfile,
+    (status, source): (&'static StatusProfile, &'static str),
 ) -> KindProfile {
     KindProfile {
         group: "kubeflow.org",
@@ -93,7 +104,7 @@ const fn training_operator(
         about: About::new(KindDocs {
             checks,
             unchecked,
-            source: SOURCE,
+            source,
         }),
     }
 }
@@ -109,7 +120,7 @@ pub(super) static PY_TORCH_JOB: KindProfile = training_operator(
     true,
     "a webhook: two values; it compares the field with itself, so it may change",
     NO_CONTROLLER,
-    &STATUS,
+    (&STATUS, SOURCE),
 );
 
 pub(super) static TF_JOB: KindProfile = training_operator(
@@ -119,7 +130,7 @@ pub(super) static TF_JOB: KindProfile = training_operator(
     true,
     WEBHOOK,
     NO_CONTROLLER,
-    &STATUS,
+    (&STATUS, SOURCE),
 );
 
 pub(super) static XG_BOOST_JOB: KindProfile = training_operator(
@@ -129,7 +140,7 @@ pub(super) static XG_BOOST_JOB: KindProfile = training_operator(
     true,
     WEBHOOK,
     NO_CONTROLLER,
-    &STATUS,
+    (&STATUS, SOURCE),
 );
 
 pub(super) static PADDLE_JOB: KindProfile = training_operator(
@@ -139,7 +150,7 @@ pub(super) static PADDLE_JOB: KindProfile = training_operator(
     true,
     WEBHOOK,
     NO_CONTROLLER,
-    &STATUS,
+    (&STATUS, SOURCE),
 );
 
 pub(super) static JAX_JOB: KindProfile = training_operator(
@@ -149,7 +160,7 @@ pub(super) static JAX_JOB: KindProfile = training_operator(
     false,
     "nothing",
     "its controller does not look at the field: a delegated JAXJob is run twice",
-    &STATUS,
+    (&STATUS, SOURCE),
 );
 
 pub(super) static MPI_JOB_V1: KindProfile = training_operator(
@@ -159,7 +170,7 @@ pub(super) static MPI_JOB_V1: KindProfile = training_operator(
     true,
     "nothing",
     NO_CONTROLLER,
-    &MPI_V1_STATUS,
+    (&MPI_V1_STATUS, MPI_SOURCE),
 );
 
 pub(super) static MPI_JOB: KindProfile = KindProfile {
@@ -179,6 +190,6 @@ pub(super) static MPI_JOB: KindProfile = KindProfile {
     about: About::new(KindDocs {
         checks: "nothing: its check of the values runs only after it has stepped back",
         unchecked: NO_CONTROLLER,
-        source: "`JobStatus` of kubeflow.org/v2beta1; mpi_job_controller.go: finished is an outcome with a completion time, an evicted worker fails an MPIJob without one, and may fail one that has succeeded",
+        source: "`JobStatus` of kubeflow.org/v2beta1; mpi_job_controller.go: finished is an outcome with a completion time, an evicted worker fails an MPIJob without one, and may fail one that has succeeded; read at 0.8.0",
     }),
 };

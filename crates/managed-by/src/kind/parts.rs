@@ -27,8 +27,10 @@ pub(crate) enum Part {
     Counter,
     /// A number that only goes up, with its place in [`Status::totals`].
     Total(usize),
-    /// A list of earlier attempts.
-    Attempts,
+    /// How often the workload may be tried again.
+    Retries,
+    /// A list of the status of each earlier attempt, with the conditions of the last that say something.
+    Attempts(&'static [Sign]),
     /// When it started.
     Start,
     /// When it ended.
@@ -37,6 +39,8 @@ pub(crate) enum Part {
     Conditions(&'static [Sign]),
     /// A word for the state, with those that say something: a bit of [`super::custom::fact`] each.
     Word(&'static [(&'static str, u16)]),
+    /// The same, of which other words are read too.
+    Said(&'static [(&'static str, u16)]),
 }
 
 /// What stands in a template.
@@ -110,6 +114,7 @@ pub(super) fn read<'a>(kind: &KindProfile, reader: &mut Reader<'a>) -> Result<Ob
             // Of two, the last counts.
             walk.managed_by = None;
             walk.nested.clear();
+            walk.retries = 0;
             walk.part(reader, &kind.spec, &Trail::root("spec"))
         }
         (b"status", Some(profile)) => {
@@ -126,6 +131,7 @@ pub(super) fn read<'a>(kind: &KindProfile, reader: &mut Reader<'a>) -> Result<Ob
         object.custom = Some(Box::new(Custom {
             nested: walk.nested,
             status: walk.status,
+            retries: walk.retries,
         }));
     }
     Ok(object)
@@ -137,6 +143,7 @@ struct Walk<'a> {
     managed_by: Option<Cow<'a, str>>,
     nested: Vec<Nested<'a>>,
     status: Status<'a>,
+    retries: usize,
     /// The kind of the nested object that is being read.
     kind: Option<&'static KindProfile>,
     depth: usize,
@@ -187,14 +194,12 @@ impl<'a> Walk<'a> {
                 }
                 Ok(())
             }
-            Part::Attempts if reader.peek()? == Type::Array => {
-                self.status.attempts = 0;
-                reader.array(|reader, index| {
-                    self.status.attempts = index.saturating_add(1);
-                    reader.skip()
-                })
+            Part::Retries => {
+                let retries = count(reader)?.unwrap_or_default();
+                self.retries = retries.try_into().unwrap_or_default();
+                Ok(())
             }
-            Part::Attempts => reader.skip(),
+            Part::Attempts(signs) => self.attempts(reader, signs),
             Part::Start => {
                 self.status.start = time(reader)?;
                 Ok(())
@@ -203,17 +208,53 @@ impl<'a> Walk<'a> {
                 self.status.end = time(reader)?;
                 Ok(())
             }
-            Part::Conditions(signs) => self.conditions(reader, signs),
-            Part::Word(words) => {
-                let word = text(reader)?;
-                if let Some(word) = &word {
-                    let known = words.iter().find(|(known, _)| known == word);
-                    self.status.facts |= known.map_or(0, |(_, fact)| *fact);
-                }
-                self.status.word = word;
+            Part::Conditions(signs) => {
+                self.status.facts |= conditions(reader, signs)?;
+                Ok(())
+            }
+            Part::Word(words) => self.word(reader, words).map(|_| ()),
+            Part::Said(words) => {
+                self.status.word = self.word(reader, words)?;
                 Ok(())
             }
         }
+    }
+
+    fn word(
+        &mut self,
+        reader: &mut Reader<'a>,
+        words: &[(&str, u16)],
+    ) -> Result<Option<Cow<'a, str>>> {
+        let word = text(reader)?;
+        if let Some(word) = &word {
+            let known = words.iter().find(|(known, _)| known == word);
+            self.status.facts |= known.map_or(0, |(_, fact)| *fact);
+        }
+        Ok(word)
+    }
+
+    fn attempts(&mut self, reader: &mut Reader<'a>, signs: &[Sign]) -> Result<()> {
+        if reader.peek()? != Type::Array {
+            return reader.skip();
+        }
+        let mut last = 0;
+        self.status.attempts = 0;
+        reader.array(|reader, index| {
+            self.status.attempts = index.saturating_add(1);
+            last = 0;
+            if reader.peek()? != Type::Object {
+                return reader.skip();
+            }
+            reader.object(|reader, key| match key {
+                b"conditions" => {
+                    last = conditions(reader, signs)?;
+                    Ok(())
+                }
+                _ => reader.skip(),
+            })
+        })?;
+        self.status.facts |= last;
+        Ok(())
     }
 
     fn fields(
@@ -236,36 +277,6 @@ impl<'a> Walk<'a> {
                 return reader.skip();
             };
             self.part(reader, part, &at.to(Step::Member(name)))
-        })
-    }
-
-    fn conditions(&mut self, reader: &mut Reader<'a>, signs: &[Sign]) -> Result<()> {
-        if reader.peek()? != Type::Array {
-            return reader.skip();
-        }
-        reader.array(|reader, _| {
-            if reader.peek()? != Type::Object {
-                return reader.skip();
-            }
-            let (mut condition, mut status, mut reason) = (None, None, None);
-            reader.object(|reader, key| {
-                let field = match key {
-                    b"type" => &mut condition,
-                    b"status" => &mut status,
-                    b"reason" => &mut reason,
-                    _ => return reader.skip(),
-                };
-                *field = text(reader)?;
-                Ok(())
-            })?;
-            for sign in signs {
-                let is = |word: &Option<Cow<'_, str>>, wanted| word.as_deref() == Some(wanted);
-                let here = is(&condition, sign.condition) && is(&status, sign.status);
-                if here && (sign.reason.is_empty() || is(&reason, sign.reason)) {
-                    self.status.facts |= sign.fact;
-                }
-            }
-            Ok(())
         })
     }
 
@@ -378,6 +389,39 @@ fn beginning<'a>(value: &Cow<'a, str>) -> Cow<'a, str> {
 fn find(api_version: Option<&str>, kind: Option<&str>) -> Option<&'static KindProfile> {
     let (group, version) = api_version?.split_once('/')?;
     KindProfile::find(group, version, kind?)
+}
+
+/// What a list of conditions says.
+fn conditions(reader: &mut Reader<'_>, signs: &[Sign]) -> Result<u16> {
+    if reader.peek()? != Type::Array {
+        return reader.skip().map(|()| 0);
+    }
+    let mut facts = 0;
+    reader.array(|reader, _| {
+        if reader.peek()? != Type::Object {
+            return reader.skip();
+        }
+        let (mut condition, mut status, mut reason) = (None, None, None);
+        reader.object(|reader, key| {
+            let field = match key {
+                b"type" => &mut condition,
+                b"status" => &mut status,
+                b"reason" => &mut reason,
+                _ => return reader.skip(),
+            };
+            *field = text(reader)?;
+            Ok(())
+        })?;
+        for sign in signs {
+            let is = |word: &Option<Cow<'_, str>>, wanted| word.as_deref() == Some(wanted);
+            let here = is(&condition, sign.condition) && is(&status, sign.status);
+            if here && (sign.reason.is_empty() || is(&reason, sign.reason)) {
+                facts |= sign.fact;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(facts)
 }
 
 /// A string; [`None`] where something else stands.

@@ -3,7 +3,7 @@
 //! `v1alpha1` is served too and has no such field in its schema: what is written through it loses the field before any
 //! webhook sees it.
 
-use super::custom::{ENDLESS, End, Outcome, Sign, StatusProfile, fact};
+use super::custom::{Both, ENDLESS, End, Outcome, Sign, StatusProfile, Step, fact};
 use super::parts::{self, Part, Template};
 use super::{About, Form, Holder, KUBERAY_OPERATOR, KindDocs, KindProfile, MULTIKUEUE};
 
@@ -82,7 +82,7 @@ pub(super) static RAY_JOB: KindProfile = KindProfile {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "`IsJobDeploymentTerminal`; rayjob_controller.go: a failed attempt goes to `Retrying` before it is ever stored as `Failed`, `endTime` stays set through a retry, a RayJob with a schedule leaves `Complete`, one that no longer validates leaves any state",
+        source: "`IsJobDeploymentTerminal`; rayjob_controller.go: a failed attempt goes to `Retrying` before it is ever stored as `Failed`, `endTime` stays set through a retry, one that no longer validates leaves any state for `ValidationFailed`, which no branch leaves, `jobStatus` is written before the end only; read at 1.3.0 to 1.7.0",
     }),
 };
 
@@ -93,11 +93,15 @@ static JOB_STATUS: StatusProfile = StatusProfile {
             Part::Word(&[
                 ("Complete", fact::SUCCEEDED),
                 ("Failed", fact::FAILED),
-                // KubeRay 1.5: a RayJob with a schedule runs again.
-                ("Scheduling", fact::LEAVING),
-                ("Scheduled", fact::LEAVING),
-                // Validated before anything else, each time: a newer operator may refuse an old spec.
-                ("ValidationFailed", fact::LEAVING),
+                ("ValidationFailed", fact::DEAD_END),
+            ]),
+        ),
+        (
+            "jobStatus",
+            Part::Word(&[
+                ("SUCCEEDED", fact::SAYS_SUCCEEDED),
+                ("FAILED", fact::SAYS_FAILED),
+                ("STOPPED", fact::SAYS_STOPPED),
             ]),
         ),
         ("startTime", Part::Start),
@@ -109,10 +113,10 @@ static JOB_STATUS: StatusProfile = StatusProfile {
         path: "status.jobDeploymentStatus",
         success: "Complete",
         failure: "Failed",
-        once_ended: false,
-        // One word cannot say both.
-        exclusive: false,
-        failure_is_final: true,
+        dead_end: Some("ValidationFailed"),
+        detail: Some("status.jobStatus"),
+        both: Both::Unsayable,
+        taken_back,
     }),
     end: Some(End {
         path: "status.endTime",
@@ -123,6 +127,21 @@ static JOB_STATUS: StatusProfile = StatusProfile {
     totals: &["status.succeeded", "status.failed"],
     ..ENDLESS
 };
+
+/// The operator validates before anything else, each time, so that a newer one may refuse a RayJob that has ended; it
+/// keeps the end, and the RayJob stays there. Whoever else runs it has no such state after an outcome; before one, it may
+/// dispatch the RayJob anew.
+fn taken_back(step: &Step<'_>) -> u16 {
+    let (old, new) = (step.old, step.new);
+    let refused = !step.delegated && new.has(fact::DEAD_END);
+    match old.has(fact::DEAD_END) {
+        false if refused && new.end.is_some() == old.end.is_some() => {
+            fact::SUCCEEDED | fact::FAILED
+        }
+        true if step.delegated || old.end.is_none() => fact::DEAD_END,
+        _ => 0,
+    }
+}
 
 pub(super) static RAY_SERVICE: KindProfile = KindProfile {
     group: "ray.io",

@@ -1,6 +1,6 @@
 //! `tekton.dev`: PipelineRun and TaskRun. A PipelineRun does not hand the field on to its TaskRuns.
 
-use super::custom::{ENDLESS, End, Outcome, Sign, StatusProfile, fact};
+use super::custom::{Both, ENDLESS, End, Outcome, Sign, StatusProfile, Step, fact, nothing};
 use super::parts::{self, Part};
 use super::{About, Form, Holder, KindDocs, KindProfile, TEKTON_PIPELINE};
 
@@ -18,9 +18,10 @@ const OUTCOME: Outcome = Outcome {
     path: "status.conditions",
     success: "Succeeded=True",
     failure: "Succeeded=False",
-    once_ended: false,
-    exclusive: true,
-    failure_is_final: true,
+    dead_end: None,
+    detail: None,
+    both: Both::Never,
+    taken_back: nothing,
 };
 
 pub(super) static PIPELINE_RUN: KindProfile = KindProfile {
@@ -77,15 +78,35 @@ pub(super) static TASK_RUN: KindProfile = KindProfile {
     form: Form::Open,
     defaulted: false,
     steps_back: true,
-    spec: SPEC,
+    spec: Part::Fields(&[("managedBy", Part::ManagedBy), ("retries", Part::Retries)]),
     status: Some(&TASK_RUN_STATUS),
     read: parts::read,
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "docs/taskruns.md; the taskrun reconciler: `retryTaskRun` moves a failed status to `retriesStatus`, `stopSidecars` may fail a TaskRun that has succeeded",
+        source: "docs/taskruns.md; the taskrun reconciler: `retryTaskRun` moves a failed status to `retriesStatus`, at most `spec.retries` times, `stopSidecars` may fail a TaskRun that has succeeded",
     }),
 };
+
+/// `TaskRunReasonStopSidecarFailed`
+const SIDECARS_NOT_STOPPED: &str = "TaskRunStopSidecarFailed";
+
+/// A failure is tried again as often as the spec says, and noted as an attempt (`retryTaskRun`). A success becomes a failure
+/// where its sidecars cannot be stopped, and that one too is tried again, in the same reconcile.
+fn taken_back(step: &Step<'_>) -> u16 {
+    let (old, new) = (step.old, step.new);
+    let again = new.attempts > old.attempts && new.attempts <= step.retries;
+    match (
+        again,
+        new.has(fact::AFTER_SUCCESS),
+        new.has(fact::ATTEMPT_AFTER_SUCCESS),
+    ) {
+        (true, _, true) => fact::SUCCEEDED | fact::FAILED,
+        (true, _, false) => fact::FAILED,
+        (false, true, _) if new.attempts >= old.attempts => fact::SUCCEEDED,
+        (false, _, _) => 0,
+    }
+}
 
 static TASK_RUN_STATUS: StatusProfile = StatusProfile {
     parts: Part::Fields(&[
@@ -97,16 +118,28 @@ static TASK_RUN_STATUS: StatusProfile = StatusProfile {
                 Sign::of(
                     "Succeeded",
                     "False",
-                    "TaskRunStopSidecarFailed",
-                    fact::LEAVING,
+                    SIDECARS_NOT_STOPPED,
+                    fact::AFTER_SUCCESS,
                 ),
             ]),
         ),
         ("startTime", Part::Start),
         ("completionTime", Part::End),
-        ("retriesStatus", Part::Attempts),
+        (
+            "retriesStatus",
+            Part::Attempts(&[Sign::of(
+                "Succeeded",
+                "False",
+                SIDECARS_NOT_STOPPED,
+                fact::ATTEMPT_AFTER_SUCCESS,
+            )]),
+        ),
     ]),
-    outcome: Some(OUTCOME),
+    outcome: Some(Outcome {
+        detail: Some("status.retriesStatus"),
+        taken_back,
+        ..OUTCOME
+    }),
     end: Some(End {
         path: "status.completionTime",
         of_any_attempt: false,

@@ -1,6 +1,6 @@
 //! `trainer.kubeflow.org`: TrainJob, which makes a JobSet, and OptimizationJob, which makes TrainJobs.
 
-use super::custom::{ENDLESS, Outcome, Sign, StatusProfile, fact};
+use super::custom::{Both, ENDLESS, Outcome, Sign, StatusProfile, Step, fact};
 use super::parts::{self, Part};
 use super::{
     About, Form, Holder, KindDocs, KindProfile, MULTIKUEUE, TRAIN_JOB_CONTROLLER as CONTROLLER,
@@ -28,7 +28,7 @@ pub(super) static TRAIN_JOB: KindProfile = KindProfile {
     about: About::new(KindDocs {
         checks: "CEL: two values, immutability; its schema: counters at least 0; writes the reserved value where there is none",
         unchecked: "Trainer 2.0 to 2.2 runs the TrainJob whatever the field says",
-        source: "`TrainJobSpec`, `TrainJobStatus`; pkg/controller/trainjob_controller.go, where a deadline and an unknown runtime fail a TrainJob that may be Complete already, and 2.1 to 2.3 take a failure back (`removeFailedCondition`)",
+        source: "`TrainJobSpec`, `TrainJobStatus`; pkg/controller/trainjob_controller.go, where a deadline and an unknown runtime fail a TrainJob that may be Complete already, and 2.0 to 2.3 take a failure back, a deadline's aside (`removeFailedCondition`); read at 2.0.0, 2.1.0, 2.2.0, 2.3.0",
     }),
 };
 
@@ -40,7 +40,12 @@ static STATUS: StatusProfile = StatusProfile {
                 Sign::when("Complete", fact::SUCCEEDED),
                 Sign::when("Failed", fact::FAILED),
                 // setTrainJobStatus reads the JobSet after a deadline; an unknown runtime is noted before anything else.
-                Sign::of("Failed", "True", "DeadlineExceeded", fact::BESIDE_SUCCESS),
+                Sign::of(
+                    "Failed",
+                    "True",
+                    "DeadlineExceeded",
+                    fact::BESIDE_SUCCESS | fact::FOR_GOOD,
+                ),
                 Sign::of(
                     "Failed",
                     "True",
@@ -64,13 +69,23 @@ static STATUS: StatusProfile = StatusProfile {
         path: "status.conditions",
         success: "Complete",
         failure: "Failed",
-        once_ended: false,
-        exclusive: true,
-        // Trainer 2.1 to 2.3 clears it on a reconcile (removeFailedCondition), and runs the TrainJob again where its JobSet is gone.
-        failure_is_final: false,
+        dead_end: None,
+        detail: None,
+        both: Both::Never,
+        taken_back,
     }),
     ..ENDLESS
 };
+
+/// Trainer 2.0 to 2.3 clears a failure on a reconcile (`removeFailedCondition`), but for a deadline's, and runs the
+/// TrainJob again where its JobSet is gone.
+fn taken_back(step: &Step<'_>) -> u16 {
+    if step.old.has(fact::FOR_GOOD) {
+        0
+    } else {
+        fact::FAILED
+    }
+}
 
 pub(super) static OPTIMIZATION_JOB: KindProfile = KindProfile {
     group: "trainer.kubeflow.org",

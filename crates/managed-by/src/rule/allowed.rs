@@ -19,8 +19,8 @@ listed for its kind and its namespace. A name that nobody answers to, be it a ty
 installed, orphans the workload: nobody runs it, and nothing says so.
 
 Runs when the value is set on create or changes on update; a stored value is not judged again, nor is one on an object
-that is being deleted. A template is judged as the workloads that are made of it. Use a name from the message, leave the
-field out, or have the controller added to the list.",
+that is being deleted. The template of a CronJob, a RayCronJob or an OptimizationJob is judged as the workloads that are made of it.
+What other workloads make of their templates is not: `managed-by/nested` warns where nobody would run that.",
         fix: "Name one of the controllers that the message lists, or ask the admin to list yours in `controllers`.",
     accepted: Example {
         settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"kinds":["Job"],"namespaces":["team-*"]}}}"#,

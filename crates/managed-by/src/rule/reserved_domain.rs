@@ -17,8 +17,7 @@ and of each known kind's built-in controller (`ray.io`, `kubeflow.org`, ...): th
 external controller such as `kueue.x-k8s.io/multikueue`. Anything else there is almost surely a typo
 (`kubernetes.io/job-controler`), and a workload with a typo is reconciled by nobody, in silence.
 
-Runs when the value is set on create or changes on update. Fix the name; for a controller of your own use a domain of
-your own.",
+Runs when the value is set on create or changes on update.",
         fix: "Correct the name; for a controller of your own, use a domain of your own.",
     accepted: Example {
         settings: "{}",

@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
 Checks that the value is not the reserved value of another kind, such as JobSet's on a Job. That controller looks after
 its own kind only, and the kind's own controller steps back: nobody reconciles the workload.
 
-Runs when the value is set on create or changes on update. Leave the field out to mean the kind's own controller.",
+Runs when the value is set on create or changes on update.",
         fix: "Leave the field out if Kubernetes is to run the workload, or name the controller that is to run this kind.",
     accepted: Example {
         settings: "{}",

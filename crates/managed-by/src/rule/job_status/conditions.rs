@@ -57,7 +57,7 @@ fn complete_and_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Fin
 status_rule! {
     FAILED_WITHOUT_FAILURE_TARGET, "failed-without-failure-target", "A Job is about to fail before it has failed",
     "Checks that `Failed` comes with `FailureTarget`: the latter is set when the decision falls, the former when all pods have
-ended. Runs when `Failed` or `failedIndexes` change (so upstream has it). Set both.",
+ended. Runs when `Failed` or `failedIndexes` change (so upstream has it).",
     fix "Set `FailureTarget` before `Failed`, or with it, with the same reason.",
     STATE, option "RejectFailedJobWithoutFailureTarget", since V1_31,
     accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
@@ -79,7 +79,7 @@ fn failed_without_failure_target<'a>(status: &StatusChange<'a>, findings: &mut F
 status_rule! {
     COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET, "complete-without-success-criteria-met", "A Job meets its criteria before it completes",
     "Checks that `Complete` comes with `SuccessCriteriaMet`: the latter is set when the decision falls, the former when all pods
-have ended. Runs when either changes. Set both.",
+have ended. Runs when either changes.",
     fix "Set `SuccessCriteriaMet` before `Complete`, or with it, with the same reason.",
     STATE, option "RejectCompleteJobWithoutSuccessCriteriaMet", since V1_31,
     accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,

@@ -36,7 +36,7 @@ fn completion_without_complete<'a>(status: &StatusChange<'a>, findings: &mut Fin
 
 status_rule! {
     COMPLETE_WITHOUT_COMPLETION, "complete-without-completion-time", "A Complete Job has a completion time",
-    "Checks that the condition `Complete` comes with `completionTime`. Runs when either changes. Set both in one update.",
+    "Checks that the condition `Complete` comes with `completionTime`. Runs when either changes.",
     fix "Write `completionTime` in the update that sets `Complete`.",
     STATE, option "RejectCompleteJobWithoutCompletionTime", since V1_30,
     accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,

@@ -9,7 +9,7 @@ pub(crate) mod outcome;
 pub(crate) mod times;
 
 use crate::kind::KindProfile;
-use crate::kind::custom::{Status, StatusProfile};
+use crate::kind::custom::{Status, StatusProfile, Step};
 use crate::request::Change;
 
 /// The status that a change brings in, beside the one before.
@@ -20,6 +20,8 @@ pub(crate) struct Transition<'a> {
     pub(crate) old: Option<&'a Status<'a>>,
     /// Whether another controller than the kind's own writes it, and may start it over somewhere else.
     pub(crate) delegated: bool,
+    pub(crate) is_being_deleted: bool,
+    pub(crate) retries: usize,
 }
 
 static NONE: Status<'static> = Status::NONE;
@@ -39,13 +41,27 @@ impl<'a> Transition<'a> {
             return None;
         }
         // On a status update the old spec counts.
-        let managed_by = old.unwrap_or(object).managed_by.as_deref();
+        let stored = old.unwrap_or(object);
+        let managed_by = stored.managed_by.as_deref();
         Some(Self {
             profile,
             new,
             old: old_status,
             delegated: kind.is_delegated(managed_by),
+            is_being_deleted: stored.metadata.is_being_deleted,
+            retries: stored.custom.as_deref().map_or(0, |c| c.retries),
         })
+    }
+
+    /// The same for those who know which outcomes a kind's own controller takes back.
+    fn step(&self) -> Step<'a> {
+        Step {
+            old: self.before(),
+            new: self.new,
+            delegated: self.delegated,
+            is_being_deleted: self.is_being_deleted,
+            retries: self.retries,
+        }
     }
 
     /// What was there before; on create, nothing.

@@ -2,7 +2,7 @@
 
 use super::{Transition, status_update};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::custom::fact;
+use crate::kind::custom::{Both, fact};
 use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
 
 pub(crate) static CHANGED: Rule = Rule {
@@ -10,12 +10,17 @@ pub(crate) static CHANGED: Rule = Rule {
     docs: Docs::new(Documentation {
         title: "An outcome is final",
         text: "\
-Checks that a workload that has succeeded or failed stays so: clients, quotas and whoever made it act on an outcome once.
-Runs on updates of the status. What the kinds' own controllers do is let pass: an AppWrapper that is deleted goes to
-`Terminating`, a TaskRun with a new entry in `retriesStatus` runs again, a succeeded TaskRun whose sidecars cannot be stopped
-fails, an MPIJob that has failed without a completion time may yet succeed, a RayJob with a schedule is scheduled again, and
-one that a newer operator refuses becomes `ValidationFailed`. A status that goes back while there is no outcome (a second
-dispatch, a resume) is no finding.",
+Checks that a workload that has succeeded or failed stays so, with its end and, of a RayJob, its `jobStatus`: clients, quotas
+and whoever made it act on an outcome once. Runs on updates of the status. What the kinds' own controllers do is let pass:
+
+- an AppWrapper that is being deleted goes to `Terminating`, and stays there;
+- a TaskRun that has failed runs again, with a new entry in `retriesStatus`, at most `spec.retries` times; one that has
+  succeeded fails where its sidecars cannot be stopped;
+- an MPIJob that has failed without a completion time may yet succeed;
+- a TrainJob takes a failure back, unless a deadline was the reason;
+- a RayJob that a newer operator refuses becomes `ValidationFailed`, unless it is delegated, and stays there.
+
+A status that goes back while there is no outcome (a second dispatch, a resume) is no finding.",
         fix: "Leave the outcome as it is; to run the workload again, create it anew.",
         accepted: status_update!("{}", "kubeflow.org", "v2beta1", "MPIJob",
             r#"{"conditions":[{"type":"Failed","status":"True","reason":"MPIJobEvicted"}]}"#,
@@ -36,20 +41,44 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let new = status.new;
-    let left = new.has(fact::LEAVING) || new.attempts > old.attempts;
-    if left || (outcome.once_ended && old.end.is_none()) {
+    if old.facts & ENDS == 0 {
         return;
     }
-    for (fact, name, is_final) in [
-        (fact::SUCCEEDED, outcome.success, true),
-        (fact::FAILED, outcome.failure, outcome.failure_is_final),
+    let ends = old.facts & ENDS & !(outcome.taken_back)(&status.step());
+    let lost = ends & !new.facts;
+    let dead_end = outcome.dead_end.unwrap_or_default();
+    for (fact, what, name) in [
+        (fact::SUCCEEDED, "take back the outcome", outcome.success),
+        (fact::FAILED, "take back the outcome", outcome.failure),
+        (fact::DEAD_END, "leave", dead_end),
     ] {
-        if is_final && old.has(fact) && !new.has(fact) {
-            let detail = format!("cannot take back the outcome {name}");
+        if lost & fact != 0 {
+            let detail = format!("cannot {what} {name}");
             findings.push(FieldError::invalid(outcome.path, BadValue::Omitted, detail));
         }
     }
+    if ends & new.facts == 0 {
+        return;
+    }
+    let end = status.profile.end.as_ref().map(|end| end.path);
+    let detail = outcome.detail;
+    let says = old.facts & DETAILS;
+    for (path, changed) in [
+        (end, old.end.is_some() && new.end.is_none()),
+        (detail, says != 0 && new.facts & DETAILS != says),
+        (detail, new.attempts < old.attempts),
+    ] {
+        if let Some(path) = path.filter(|_| changed) {
+            let detail = "cannot change once there is an outcome";
+            findings.push(FieldError::invalid(path, BadValue::Omitted, detail));
+        }
+    }
 }
+
+const OUTCOMES: u16 = fact::SUCCEEDED | fact::FAILED;
+/// The states that a workload does not leave.
+const ENDS: u16 = OUTCOMES | fact::DEAD_END;
+const DETAILS: u16 = fact::SAYS_SUCCEEDED | fact::SAYS_FAILED | fact::SAYS_STOPPED;
 
 pub(crate) static BOTH: Rule = Rule {
     id: "status/two-outcomes",
@@ -73,10 +102,15 @@ worker; the Training Operator may note both outcomes of one of its jobs in one u
 };
 
 fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
-    let Some(outcome) = status.profile.outcome.as_ref().filter(|o| o.exclusive) else {
+    let Some(outcome) = status
+        .profile
+        .outcome
+        .as_ref()
+        .filter(|o| o.both == Both::Never)
+    else {
         return;
     };
-    let both = fact::SUCCEEDED | fact::FAILED;
+    let both = OUTCOMES;
     let (new, old) = (status.new, status.before());
     if new.has(both) && !old.has(both) && !new.has(fact::BESIDE_SUCCESS) {
         let detail = format!("cannot be both {} and {}", outcome.success, outcome.failure);
@@ -112,8 +146,7 @@ fn says<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(word) = new.word.as_deref().filter(|word| !word.is_empty()) else {
         return;
     };
-    let all = fact::SUCCEEDED | fact::FAILED;
-    if old.word == new.word && old.facts & all == new.facts & all {
+    if old.word == new.word && old.facts & OUTCOMES == new.facts & OUTCOMES {
         return;
     }
     let agrees = (new.has(fact::SAYS_SUCCEEDED) && new.has(fact::SUCCEEDED))

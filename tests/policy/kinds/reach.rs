@@ -1,0 +1,278 @@
+//! No way of several steps, each of them allowed, leads from an outcome: searched through all the states that a kind's
+//! rules tell apart.
+
+use std::collections::BTreeSet;
+
+use super::{ONE, condition, find, request};
+use crate::support::natively;
+use serde_json::{Value, json};
+
+/// An outcome that is in one state and not in another, which can be reached from it.
+struct Loss<'a> {
+    outcome: &'static str,
+    from: &'a Value,
+    to: &'a Value,
+}
+
+/// The product of lists of members: one object for each choice of one from each list.
+fn product(lists: &[Vec<Value>]) -> Vec<Value> {
+    let mut all = vec![json!({})];
+    for list in lists {
+        let extend = |state: &Value| -> Vec<Value> {
+            let with = |members: &Value| {
+                let mut state = state.clone();
+                let members = members.as_object().unwrap().clone();
+                state.as_object_mut().unwrap().extend(members);
+                state
+            };
+            list.iter().map(with).collect()
+        };
+        all = all.iter().flat_map(extend).collect();
+    }
+    all
+}
+
+fn words(field: &str, words: &[&str]) -> Vec<Value> {
+    words.iter().map(|word| json!({field: word})).collect()
+}
+
+/// Each set of conditions.
+fn conditions(sets: &[&[(&str, &str, &str)]]) -> Vec<Value> {
+    let one = |(name, status, reason): &(&str, &str, &str)| condition(name, status, reason);
+    let set = |set: &&[_]| json!({"conditions": set.iter().map(one).collect::<Value>()});
+    sets.iter().map(set).collect()
+}
+
+fn end(field: &str) -> Vec<Value> {
+    vec![json!({}), json!({field: ONE})]
+}
+
+/// The outcomes that a state says.
+fn outcomes(state: &Value) -> BTreeSet<&'static str> {
+    let mut said = BTreeSet::new();
+    for condition in state["conditions"].as_array().into_iter().flatten() {
+        let word = |key: &str| condition[key].as_str().unwrap();
+        match (word("type"), word("status")) {
+            ("Completed" | "Complete" | "Succeeded", "True") => said.insert("success"),
+            ("Failed", "True") | ("Succeeded", "False") => said.insert("failure"),
+            _ => false,
+        };
+    }
+    let word = ["phase", "jobDeploymentStatus"]
+        .iter()
+        .find_map(|field| state[*field].as_str());
+    match word {
+        Some("Complete" | "Succeeded") => said.insert("success"),
+        Some("Failed") => said.insert("failure"),
+        _ => false,
+    };
+    said
+}
+
+/// Searches through all steps between the states of an object; returns how many are allowed.
+fn search(kind: &str, object: &Value, states: &[Value], allowed: fn(&Loss<'_>) -> bool) -> usize {
+    let with = |status: &Value| {
+        let mut object = object.clone();
+        object["status"] = status.clone();
+        object
+    };
+    let may = |old: &Value, new: &Value| {
+        let request = request(find(kind), "UPDATE", "status", &with(old), &with(new));
+        natively(&request, &json!({})).allowed
+    };
+    let steps: Vec<Vec<usize>> = states
+        .iter()
+        .map(|old| {
+            (0..states.len())
+                .filter(|new| may(old, &states[*new]))
+                .collect()
+        })
+        .collect();
+    for (start, from) in states.iter().enumerate() {
+        let mut reached = BTreeSet::from([start]);
+        let mut open = vec![start];
+        while let Some(at) = open.pop() {
+            open.extend(steps[at].iter().filter(|next| reached.insert(**next)));
+        }
+        for outcome in outcomes(from) {
+            for to in reached.iter().map(|index| &states[*index]) {
+                let loss = Loss { outcome, from, to };
+                assert!(
+                    outcomes(to).contains(outcome) || allowed(&loss),
+                    "{kind}: {from} leads to {to}"
+                );
+            }
+        }
+    }
+    steps.iter().map(Vec::len).sum()
+}
+
+fn never(_: &Loss<'_>) -> bool {
+    false
+}
+
+fn plain() -> Value {
+    json!({"metadata": {"name": "x"}, "spec": {}})
+}
+
+fn delegated() -> Value {
+    json!({"metadata": {"name": "x"}, "spec": {"managedBy": "kueue.x-k8s.io/multikueue",
+        "runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}})
+}
+
+fn deleted() -> Value {
+    json!({"metadata": {"name": "x", "deletionTimestamp": ONE}, "spec": {}})
+}
+
+const TRUE: &str = "True";
+
+#[test]
+fn outcomes_of_a_job_set_and_a_pipeline_run_are_never_lost() {
+    let states = product(&[
+        conditions(&[
+            &[],
+            &[("Completed", TRUE, "")],
+            &[("Failed", TRUE, "")],
+            &[("Completed", TRUE, ""), ("Failed", TRUE, "")],
+        ]),
+        words("terminalState", &["", "Completed", "Failed"]),
+    ]);
+    for object in [plain(), delegated(), deleted()] {
+        assert!(search("JobSet", &object, &states, never) > states.len());
+    }
+    let states = product(&[
+        conditions(&[
+            &[],
+            &[("Succeeded", "Unknown", "")],
+            &[("Succeeded", TRUE, "")],
+            &[("Succeeded", "False", "Failed")],
+        ]),
+        end("completionTime"),
+    ]);
+    for object in [plain(), delegated(), deleted()] {
+        assert!(search("PipelineRun", &object, &states, never) > states.len());
+    }
+}
+
+#[test]
+fn outcomes_of_kubeflow_s_jobs_are_lost_by_an_mpi_job_that_failed_for_the_time_being() {
+    let states = product(&[
+        conditions(&[
+            &[],
+            &[("Succeeded", TRUE, "")],
+            &[("Failed", TRUE, "")],
+            &[("Failed", TRUE, "MPIJobEvicted")],
+            &[("Failed", "False", ""), ("Succeeded", TRUE, "")],
+            &[("Failed", TRUE, "MPIJobEvicted"), ("Succeeded", TRUE, "")],
+        ]),
+        end("completionTime"),
+    ]);
+    let evicted =
+        |loss: &Loss<'_>| loss.outcome == "failure" && loss.from["completionTime"].is_null();
+    for object in [plain(), delegated(), deleted()] {
+        for kind in ["PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"] {
+            assert!(search(kind, &object, &states, never) > states.len());
+        }
+        for kind in ["MPIJob v1", "MPIJob v2beta1"] {
+            assert!(search(kind, &object, &states, evicted) > states.len());
+        }
+    }
+}
+
+/// Of a TrainJob nothing but the reason tells a failure that is taken back, and the reason may change.
+#[test]
+fn outcomes_of_a_train_job_are_lost_where_it_failed() {
+    let states = conditions(&[
+        &[],
+        &[("Complete", TRUE, "")],
+        &[("Failed", TRUE, "FailedJobs")],
+        &[("Failed", TRUE, "DeadlineExceeded")],
+        &[("Failed", TRUE, "TrainingRuntimeNotSupported")],
+        &[("Complete", TRUE, ""), ("Failed", TRUE, "DeadlineExceeded")],
+    ]);
+    for object in [plain(), delegated(), deleted()] {
+        let failure = |loss: &Loss<'_>| loss.outcome == "failure";
+        assert!(search("TrainJob", &object, &states, failure) > states.len());
+    }
+}
+
+#[test]
+fn outcomes_of_a_ray_job_are_lost_to_the_operator_s_refusal_alone() {
+    let states = product(&[
+        words(
+            "jobDeploymentStatus",
+            &[
+                "",
+                "Running",
+                "Retrying",
+                "Suspended",
+                "Scheduled",
+                "ValidationFailed",
+                "Complete",
+                "Failed",
+            ],
+        ),
+        words(
+            "jobStatus",
+            &["", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"],
+        ),
+        end("endTime"),
+    ]);
+    let refused = |loss: &Loss<'_>| {
+        // Without an end nothing tells that it ended.
+        loss.to["jobDeploymentStatus"] == "ValidationFailed" || loss.from["endTime"].is_null()
+    };
+    assert!(search("RayJob", &plain(), &states, refused) > states.len());
+    assert!(search("RayJob", &delegated(), &states, never) > states.len());
+}
+
+#[test]
+fn outcomes_of_an_app_wrapper_are_lost_to_its_deletion_alone() {
+    let phases = [
+        "",
+        "Suspended",
+        "Running",
+        "Resetting",
+        "Succeeded",
+        "Failed",
+        "Terminating",
+    ];
+    let states = words("phase", &phases);
+    for object in [plain(), delegated()] {
+        assert!(search("AppWrapper", &object, &states, never) > states.len());
+    }
+    let terminating = |loss: &Loss<'_>| loss.to["phase"] == "Terminating";
+    assert!(search("AppWrapper", &deleted(), &states, terminating) > states.len());
+}
+
+#[test]
+fn outcomes_of_a_task_run_are_lost_to_its_sidecars_and_its_retries() {
+    let sidecars = "TaskRunStopSidecarFailed";
+    let attempt = |reason: &str| json!({"conditions": [condition("Succeeded", "False", reason)]});
+    let states = product(&[
+        conditions(&[
+            &[],
+            &[("Succeeded", "Unknown", "")],
+            &[("Succeeded", TRUE, "")],
+            &[("Succeeded", "False", "Failed")],
+            &[("Succeeded", "False", sidecars)],
+        ]),
+        end("completionTime"),
+        vec![
+            json!({}),
+            json!({"retriesStatus": [attempt("Failed")]}),
+            json!({"retriesStatus": [attempt(sidecars)]}),
+            json!({"retriesStatus": [attempt("Failed"), attempt("Failed")]}),
+        ],
+    ]);
+    let of = |retries: u8| json!({"metadata": {"name": "x"}, "spec": {"retries": retries}});
+    let failed =
+        |loss: &Loss<'_>| loss.outcome == "success" && outcomes(loss.to).contains("failure");
+    assert!(search("TaskRun", &of(0), &states, failed) > states.len());
+    let retried = |loss: &Loss<'_>| {
+        let attempts = loss.from["retriesStatus"].as_array().map_or(0, Vec::len);
+        let failed = loss.outcome == "success" && outcomes(loss.to).contains("failure");
+        attempts < 2 || failed
+    };
+    assert!(search("TaskRun", &of(2), &states, retried) > states.len());
+}
