@@ -59,8 +59,8 @@ lint: ## Clippy, warnings denied
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
 
-check-each: ## Check each crate alone, so that no other one lends it a feature
-	for crate in managed-by managed-by-engine managed-by-conformance; do cargo check --quiet --package $$crate || exit 1; done
+check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
+	for crate in managed-by managed-by-conformance; do cargo check --quiet --package $$crate || exit 1; done
 	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
 generated: setup annotated-policy.wasm ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
@@ -80,13 +80,22 @@ artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml ## What Artifact Hub r
 	$(TOOL)/artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
 	mv $@.new $@
 
+pods/artifacthub-pkg.yml: pods-metadata.yml questions-ui.yml ## The same for the policy that looks at pods
+	$(TOOL)/artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
+	mv $@.new $@
+
 # The tag that is to be released.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 .PHONY: release-check
 release-check: generated ## Fail unless version, changelog and generated files agree with the tag TAG
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
+	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md has changes that are not released"; exit 1; }
 	cargo test --quiet --workspace --test policy deploy::
+
+.PHONY: release-notes
+release-notes: ## Print what the changelog says of TAG
+	@awk '/^## /{of = index($$0, "## $(TAG:v%=%) (") == 1; next} of' CHANGELOG.md
 
 .PHONY: e2e deny reproducible
 e2e: annotated-policy.wasm ## Run the examples through kwctl, where it is installed (needs bats)

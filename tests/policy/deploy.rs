@@ -3,7 +3,6 @@
 use std::fs;
 
 use managed_by::Settings;
-use managed_by_engine::artifacthub::package;
 use managed_by_engine::metadata::Metadata;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -184,8 +183,6 @@ fn a_webhook_for_a_policy_server_alone() {
 #[test]
 fn versions_agree() {
     assert_eq!(version(), env!("CARGO_PKG_VERSION"));
-    let package = &yaml("artifacthub-pkg.yml")[0];
-    assert_eq!(package["version"], version());
     let readme = fs::read_to_string(root("README.md")).unwrap();
     let pushed = format!("managed-by-policy:v{}\n", env!("CARGO_PKG_VERSION"));
     assert!(readme.contains(&pushed));
@@ -265,10 +262,38 @@ fn questions_are_about_the_settings() {
 /// Artifact Hub reads what the metadata says, in the form that `kwctl scaffold artifacthub` gives it.
 #[test]
 fn the_artifact_hub_package_is_made_of_the_metadata() {
-    let text = fs::read_to_string(root("policy-metadata.yml")).unwrap();
-    let metadata = Metadata::from_yaml(&text).unwrap();
-    let committed = fs::read_to_string(root("artifacthub-pkg.yml")).unwrap();
-    let created = yaml("artifacthub-pkg.yml")[0]["createdAt"].clone();
-    let made = package(&metadata, &questions(), created.as_str().unwrap()).unwrap();
-    assert_eq!(committed, made, "make artifacthub-pkg.yml");
+    for (metadata, file) in [
+        ("policy-metadata.yml", "artifacthub-pkg.yml"),
+        ("pods-metadata.yml", "pods/artifacthub-pkg.yml"),
+    ] {
+        let text = fs::read_to_string(root(metadata)).unwrap();
+        let metadata = Metadata::from_yaml(&text).unwrap();
+        let committed = fs::read_to_string(root(file)).unwrap();
+        let package = &yaml(file)[0];
+        assert_eq!(package["version"], version());
+        let created = package["createdAt"].as_str().unwrap();
+        let made = managed_by_engine::artifacthub::package(&metadata, &questions(), created);
+        assert_eq!(committed, made.unwrap(), "make {file}");
+    }
+}
+
+/// Whose code runs with our permissions: foreign actions by commit, and no permission but where it is asked for.
+#[test]
+fn workflows_are_pinned_and_may_do_little() {
+    for file in ["test.yml", "release.yml"] {
+        let workflow = &yaml(&format!(".github/workflows/{file}"))[0];
+        assert_eq!(workflow["permissions"], json!({}), "{file}");
+        for (name, job) in workflow["jobs"].as_object().unwrap() {
+            assert!(job["permissions"].is_object(), "{file}: {name}");
+            assert!(job["timeout-minutes"].is_u64(), "{file}: {name}");
+            for step in job["steps"].as_array().unwrap() {
+                let Some(uses) = step["uses"].as_str() else {
+                    continue;
+                };
+                let (_, commit) = uses.split_once('@').unwrap();
+                let is_commit = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
+                assert!(is_commit, "{file}: {uses}");
+            }
+        }
+    }
 }

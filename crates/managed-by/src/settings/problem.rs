@@ -159,10 +159,18 @@ impl Problem {
             // Of equally near ones the newest: who writes "1.38" runs something newer than "1.30".
             let mut releases = Release::ALL.map(Release::as_str);
             releases.reverse();
-            hint(&mut text, word, &releases);
+            hint(&mut text, minor(word), &releases);
         }
         Self::new(path, text)
     }
+}
+
+/// `1.36` of `v1.36.3+k3s1`, as kubectl prints versions.
+fn minor(version: &str) -> &str {
+    let version = version.strip_prefix('v').unwrap_or(version);
+    let patch = version.match_indices('.').nth(1);
+    let end = patch.map_or(version.len(), |(at, _)| at);
+    version.get(..end).unwrap_or(version)
 }
 
 pub(super) fn hint(text: &mut String, word: &str, words: &[&str]) {

@@ -81,6 +81,23 @@ fn a_version_that_yaml_took_for_a_number_is_told_how_to_write_it() {
 }
 
 #[test]
+fn a_version_as_kubectl_prints_it_is_told_what_it_means() {
+    for (got, meant) in [
+        ("v1.36", "1.36"),
+        ("1.36.3", "1.36"),
+        ("v1.30.14+k3s1", "1.30"),
+        ("1.38.0", "1.37"),
+    ] {
+        assert_eq!(
+            problems(&format!(r#"{{"kubernetes_version":"{got}"}}"#)),
+            [format!(
+                "kubernetes_version: got \"{got}\", expected a string, one of {RELEASES}; did you mean \"{meant}\"?"
+            )]
+        );
+    }
+}
+
+#[test]
 fn all_problems_are_told_at_once() {
     assert_eq!(
         problems(r#"{"reservedValue":"deny","kubernetes_version":"1.38","reserved_value":"Alow","rules":{"managed-by/imutable":"warn","managed-by/format":"error","managed-by/reserved":true,"managed-by/reserved":"off"}}"#),
