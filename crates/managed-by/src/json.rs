@@ -9,12 +9,14 @@
 //! `PolicyServer`'s own decoder.
 
 mod malformed;
+mod repeats;
 mod scan;
 mod types;
 
 use std::borrow::Cow;
 
 pub use malformed::Malformed;
+use repeats::Repeats;
 use scan::{Expected, Stop};
 pub use types::Type;
 
@@ -40,6 +42,7 @@ pub struct Reader<'a> {
     nesting: Nesting,
     /// The words of nesting that the current one has pushed out, outermost first.
     outer: Vec<u64>,
+    repeats: Repeats,
 }
 
 /// How deep a reader is: one bit for each of the innermost containers, the innermost lowest, set for an object.
@@ -65,6 +68,7 @@ impl<'a> Reader<'a> {
             at: 0,
             nesting: Nesting::default(),
             outer: Vec::new(),
+            repeats: Repeats::default(),
         })
     }
 
@@ -75,7 +79,14 @@ impl<'a> Reader<'a> {
             at: 0,
             nesting: Nesting::default(),
             outer: Vec::new(),
+            repeats: Repeats::default(),
         }
+    }
+
+    /// What comes next is an object that another one after it may repeat, or that one: what is skipped in both is looked
+    /// at once.
+    pub(crate) fn expect_repeats(&mut self) {
+        self.repeats.advance();
     }
 
     /// The type of the value that comes next, which is left in place.
@@ -231,7 +242,18 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If it is not.
     pub fn skip(&mut self) -> Result<()> {
-        self.at = self.skip_from(self.at)?;
+        let is_container = matches!(self.significant(), b'{' | b'[');
+        if self.repeats.is_off() || !is_container {
+            self.at = self.skip_from(self.at)?;
+            return Ok(());
+        }
+        let (start, depth) = (self.at, self.nesting.depth);
+        if let Some(end) = self.repeats.recognize(self.bytes, start, depth) {
+            self.at = end;
+            return Ok(());
+        }
+        self.at = self.skip_from(start)?;
+        self.repeats.remember(start, self.at, depth);
         Ok(())
     }
 

@@ -371,6 +371,7 @@ impl<'a> Slot<'a> {
         let Some(profile) = kind.and_then(GroupVersionKind::profile) else {
             return Ok(Self::Unread(reader.raw()?));
         };
+        reader.expect_repeats();
         let start = reader.mark();
         match (profile.read)(profile, reader) {
             Err(e) if e.is_syntax() => Err(e),

@@ -111,6 +111,18 @@ pub(crate) fn job_update(size: usize) -> Vec<u8> {
     })
 }
 
+/// A CREATE of a delegated Job whose payload has `size` bytes, give or take 100.
+pub(crate) fn job_create(size: usize) -> Vec<u8> {
+    padded(size, |env| {
+        let request = json!({
+            "kind": {"group": "batch", "version": "v1", "kind": "Job"},
+            "operation": "CREATE",
+            "object": job(env),
+        });
+        admission::payload(&request, &json!({}))
+    })
+}
+
 /// A status update of a delegated Job, to Complete, whose payload has `size` bytes, give or take 100.
 pub(crate) fn status_update(size: usize) -> Vec<u8> {
     padded(size, |env| {
