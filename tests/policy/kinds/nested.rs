@@ -230,6 +230,51 @@ fn an_update_is_judged_for_what_it_brings_in() {
     silent(&update(&worse, &job_set(&Value::Null, &Value::Null)));
 }
 
+/// Whoever runs it does so whatever the field says, or never sees it.
+#[test]
+fn components_whose_field_nobody_sees_are_no_trap() {
+    for (api_version, kind, spec) in [
+        (
+            "kubeflow.org/v1",
+            "JAXJob",
+            json!({"runPolicy": {"managedBy": MULTIKUEUE}}),
+        ),
+        (
+            "ray.io/v1alpha1",
+            "RayCluster",
+            json!({"managedBy": MULTIKUEUE}),
+        ),
+    ] {
+        let template = json!({"apiVersion": api_version, "kind": kind, "spec": spec});
+        let spec = json!({"components": [{"template": template}]});
+        silent(&create("AppWrapper", &of(&spec)));
+    }
+}
+
+/// The same value at the same place, in another kind.
+#[test]
+fn an_update_is_judged_for_a_component_of_another_kind() {
+    let object = |api_version: &str, kind: &str| {
+        let template =
+            json!({"apiVersion": api_version, "kind": kind, "spec": {"managedBy": "typo"}});
+        of(&json!({"components": [{"template": template}]}))
+    };
+    let (job, run) = (
+        object("batch/v1", "Job"),
+        object("tekton.dev/v1", "PipelineRun"),
+    );
+    let answer = everywhere(
+        &request(find("AppWrapper"), "UPDATE", "", &job, &run),
+        &json!({}),
+    );
+    warns(
+        &answer,
+        "spec.components[0].template.spec.managedBy",
+        "typo",
+        "the AppWrapper makes the PipelineRun here and nobody but this controller would run it",
+    );
+}
+
 /// The value is the same; who makes the Job is not.
 #[test]
 fn an_update_is_judged_for_a_trap_that_the_parent_makes() {

@@ -18,12 +18,17 @@ fn delegated() -> Value {
 
 #[test]
 fn mpi_job_failed_without_completion_time_may_yet_succeed() {
-    for kind in ["MPIJob v1", "MPIJob v2beta1"] {
-        let evicted = conditions(&[condition("Failed", "True", "MPIJobEvicted")]);
-        silent(&status(kind, &json!({"startTime": NOON}), &evicted));
-        let succeeded = ended(&[condition("Failed", "False", ""), when("Succeeded")]);
-        silent(&status(kind, &evicted, &succeeded));
-    }
+    let evicted = conditions(&[condition("Failed", "True", "MPIJobEvicted")]);
+    let succeeded = ended(&[condition("Failed", "False", ""), when("Succeeded")]);
+    let none = json!({"startTime": NOON});
+    silent(&status("MPIJob v2beta1", &none, &evicted));
+    silent(&status("MPIJob v2beta1", &evicted, &succeeded));
+    // The Training Operator writes the time with either outcome.
+    let answer = status("MPIJob v1", &none, &evicted);
+    let expected = ["status/outcome-without-end status.completionTime"];
+    assert_eq!(answer.warned(), expected);
+    let answer = status("MPIJob v1", &evicted, &succeeded);
+    assert_eq!(answer.denied(), [DENIED]);
 }
 
 #[test]
@@ -56,7 +61,7 @@ fn mpi_job_does_not_lose_its_completion_time() {
     );
     assert_eq!(
         answer.message(),
-        r#"MPIJob.kubeflow.org "x" is invalid: status.completionTime: Invalid value: cannot change once there is an outcome [status/outcome-changed]"#
+        r#"MPIJob.kubeflow.org "x" is invalid: status.completionTime: Invalid value: cannot be taken away from an outcome [status/outcome-changed]"#
     );
 }
 
@@ -81,6 +86,11 @@ fn ray_job_that_no_longer_validates() {
         let answer = status("RayJob", &old, &endless);
         let expected = "status/outcome-changed status.jobDeploymentStatus";
         assert_eq!(answer.denied(), [expected]);
+        // Nor with another word for how it ended.
+        let mut other = refused.clone();
+        other["jobStatus"] = "STOPPED".into();
+        let answer = status("RayJob", &old, &other);
+        assert_eq!(answer.denied(), ["status/outcome-changed status.jobStatus"]);
         // Whoever else runs it does not look again.
         let answer = status_of("RayJob", &delegated(), &old, &refused);
         assert_eq!(answer.denied(), [expected]);
@@ -94,7 +104,9 @@ fn ray_job_refused_before_it_ended_may_start_over() {
     let fresh = json!({"jobDeploymentStatus": ""});
     silent(&status("RayJob", &refused, &fresh));
     let refused = ray_job("ValidationFailed", "FAILED");
-    silent(&status_of("RayJob", &delegated(), &refused, &fresh));
+    for next in [&fresh, &ray_job("Complete", "SUCCEEDED")] {
+        silent(&status_of("RayJob", &delegated(), &refused, next));
+    }
 }
 
 /// `jobStatus` repeats the outcome, and nothing writes it after.
@@ -182,7 +194,7 @@ fn task_run_that_has_succeeded_is_not_tried_again() {
     assert_eq!(answer.denied(), [DENIED]);
 }
 
-/// `stopSidecars` runs when the TaskRun is done, and `emitReconcileEvents` tries it again at once.
+/// `stopSidecars` runs when the TaskRun is done, and `finishReconcileUpdateEmitEvents` tries it again at once.
 #[test]
 fn task_run_sidecars_that_cannot_be_stopped() {
     let done = ended(&[when("Succeeded")]);
@@ -245,15 +257,18 @@ fn app_wrapper_is_terminating_once_it_is_deleted() {
     ));
 }
 
-/// Trainer 2.0 to 2.3 clears a failure on a later reconcile, and runs the `TrainJob` again where its `JobSet` is gone; a
-/// deadline's it keeps.
+/// Trainer 2.1 to 2.3 clears a failure on a later reconcile, and runs the `TrainJob` again where its `JobSet` is gone; a
+/// deadline's it keeps, with the reason.
 #[test]
 fn train_job_failure_is_taken_back_by_remove_failed_condition() {
     let running = json!({"conditions": []});
-    for reason in ["FailedJobs", "TrainingRuntimeNotSupported"] {
-        let failed = conditions(&[condition("Failed", "True", reason)]);
-        silent(&status("TrainJob", &failed, &running));
-    }
+    let failed = conditions(&[condition("Failed", "True", "FailedJobs")]);
+    silent(&status("TrainJob", &failed, &running));
+    let late = conditions(&[condition("Failed", "True", "DeadlineExceeded")]);
+    assert_eq!(
+        status("TrainJob", &late, &failed).message(),
+        r#"TrainJob.trainer.kubeflow.org "x" is invalid: status.conditions: Invalid value: cannot become an outcome that may be taken back [status/outcome-changed]"#
+    );
     for outcome in [
         when("Complete"),
         condition("Failed", "True", "DeadlineExceeded"),
@@ -261,6 +276,58 @@ fn train_job_failure_is_taken_back_by_remove_failed_condition() {
         let answer = status("TrainJob", &conditions(&[outcome]), &running);
         assert_eq!(answer.denied(), [DENIED]);
     }
+}
+
+/// For Kueue a failure is none until the resources are gone: a worker that is lost before makes it dispatch the AppWrapper
+/// anew.
+#[test]
+fn app_wrapper_that_failed_and_has_resources_may_be_dispatched_anew() {
+    let phase = |phase: &str, deployed: &str| {
+        let mut status = conditions(&[condition("ResourcesDeployed", deployed, "")]);
+        status["phase"] = phase.into();
+        status
+    };
+    let failing = phase("Failed", "True");
+    for next in ["Suspended", "Terminating", "Succeeded"] {
+        let next = phase(next, "False");
+        silent(&status_of("AppWrapper", &delegated(), &failing, &next));
+        let denied = ["status/outcome-changed status.phase"];
+        assert_eq!(status("AppWrapper", &failing, &next).denied(), denied);
+        let failed = phase("Failed", "False");
+        for next in [&next, &failing] {
+            let answer = status_of("AppWrapper", &delegated(), &failed, next);
+            assert_eq!(answer.denied(), denied);
+        }
+    }
+}
+
+/// Whoever looks a condition up takes the first of its type.
+#[test]
+fn a_condition_is_not_hidden_behind_another_of_its_type() {
+    for kind in ["PipelineRun", "TaskRun"] {
+        let done = ended(&[when("Succeeded")]);
+        let hidden = ended(&[condition("Succeeded", "Unknown", ""), when("Succeeded")]);
+        assert_eq!(status(kind, &done, &hidden).denied(), [DENIED]);
+        let first = ended(&[when("Succeeded"), condition("Succeeded", "Unknown", "")]);
+        silent(&status(kind, &done, &first));
+    }
+}
+
+/// By the attempts it is known how often a TaskRun may be tried again.
+#[test]
+fn task_run_attempts_are_not_lost() {
+    let answer = status_of("TaskRun", &task_run(1), &again(&["Failed"]), &again(&[]));
+    assert_eq!(
+        answer.message(),
+        r#"TaskRun.tekton.dev "x" is invalid: status.retriesStatus: Invalid value: cannot lose an attempt [status/outcome-changed]"#
+    );
+    // Dispatched anew.
+    silent(&status_of(
+        "TaskRun",
+        &delegated(),
+        &again(&["Failed"]),
+        &again(&[]),
+    ));
 }
 
 /// The end goes with the outcome.

@@ -50,7 +50,11 @@ fn end(field: &str) -> Vec<Value> {
 /// The outcomes that a state says.
 fn outcomes(state: &Value) -> BTreeSet<&'static str> {
     let mut said = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for condition in state["conditions"].as_array().into_iter().flatten() {
+        if !seen.insert(condition["type"].as_str()) {
+            continue;
+        }
         let word = |key: &str| condition[key].as_str().unwrap();
         match (word("type"), word("status")) {
             ("Completed" | "Complete" | "Succeeded", "True") => said.insert("success"),
@@ -61,16 +65,32 @@ fn outcomes(state: &Value) -> BTreeSet<&'static str> {
     let word = ["phase", "jobDeploymentStatus"]
         .iter()
         .find_map(|field| state[*field].as_str());
-    match word {
+    let ended = match word {
         Some("Complete" | "Succeeded") => said.insert("success"),
         Some("Failed") => said.insert("failure"),
         _ => false,
     };
+    let jobs = [
+        ("SUCCEEDED", "jobStatus SUCCEEDED"),
+        ("FAILED", "jobStatus FAILED"),
+        ("STOPPED", "jobStatus STOPPED"),
+    ];
+    for (job, outcome) in jobs {
+        // Before, the operator looks again; after, so that nobody runs it, it is the last word.
+        if state["jobStatus"] == job && (ended || word == Some("ValidationFailed")) {
+            said.insert(outcome);
+        }
+    }
     said
 }
 
 /// Searches through all steps between the states of an object; returns how many are allowed.
-fn search(kind: &str, object: &Value, states: &[Value], allowed: fn(&Loss<'_>) -> bool) -> usize {
+fn search(
+    kind: &str,
+    object: &Value,
+    states: &[Value],
+    allowed: impl Fn(&Loss<'_>) -> bool,
+) -> usize {
     let with = |status: &Value| {
         let mut object = object.clone();
         object["status"] = status.clone();
@@ -120,8 +140,14 @@ fn delegated() -> Value {
         "runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}})
 }
 
-fn deleted() -> Value {
-    json!({"metadata": {"name": "x", "deletionTimestamp": ONE}, "spec": {}})
+fn deleted(mut object: Value) -> Value {
+    object["metadata"]["deletionTimestamp"] = ONE.into();
+    object
+}
+
+/// An object of each sort that decides which outcomes are final.
+fn objects() -> [Value; 4] {
+    [plain(), delegated(), deleted(plain()), deleted(delegated())]
 }
 
 const TRUE: &str = "True";
@@ -137,7 +163,7 @@ fn outcomes_of_a_job_set_and_a_pipeline_run_are_never_lost() {
         ]),
         words("terminalState", &["", "Completed", "Failed"]),
     ]);
-    for object in [plain(), delegated(), deleted()] {
+    for object in objects() {
         assert!(search("JobSet", &object, &states, never) > states.len());
     }
     let states = product(&[
@@ -146,10 +172,12 @@ fn outcomes_of_a_job_set_and_a_pipeline_run_are_never_lost() {
             &[("Succeeded", "Unknown", "")],
             &[("Succeeded", TRUE, "")],
             &[("Succeeded", "False", "Failed")],
+            &[("Succeeded", "Unknown", ""), ("Succeeded", TRUE, "")],
+            &[("Succeeded", TRUE, ""), ("Succeeded", "Unknown", "")],
         ]),
         end("completionTime"),
     ]);
-    for object in [plain(), delegated(), deleted()] {
+    for object in objects() {
         assert!(search("PipelineRun", &object, &states, never) > states.len());
     }
 }
@@ -169,17 +197,22 @@ fn outcomes_of_kubeflow_s_jobs_are_lost_by_an_mpi_job_that_failed_for_the_time_b
     ]);
     let evicted =
         |loss: &Loss<'_>| loss.outcome == "failure" && loss.from["completionTime"].is_null();
-    for object in [plain(), delegated(), deleted()] {
-        for kind in ["PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"] {
+    for object in objects() {
+        for kind in [
+            "PyTorchJob",
+            "TFJob",
+            "XGBoostJob",
+            "PaddleJob",
+            "JAXJob",
+            "MPIJob v1",
+        ] {
             assert!(search(kind, &object, &states, never) > states.len());
         }
-        for kind in ["MPIJob v1", "MPIJob v2beta1"] {
-            assert!(search(kind, &object, &states, evicted) > states.len());
-        }
+        assert!(search("MPIJob v2beta1", &object, &states, evicted) > states.len());
     }
 }
 
-/// Of a TrainJob nothing but the reason tells a failure that is taken back, and the reason may change.
+/// All but a deadline's.
 #[test]
 fn outcomes_of_a_train_job_are_lost_where_it_failed() {
     let states = conditions(&[
@@ -187,11 +220,15 @@ fn outcomes_of_a_train_job_are_lost_where_it_failed() {
         &[("Complete", TRUE, "")],
         &[("Failed", TRUE, "FailedJobs")],
         &[("Failed", TRUE, "DeadlineExceeded")],
-        &[("Failed", TRUE, "TrainingRuntimeNotSupported")],
+        &[("Complete", TRUE, ""), ("Failed", TRUE, "FailedJobs")],
         &[("Complete", TRUE, ""), ("Failed", TRUE, "DeadlineExceeded")],
     ]);
-    for object in [plain(), delegated(), deleted()] {
-        let failure = |loss: &Loss<'_>| loss.outcome == "failure";
+    let is_late = |state: &Value| {
+        let list = state["conditions"].as_array().unwrap();
+        list.iter().any(|c| c["reason"] == "DeadlineExceeded")
+    };
+    let failure = move |loss: &Loss<'_>| loss.outcome == "failure" && !is_late(loss.from);
+    for object in objects() {
         assert!(search("TrainJob", &object, &states, failure) > states.len());
     }
 }
@@ -218,12 +255,22 @@ fn outcomes_of_a_ray_job_are_lost_to_the_operator_s_refusal_alone() {
         ),
         end("endTime"),
     ]);
-    let refused = |loss: &Loss<'_>| {
-        // Without an end nothing tells that it ended.
-        loss.to["jobDeploymentStatus"] == "ValidationFailed" || loss.from["endTime"].is_null()
+    // Refused before it ended, it may start over, or be dispatched anew.
+    let unended = |state: &Value| {
+        state["jobDeploymentStatus"] == "ValidationFailed" && state["endTime"].is_null()
     };
-    assert!(search("RayJob", &plain(), &states, refused) > states.len());
-    assert!(search("RayJob", &delegated(), &states, never) > states.len());
+    let refused = move |loss: &Loss<'_>| {
+        loss.to["jobDeploymentStatus"] == "ValidationFailed" || unended(loss.from)
+    };
+    let dispatched = |loss: &Loss<'_>| loss.from["jobDeploymentStatus"] == "ValidationFailed";
+    for (object, allowed) in [
+        (plain(), &refused as &dyn Fn(&Loss<'_>) -> bool),
+        (delegated(), &dispatched),
+    ] {
+        for object in [deleted(object.clone()), object] {
+            assert!(search("RayJob", &object, &states, allowed) > states.len());
+        }
+    }
 }
 
 #[test]
@@ -237,12 +284,18 @@ fn outcomes_of_an_app_wrapper_are_lost_to_its_deletion_alone() {
         "Failed",
         "Terminating",
     ];
-    let states = words("phase", &phases);
-    for object in [plain(), delegated()] {
-        assert!(search("AppWrapper", &object, &states, never) > states.len());
-    }
+    let deployed = ["True", "False"]
+        .map(|status| json!({"conditions": [condition("ResourcesDeployed", status, "")]}));
+    let states = product(&[words("phase", &phases), deployed.to_vec()]);
+    let has_resources = |state: &Value| state["conditions"][0]["status"] == "True";
+    // Kueue's own time of grace; whoever may take the condition back may end it, and nobody begin it.
+    let failing = move |loss: &Loss<'_>| loss.outcome == "failure" && has_resources(loss.from);
     let terminating = |loss: &Loss<'_>| loss.to["phase"] == "Terminating";
-    assert!(search("AppWrapper", &deleted(), &states, terminating) > states.len());
+    assert!(search("AppWrapper", &plain(), &states, never) > states.len());
+    assert!(search("AppWrapper", &delegated(), &states, failing) > states.len());
+    assert!(search("AppWrapper", &deleted(plain()), &states, terminating) > states.len());
+    let both = move |loss: &Loss<'_>| failing(loss) || terminating(loss);
+    assert!(search("AppWrapper", &deleted(delegated()), &states, both) > states.len());
 }
 
 #[test]

@@ -4,28 +4,6 @@ use super::{NOON, ONE, all, condition, conditions, find, request, silent, status
 use crate::support::everywhere;
 use serde_json::{Value, json};
 
-/// The launcher has succeeded, and a worker was evicted: `setCondition` keeps both.
-#[test]
-fn mpi_job_evicted_worker_beside_a_success() {
-    let mut both = conditions(&[
-        when("Succeeded"),
-        condition("Failed", "True", "MPIJobEvicted"),
-    ]);
-    both["completionTime"] = ONE.into();
-    silent(&status(
-        "MPIJob v2beta1",
-        &json!({"startTime": NOON}),
-        &both,
-    ));
-    let mut both = conditions(&[
-        when("Succeeded"),
-        condition("Failed", "True", "BackoffLimitExceeded"),
-    ]);
-    both["completionTime"] = ONE.into();
-    let answer = status("MPIJob v2beta1", &json!({"startTime": NOON}), &both);
-    assert_eq!(answer.denied(), ["status/two-outcomes status.conditions"]);
-}
-
 #[test]
 fn ray_job_retry() {
     let attempt = json!({"jobDeploymentStatus": "Running", "jobStatus": "FAILED", "startTime": NOON, "failed": 0});
@@ -35,18 +13,6 @@ fn ray_job_retry() {
     for (old, new) in [(&attempt, &retrying), (&retrying, &fresh), (&fresh, &again)] {
         silent(&status("RayJob", old, new));
     }
-}
-
-/// `endTime` is not cleared: the next attempt starts after it.
-#[test]
-fn ray_job_end_time_of_the_attempt_before() {
-    let fresh = json!({"jobDeploymentStatus": "", "endTime": NOON});
-    let again = json!({"jobDeploymentStatus": "Initializing", "endTime": NOON, "startTime": ONE});
-    silent(&status("RayJob", &fresh, &again));
-    // Nor does the audit know of which attempt the end is.
-    let object = json!({"metadata": {"name": "x"}, "spec": {}, "status": again});
-    let stored = request(find("RayJob"), "CREATE", "", &Value::Null, &object);
-    silent(&everywhere(&stored, &json!({})));
 }
 
 #[test]
@@ -115,30 +81,6 @@ fn start_time_reset_on_resume() {
             &json!({"conditions": [when("Suspended")]}),
         ));
     }
-}
-
-/// A replica type that has succeeded does not end the Training Operator's walk over the others.
-#[test]
-fn training_operator_notes_both_outcomes_at_once() {
-    for kind in ["PyTorchJob", "TFJob"] {
-        let mut both = conditions(&[when("Succeeded"), when("Failed")]);
-        both["completionTime"] = ONE.into();
-        silent(&status(kind, &json!({"startTime": NOON}), &both));
-    }
-}
-
-#[test]
-fn train_job_fails_when_it_is_complete_already() {
-    let complete = conditions(&[when("Complete")]);
-    for reason in ["DeadlineExceeded", "TrainingRuntimeNotSupported"] {
-        let both = conditions(&[when("Complete"), condition("Failed", "True", reason)]);
-        silent(&status("TrainJob", &complete, &both));
-    }
-    let both = conditions(&[when("Complete"), condition("Failed", "True", "FailedJobs")]);
-    assert_eq!(
-        status("TrainJob", &complete, &both).message(),
-        r#"TrainJob.trainer.kubeflow.org "x" is invalid: status.conditions: Invalid value: cannot be both Complete and Failed [status/two-outcomes]"#
-    );
 }
 
 /// A single Job's restart counts towards the maximum, and is no restart of the JobSet.
@@ -279,8 +221,8 @@ fn counters_in_lists_and_maps() {
         ),
         (
             "RayCluster",
-            json!({"desiredWorkerReplicas": -1}),
-            "status.desiredWorkerReplicas",
+            json!({"availableWorkerReplicas": -1}),
+            "status.availableWorkerReplicas",
         ),
         (
             "RayService",
@@ -363,4 +305,61 @@ fn no_status_is_accepted() {
         let update = request((kind, version), "UPDATE", "status", &object, &object);
         silent(&everywhere(&update, &json!({})));
     }
+}
+
+/// Workers are looked at only while the launcher runs: no eviction is noted beside a success.
+#[test]
+fn mpi_job_has_not_both_outcomes() {
+    for kind in ["MPIJob v1", "MPIJob v2beta1"] {
+        for reason in ["MPIJobEvicted", "BackoffLimitExceeded"] {
+            let mut both = conditions(&[when("Succeeded"), condition("Failed", "True", reason)]);
+            both["completionTime"] = ONE.into();
+            let answer = status(kind, &json!({"startTime": NOON}), &both);
+            assert_eq!(answer.denied(), ["status/two-outcomes status.conditions"]);
+        }
+    }
+}
+
+/// A replica type that has succeeded does not end the walk over the others, but for the kinds that return there.
+#[test]
+fn training_operator_notes_both_outcomes_of_two_kinds_at_once() {
+    let mut both = conditions(&[when("Succeeded"), when("Failed")]);
+    both["completionTime"] = ONE.into();
+    for (kind, may) in [
+        ("PyTorchJob", true),
+        ("TFJob", true),
+        ("XGBoostJob", false),
+        ("PaddleJob", false),
+        ("JAXJob", false),
+    ] {
+        let answer = status(kind, &json!({"startTime": NOON}), &both);
+        assert_eq!(answer.allowed, may, "{answer:?}");
+        let denied: &[_] = if may {
+            &[]
+        } else {
+            &["status/two-outcomes status.conditions"]
+        };
+        assert_eq!(answer.denied(), denied);
+    }
+}
+
+/// Trainer 2.1 makes the JobSet of a Complete TrainJob anew when it is gone, and that one may fail (#3013); a deadline may
+/// pass while the JobSet completes.
+#[test]
+fn train_job_fails_when_it_is_complete_already() {
+    let complete = conditions(&[when("Complete")]);
+    let both = |reason: &str| conditions(&[when("Complete"), condition("Failed", "True", reason)]);
+    silent(&status("TrainJob", &complete, &both("FailedJobs")));
+    silent(&status("TrainJob", &json!({}), &both("DeadlineExceeded")));
+    assert_eq!(
+        status("TrainJob", &json!({}), &both("FailedJobs")).message(),
+        r#"TrainJob.trainer.kubeflow.org "x" is invalid: status.conditions: Invalid value: cannot be both Complete and Failed [status/two-outcomes]"#
+    );
+}
+
+/// KubeRay 1.3 to 1.5.0 lets the sum of many groups' `maxReplicas` run over, 2147483647 each where they are left out.
+#[test]
+fn ray_cluster_s_most_replicas_run_over() {
+    let new = json!({"maxWorkerReplicas": -2, "desiredWorkerReplicas": 2, "minWorkerReplicas": 0});
+    silent(&status("RayCluster", &json!({}), &new));
 }

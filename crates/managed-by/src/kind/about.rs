@@ -51,7 +51,9 @@ impl StatusProfile {
             ("status/outcome-changed", self.outcome.is_some()),
             (
                 "status/two-outcomes",
-                self.outcome.as_ref().is_some_and(|o| o.both == Both::Never),
+                self.outcome
+                    .as_ref()
+                    .is_some_and(|o| matches!(o.both, Both::Never | Both::AfterSuccess)),
             ),
             ("status/terminal-state", self.says.is_some()),
             ("status/exclusive-conditions", self.pair.is_some()),

@@ -1,12 +1,13 @@
 //! `workload.codeflare.dev`: AppWrapper, which makes objects of any kind.
 
-use super::custom::{Both, ENDLESS, Outcome, StatusProfile, Step, fact};
+use super::custom::{Both, ENDLESS, Outcome, Sign, StatusProfile, Step, fact};
 use super::parts::{self, Part, Template};
 use super::{APP_WRAPPER_CONTROLLER, About, Form, Holder, KindDocs, KindProfile};
 
 pub(super) static APP_WRAPPER: KindProfile = KindProfile {
     group: "workload.codeflare.dev",
     versions: &["v1beta2"],
+    pruned_in: &[],
     kind: "AppWrapper",
     plural: "appwrappers",
     managed_by: &["spec", "managedBy"],
@@ -30,7 +31,7 @@ pub(super) static APP_WRAPPER: KindProfile = KindProfile {
     about: About::new(KindDocs {
         checks: "a webhook, which may be off: immutability; nothing of the form or the status",
         unchecked: "components of kinds that this policy does not know",
-        source: "appwrapper_controller.go: from `Succeeded` and `Failed` only a deletion leads on, to `Terminating`; `resettingCount` is only added to",
+        source: "appwrapper_controller.go: from `Succeeded` and `Failed` only a deletion leads on, to `Terminating`; Kueue's `Finished` waits for `ResourcesDeployed` to be gone after a failure; `resettingCount` is only added to",
     }),
 };
 
@@ -43,6 +44,10 @@ static STATUS: StatusProfile = StatusProfile {
                 ("Failed", fact::FAILED),
                 ("Terminating", fact::DEAD_END),
             ]),
+        ),
+        (
+            "conditions",
+            Part::Conditions(&[Sign::when("ResourcesDeployed", fact::DEPLOYED)]),
         ),
         ("resettingCount", Part::Total(0)),
     ]),
@@ -59,14 +64,23 @@ static STATUS: StatusProfile = StatusProfile {
     ..ENDLESS
 };
 
-/// Only a deletion leads on from an outcome, to `Terminating`, and nothing from there. Of a delegated AppWrapper it may be
-/// the copy elsewhere that was deleted.
+/// Only a deletion leads on from an outcome, to `Terminating`, and nothing from there; without one it is the copy elsewhere
+/// that was deleted. For Kueue a failure is none until the resources are gone (`Finished`): meanwhile it may give up the
+/// worker and dispatch the AppWrapper anew.
 fn taken_back(step: &Step<'_>) -> u16 {
-    match step.old.has(fact::DEAD_END) {
-        false if step.is_being_deleted && step.new.has(fact::DEAD_END) => {
-            fact::SUCCEEDED | fact::FAILED
-        }
-        true if step.delegated || !step.is_being_deleted => fact::DEAD_END,
-        _ => 0,
+    let (old, new) = (step.old, step.new);
+    if old.has(fact::DEAD_END) {
+        return if step.is_being_deleted {
+            0
+        } else {
+            fact::DEAD_END
+        };
     }
+    if step.is_being_deleted && new.has(fact::DEAD_END) {
+        return fact::SUCCEEDED | fact::FAILED;
+    }
+    if step.delegated && old.has(fact::DEPLOYED) {
+        return fact::FAILED;
+    }
+    0
 }

@@ -7,6 +7,7 @@ use super::{About, Form, Holder, JOB_CONTROLLER, KindDocs, KindProfile};
 pub(super) static JOB: KindProfile = KindProfile {
     group: "batch",
     versions: &["v1"],
+    pruned_in: &[],
     kind: "Job",
     plural: "jobs",
     managed_by: &["spec", "managedBy"],
@@ -29,6 +30,7 @@ pub(super) static JOB: KindProfile = KindProfile {
 pub(super) static CRON_JOB: KindProfile = KindProfile {
     group: "batch",
     versions: &["v1"],
+    pruned_in: &[],
     kind: "CronJob",
     plural: "cronjobs",
     managed_by: &["spec", "jobTemplate", "spec", "managedBy"],

@@ -41,6 +41,11 @@ pub struct Nested<'a> {
 }
 
 impl Nested<'_> {
+    /// Whether another one makes the same kind.
+    pub(crate) fn is_of_kind(&self, other: &Self) -> bool {
+        std::ptr::eq(self.kind, other.kind)
+    }
+
     pub(super) fn unread(kind: &'static KindProfile, path: String) -> Self {
         Self {
             path,
@@ -53,10 +58,9 @@ impl Nested<'_> {
     }
 }
 
-/// Equal by place and value: the kinds follow from the place.
 impl PartialEq for Nested<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.path == other.path && self.value == other.value
+        self.path == other.path && self.value == other.value && self.is_of_kind(other)
     }
 }
 
@@ -82,6 +86,8 @@ pub(crate) mod fact {
     pub(crate) const SAYS_STOPPED: u16 = 256;
     /// It failed in a way that is final where other failures of the kind are not.
     pub(crate) const FOR_GOOD: u16 = 512;
+    /// What it made is still there.
+    pub(crate) const DEPLOYED: u16 = 4096;
     /// It failed after it had succeeded, and so did the last of its earlier attempts.
     pub(crate) const AFTER_SUCCESS: u16 = 1024;
     pub(crate) const ATTEMPT_AFTER_SUCCESS: u16 = 2048;
@@ -197,9 +203,11 @@ pub(crate) struct Outcome {
 pub(crate) enum Both {
     /// It can, and the kind's own controller never does.
     Never,
+    /// The kind's own controller may fail what has succeeded.
+    AfterSuccess,
     /// The kind's own controller may.
     Allowed,
-    /// It cannot: one word says which.
+    /// It cannot: one word or one condition says which.
     Unsayable,
 }
 
@@ -225,8 +233,6 @@ pub(crate) const fn nothing(_: &Step<'_>) -> u16 {
 pub(crate) struct End {
     /// Where it stands.
     pub(crate) path: &'static str,
-    /// Whether it may be that of an attempt before the one that started.
-    pub(crate) of_any_attempt: bool,
     /// Whether there is none without an outcome.
     pub(crate) only_with_outcome: bool,
     /// The outcomes that have one, as facts.

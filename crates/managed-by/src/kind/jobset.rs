@@ -7,6 +7,7 @@ use super::{About, Form, Holder, JOB_SET_CONTROLLER, KindDocs, KindProfile, batc
 pub(super) static JOB_SET: KindProfile = KindProfile {
     group: "jobset.x-k8s.io",
     versions: &["v1alpha2"],
+    pruned_in: &[],
     kind: "JobSet",
     plural: "jobsets",
     managed_by: &["spec", "managedBy"],

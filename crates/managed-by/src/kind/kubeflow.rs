@@ -25,7 +25,6 @@ const PARTS: Part = Part::Fields(&[
         Part::Conditions(&[
             Sign::when("Succeeded", fact::SUCCEEDED),
             Sign::when("Failed", fact::FAILED),
-            Sign::of("Failed", "True", "MPIJobEvicted", fact::BESIDE_SUCCESS),
         ]),
     ),
     ("startTime", Part::Start),
@@ -47,7 +46,6 @@ const fn status(taken_back: fn(&Step<'_>) -> u16, both: Both, ended: u16) -> Sta
         }),
         end: Some(End {
             path: "status.completionTime",
-            of_any_attempt: false,
             only_with_outcome: true,
             of: ended,
         }),
@@ -55,12 +53,16 @@ const fn status(taken_back: fn(&Step<'_>) -> u16, both: Both, ended: u16) -> Sta
     }
 }
 
-/// The Training Operator's jobs. It may note a success and a failure in one update: a replica type that has succeeded
-/// does not end the walk over the others (`UpdateJobStatus` of each controller).
-static STATUS: StatusProfile = status(nothing, Both::Allowed, fact::SUCCEEDED | fact::FAILED);
+/// The Training Operator's jobs.
+static STATUS: StatusProfile = status(nothing, Both::Never, fact::SUCCEEDED | fact::FAILED);
 
-/// Its MPIJob.
-static MPI_V1_STATUS: StatusProfile = status(taken_back, Both::Allowed, fact::SUCCEEDED);
+/// A TFJob, and an elastic PyTorchJob without a master: a replica type that has succeeded does not end the walk over the
+/// others (`UpdateJobStatus` of the two), so that both outcomes may be noted in one update.
+static STATUS_OF_BOTH: StatusProfile =
+    status(nothing, Both::Allowed, fact::SUCCEEDED | fact::FAILED);
+
+/// The mpi-operator's MPIJob.
+static MPI_STATUS: StatusProfile = status(taken_back, Both::Never, fact::SUCCEEDED);
 
 /// An evicted worker fails an MPIJob without a completion time; a success later takes that back. With a completion time it
 /// is finished.
@@ -71,12 +73,9 @@ fn taken_back(step: &Step<'_>) -> u16 {
     }
 }
 
-/// The mpi-operator's MPIJob: the same, and it notes both only where a worker was evicted.
-static MPI_STATUS: StatusProfile = status(taken_back, Both::Never, fact::SUCCEEDED);
+const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with either outcome, and `setCondition` nothing after a failure; read at Training Operator 1.9.4";
 
-const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` may note both outcomes at once, which is no finding; read at Training Operator 1.9.4";
-
-const MPI_SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `setCondition` in pkg/controller.v1/mpi: an evicted worker fails an MPIJob without a completion time, which a success later takes back, and both may be noted; read at Training Operator 1.9.4";
+const SOURCE_OF_BOTH: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with either outcome, and may note both at once, which is no finding; read at Training Operator 1.9.4";
 
 const fn training_operator(
     kind: &'static str,
@@ -90,6 +89,7 @@ const fn training_operator(
     KindProfile {
         group: "kubeflow.org",
         versions: &["v1"],
+        pruned_in: &[],
         kind,
         plural,
         managed_by: PATH,
@@ -120,7 +120,7 @@ pub(super) static PY_TORCH_JOB: KindProfile = training_operator(
     true,
     "a webhook: two values; it compares the field with itself, so it may change",
     NO_CONTROLLER,
-    (&STATUS, SOURCE),
+    (&STATUS_OF_BOTH, SOURCE_OF_BOTH),
 );
 
 pub(super) static TF_JOB: KindProfile = training_operator(
@@ -130,7 +130,7 @@ pub(super) static TF_JOB: KindProfile = training_operator(
     true,
     WEBHOOK,
     NO_CONTROLLER,
-    (&STATUS, SOURCE),
+    (&STATUS_OF_BOTH, SOURCE_OF_BOTH),
 );
 
 pub(super) static XG_BOOST_JOB: KindProfile = training_operator(
@@ -170,12 +170,13 @@ pub(super) static MPI_JOB_V1: KindProfile = training_operator(
     true,
     "nothing",
     NO_CONTROLLER,
-    (&MPI_V1_STATUS, MPI_SOURCE),
+    (&STATUS, SOURCE),
 );
 
 pub(super) static MPI_JOB: KindProfile = KindProfile {
     group: "kubeflow.org",
     versions: &["v2beta1"],
+    pruned_in: &[],
     kind: "MPIJob",
     plural: "mpijobs",
     managed_by: PATH,
@@ -190,6 +191,6 @@ pub(super) static MPI_JOB: KindProfile = KindProfile {
     about: About::new(KindDocs {
         checks: "nothing: its check of the values runs only after it has stepped back",
         unchecked: NO_CONTROLLER,
-        source: "`JobStatus` of kubeflow.org/v2beta1; mpi_job_controller.go: finished is an outcome with a completion time, an evicted worker fails an MPIJob without one, and may fail one that has succeeded; read at 0.8.0",
+        source: "`JobStatus` of kubeflow.org/v2beta1; mpi_job_controller.go: finished is an outcome with a completion time, an evicted worker fails an MPIJob without one, for the time being; workers are looked at only while the launcher runs; read at 0.6.0 and 0.8.0",
     }),
 };

@@ -76,6 +76,8 @@ pub struct KindProfile {
     pub group: &'static str,
     /// Served versions that hold the field in this way.
     pub versions: &'static [&'static str],
+    /// Those of them whose schema has no such field, so that the API server drops it.
+    pub pruned_in: &'static [&'static str],
     /// The kind's name.
     pub kind: &'static str,
     /// The name of its resource.

@@ -58,11 +58,11 @@ pub(crate) enum Template {
 #[derive(Clone, Copy)]
 pub(super) struct Trail<'t> {
     up: Option<&'t Trail<'t>>,
-    step: Step<'t>,
+    step: Segment<'t>,
 }
 
 #[derive(Clone, Copy)]
-enum Step<'t> {
+enum Segment<'t> {
     Member(&'static str),
     Index(usize),
     Key(&'t [u8]),
@@ -70,11 +70,11 @@ enum Step<'t> {
 
 impl<'t> Trail<'t> {
     fn root(member: &'static str) -> Self {
-        let step = Step::Member(member);
+        let step = Segment::Member(member);
         Self { up: None, step }
     }
 
-    fn to(&'t self, step: Step<'t>) -> Self {
+    fn to(&'t self, step: Segment<'t>) -> Self {
         let up = Some(self);
         Self { up, step }
     }
@@ -87,10 +87,10 @@ impl fmt::Display for Trail<'_> {
             fmt::Display::fmt(up, f)?;
         }
         match self.step {
-            Step::Member(name) if self.up.is_none() => f.write_str(name),
-            Step::Member(name) => write!(f, ".{name}"),
-            Step::Index(index) => write!(f, "[{index}]"),
-            Step::Key(key) => write!(f, "[{}]", String::from_utf8_lossy(key)),
+            Segment::Member(name) if self.up.is_none() => f.write_str(name),
+            Segment::Member(name) => write!(f, ".{name}"),
+            Segment::Index(index) => write!(f, "[{index}]"),
+            Segment::Key(key) => write!(f, "[{}]", String::from_utf8_lossy(key)),
         }
     }
 }
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
             Part::Fields(fields) => self.fields(reader, fields, at),
             Part::Each(part) => match reader.peek()? {
                 Type::Array => reader.array(|reader, index| {
-                    let at = at.to(Step::Index(index));
+                    let at = at.to(Segment::Index(index));
                     self.part(reader, part, &at)
                 }),
                 // A key that is no name would stand in the path of everything below it.
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
                     if key.len() > MAX_NAME {
                         return reader.skip();
                     }
-                    let at = at.to(Step::Key(key));
+                    let at = at.to(Segment::Key(key));
                     self.part(reader, part, &at)
                 }),
                 _ => reader.skip(),
@@ -195,8 +195,8 @@ impl<'a> Walk<'a> {
                 Ok(())
             }
             Part::Retries => {
-                let retries = count(reader)?.unwrap_or_default();
-                self.retries = retries.try_into().unwrap_or_default();
+                let retries = count(reader)?.unwrap_or_default().max(0);
+                self.retries = retries.try_into().unwrap_or(usize::MAX);
                 Ok(())
             }
             Part::Attempts(signs) => self.attempts(reader, signs),
@@ -276,7 +276,7 @@ impl<'a> Walk<'a> {
             let Some((name, part)) = field else {
                 return reader.skip();
             };
-            self.part(reader, part, &at.to(Step::Member(name)))
+            self.part(reader, part, &at.to(Segment::Member(name)))
         })
     }
 
@@ -370,7 +370,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-const SPEC: Step<'static> = Step::Member("spec");
+const SPEC: Segment<'static> = Segment::Member("spec");
 
 /// No name in Kubernetes is longer.
 const MAX_NAME: usize = 253;
@@ -386,17 +386,21 @@ fn beginning<'a>(value: &Cow<'a, str>) -> Cow<'a, str> {
     }
 }
 
+/// The kind of a nested object, if its version has the field.
 fn find(api_version: Option<&str>, kind: Option<&str>) -> Option<&'static KindProfile> {
     let (group, version) = api_version?.split_once('/')?;
-    KindProfile::find(group, version, kind?)
+    let profile = KindProfile::find(group, version, kind?)?;
+    (!profile.pruned_in.contains(&version)).then_some(profile)
 }
 
-/// What a list of conditions says.
+/// What a list of conditions says. Of several of one type the first counts, as for those who look one up (knative's
+/// `GetCondition`, the `getCondition`s of the operators); where the list is a map by type there are no others.
 fn conditions(reader: &mut Reader<'_>, signs: &[Sign]) -> Result<u16> {
     if reader.peek()? != Type::Array {
         return reader.skip().map(|()| 0);
     }
     let mut facts = 0;
+    let mut seen = 0_u32;
     reader.array(|reader, _| {
         if reader.peek()? != Type::Object {
             return reader.skip();
@@ -412,10 +416,17 @@ fn conditions(reader: &mut Reader<'_>, signs: &[Sign]) -> Result<u16> {
             *field = text(reader)?;
             Ok(())
         })?;
-        for sign in signs {
-            let is = |word: &Option<Cow<'_, str>>, wanted| word.as_deref() == Some(wanted);
-            let here = is(&condition, sign.condition) && is(&status, sign.status);
-            if here && (sign.reason.is_empty() || is(&reason, sign.reason)) {
+        let is = |word: &Option<Cow<'_, str>>, wanted| word.as_deref() == Some(wanted);
+        let Some(first) = signs.iter().position(|sign| is(&condition, sign.condition)) else {
+            return Ok(());
+        };
+        let bit = 1_u32.wrapping_shl(u32::try_from(first).unwrap_or_default());
+        if seen & bit != 0 {
+            return Ok(());
+        }
+        seen |= bit;
+        for sign in signs.iter().filter(|sign| is(&condition, sign.condition)) {
+            if is(&status, sign.status) && (sign.reason.is_empty() || is(&reason, sign.reason)) {
                 facts |= sign.fact;
             }
         }

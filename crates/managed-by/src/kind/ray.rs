@@ -20,6 +20,7 @@ const UNCHECKED: &str =
 pub(super) static RAY_CLUSTER: KindProfile = KindProfile {
     group: "ray.io",
     versions: VERSIONS,
+    pruned_in: &["v1alpha1"],
     kind: "RayCluster",
     plural: "rayclusters",
     managed_by: &["spec", "managedBy"],
@@ -47,11 +48,10 @@ static CLUSTER_STATUS: StatusProfile = StatusProfile {
                 Sign::when("RayClusterSuspended", fact::SECOND),
             ]),
         ),
+        // Those that are desired, and the least and the most of them, repeat the spec and count nothing: KubeRay 1.3 to
+        // 1.5.0 lets the most run over into a negative number (`CalculateMaxReplicas`, #4158).
         ("readyWorkerReplicas", Part::Counter),
         ("availableWorkerReplicas", Part::Counter),
-        ("desiredWorkerReplicas", Part::Counter),
-        ("minWorkerReplicas", Part::Counter),
-        ("maxWorkerReplicas", Part::Counter),
     ]),
     pair: Some(("RayClusterSuspending", "RayClusterSuspended")),
     ..ENDLESS
@@ -68,6 +68,7 @@ const JOB_SPEC: Part = Part::Fields(&[
 pub(super) static RAY_JOB: KindProfile = KindProfile {
     group: "ray.io",
     versions: VERSIONS,
+    pruned_in: &["v1alpha1"],
     kind: "RayJob",
     plural: "rayjobs",
     managed_by: &["spec", "managedBy"],
@@ -82,7 +83,7 @@ pub(super) static RAY_JOB: KindProfile = KindProfile {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "`IsJobDeploymentTerminal`; rayjob_controller.go: a failed attempt goes to `Retrying` before it is ever stored as `Failed`, `endTime` stays set through a retry, one that no longer validates leaves any state for `ValidationFailed`, which no branch leaves, `jobStatus` is written before the end only; read at 1.3.0 to 1.7.0",
+        source: "`IsJobDeploymentTerminal`; rayjob_controller.go: a failed attempt goes to `Retrying` before it is ever stored as `Failed`, so that it has no `endTime`; from 1.5 on one that no longer validates leaves any state for `ValidationFailed`, which no branch leaves; `jobStatus` is written before the end only; read at 1.3.0 to 1.7.0",
     }),
 };
 
@@ -120,7 +121,6 @@ static JOB_STATUS: StatusProfile = StatusProfile {
     }),
     end: Some(End {
         path: "status.endTime",
-        of_any_attempt: true,
         only_with_outcome: false,
         of: 0,
     }),
@@ -128,14 +128,14 @@ static JOB_STATUS: StatusProfile = StatusProfile {
     ..ENDLESS
 };
 
-/// The operator validates before anything else, each time, so that a newer one may refuse a RayJob that has ended; it
-/// keeps the end, and the RayJob stays there. Whoever else runs it has no such state after an outcome; before one, it may
-/// dispatch the RayJob anew.
+/// From 1.5 on the operator validates before anything else, each time, so that a newer one may refuse a RayJob that has
+/// ended; it keeps the end, and the RayJob stays there. Whoever else runs it has no such state after an outcome; before
+/// one, it may dispatch the RayJob anew.
 fn taken_back(step: &Step<'_>) -> u16 {
     let (old, new) = (step.old, step.new);
     let refused = !step.delegated && new.has(fact::DEAD_END);
     match old.has(fact::DEAD_END) {
-        false if refused && new.end.is_some() == old.end.is_some() => {
+        false if refused && new.end.is_some() && old.end.is_some() => {
             fact::SUCCEEDED | fact::FAILED
         }
         true if step.delegated || old.end.is_none() => fact::DEAD_END,
@@ -146,6 +146,7 @@ fn taken_back(step: &Step<'_>) -> u16 {
 pub(super) static RAY_SERVICE: KindProfile = KindProfile {
     group: "ray.io",
     versions: VERSIONS,
+    pruned_in: &["v1alpha1"],
     kind: "RayService",
     plural: "rayservices",
     managed_by: &["spec", "managedBy"],
@@ -178,6 +179,7 @@ static SERVICE_STATUS: StatusProfile = StatusProfile {
 pub(super) static RAY_CRON_JOB: KindProfile = KindProfile {
     group: "ray.io",
     versions: &["v1"],
+    pruned_in: &[],
     kind: "RayCronJob",
     plural: "raycronjobs",
     managed_by: &["spec", "jobTemplate", "managedBy"],

@@ -20,13 +20,14 @@ const OUTCOME: Outcome = Outcome {
     failure: "Succeeded=False",
     dead_end: None,
     detail: None,
-    both: Both::Never,
+    both: Both::Unsayable,
     taken_back: nothing,
 };
 
 pub(super) static PIPELINE_RUN: KindProfile = KindProfile {
     group: "tekton.dev",
     versions: VERSIONS,
+    pruned_in: &[],
     kind: "PipelineRun",
     plural: "pipelineruns",
     managed_by: &["spec", "managedBy"],
@@ -60,7 +61,6 @@ static PIPELINE_RUN_STATUS: StatusProfile = StatusProfile {
     outcome: Some(OUTCOME),
     end: Some(End {
         path: "status.completionTime",
-        of_any_attempt: false,
         only_with_outcome: true,
         of: fact::SUCCEEDED | fact::FAILED,
     }),
@@ -70,6 +70,7 @@ static PIPELINE_RUN_STATUS: StatusProfile = StatusProfile {
 pub(super) static TASK_RUN: KindProfile = KindProfile {
     group: "tekton.dev",
     versions: VERSIONS,
+    pruned_in: &[],
     kind: "TaskRun",
     plural: "taskruns",
     managed_by: &["spec", "managedBy"],
@@ -142,7 +143,6 @@ static TASK_RUN_STATUS: StatusProfile = StatusProfile {
     }),
     end: Some(End {
         path: "status.completionTime",
-        of_any_attempt: false,
         only_with_outcome: true,
         // An error that may pass leaves a failed TaskRun without (docs/taskruns.md).
         of: fact::SUCCEEDED,

@@ -14,6 +14,7 @@ const SPEC: Part = Part::Fields(&[("managedBy", Part::ManagedBy)]);
 pub(super) static TRAIN_JOB: KindProfile = KindProfile {
     group: "trainer.kubeflow.org",
     versions: &["v1alpha1"],
+    pruned_in: &[],
     kind: "TrainJob",
     plural: "trainjobs",
     managed_by: &["spec", "managedBy"],
@@ -28,7 +29,7 @@ pub(super) static TRAIN_JOB: KindProfile = KindProfile {
     about: About::new(KindDocs {
         checks: "CEL: two values, immutability; its schema: counters at least 0; writes the reserved value where there is none",
         unchecked: "Trainer 2.0 to 2.2 runs the TrainJob whatever the field says",
-        source: "`TrainJobSpec`, `TrainJobStatus`; pkg/controller/trainjob_controller.go, where a deadline and an unknown runtime fail a TrainJob that may be Complete already, and 2.0 to 2.3 take a failure back, a deadline's aside (`removeFailedCondition`); read at 2.0.0, 2.1.0, 2.2.0, 2.3.0",
+        source: "`TrainJobSpec`, `TrainJobStatus`; pkg/controller/trainjob_controller.go, where a deadline fails a TrainJob that may be Complete already, 2.1 makes the JobSet of a Complete one anew when it is gone, which may fail, and 2.1 to 2.3 take a failure back, a deadline's aside (`removeFailedCondition`); read at 2.0.0, 2.1.0, 2.2.0, 2.3.0",
     }),
 };
 
@@ -39,18 +40,12 @@ static STATUS: StatusProfile = StatusProfile {
             Part::Conditions(&[
                 Sign::when("Complete", fact::SUCCEEDED),
                 Sign::when("Failed", fact::FAILED),
-                // setTrainJobStatus reads the JobSet after a deadline; an unknown runtime is noted before anything else.
+                // setTrainJobStatus reads the JobSet after a deadline.
                 Sign::of(
                     "Failed",
                     "True",
                     "DeadlineExceeded",
                     fact::BESIDE_SUCCESS | fact::FOR_GOOD,
-                ),
-                Sign::of(
-                    "Failed",
-                    "True",
-                    "TrainingRuntimeNotSupported",
-                    fact::BESIDE_SUCCESS,
                 ),
             ]),
         ),
@@ -71,13 +66,13 @@ static STATUS: StatusProfile = StatusProfile {
         failure: "Failed",
         dead_end: None,
         detail: None,
-        both: Both::Never,
+        both: Both::AfterSuccess,
         taken_back,
     }),
     ..ENDLESS
 };
 
-/// Trainer 2.0 to 2.3 clears a failure on a reconcile (`removeFailedCondition`), but for a deadline's, and runs the
+/// Trainer 2.1 to 2.3 clears a failure on a reconcile (`removeFailedCondition`), but for a deadline's, and runs the
 /// TrainJob again where its JobSet is gone.
 fn taken_back(step: &Step<'_>) -> u16 {
     if step.old.has(fact::FOR_GOOD) {
@@ -90,6 +85,7 @@ fn taken_back(step: &Step<'_>) -> u16 {
 pub(super) static OPTIMIZATION_JOB: KindProfile = KindProfile {
     group: "trainer.kubeflow.org",
     versions: &["v1alpha1"],
+    pruned_in: &[],
     kind: "OptimizationJob",
     plural: "optimizationjobs",
     managed_by: &["spec", "trainJobTemplate", "spec", "managedBy"],

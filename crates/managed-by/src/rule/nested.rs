@@ -26,7 +26,8 @@ field stands in these templates too, unseen by the projects' own checks. Who mak
 
 A template with the reserved value of its own kind, or none, is fine, and so is one under a workload that is delegated to the
 same controller (MultiKueue aside): that one makes the children. The templates of a CronJob, a RayCronJob and an
-OptimizationJob make workloads that stand on their own; their field is judged by the rules for the field. Components are read
+OptimizationJob make workloads that stand on their own; their field is judged by the rules for the field. A JAXJob is run
+whatever its field says. Components are read
 eight levels deep; what is deeper, or comes after a thousand such values, is reported unread.
 
 Runs on create, and on updates for what was no such trap before. It warns, for a controller of yours may run the
@@ -72,11 +73,13 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     // The same value may have become a trap by a change of what it is in.
     let was_trap = |nested: &Nested<'_>| {
         let found = known.binary_search_by_key(&key(nested), |(key, _)| *key);
-        let (_, index) = found.ok().and_then(|at| known.get(at))?;
-        trap(context.kind, old_outermost, stored.get(*index)?)
+        let place = found.ok().and_then(|at| known.get(at));
+        let stored = place.and_then(|(_, index)| stored.get(*index));
+        let same = stored.filter(|stored| stored.is_of_kind(nested));
+        same.is_some_and(|stored| trap(context.kind, old_outermost, stored).is_some())
     };
     for nested in &custom.nested {
-        let trap = trap(context.kind, outermost, nested).filter(|_| was_trap(nested).is_none());
+        let trap = trap(context.kind, outermost, nested).filter(|_| !was_trap(nested));
         let Some(trap) = trap else {
             continue;
         };
@@ -116,8 +119,8 @@ fn trap(outer: &'static KindProfile, outermost: Option<&str>, nested: &Nested<'_
         Form::OneOf(values) if !values.contains(&value) => return Some(Trap::OneOf(values)),
         _ => {}
     }
-    // What is made of a nested CronJob stands on its own.
-    if nested.kind.holder != Holder::Workload {
+    // What is made of a nested CronJob stands on its own, and a JAXJob is run whatever it says.
+    if nested.kind.holder != Holder::Workload || !nested.kind.steps_back {
         return None;
     }
     let (parent, parent_value) = match nested.parent_kind {

@@ -1,8 +1,10 @@
 //! How a workload ends.
 
+use std::borrow::Cow;
+
 use super::{Transition, status_update};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::custom::{Both, fact};
+use crate::kind::custom::{Both, Status, Step, fact};
 use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
 
 pub(crate) static CHANGED: Rule = Rule {
@@ -10,15 +12,18 @@ pub(crate) static CHANGED: Rule = Rule {
     docs: Docs::new(Documentation {
         title: "An outcome is final",
         text: "\
-Checks that a workload that has succeeded or failed stays so, with its end and, of a RayJob, its `jobStatus`: clients, quotas
-and whoever made it act on an outcome once. Runs on updates of the status. What the kinds' own controllers do is let pass:
+Checks that a workload that has succeeded or failed stays so, that its end is not taken away, and that the `jobStatus` of a RayJob
+and the attempts of a TaskRun stay with it: clients, quotas and whoever made it act on an outcome once. Runs on updates of the status. What the kinds' own controllers do is let pass:
 
-- an AppWrapper that is being deleted goes to `Terminating`, and stays there;
+- an AppWrapper that is being deleted goes to `Terminating`, and stays there; a delegated one that has failed may be dispatched anew
+  while its resources are there (`ResourcesDeployed`), for Kueue waits for that;
 - a TaskRun that has failed runs again, with a new entry in `retriesStatus`, at most `spec.retries` times; one that has
   succeeded fails where its sidecars cannot be stopped;
-- an MPIJob that has failed without a completion time may yet succeed;
+- an MPIJob of `v2beta1` that has failed without a completion time may yet succeed;
 - a TrainJob takes a failure back, unless a deadline was the reason;
-- a RayJob that a newer operator refuses becomes `ValidationFailed`, unless it is delegated, and stays there.
+- a RayJob with an end that a newer operator refuses becomes `ValidationFailed`, unless it is delegated, and stays there.
+
+Of several conditions of one type the first counts, as for those who read them.
 
 A status that goes back while there is no outcome (a second dispatch, a resume) is no finding.",
         fix: "Leave the outcome as it is; to run the workload again, create it anew.",
@@ -40,12 +45,21 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let (Some(outcome), Some(old)) = (&status.profile.outcome, status.old) else {
         return;
     };
-    let new = status.new;
+    let (new, step) = (status.new, status.step());
+    let mut invalid = |path: &'static str, detail: Cow<'static, str>| {
+        findings.push(FieldError::invalid(path, BadValue::Omitted, detail));
+    };
+    // A status that another controller copies may start over, with its attempts, unless it has an outcome.
+    let is_new_run = status.delegated && old.facts & new.facts & ENDS == 0;
+    if new.attempts < old.attempts && !is_new_run {
+        let path = outcome.detail.unwrap_or(outcome.path);
+        invalid(path, "cannot lose an attempt".into());
+    }
     if old.facts & ENDS == 0 {
         return;
     }
-    let ends = old.facts & ENDS & !(outcome.taken_back)(&status.step());
-    let lost = ends & !new.facts;
+    let is_final = old.facts & ENDS & !(outcome.taken_back)(&step);
+    let lost = is_final & !new.facts;
     let dead_end = outcome.dead_end.unwrap_or_default();
     for (fact, what, name) in [
         (fact::SUCCEEDED, "take back the outcome", outcome.success),
@@ -53,25 +67,37 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         (fact::DEAD_END, "leave", dead_end),
     ] {
         if lost & fact != 0 {
-            let detail = format!("cannot {what} {name}");
-            findings.push(FieldError::invalid(outcome.path, BadValue::Omitted, detail));
+            invalid(outcome.path, format!("cannot {what} {name}").into());
         }
     }
-    if ends & new.facts == 0 {
+    // What goes with an outcome is lost with it, or was never final.
+    if lost != 0 || new.facts & ENDS == 0 || old.facts & OUTCOMES | is_final == 0 {
         return;
     }
-    let end = status.profile.end.as_ref().map(|end| end.path);
-    let detail = outcome.detail;
     let says = old.facts & DETAILS;
-    for (path, changed) in [
-        (end, old.end.is_some() && new.end.is_none()),
-        (detail, says != 0 && new.facts & DETAILS != says),
-        (detail, new.attempts < old.attempts),
-    ] {
-        if let Some(path) = path.filter(|_| changed) {
-            let detail = "cannot change once there is an outcome";
-            findings.push(FieldError::invalid(path, BadValue::Omitted, detail));
-        }
+    if let Some(path) = outcome.detail
+        && says != 0
+        && new.facts & DETAILS != says
+    {
+        invalid(path, "cannot change once there is an outcome".into());
+    }
+    if let Some(end) = &status.profile.end
+        && is_final != 0
+        && old.end.is_some()
+        && new.end.is_none()
+    {
+        invalid(end.path, "cannot be taken away from an outcome".into());
+        return;
+    }
+    // The first of two steps: by the second the outcome would be gone.
+    let next = Step {
+        old: new,
+        new: &Status::NONE,
+        ..step
+    };
+    if is_final & new.facts & (outcome.taken_back)(&next) != 0 {
+        let detail = "cannot become an outcome that may be taken back";
+        invalid(outcome.path, detail.into());
     }
 }
 
@@ -86,8 +112,8 @@ pub(crate) static BOTH: Rule = Rule {
         title: "A workload has not both succeeded and failed",
         text: "\
 Checks that a status does not say both. Runs when a change brings that in. What the kinds' own controllers write is let
-pass: a TrainJob may fail by its deadline or for want of its runtime when it is Complete already, an MPIJob by an evicted
-worker; the Training Operator may note both outcomes of one of its jobs in one update, so that they are not judged.",
+pass: a TrainJob may fail when it is Complete already, by its deadline in the same update; the Training Operator may note both
+outcomes of a TFJob or a PyTorchJob, so that they are not judged.",
         fix: "Set the condition of the other outcome to False, or leave it out.",
         accepted: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
             r#"{"conditions":[{"type":"Failed","status":"False"},{"type":"Completed","status":"True"}],"terminalState":"Completed"}"#),
@@ -95,21 +121,21 @@ worker; the Training Operator may note both outcomes of one of its jobs in one u
             r#"{"conditions":[{"type":"Failed","status":"True"},{"type":"Completed","status":"True"}],"terminalState":"Failed"}"#),
     }),
     anchor: Anchor::Ours {
-        source: "pkg/controllers of JobSet, trainjob_controller.go of Trainer, `setCondition` of the mpi-operator; for Tekton one condition says both",
+        source: "pkg/controllers of JobSet, trainjob_controller.go of Trainer, `UpdateJobStatus` and `setCondition` of the Training Operator, `setCondition` of the mpi-operator; for Tekton one condition says both",
     },
     default: Enforcement::Deny,
     check: Check::Status(both),
 };
 
 fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
-    let Some(outcome) = status
-        .profile
-        .outcome
-        .as_ref()
-        .filter(|o| o.both == Both::Never)
-    else {
+    let Some(outcome) = &status.profile.outcome else {
         return;
     };
+    match outcome.both {
+        Both::Never => {}
+        Both::AfterSuccess if !status.before().has(fact::SUCCEEDED) => {}
+        Both::AfterSuccess | Both::Allowed | Both::Unsayable => return,
+    }
     let both = OUTCOMES;
     let (new, old) = (status.new, status.before());
     if new.has(both) && !old.has(both) && !new.has(fact::BESIDE_SUCCESS) {

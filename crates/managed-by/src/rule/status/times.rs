@@ -15,12 +15,11 @@ pub(crate) static BEFORE_START: Rule = Rule {
         title: "A workload does not end before it starts",
         text: "\
 Checks `completionTime` (of a RayJob `endTime`) beside `startTime`. Runs when either changes. A minute is let pass, for the
-clocks of two machines may have written them. A RayJob keeps the end of its last attempt when it starts anew, so there the
-end is judged only as it is written.",
+clocks of two machines may have written them.",
         fix: "Take both times from one clock, and write the end when the workload ends.",
         accepted: status_update!("{}", "ray.io", "v1", "RayJob",
-            r#"{"jobDeploymentStatus":"","endTime":"2026-01-01T00:10:00Z"}"#,
-            r#"{"jobDeploymentStatus":"Initializing","startTime":"2026-01-01T01:00:00Z","endTime":"2026-01-01T00:10:00Z"}"#),
+            r#"{"jobDeploymentStatus":"Running","startTime":"2026-01-01T00:10:30Z"}"#,
+            r#"{"jobDeploymentStatus":"Complete","startTime":"2026-01-01T00:10:30Z","endTime":"2026-01-01T00:10:00Z"}"#),
         rejected: status_update!("{}", "ray.io", "v1", "RayJob",
             r#"{"jobDeploymentStatus":"Running","startTime":"2026-01-01T01:00:00Z"}"#,
             r#"{"jobDeploymentStatus":"Complete","startTime":"2026-01-01T01:00:00Z","endTime":"2026-01-01T00:10:00Z"}"#),
@@ -37,12 +36,7 @@ fn before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let (new, old) = (status.new, status.before());
-    let changed = if end.of_any_attempt {
-        // What a stored object says cannot be told from a later attempt.
-        status.old.is_some() && new.end != old.end
-    } else {
-        (new.start, new.end) != (old.start, old.end)
-    };
+    let changed = (new.start, new.end) != (old.start, old.end);
     let early = new.start.zip(new.end);
     if changed && early.is_some_and(|(start, end)| end.later_by(CLOCK_SKEW) < start) {
         let detail = "must be equal to or after `startTime`";
