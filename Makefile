@@ -12,7 +12,7 @@ WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=targe
 
 # The tools, built with the features that the tests give their dependencies: with those of their own crate alone the engine
 # would be built twice.
-TOOL := cargo build --quiet --package managed-by-engine --package managed-by-policy --bins && "$${CARGO_TARGET_DIR:-target}"/debug
+TOOL := cargo build --package managed-by-engine --package managed-by-policy --bins && "$${CARGO_TARGET_DIR:-target}"/debug
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
@@ -29,6 +29,8 @@ setup: ## Install the pinned toolchain and the wasm target where they are missin
 	@rustup target list --installed | grep -q '^$(TARGET)$$' || rustup target add $(TARGET)
 
 policy.wasm: $(RUST_SOURCES) | setup ## The module, as built
+	@# Cargo takes one of another version for up to date, for its name is the same.
+	@rm -f $(MODULES)/deps/managed_by_policy.wasm
 	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-policy
 	cp $(MODULES)/managed_by_policy.wasm $@
 
@@ -154,7 +156,7 @@ $(PRINTABLE): conformance/printable/main.go ## Go's table of printable character
 
 .PHONY: help clean
 help: ## Say what each target does
-	@sed -n 's/^\([a-z.-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | sort
+	@sed -n 's/^\([a-z./-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | sort
 
 clean: ## Remove what was built
 	cargo clean

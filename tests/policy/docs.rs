@@ -102,7 +102,7 @@ fn page(rule: &Rule) -> String {
 /// Every page of `docs/rules/`, by its path.
 fn pages() -> Vec<(String, String)> {
     let index = format!(
-        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nIn the order in which findings are reported. The examples on each page are run by the tests.\n\n{}",
+        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nIn the order in which findings are reported. The examples on each page are run by the tests. They are cut to what a rule reads;\nwhole requests, as kwctl wants them, are in [examples](../../examples).\n\n{}",
         table()
     );
     let mut pages = vec![("docs/rules/README.md".to_owned(), index)];

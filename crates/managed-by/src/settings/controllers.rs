@@ -33,21 +33,21 @@ const KINDS_LIST: List = List {
     expected: "a list of kinds",
     wrong: wrong_kind,
     covers: str::eq,
-    may_be_empty: false,
+    instead_of_none: Some("leave the key out"),
 };
 
 const NAMESPACES_LIST: List = List {
     expected: "a list of namespaces",
     wrong: glob::wrong,
     covers: glob::covers,
-    may_be_empty: false,
+    instead_of_none: Some("leave the key out"),
 };
 
 pub(super) const WRITERS_LIST: List = List {
     expected: "a list of users and groups",
     wrong: names::wrong_user_or_group,
     covers: str::eq,
-    may_be_empty: false,
+    instead_of_none: Some("leave the key out"),
 };
 
 /// The kinds of objects that are delegated, as settings name them, each once.

@@ -19,14 +19,14 @@ const USERS_LIST: List = List {
     expected: "a list of users",
     wrong: names::wrong_user,
     covers: str::eq,
-    may_be_empty: true,
+    instead_of_none: None,
 };
 
 const GROUPS_LIST: List = List {
     expected: "a list of groups",
     wrong: names::wrong_group,
     covers: str::eq,
-    may_be_empty: true,
+    instead_of_none: None,
 };
 
 /// The section, unread until somebody is about to be denied.

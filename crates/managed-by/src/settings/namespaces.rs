@@ -47,7 +47,7 @@ const MATCH_LIST: List = List {
     expected: "a list of namespaces",
     wrong: glob::wrong,
     covers: glob::covers,
-    may_be_empty: false,
+    instead_of_none: Some("write \"*\""),
 };
 
 /// One entry.

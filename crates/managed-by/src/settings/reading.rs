@@ -26,8 +26,8 @@ pub(super) struct List {
     pub(super) wrong: fn(&str) -> Option<String>,
     /// Whether an earlier item makes a later one useless.
     pub(super) covers: fn(&str, &str) -> bool,
-    /// Whether it may list nothing.
-    pub(super) may_be_empty: bool,
+    /// What to do instead of listing nothing, unless that is allowed.
+    pub(super) instead_of_none: Option<&'static str>,
 }
 
 /// One reading of settings, and what was wrong in it.
@@ -188,9 +188,11 @@ impl Reading {
             let text = format!("got {count} items, expected at most {MAX_ITEMS}");
             self.push(Problem::new(path, text));
         }
-        if count == 0 && !list.may_be_empty {
+        if count == 0
+            && let Some(instead) = list.instead_of_none
+        {
             let text =
-                "got an empty list, expected at least one item; leave the key out to mean all";
+                format!("got an empty list, expected at least one item; {instead} to mean all");
             self.push(Problem::new(path, text));
         }
         Ok(items)
