@@ -23,7 +23,10 @@ workload delegated to it comes from one of them: a user, or a member of a group.
 
 Runs on updates of `status` that change anything, of objects that are not being deleted. MultiKueue writes as
 `system:serviceaccount:kueue-system:kueue-controller-manager`, in Kueue's own installation. For PipelineRuns that
-tekton-kueue holds back, list its service account too.",
+tekton-kueue holds back, list its service account too.
+
+Some controllers do not step back: the Training Operator runs a JAXJob, and Trainer 2.0 to 2.2 a TrainJob, whatever the field
+says. Where they run too, this rule is how it comes out: their updates are denied, and the workload has two controllers.",
         fix: "Let the controller write it. If it runs as another user, list that one in its `status_writers`.",
     accepted: Example {
         settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue-controller-manager"]}}}"#,
