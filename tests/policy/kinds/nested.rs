@@ -98,12 +98,23 @@ fn multikueue_s_copy_keeps_the_inner_field() {
 
 #[test]
 fn a_child_that_its_api_refuses_cannot_be_made() {
-    warns(
-        &create("JobSet", &job_set(&Value::Null, &"typo".into())),
-        OF_JOB,
+    let long = format!("acme.io/{}", "x".repeat(56));
+    for value in [
         "typo",
-        "no Job is accepted with this value",
-    );
+        "",
+        "acme.io/",
+        "/x",
+        "Acme.io/x",
+        "acme.io/ä",
+        &long,
+    ] {
+        warns(
+            &create("JobSet", &job_set(&OWN.into(), &value.into())),
+            OF_JOB,
+            value,
+            "no Job is accepted with this value",
+        );
+    }
     let spec = json!({"managedBy": MULTIKUEUE, "rayClusterSpec": {"managedBy": OWN}});
     warns(
         &create("RayJob", &of(&spec)),
