@@ -1,7 +1,7 @@
 //! The cluster, asked through the host (`kubewarden/kubernetes/get_resource`).
 
 use kubewarden_policy_sdk::wapc_guest as guest;
-use managed_by::cluster::{Cluster, Job, Unanswered};
+use managed_by::{Cluster, Job, Unanswered};
 
 /// How the host says that there is no such object: `policy-evaluator` has no other way than these words.
 const NOT_FOUND: &str = "Cannot find batch/v1/Job named";
@@ -12,7 +12,7 @@ pub(crate) struct Host;
 impl Cluster for Host {
     fn job(&self, namespace: &str, name: &str) -> Result<Job, Unanswered> {
         // The host's cache may answer: a Job's field never changes while its UID stays, and misses are not cached.
-        let quoted = |text| serde_json::to_string(text).map_err(|e| Unanswered(e.to_string()));
+        let quoted = |text| serde_json::to_string(text).map_err(|e| Unanswered::new(e.to_string()));
         let question = format!(
             r#"{{"api_version":"batch/v1","kind":"Job","name":{},"namespace":{},"disable_cache":false}}"#,
             quoted(name)?,
@@ -31,7 +31,7 @@ impl Cluster for Host {
                 if words.into_iter().any(|w| w == NOT_FOUND.as_bytes()) {
                     Ok(Job::NotFound)
                 } else {
-                    Err(Unanswered(text))
+                    Err(Unanswered::new(text))
                 }
             }
         }

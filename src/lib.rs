@@ -3,14 +3,12 @@
 //! PolicyServer makes a fresh instance of this module for every request, calls `wapc_init` and then one operation.
 
 mod cluster;
-mod payload;
 mod response;
 
 use cluster::Host;
 use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
-use managed_by::{Settings, Verdict, review_in};
-use payload::Payload;
+use managed_by::{AdmissionReview, Settings, Verdict, review_in};
 use response::ValidationResponse;
 
 /// Registers the policy's operations.
@@ -25,13 +23,13 @@ pub extern "C" fn wapc_init() {
 }
 
 fn validate(payload: &[u8]) -> CallResult {
-    let payload = match Payload::read(payload) {
-        Ok(payload) => payload,
+    let review = match AdmissionReview::from_json(payload) {
+        Ok(review) => review,
         Err(reason) => return answer(Verdict::malformed(&reason)),
     };
-    match &payload.settings {
-        Ok(settings) => answer(review_in(&payload.request, settings, &Host)),
-        Err(problems) => answer(Verdict::misconfigured(problems)),
+    match review.settings() {
+        Ok(settings) => answer(review_in(&review.request, &settings, &Host)),
+        Err(problems) => answer(Verdict::misconfigured(&problems)),
     }
 }
 

@@ -4,8 +4,7 @@
 //! which is a tenth of what a small request costs, and 15 KB of the module.
 
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
-use managed_by::Verdict;
-use managed_by::settings::{Problems, Settings};
+use managed_by::{Problems, Settings, Verdict};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 /// The answer to `validate`. What is empty is left out.

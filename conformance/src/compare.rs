@@ -1,6 +1,6 @@
 //! Our answer beside upstream's.
 
-use managed_by::{AdmissionRequest, Release, Settings, review};
+use managed_by::{AdmissionRequest, Settings, review};
 
 use crate::vector::{Answer, Case, FieldError};
 
@@ -8,7 +8,7 @@ use crate::vector::{Answer, Case, FieldError};
 ///
 /// The message and the errors are those of kube-apiserver's rules; ours cannot deny by default.
 pub fn ours(case: &Case, settings: &Settings) -> Answer {
-    let release = settings.kubernetes_version;
+    let release = settings.kubernetes_version();
     let mut answer = Answer {
         releases: vec![release.as_str().to_owned()],
         errors: Vec::new(),
@@ -37,13 +37,6 @@ pub fn ours(case: &Case, settings: &Settings) -> Answer {
     }
     answer.message = verdict.message.unwrap_or_default();
     answer
-}
-
-/// Settings that choose a release and nothing else.
-pub fn settings(release: Release) -> Settings<'static> {
-    let mut settings = Settings::default();
-    settings.kubernetes_version = release;
-    settings
 }
 
 /// Whether two answers say the same, to the byte.

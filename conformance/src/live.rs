@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use managed_by::Release;
+use managed_by::{Release, Settings};
 use serde_json::Value;
 
 use crate::Error;
-use crate::compare::{ours, same, settings};
+use crate::compare::{ours, same};
 use crate::generate::Generator;
 use crate::oracle::{self, Oracle};
 use crate::vector::{Answer, Case};
@@ -35,7 +35,7 @@ pub struct Report {
 /// # Errors
 /// As [`oracle::ask`].
 pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report, Error> {
-    let settings = settings(release);
+    let settings = Settings::for_release(release);
     let mut report = Report {
         cases: 0,
         denied: 0,
@@ -98,7 +98,7 @@ pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report, Error> {
 
 /// The smallest case that still differs, by leaving out one part after another.
 fn shrink(release: Release, mut case: Case) -> Result<(Case, Answer, Answer), Error> {
-    let settings = settings(release);
+    let settings = Settings::for_release(release);
     let ask = |case: &Case| -> Result<(Answer, Answer), Error> {
         let upstream = oracle::ask(release, std::slice::from_ref(case))?
             .into_iter()

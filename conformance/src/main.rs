@@ -45,7 +45,7 @@ fn live(arguments: &[String]) -> Result<String, Error> {
     let named: Vec<_> = arguments
         .iter()
         .skip(2)
-        .filter_map(|a| Release::parse(a))
+        .filter_map(|a| a.parse::<Release>().ok())
         .collect();
     let releases = if named.is_empty() {
         Release::ALL.to_vec()

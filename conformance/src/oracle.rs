@@ -169,7 +169,7 @@ fn parse(release: Release, case: &Case, line: &str) -> Result<Answer, Error> {
 /// As [`ask`].
 pub fn vectors(cases: Vec<Case>) -> Result<Vec<Vector>, Error> {
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); cases.len()];
-    for release in Release::ALL {
+    for &release in Release::ALL {
         for (all, new) in answers.iter_mut().zip(ask(release, &cases)?) {
             match all.iter_mut().find(|a| same(a, &new)) {
                 Some(answer) => answer.releases.extend(new.releases),

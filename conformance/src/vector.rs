@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use managed_by::kind::KindProfile;
+use managed_by::Kind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -72,8 +72,8 @@ impl Case {
         let api_version = text("/apiVersion");
         let api_version = api_version.as_str().unwrap_or("batch/v1");
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let known = KindProfile::find(group, version, kind.as_str().unwrap_or_default());
-        let resource = known.map_or("jobs", |kind| kind.plural);
+        let known = Kind::find(group, version, kind.as_str().unwrap_or_default());
+        let resource = known.map_or("jobs", |kind| kind.plural());
         let mut request = json!({
             "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
             "kind": {"group": group, "version": version, "kind": kind},

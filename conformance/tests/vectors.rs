@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-use managed_by::Release;
+use managed_by::{Release, Settings};
 use managed_by_conformance::vector::{self, Answer, Vector};
 use managed_by_conformance::{cases, compare, difference, trace};
 use serde_json::{Value, json};
@@ -22,11 +22,14 @@ fn vectors() -> Vec<Vector> {
 #[test]
 fn the_library_answers_as_upstream_does() {
     let known = difference::read().unwrap();
-    let settings = Release::ALL.map(compare::settings);
+    let settings = Release::ALL
+        .iter()
+        .map(|release| Settings::for_release(*release))
+        .collect::<Vec<_>>();
     for Vector { case, answers } in vectors() {
         let differs = known.iter().any(|d| case.name.starts_with(&d.prefix));
         for settings in &settings {
-            let release = settings.kubernetes_version;
+            let release = settings.kubernetes_version();
             let upstream = answer(answers.clone(), release);
             let ours = compare::ours(&case, settings);
             assert_eq!(
@@ -60,11 +63,11 @@ fn a_create_is_judged_as_a_status_that_comes_from_nothing() {
         let mut spec = old["spec"].take();
         spec.as_object_mut().map(|spec| spec.remove("managedBy"));
         case.object["spec"] = spec;
-        for release in Release::ALL {
+        for &release in Release::ALL {
             let mut upstream = answer(answers.clone(), release).errors;
             // From no counter to a negative one is a step down.
             upstream.retain(|e| !e.error.contains("cannot decrease"));
-            let ours = compare::ours(&case, &compare::settings(release)).errors;
+            let ours = compare::ours(&case, &Settings::for_release(release)).errors;
             assert_eq!(upstream, ours, "{} on {}", case.name, release.as_str());
         }
         count = count.saturating_add(1);

@@ -1,7 +1,7 @@
 //! Input that makes no sense, in the engine: each gets its answer, and none makes the module trap.
 
 use crate::support::{Answer, GUEST, in_engine};
-use managed_by::catalogue::RULES;
+use managed_by::rules;
 use serde_json::{Value, json};
 
 /// A payload whose `object` (and the rest of the request) is given as text.
@@ -47,8 +47,8 @@ fn not_json() {
 
 #[test]
 fn empty_input() {
-    malformed("", "not JSON: expected a value at byte 0");
-    malformed(" \n", "not JSON: expected a value at byte 2");
+    malformed("", "not JSON: EOF while parsing a value at line 1 column 0");
+    malformed(" \n", "not JSON: EOF while parsing a value at line 2 column 0");
 }
 
 #[test]
@@ -65,7 +65,10 @@ fn json_that_is_no_payload() {
         "request.kind: expected an object, got nothing",
     );
     let payload = with(r#""object":{}"#);
-    let end = format!("not JSON: expected the end at byte {}", payload.len());
+    let end = format!(
+        "not JSON: trailing characters at line 1 column {}",
+        payload.len() + 1
+    );
     malformed(payload + "x", &end);
 }
 
@@ -309,11 +312,11 @@ fn kinds_of_the_wrong_shape() {
     );
     malformed(
         request(r#""operation":"CREATE","kind":{"group":"batch"}"#),
-        "request.kind.kind: expected the name of a kind, got nothing",
+        "request.kind.name(): expected the name of a kind, got nothing",
     );
     malformed(
         request(r#""operation":"CREATE","kind":{"kind":1}"#),
-        "request.kind.kind: expected a string, got a number",
+        "request.kind.name(): expected a string, got a number",
     );
 }
 
@@ -439,7 +442,11 @@ fn settings_with_an_unknown_rule_id() {
         settings(&json!({"rules": {"managed-by/formt": "deny"}})),
         format!(
             r#"invalid settings: rules["managed-by/formt"]: rules has no such key, expected one of {}; did you mean "managed-by/format"?"#,
-            RULES.map(|rule| rule.id).join(", ")
+            rules()
+                .iter()
+                .map(|rule| rule.id())
+                .collect::<Vec<_>>()
+                .join(", ")
         )
     );
 }

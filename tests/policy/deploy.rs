@@ -249,7 +249,7 @@ fn questions_are_about_the_settings() {
         .iter()
         .map(|q| q["variable"].as_str().unwrap())
         .collect();
-    assert_eq!(variables, managed_by::settings::KEYS);
+    assert_eq!(variables, managed_by::SETTINGS_KEYS);
     let mut defaults = json!({});
     for question in asked {
         let variable = question["variable"].as_str().unwrap();

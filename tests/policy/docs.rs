@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use managed_by::Release;
-use managed_by::catalogue::RULES;
-use managed_by::rule::{Anchor, Rule};
+use managed_by::rules;
+use managed_by::{Anchor, Rule};
 use managed_by_engine::demo;
 use serde_json::{Value, from_str};
 
 use crate::support::{GUEST, natively, root};
 
 fn anchor(rule: &Rule) -> String {
-    match rule.anchor {
+    match *rule.anchor() {
         Anchor::Upstream {
             function,
             option,
@@ -37,13 +37,13 @@ fn anchor(rule: &Rule) -> String {
 fn table() -> String {
     let mut text =
         "| rule | default | checks that | from |\n| --- | --- | --- | --- |\n".to_owned();
-    for rule in RULES {
+    for &rule in rules() {
         let from = if rule.is_upstream() {
             "kube-apiserver"
         } else {
             "this project"
         };
-        let (id, default) = (rule.id, rule.default.as_str());
+        let (id, default) = (rule.id(), rule.default_enforcement().as_str());
         let mut title = rule.documentation().title.to_owned();
         title.get_mut(..1).unwrap().make_ascii_lowercase();
         writeln!(text, "| [`{id}`]({id}.md) | {default} | {title} | {from} |").unwrap();
@@ -64,16 +64,16 @@ fn page(rule: &Rule) -> String {
     let answer = natively(&request, &settings);
     let mut text = format!(
         "<!-- Generated from the code: make docs -->\n\n# {}\n\n{}.\n\n{}\n\n- Default: `{}`\n- Source: {}\n",
-        rule.id,
+        rule.id(),
         docs.title,
         docs.text,
-        rule.default.as_str(),
+        rule.default_enforcement().as_str(),
         anchor(rule),
     );
     if let Anchor::Upstream {
         deviation: Some(deviation),
         ..
-    } = rule.anchor
+    } = *rule.anchor()
     {
         writeln!(text, "- Deviation: {deviation}").unwrap();
     }
@@ -106,8 +106,8 @@ fn pages() -> Vec<(String, String)> {
         table()
     );
     let mut pages = vec![("docs/rules/README.md".to_owned(), index)];
-    let page = |rule: &Rule| (format!("docs/rules/{}.md", rule.id), page(rule));
-    pages.extend(RULES.into_iter().map(page));
+    let page = |rule: &Rule| (format!("docs/rules/{}.md", rule.id()), page(rule));
+    pages.extend(rules().iter().map(|rule| page(rule)));
     pages
 }
 
@@ -115,14 +115,14 @@ fn pages() -> Vec<(String, String)> {
 /// them.
 fn anchors() -> String {
     let mut functions: Vec<(&str, Vec<String>)> = Vec::new();
-    for rule in RULES {
+    for &rule in rules() {
         let Anchor::Upstream {
             function,
             option,
             since,
             until,
             ..
-        } = rule.anchor
+        } = *rule.anchor()
         else {
             continue;
         };
@@ -133,7 +133,7 @@ fn anchors() -> String {
             ("1.30", None) => "all".to_owned(),
             (since, None) => format!("{since} on"),
         };
-        let row = format!("| {option} | {releases} | `{}` |\n", rule.id);
+        let row = format!("| {option} | {releases} | `{}` |\n", rule.id());
         match functions.iter_mut().find(|(known, _)| *known == function) {
             Some((_, rows)) => rows.push(row),
             None => functions.push((function, vec![row])),
@@ -303,7 +303,10 @@ fn the_readme_shows_what_the_demo_prints() {
 fn the_same_releases_are_named_everywhere() {
     let readme = fs::read_to_string(root("README.md")).unwrap();
     let makefile = fs::read_to_string(root("Makefile")).unwrap();
-    let all = Release::ALL.map(Release::as_str);
+    let all = Release::ALL
+        .iter()
+        .map(|release| release.as_str())
+        .collect::<Vec<_>>();
     assert!(makefile.contains(&format!("RELEASES := {}\n", all.join(" "))));
     assert!(readme.contains(&format!("`\"{}\"` to `\"{}\"`", all[0], all[7])));
     for release in all {

@@ -1,7 +1,7 @@
 //! `rules`, `reserved_value` and the annotations, on every front end.
 
 use crate::support::everywhere;
-use managed_by::catalogue::RULES;
+use managed_by::rules;
 use serde_json::{Value, from_str, json};
 
 fn job(operation: &str, old: Option<&str>, new: Option<&str>) -> Value {
@@ -23,11 +23,11 @@ fn job(operation: &str, old: Option<&str>, new: Option<&str>) -> Value {
 /// What denies warns when it is told to, with the same words but for the type, and is silent when it is off.
 #[test]
 fn every_rule_can_be_set_to_deny_warn_and_off() {
-    for rule in RULES {
+    for &rule in rules() {
         let request: Value = from_str(rule.documentation().rejected.request).unwrap();
         let with = |enforcement: &str| {
             let mut settings: Value = from_str(rule.documentation().rejected.settings).unwrap();
-            settings["rules"][rule.id] = enforcement.into();
+            settings["rules"][rule.id()] = enforcement.into();
             everywhere(&request, &settings)
         };
         let (deny, warn, off) = (with("deny"), with("warn"), with("off"));
@@ -47,7 +47,7 @@ fn every_rule_can_be_set_to_deny_warn_and_off() {
         let [warning] = &warn.warnings[..] else {
             panic!("{rule:?}: {warn:?}");
         };
-        assert!(warning.ends_with(&format!(" [{}]", rule.id)), "{warning}");
+        assert!(warning.ends_with(&format!(" [{}]", rule.id())), "{warning}");
         assert!(warning.len() <= 256, "{warning}");
         assert_eq!(
             (off.allowed, off.warned(), off.denied()),

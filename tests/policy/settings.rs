@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::{env, fs};
 
 use boon::{Compiler, Draft, Schemas};
-use managed_by::catalogue::RULES;
-use managed_by::kind::RESERVED;
-use managed_by::settings::reference::{KEYS, Key};
-use managed_by::settings::{self, Delegation, OnLookupFailure, ReservedValue, Role};
+use managed_by::RESERVED;
+use managed_by::rules;
+use managed_by::{Delegation, OnLookupFailure, ReservedValue, Role};
+use managed_by::{Key, SETTINGS_REFERENCE as KEYS};
 use managed_by::{Release, Settings};
 use proptest::prelude::*;
 use serde_json::{Map, Value, from_str, json};
@@ -40,14 +40,17 @@ fn schema() -> Value {
     let list = |items: &Value, at_least: u8| json!({"type": "array", "items": items, "minItems": at_least, "maxItems": 256});
     let object = |properties: Value| json!({"type": "object", "properties": properties, "additionalProperties": false});
     let subdomain = format!(r"{LABEL}(\.{LABEL})*");
-    let kinds: Vec<&str> = settings::kinds().collect();
+    let kinds: Vec<&str> = managed_by::workload_kinds().collect();
     let reserved: Vec<&str> = RESERVED.iter().map(|(name, _)| *name).collect();
-    let releases = Release::ALL.map(Release::as_str);
+    let releases = Release::ALL
+        .iter()
+        .map(|release| release.as_str())
+        .collect::<Vec<_>>();
     let namespaces = json!({"$ref": "#/$defs/namespace"});
     let people = json!({"$ref": "#/$defs/userOrGroup"});
-    let rules: Map<_, _> = RULES
+    let rules: Map<_, _> = rules()
         .iter()
-        .map(|r| (r.id.to_owned(), words_or_null(&["deny", "warn", "off"])))
+        .map(|r| (r.id().to_owned(), words_or_null(&["deny", "warn", "off"])))
         .collect();
     let describe = |mut schema: Value, path: &str| {
         let key = KEYS.iter().find(|key| key.path == path).unwrap();
@@ -61,7 +64,7 @@ fn schema() -> Value {
     })));
     let mut entry = object(json!({
         "match": describe(list(&namespaces, 1), "namespaces[].match"),
-        "delegation": describe(words(&Delegation::ALL.map(|(w, _)| w)), "namespaces[].delegation"),
+        "delegation": describe(words(&Delegation::ALL.iter().map(|(w, _)| *w).collect::<Vec<_>>()), "namespaces[].delegation"),
     }));
     entry["required"] = json!(["match", "delegation"]);
     let writers: Map<_, _> = kinds
@@ -70,8 +73,8 @@ fn schema() -> Value {
         .collect();
     let properties = json!({
         "kubernetes_version": describe(words_or_null(&releases), "kubernetes_version"),
-        "reserved_value": describe(words_or_null(&ReservedValue::ALL.map(|(w, _)| w)), "reserved_value"),
-        "role": describe(words_or_null(&Role::ALL.map(|(w, _)| w)), "role"),
+        "reserved_value": describe(words_or_null(&ReservedValue::ALL.iter().map(|(w, _)| *w).collect::<Vec<_>>()), "reserved_value"),
+        "role": describe(words_or_null(&Role::ALL.iter().map(|(w, _)| *w).collect::<Vec<_>>()), "role"),
         "controllers": describe(json!({
             "type": ["object", "null"],
             "propertyNames": {
@@ -88,7 +91,7 @@ fn schema() -> Value {
             "users": describe(or_null(list(&json!({"$ref": "#/$defs/user"}), 0)), "exempt.users"),
             "groups": describe(or_null(list(&json!({"$ref": "#/$defs/group"}), 0)), "exempt.groups"),
         }))),
-        "on_lookup_failure": describe(words_or_null(&OnLookupFailure::ALL.map(|(w, _)| w)), "on_lookup_failure"),
+        "on_lookup_failure": describe(words_or_null(&OnLookupFailure::ALL.iter().map(|(w, _)| *w).collect::<Vec<_>>()), "on_lookup_failure"),
         "rules": describe(or_null(object(Value::Object(rules))), "rules"),
     });
     let keys: Vec<&str> = properties
@@ -97,7 +100,7 @@ fn schema() -> Value {
         .keys()
         .map(String::as_str)
         .collect();
-    let mut known = settings::KEYS;
+    let mut known = managed_by::SETTINGS_KEYS.to_vec();
     known.sort_unstable();
     assert_eq!(keys, known, "the schema has every key");
     let account = "^system:serviceaccount:";
@@ -187,10 +190,10 @@ fn the_examples_of_each_key_are_what_they_say() {
         let accepted: Value = from_str(key.accepted).unwrap();
         assert!(GUEST.validate_settings(&accepted).unwrap().valid);
         let top = key.path.split(['[', '.']).next().unwrap();
-        assert!(settings::KEYS.contains(&top), "{top}");
+        assert!(managed_by::SETTINGS_KEYS.contains(&top), "{top}");
         assert!(!accepted[top].is_null(), "{}", key.path);
     }
-    for name in settings::KEYS {
+    for name in managed_by::SETTINGS_KEYS {
         let about = |key: &&Key| key.path.split(['[', '.']).next() == Some(name);
         assert!(
             KEYS.iter().any(|key| about(&key)),
@@ -356,7 +359,7 @@ fn the_schema_accepts_what_validate_settings_accepts() {
         let schema = schemas.validate(settings, index).is_ok();
         let text = settings.to_string();
         let problems = Settings::from_json(text.as_bytes()).err();
-        let of_form = problems.map(|p| p.as_slice().iter().filter(|p| !p.is_of_sense()).count());
+        let of_form = problems.map(|p| p.as_slice().iter().filter(|p| !p.is_semantic()).count());
         (schema, of_form.unwrap_or_default() == 0)
     };
     for key in KEYS {

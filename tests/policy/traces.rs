@@ -12,10 +12,13 @@ use crate::support::{everywhere, root};
 #[test]
 fn upstream_s_verdicts_are_ours() {
     let vectors = trace::vectors().unwrap();
-    let mut denied = Release::ALL.map(|release| (release.as_str(), 0));
+    let mut denied = Release::ALL
+        .iter()
+        .map(|release| (release.as_str(), 0))
+        .collect::<Vec<_>>();
     for vector in &vectors {
         let name = &vector.case.name;
-        for (index, release) in Release::ALL.into_iter().enumerate() {
+        for (index, release) in Release::ALL.iter().copied().enumerate() {
             let says = |r: &String| r == release.as_str();
             let expected = vector.answers.iter().find(|a| a.releases.iter().any(says));
             let expected = expected.unwrap();

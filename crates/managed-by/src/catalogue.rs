@@ -1,30 +1,31 @@
-//! The registry: every rule, in the order in which findings are reported.
+//! The registry: every rule, in the order in which findings are reported, and what runs them.
 
+use crate::decode::Raw;
+use crate::description::{Enforcement, Rule};
 use crate::finding::Finding;
+use crate::release::Release;
+use crate::request::AdmissionReview;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
-use crate::rule::{
-    Context, Enforcement, Findings, Rule, allowed, closed_set, delegation, format, immutable,
-    nested, pods, reserved, reserved_domain, status, status_writer, unchecked_format, wrong_kind,
-};
-use crate::settings::Checked;
+use crate::rule::{Context, Findings, custom_status, field, pods, writer};
+use crate::settings::{Problems, Settings};
 
 /// Makes the registry, and what runs it, of one list.
 ///
 /// The rules are called one after another, not through the table: wasmtime fills a module's table of functions when they
 /// are first called through it, which in an instance that serves one request costs more than most rules (0.1 us each).
 macro_rules! catalogue {
-    ($($rule:path,)*) => {
-        /// All rules. kube-apiserver's come first, in its order: the field (`validateJobSpec`, `ValidateJobSpecUpdate`),
-        /// then the status (`validateJobStatus`, `ValidateJobStatusUpdate`).
-        pub static RULES: [&Rule; [$(stringify!($rule)),*].len()] = [$(&$rule),*];
+    ($($check:path,)*) => {
+        static RULES: &[&Rule] = &[$(&$check.rule),*];
 
         /// What all rules find that hold in the release and are not off, each with what it does.
-        pub(crate) fn run<'a>(context: &Context<'a>) -> Checked<Vec<(Enforcement, Finding<'a>)>> {
+        pub(crate) fn run<'a>(
+            context: &Context<'a>,
+        ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
             let mut enforcement = context.settings.rules().map(|(_, enforcement)| enforcement);
             let mut findings = Findings::on(context.kind);
             $(
-                let next = enforcement.next().unwrap_or(Enforcement::Off);
-                $rule.run(next, context, &mut findings)?;
+                let next = enforcement.next().unwrap_or($check.rule.default);
+                $check.run(next, context, &mut findings)?;
             )*
             Ok(findings.list)
         }
@@ -32,8 +33,8 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    format::RULE,
-    immutable::RULE,
+    field::format::RULE,
+    field::immutable::RULE,
     counters::NEGATIVE,
     uncounted::UIDS,
     conditions::COMPLETE_AND_FAILED,
@@ -65,29 +66,84 @@ catalogue! {
     times::START_CHANGED,
     conditions::SUCCESS_CRITERIA_MET_DISABLED,
     conditions::SUCCESS_CRITERIA_MET_AFTER_COMPLETE,
-    reserved::RULE,
-    reserved_domain::RULE,
-    wrong_kind::RULE,
-    unchecked_format::RULE,
-    closed_set::RULE,
-    nested::RULE,
-    allowed::RULE,
-    delegation::RULE,
-    status_writer::DELEGATED,
-    status_writer::STANDARD,
-    status::outcome::CHANGED,
-    status::outcome::BOTH,
-    status::outcome::SAYS,
-    status::outcome::PAIR,
-    status::counters::NEGATIVE,
-    status::counters::DECREASED,
-    status::times::BEFORE_START,
-    status::times::WITHOUT_OUTCOME,
-    status::times::WITHOUT_END,
+    field::reserved::RULE,
+    field::reserved_domain::RULE,
+    field::wrong_kind::RULE,
+    field::unchecked_format::RULE,
+    field::closed_set::RULE,
+    field::nested::RULE,
+    field::allowed::RULE,
+    field::delegation::RULE,
+    writer::DELEGATED,
+    writer::STANDARD,
+    custom_status::outcome::CHANGED,
+    custom_status::outcome::BOTH,
+    custom_status::outcome::TERMINAL_STATE,
+    custom_status::outcome::EXCLUSIVE,
+    custom_status::counters::NEGATIVE,
+    custom_status::counters::DECREASED,
+    custom_status::times::BEFORE_START,
+    custom_status::times::WITHOUT_OUTCOME,
+    custom_status::times::WITHOUT_END,
     pods::DELEGATED_OWNER,
 }
 
+/// All rules. kube-apiserver's come first, in its order: the field (`validateJobSpec`, `ValidateJobSpecUpdate`), then the
+/// status (`validateJobStatus`, `ValidateJobStatusUpdate`).
+pub fn rules() -> &'static [&'static Rule] {
+    RULES
+}
+
 /// The rule with an id.
-pub fn find(id: &str) -> Option<&'static Rule> {
-    RULES.into_iter().find(|rule| rule.id == id)
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    RULES.iter().copied().find(|rule| rule.id == id)
+}
+
+/// The settings that `{}` means.
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        Self::of_rules(RULES)
+    }
+}
+
+impl<'a> Settings<'a> {
+    /// Reads settings from JSON: an object, or `null` for none. A key whose value is `null` is as good as absent.
+    ///
+    /// # Errors
+    /// All problems: unknown keys, keys given twice, values that are not allowed, entries that can never apply, parts
+    /// that contradict each other.
+    pub fn from_json(bytes: &'a [u8]) -> Result<Self, Problems> {
+        let json = Raw::document(bytes).map_err(|e| Problems::unreadable(&e))?;
+        Self::default().read_all(json)
+    }
+
+    /// Reads settings that [`Settings::from_json`] would take, as far as every request needs them.
+    ///
+    /// Should they be bad, that is found here or by the rule that asks for the bad part, and the answer is
+    /// [`Verdict::misconfigured`](crate::Verdict::misconfigured). A part that no rule asks for is not judged.
+    ///
+    /// # Errors
+    /// As [`Settings::from_json`], for the parts that were read.
+    pub fn lazy(bytes: &'a [u8]) -> Result<Self, Problems> {
+        let json = Raw::document(bytes).map_err(|e| Problems::unreadable(&e))?;
+        Self::default().read_lazily(json)
+    }
+
+    /// The settings that choose a release and nothing else.
+    pub fn for_release(release: Release) -> Self {
+        Self::default().with_kubernetes_version(release)
+    }
+}
+
+impl<'a> AdmissionReview<'a> {
+    /// The settings beside the request, as [`Settings::lazy`] reads them; the default ones if there are none.
+    ///
+    /// # Errors
+    /// As [`Settings::lazy`].
+    pub fn settings(&self) -> Result<Settings<'a>, Problems> {
+        match self.settings {
+            Some(json) => Settings::default().read_lazily(json),
+            None => Ok(Settings::default()),
+        }
+    }
 }

@@ -13,6 +13,7 @@ pub trait Cluster {
 
 /// A Job that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Job {
     /// It is there: the object as JSON.
     Found(Vec<u8>),
@@ -22,7 +23,14 @@ pub enum Job {
 
 /// Why a question was not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unanswered(pub String);
+pub struct Unanswered(String);
+
+impl Unanswered {
+    /// A question that was not answered, and why.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
 
 impl fmt::Display for Unanswered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,6 +46,6 @@ pub struct Offline;
 
 impl Cluster for Offline {
     fn job(&self, _: &str, _: &str) -> Result<Job, Unanswered> {
-        Err(Unanswered("there is no cluster to ask".to_owned()))
+        Err(Unanswered::new("there is no cluster to ask"))
     }
 }

@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 
-use crate::go;
-use crate::kind::job::Uncounted;
+use crate::description::Rule;
+use crate::object::job::Uncounted;
 use crate::release::Release;
-use crate::rule::Rule;
-use crate::time::Time;
+use crate::upstream::go;
+use crate::upstream::time::Time;
 
 /// The kinds of trouble with a field that kube-apiserver tells apart (`field.ErrorType` of apimachinery).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorType {
     /// The value is not one the field may have.
     Invalid,
@@ -41,14 +42,14 @@ impl ErrorType {
     }
 
     /// Whether kube-apiserver would say `is forbidden`, with code 403, where it otherwise says `is invalid`.
-    pub const fn is_of_access(self) -> bool {
+    pub const fn is_access_error(self) -> bool {
         matches!(self, Self::Forbidden | Self::Unauthorized)
     }
 }
 
 /// The offending value, by the Go type that upstream hands to its error: the type decides how the value is printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BadValue<'a> {
+pub(crate) enum BadValue<'a> {
     /// Nothing is printed.
     Omitted,
     /// A string.
@@ -99,7 +100,7 @@ impl BadValue<'_> {
 fn uncounted_json(pods: &Uncounted<'_>) -> String {
     let list = |uids: &Option<Vec<Cow<'_, str>>>| match uids {
         None => "null".to_owned(),
-        Some(uids) => format!("[{}]", comma(uids, ",", go::json_string)),
+        Some(uids) => format!("[{}]", joined(uids, ",", go::json_string)),
     };
     format!(
         "{{\"Succeeded\":{},\"Failed\":{}}}",
@@ -112,13 +113,13 @@ fn uncounted_json(pods: &Uncounted<'_>) -> String {
 fn uncounted_go(pods: &Uncounted<'_>) -> String {
     let list = |uids: &Option<Vec<Cow<'_, str>>>| match uids {
         None => "[]types.UID(nil)".to_owned(),
-        Some(uids) => format!("[]types.UID{{{}}}", comma(uids, ", ", go::quote)),
+        Some(uids) => format!("[]types.UID{{{}}}", joined(uids, ", ", go::quote)),
     };
     let (succeeded, failed) = (list(&pods.succeeded), list(&pods.failed));
     format!("batch.UncountedTerminatedPods{{Succeeded:{succeeded}, Failed:{failed}}}")
 }
 
-fn comma(uids: &[Cow<'_, str>], separator: &str, print: fn(&str) -> String) -> String {
+fn joined(uids: &[Cow<'_, str>], separator: &str, print: fn(&str) -> String) -> String {
     let mut list = String::new();
     for (index, uid) in uids.iter().enumerate() {
         if index > 0 {
@@ -146,7 +147,7 @@ pub struct FieldError<'a> {
 
 impl<'a> FieldError<'a> {
     /// The field's value is not allowed; `detail` says why.
-    pub fn invalid(
+    pub(crate) fn invalid(
         path: impl Into<Cow<'a, str>>,
         value: BadValue<'a>,
         detail: impl Into<Cow<'a, str>>,
@@ -161,7 +162,7 @@ impl<'a> FieldError<'a> {
     }
 
     /// The field needs a value; `detail` says why, unless it is empty.
-    pub fn required(path: impl Into<Cow<'a, str>>, detail: &'static str) -> Self {
+    pub(crate) fn required(path: impl Into<Cow<'a, str>>, detail: &'static str) -> Self {
         Self {
             error_type: ErrorType::Required,
             path: path.into(),
@@ -172,7 +173,7 @@ impl<'a> FieldError<'a> {
     }
 
     /// The value stands in the list already.
-    pub fn duplicate(path: impl Into<Cow<'a, str>>, value: BadValue<'a>) -> Self {
+    pub(crate) fn duplicate(path: impl Into<Cow<'a, str>>, value: BadValue<'a>) -> Self {
         Self {
             error_type: ErrorType::Duplicate,
             path: path.into(),
@@ -183,7 +184,7 @@ impl<'a> FieldError<'a> {
     }
 
     /// The field's value has too many bytes.
-    pub fn too_long(path: impl Into<Cow<'a, str>>, detail: &'static str) -> Self {
+    pub(crate) fn too_long(path: impl Into<Cow<'a, str>>, detail: &'static str) -> Self {
         Self {
             error_type: ErrorType::TooLong,
             path: path.into(),
@@ -194,7 +195,7 @@ impl<'a> FieldError<'a> {
     }
 
     /// The value is none of those that may stand there; `detail` names them.
-    pub fn not_supported(
+    pub(crate) fn not_supported(
         path: impl Into<Cow<'a, str>>,
         value: BadValue<'a>,
         detail: impl Into<Cow<'a, str>>,
@@ -209,7 +210,10 @@ impl<'a> FieldError<'a> {
     }
 
     /// The field may not be as it is here; `detail` says why, and what would do.
-    pub fn forbidden(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
+    pub(crate) fn forbidden(
+        path: impl Into<Cow<'a, str>>,
+        detail: impl Into<Cow<'a, str>>,
+    ) -> Self {
         Self {
             error_type: ErrorType::Forbidden,
             path: path.into(),
@@ -220,7 +224,10 @@ impl<'a> FieldError<'a> {
     }
 
     /// Who asks may not write the field; `detail` says who may.
-    pub fn unauthorized(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
+    pub(crate) fn unauthorized(
+        path: impl Into<Cow<'a, str>>,
+        detail: impl Into<Cow<'a, str>>,
+    ) -> Self {
         Self {
             error_type: ErrorType::Unauthorized,
             path: path.into(),
@@ -232,7 +239,7 @@ impl<'a> FieldError<'a> {
 
     /// The same error, with fewer words for a warning.
     #[must_use]
-    pub fn briefly(mut self, brief: impl Into<Cow<'a, str>>) -> Self {
+    pub(crate) fn briefly(mut self, brief: impl Into<Cow<'a, str>>) -> Self {
         self.brief = Some(brief.into());
         self
     }
@@ -267,7 +274,7 @@ impl<'a> FieldError<'a> {
         let brief = self.brief.as_ref().unwrap_or(&self.detail);
         match self.value.text(release) {
             Some(value) => self.join(None, Some(&value), brief),
-            None if self.error_type.is_of_access() => self.join(None, None, brief),
+            None if self.error_type.is_access_error() => self.join(None, None, brief),
             None => self.text(release),
         }
     }
@@ -308,7 +315,7 @@ impl<'a> Finding<'a> {
     }
 
     /// Whether kube-apiserver would find it too.
-    pub fn has_upstream_words(&self) -> bool {
+    pub fn is_upstream(&self) -> bool {
         self.upstream
     }
 

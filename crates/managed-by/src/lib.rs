@@ -1,9 +1,8 @@
 //! Validates the `managedBy` field of Kubernetes workloads with kube-apiserver's verdicts, and adds what it does not check.
 //!
-//! Data flows one way: request bytes → borrowed view ([`request`]) → [`rule`]s in the order of the [`catalogue`] →
-//! [`finding`]s → [`verdict`]. What differs between kinds stands in [`kind`], what an admin chooses in [`settings`].
-//! The library has no I/O, no clock and no global state; the Kubewarden guest, the CLI and the npm package are thin
-//! translators around [`review`].
+//! [`AdmissionRequest::from_json`] reads what is asked, [`Settings::from_json`] what the admin chose, and [`review`] answers
+//! with a [`Verdict`]. [`rules`] and [`kinds`] list what the library knows. It has no I/O, no clock and no global state: the
+//! front ends (the Kubewarden policy first) translate bytes to these types and back, and decide nothing.
 //!
 //! ```
 //! use managed_by::{AdmissionRequest, Settings, review};
@@ -21,23 +20,46 @@
 //! );
 //! # Ok::<(), managed_by::Malformed>(())
 //! ```
+//!
+//! Inside, data flows one way, and each module uses only those before it:
+//!
+//! 1. `upstream`: what Kubernetes' Go code does with text. `release`, `decode`: how bytes are read.
+//! 2. `kind`: what differs between kinds, as data. `object`, `request`: the borrowed views of what is asked.
+//! 3. `description`: what people know a rule by. `finding`: what a rule found, as data.
+//! 4. `settings`: what the admin chose. `cluster`: what a review may ask.
+//! 5. `rule`: the checks. `catalogue`: all of them, in order. `verdict`: findings to an answer. `review`: the way through.
 
-pub mod catalogue;
-pub mod cluster;
-pub mod finding;
-mod go;
-pub mod json;
-pub mod kind;
-mod nearest;
-pub mod release;
-pub mod request;
-pub mod rule;
-pub mod settings;
-pub mod time;
-pub mod verdict;
+mod catalogue;
+mod cluster;
+mod decode;
+mod description;
+mod finding;
+mod kind;
+mod near;
+mod object;
+mod release;
+mod request;
+mod review;
+mod rule;
+mod settings;
+mod upstream;
+mod verdict;
 
-pub use json::Malformed;
-pub use release::Release;
-pub use request::AdmissionRequest;
-pub use settings::Settings;
-pub use verdict::{Verdict, review, review_in};
+pub use catalogue::{rule, rules};
+pub use cluster::{Cluster, Job, Offline, Unanswered};
+pub use decode::Malformed;
+#[cfg(feature = "docs")]
+pub use description::Documentation;
+pub use description::{Anchor, Enforcement, Example, Rule};
+pub use finding::{ErrorType, FieldError, Finding};
+pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
+pub use release::{Release, UnknownRelease};
+pub use request::{AdmissionRequest, AdmissionReview};
+pub use review::{review, review_in};
+#[cfg(feature = "docs")]
+pub use settings::reference::{KEYS as SETTINGS_REFERENCE, Key};
+pub use settings::{
+    Delegation, KEYS as SETTINGS_KEYS, OnLookupFailure, Problem, Problems, ReservedValue, Role,
+    Settings, kinds as workload_kinds,
+};
+pub use verdict::Verdict;

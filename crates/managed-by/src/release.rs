@@ -1,7 +1,11 @@
 //! The Kubernetes releases whose rules the library knows.
 
+use std::fmt;
+use std::str::FromStr;
+
 /// A minor release of Kubernetes, as of its newest patch that was read; what it means for a rule is said there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[non_exhaustive]
 pub enum Release {
     /// `JobManagedBy` alpha: the rules are those with the gate on.
     V1_30,
@@ -24,7 +28,7 @@ pub enum Release {
 
 impl Release {
     /// All of them, oldest first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: &[Self] = &[
         Self::V1_30,
         Self::V1_31,
         Self::V1_32,
@@ -48,9 +52,32 @@ impl Release {
             Self::V1_37 => "1.37",
         }
     }
+}
 
-    /// The release that is written `text`.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|r| r.as_str() == text)
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A text that names no release that the library knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownRelease;
+
+impl fmt::Display for UnknownRelease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected a release from 1.30 to 1.37")
+    }
+}
+
+impl std::error::Error for UnknownRelease {}
+
+impl FromStr for Release {
+    type Err = UnknownRelease;
+
+    /// Reads a release as settings name it: `1.37`.
+    fn from_str(text: &str) -> Result<Self, UnknownRelease> {
+        let named = Self::ALL.iter().find(|release| release.as_str() == text);
+        named.copied().ok_or(UnknownRelease)
     }
 }

@@ -2,61 +2,34 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Malformed, Reader, Result, Type};
-use crate::kind::KindProfile;
-use crate::kind::custom::Custom;
-use crate::kind::job::Job;
-use crate::kind::pod::{Pod, is_pod};
+use serde::Deserialize;
+use serde::de::Deserializer;
+use serde_json::value::RawValue;
+
+use crate::decode::{Malformed, Members, Note, Place, Raw, Result, Type, Value, document, late};
+use crate::kind::Kind;
+use crate::object::Object;
+use crate::object::pod::{Pod, is_pod};
 
 /// Group, version and kind of the object in a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GroupVersionKind<'a> {
+pub(crate) struct GroupVersionKind<'a> {
     /// API group; empty for the core group.
-    pub group: Cow<'a, str>,
-    /// API version.
-    pub version: Cow<'a, str>,
-    /// Kind.
-    pub kind: Cow<'a, str>,
-}
-
-/// The parts of `metadata` that are needed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Metadata<'a> {
-    /// The object's name.
-    pub name: Cow<'a, str>,
-    /// `uid`.
-    pub uid: Cow<'a, str>,
-    /// Whether `deletionTimestamp` is set: the object waits for its finalizers.
-    pub is_being_deleted: bool,
+    pub(crate) group: Cow<'a, str>,
+    pub(crate) version: Cow<'a, str>,
+    pub(crate) kind: Cow<'a, str>,
 }
 
 /// Who asks: `userInfo`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UserInfo<'a> {
-    /// `username`.
-    pub username: Cow<'a, str>,
-    /// `groups`.
-    pub groups: Vec<Cow<'a, str>>,
-}
-
-/// An object, by the fields that rules read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Object<'a> {
-    /// `metadata`.
-    pub metadata: Metadata<'a>,
-    /// `managedBy`, wherever the kind has it. [`None`] is unset, which `""` is not.
-    pub managed_by: Option<Cow<'a, str>>,
-    /// What else is read of a Job. Boxed, for objects are moved about.
-    pub job: Option<Box<Job<'a>>>,
-    /// What else is read of a custom resource, where there is anything.
-    pub custom: Option<Box<Custom<'a>>>,
-    /// The object as it came.
-    pub bytes: &'a [u8],
+pub(crate) struct UserInfo<'a> {
+    pub(crate) username: Cow<'a, str>,
+    pub(crate) groups: Vec<Cow<'a, str>>,
 }
 
 /// A change that rules judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change<'a> {
+pub(crate) enum Change<'a> {
     /// CREATE.
     Create {
         /// The object to be stored.
@@ -80,7 +53,7 @@ pub enum Change<'a> {
 
 impl<'a> Change<'a> {
     /// The object that is to be stored.
-    pub fn object(&self) -> &Object<'a> {
+    pub(crate) fn object(&self) -> &Object<'a> {
         match self {
             Self::Create { object }
             | Self::Update { object, .. }
@@ -89,29 +62,31 @@ impl<'a> Change<'a> {
     }
 
     /// The object as stored, if it is.
-    pub fn old(&self) -> Option<&Object<'a>> {
+    pub(crate) fn old(&self) -> Option<&Object<'a>> {
         match self {
             Self::Create { .. } => None,
             Self::Update { old, .. } | Self::UpdateStatus { old, .. } => Some(old),
         }
     }
 
-    /// Whether the object is on its way out. An update cannot say so of itself: what is stored counts.
-    pub fn is_of_deleted(&self) -> bool {
-        let stored = self.old().unwrap_or_else(|| self.object());
-        stored.metadata.is_being_deleted
+    /// The object whose spec counts: kube-apiserver keeps the old spec in an update of the status.
+    pub(crate) fn spec_holder(&self) -> &Object<'a> {
+        match self {
+            Self::UpdateStatus { old, .. } => old,
+            Self::Create { object } | Self::Update { object, .. } => object,
+        }
     }
 
-    /// Whether the update leaves every byte of the object as it was.
-    pub fn is_none(&self) -> bool {
-        let old = self.old();
-        old.is_some_and(|old| old.bytes == self.object().bytes)
+    /// Whether the object is being deleted. An update cannot say so of itself: what is stored counts.
+    pub(crate) fn is_of_deleted(&self) -> bool {
+        let stored = self.old().unwrap_or_else(|| self.object());
+        stored.metadata.is_being_deleted
     }
 }
 
 /// What a request asks for, as far as this library is concerned.
 #[derive(Debug)]
-pub enum Subject<'a> {
+pub(crate) enum Subject<'a> {
     /// Nothing that is judged: a deletion, a connection, or a subresource other than `status`.
     NotJudged,
     /// An object of a kind that the library does not know. It was not read.
@@ -119,22 +94,142 @@ pub enum Subject<'a> {
     /// A pod to create.
     Pod(Pod<'a>),
     /// A change to judge.
-    Change(&'static KindProfile, Change<'a>),
+    Change(&'a Kind<'a>, Change<'a>),
 }
 
-/// An admission request (`AdmissionRequest` of `admission.k8s.io/v1`).
+/// An admission request (`AdmissionRequest` of `admission.k8s.io/v1`), by what rules read of it.
 #[derive(Debug)]
 pub struct AdmissionRequest<'a> {
-    /// The name of the object: its own, else the request's. Empty if neither says.
-    pub name: Cow<'a, str>,
-    /// Its namespace; empty if it has none.
-    pub namespace: Cow<'a, str>,
-    /// The plural name of its resource (`jobs`), as kube-apiserver calls it; empty if the request does not say.
-    pub resource: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) namespace: Cow<'a, str>,
+    pub(crate) resource: Cow<'a, str>,
     /// Who asks. Not read where nothing is judged.
-    pub user: UserInfo<'a>,
+    pub(crate) user: UserInfo<'a>,
     /// What is asked for.
-    pub subject: Subject<'a>,
+    pub(crate) subject: Subject<'a>,
+    /// The document that it was read from.
+    source: Source<'a>,
+}
+
+/// The document that a request was read from.
+#[derive(Debug, Clone, Copy)]
+enum Source<'a> {
+    /// The request alone.
+    Request(&'a [u8]),
+    /// A document with the request as its member `request`.
+    Review(&'a [u8]),
+}
+
+/// A document that holds a request as its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or what a policy
+/// engine sends, with the policy's settings beside it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AdmissionReview<'a> {
+    /// The request.
+    pub request: AdmissionRequest<'a>,
+    /// The member `settings`, if there is one.
+    pub(crate) settings: Option<Raw<'a>>,
+}
+
+impl<'a> AdmissionReview<'a> {
+    /// Reads the document from JSON.
+    ///
+    /// # Errors
+    /// As [`AdmissionRequest::from_json`], with paths that begin with `request`.
+    pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
+        let note = Note::default();
+        let mut reading = ReviewReading::default();
+        document(bytes, Place::root(&note), |value| {
+            value.object(&mut reading)
+        })?;
+        let reading = note.or(reading)?;
+        let nothing = || Malformed::shape("request", "an object", "nothing");
+        let request = reading.request.ok_or_else(nothing)?;
+        let request = request.and_then(|r| r.finish(Source::Review(bytes)));
+        Ok(Self {
+            request: request.map_err(|e| e.within("request"))?,
+            settings: reading.settings,
+        })
+    }
+}
+
+#[derive(Default)]
+struct ReviewReading<'a> {
+    request: Option<Result<RequestReading<'a>>>,
+    settings: Option<Raw<'a>>,
+}
+
+impl<'a> Members<'a> for ReviewReading<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> std::result::Result<(), D::Error> {
+        match name {
+            "request" => self.request = Some(RequestReading::read(value)?),
+            "settings" => self.settings = Some(value.raw()?),
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+impl<'a> AdmissionRequest<'a> {
+    /// Reads a request from JSON that holds nothing else.
+    ///
+    /// # Errors
+    /// If it is not JSON; if `kind`, `operation` or an object that the operation must have is missing or of the wrong
+    /// type; if a field that rules read is of the wrong type. What is not judged need not make sense: an object that is
+    /// being deleted is not read.
+    pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
+        let note = Note::default();
+        let reading = document(bytes, Place::root(&note), |value| {
+            RequestReading::read(value)
+        })?;
+        reading?.finish(Source::Request(bytes))
+    }
+
+    /// The name of the object: its own, else the request's. Empty if neither says.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The object's namespace; empty if it has none.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The kind that is judged, if any is.
+    pub fn kind(&self) -> Option<&Kind<'a>> {
+        match &self.subject {
+            Subject::Change(kind, _) => Some(kind),
+            Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => None,
+        }
+    }
+
+    /// Whether the update leaves every byte of the object as it was. The document is read again, because hardly any request
+    /// needs to know.
+    pub(crate) fn is_noop(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Objects<'a> {
+            #[serde(borrow)]
+            object: &'a RawValue,
+            #[serde(borrow, rename = "oldObject")]
+            old_object: &'a RawValue,
+        }
+        #[derive(Deserialize)]
+        struct Review<'a> {
+            #[serde(borrow)]
+            request: Objects<'a>,
+        }
+        let objects = match self.source {
+            Source::Request(bytes) => serde_json::from_slice::<Objects<'_>>(bytes),
+            Source::Review(bytes) => {
+                serde_json::from_slice::<Review<'_>>(bytes).map(|review| review.request)
+            }
+        };
+        objects.is_ok_and(|o| o.object.get() == o.old_object.get())
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -144,267 +239,290 @@ enum Operation {
     Other,
 }
 
-/// An object of the request before its kind, and what is asked for it, are known. Keys may come in any order, but come
-/// sorted from Kubewarden: `kind` is read first, and each object is read just once.
+const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
+
+/// A request of which all members were read. Members may come in any order, but come sorted from Kubewarden: `kind` is read
+/// first, and each object is read just once.
 #[derive(Default)]
-enum Slot<'a> {
+struct RequestReading<'a> {
+    kind: Option<GroupVersionKind<'a>>,
+    /// The inner one is [`None`] for a word that names no operation.
+    operation: Option<Option<Operation>>,
+    sub_resource: Cow<'a, str>,
+    name: Cow<'a, str>,
+    namespace: Cow<'a, str>,
+    resource: Plural<'a>,
+    user: Option<Raw<'a>>,
+    object: Body<'a>,
+    old_object: Body<'a>,
+}
+
+/// An object of the request, before it is known whether it matters.
+#[derive(Default)]
+enum Body<'a> {
     #[default]
     Absent,
-    Unread(&'a [u8]),
+    /// Its kind comes later, or is none that the library reads.
+    Unread(Raw<'a>),
     Read(Result<Object<'a>>),
 }
 
-impl<'a> AdmissionRequest<'a> {
-    /// Reads a request from JSON that holds nothing else.
-    ///
-    /// # Errors
-    /// As [`AdmissionRequest::read`].
-    pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
-        let mut reader = Reader::new(bytes)?;
-        let request = Self::read(&mut reader)?;
-        reader.end()?;
-        Ok(request)
+impl<'a> RequestReading<'a> {
+    /// Reads the members. The inner error is of those that every request must have right.
+    fn read<D: Deserializer<'a>>(
+        value: Value<'_, D>,
+    ) -> std::result::Result<Result<Self>, D::Error> {
+        let note = Note::default();
+        let mut reading = Self::default();
+        // Paths begin at the request: whoever has a document around it says so.
+        let root = Place::root(&note);
+        let value = value.at(root);
+        value.object(&mut reading)?;
+        Ok(note.or(reading))
     }
 
-    /// Reads a request.
-    ///
-    /// # Errors
-    /// If it is not JSON; if `kind`, `operation` or an object that the operation must have is missing or of the wrong
-    /// type; if a field that rules read is of the wrong type. What is not judged need not make sense: an object that is
-    /// being deleted is not read.
-    pub fn read(reader: &mut Reader<'a>) -> Result<Self> {
-        let mut kind: Option<GroupVersionKind<'a>> = None;
-        let mut operation = None;
-        let mut sub_resource = Cow::Borrowed("");
-        let mut name = Cow::Borrowed("");
-        let mut namespace = Cow::Borrowed("");
-        let mut resource = Cow::Borrowed("");
-        let mut user: &[u8] = b"null";
-        let mut object = Slot::Absent;
-        let mut old_object = Slot::Absent;
-        reader.object(|reader, key| match key {
-            // Objects may have been read by it already.
-            b"kind" if kind.is_some() => {
-                Err(Malformed::shape("one kind", "another").within("kind"))
-            }
-            b"kind" => {
-                kind = Some(GroupVersionKind::read(reader).map_err(|e| e.within("kind"))?);
-                Ok(())
-            }
-            b"name" => text(reader, &mut name).map_err(|e| e.within("name")),
-            b"namespace" => text(reader, &mut namespace).map_err(|e| e.within("namespace")),
-            b"resource" => plural(reader, &mut resource).map_err(|e| e.within("resource")),
-            b"userInfo" => {
-                user = reader.raw()?;
-                Ok(())
-            }
-            b"object" => {
-                object = Slot::read(reader, kind.as_ref())?;
-                Ok(())
-            }
-            b"oldObject" => {
-                old_object = Slot::read(reader, kind.as_ref())?;
-                Ok(())
-            }
-            b"operation" => {
-                operation = Some(Operation::read(reader).map_err(|e| e.within("operation"))?);
-                Ok(())
-            }
-            b"subResource" => text(reader, &mut sub_resource).map_err(|e| e.within("subResource")),
-            _ => reader.skip(),
-        })?;
-        let missing =
-            |what: &'static str, expected| Malformed::shape(expected, "nothing").within(what);
-        let kind = kind.ok_or_else(|| missing("kind", "an object"))?;
-        let operation = operation.ok_or_else(|| missing("operation", OPERATIONS))?;
-        let status = sub_resource == "status";
-        if operation == Operation::Other || !(status || sub_resource.is_empty()) {
-            return Ok(Self::unread(name, Subject::NotJudged));
-        }
-        let is_pod = is_pod(&kind.group, &kind.version, &kind.kind);
-        if is_pod && operation != Operation::Create {
-            return Ok(Self::unread(name, Subject::NotJudged));
-        }
-        let read_user = |user: &'a [u8]| {
-            UserInfo::read(&mut Reader::again(user)).map_err(|e| e.within("userInfo"))
+    fn finish(self, source: Source<'a>) -> Result<AdmissionRequest<'a>> {
+        let kind = self
+            .kind
+            .ok_or_else(|| Malformed::shape("kind", "an object", "nothing"))?;
+        let operation = match self.operation {
+            None => return Err(Malformed::shape("operation", OPERATIONS, "nothing")),
+            Some(None) => return Err(Malformed::shape("operation", OPERATIONS, "another word")),
+            Some(Some(operation)) => operation,
         };
-        if is_pod {
-            let pod = object.resolve_pod().map_err(|e| e.within("object"))?;
-            if !pod.name.is_empty() {
-                name.clone_from(&pod.name);
-            }
-            return Ok(Self {
-                name,
-                namespace,
-                resource,
-                user: read_user(user)?,
-                subject: Subject::Pod(pod),
-            });
-        }
-        let Some(profile) = kind.profile() else {
-            return Ok(Self::unread(name, Subject::UnknownKind(kind)));
-        };
-        let user = read_user(user)?;
-        let object = object.resolve(profile, "object")?;
-        if !object.metadata.name.is_empty() {
-            name.clone_from(&object.metadata.name);
-        }
-        let change = if operation == Operation::Create {
-            Change::Create { object }
-        } else {
-            let old = old_object.resolve(profile, "oldObject")?;
-            if status {
-                Change::UpdateStatus { object, old }
-            } else {
-                Change::Update { object, old }
-            }
-        };
-        Ok(Self {
-            name,
-            namespace,
-            resource,
-            user,
-            subject: Subject::Change(profile, change),
-        })
-    }
-
-    /// A request of which nothing else counts.
-    fn unread(name: Cow<'a, str>, subject: Subject<'a>) -> Self {
-        Self {
-            name,
+        let mut request = AdmissionRequest {
+            name: self.name,
             namespace: Cow::default(),
             resource: Cow::default(),
             user: UserInfo::default(),
-            subject,
+            subject: Subject::NotJudged,
+            source,
+        };
+        let is_status = self.sub_resource == "status";
+        if operation == Operation::Other || !(is_status || self.sub_resource.is_empty()) {
+            return Ok(request);
         }
+        let is_pod = is_pod(&kind.group, &kind.version, &kind.kind);
+        if is_pod && operation != Operation::Create {
+            return Ok(request);
+        }
+        request.subject = if is_pod {
+            Subject::Pod(self.object.pod()?)
+        } else {
+            let Some(profile) = kind.profile() else {
+                request.subject = Subject::UnknownKind(kind);
+                return Ok(request);
+            };
+            let object = self.object.of_kind(profile, "object")?;
+            let change = if operation == Operation::Create {
+                Change::Create { object }
+            } else {
+                let old = self.old_object.of_kind(profile, "oldObject")?;
+                if is_status {
+                    Change::UpdateStatus { object, old }
+                } else {
+                    Change::Update { object, old }
+                }
+            };
+            Subject::Change(profile, change)
+        };
+        let own_name = match &request.subject {
+            Subject::Pod(pod) => pod.name.clone(),
+            Subject::Change(_, change) => change.object().metadata.name.clone(),
+            Subject::NotJudged | Subject::UnknownKind(_) => Cow::default(),
+        };
+        if !own_name.is_empty() {
+            request.name = own_name;
+        }
+        request.user = UserInfo::read(self.user)?;
+        request.namespace = self.namespace;
+        request.resource = self.resource.0;
+        Ok(request)
     }
 }
 
-/// Reads a string over `into`; `null` leaves it empty.
-fn text<'a>(reader: &mut Reader<'a>, into: &mut Cow<'a, str>) -> Result<()> {
-    *into = reader.string_or_null()?.unwrap_or_default();
-    Ok(())
+impl<'a> Members<'a> for RequestReading<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> std::result::Result<(), D::Error> {
+        match name {
+            // Objects may have been read by it already.
+            "kind" if self.kind.is_some() => {
+                value.place().expected("one kind", "another");
+                value.skip()?;
+            }
+            "kind" => self.kind = Some(GroupVersionKind::read(value)?),
+            "name" => self.name = value.string_or_null()?.unwrap_or_default(),
+            "namespace" => self.namespace = value.string_or_null()?.unwrap_or_default(),
+            "resource" => {
+                value.object_or_null(&mut self.resource)?;
+            }
+            "userInfo" => self.user = Some(value.raw()?),
+            "object" => self.object = Body::read(value, self.kind.as_ref())?,
+            "oldObject" => self.old_object = Body::read(value, self.kind.as_ref())?,
+            "operation" => self.operation = Some(Operation::named(&value.string()?)),
+            "subResource" => self.sub_resource = value.string_or_null()?.unwrap_or_default(),
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
 }
 
-/// Reads the plural name in a `GroupVersionResource` over `into`.
-fn plural<'a>(reader: &mut Reader<'a>, into: &mut Cow<'a, str>) -> Result<()> {
-    reader.object_or_null(|reader, key| match key {
-        b"resource" => text(reader, into).map_err(|e| e.within("resource")),
-        _ => reader.skip(),
-    })
+/// The plural name in a `GroupVersionResource`.
+#[derive(Default)]
+struct Plural<'a>(Cow<'a, str>);
+
+impl<'a> Members<'a> for Plural<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> std::result::Result<(), D::Error> {
+        match name {
+            "resource" => self.0 = value.string_or_null()?.unwrap_or_default(),
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
 }
 
 impl<'a> UserInfo<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self> {
+    /// Reads who asks, where something is judged.
+    fn read(raw: Option<Raw<'a>>) -> Result<Self> {
         let mut user = Self::default();
-        reader.object_or_null(|reader, key| match key {
-            b"username" => text(reader, &mut user.username).map_err(|e| e.within("username")),
-            b"groups" if reader.peek()? == Type::Null => reader.skip(),
-            b"groups" => {
-                let groups = reader.array(|reader, _| {
-                    user.groups.push(reader.string()?);
-                    Ok(())
-                });
-                groups.map_err(|e| e.within("groups"))
+        let Some(raw) = raw else {
+            return Ok(user);
+        };
+        let note = Note::default();
+        let root = Place::root(&note);
+        let path = root.member("userInfo");
+        late(raw, root.at(&path), |value| value.object_or_null(&mut user))?;
+        note.or(user)
+    }
+}
+
+impl<'a> Members<'a> for UserInfo<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> std::result::Result<(), D::Error> {
+        match name {
+            "username" => self.username = value.string_or_null()?.unwrap_or_default(),
+            "groups" => {
+                let mut groups = Groups::default();
+                value.array_or_null(&mut groups)?;
+                self.groups = groups.0;
             }
-            _ => reader.skip(),
-        })?;
-        Ok(user)
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Groups<'a>(Vec<Cow<'a, str>>);
+
+impl<'a> Members<'a> for Groups<'a> {
+    fn element<D: Deserializer<'a>>(
+        &mut self,
+        _: usize,
+        value: Value<'_, D>,
+    ) -> std::result::Result<(), D::Error> {
+        self.0.push(value.string()?);
+        Ok(())
     }
 }
 
 impl<'a> GroupVersionKind<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self> {
+    fn read<D: Deserializer<'a>>(value: Value<'_, D>) -> std::result::Result<Self, D::Error> {
         let mut gvk = Self::default();
-        reader.object(|reader, key| match key {
-            b"group" => text(reader, &mut gvk.group).map_err(|e| e.within("group")),
-            b"version" => text(reader, &mut gvk.version).map_err(|e| e.within("version")),
-            b"kind" => text(reader, &mut gvk.kind).map_err(|e| e.within("kind")),
-            _ => reader.skip(),
-        })?;
+        let place = value.place();
+        value.object(&mut gvk)?;
         if gvk.kind.is_empty() {
-            return Err(Malformed::shape("the name of a kind", "nothing").within("kind"));
+            let path = place.member("kind");
+            place.at(&path).expected("the name of a kind", "nothing");
         }
         Ok(gvk)
     }
 
-    fn profile(&self) -> Option<&'static KindProfile> {
-        KindProfile::find(&self.group, &self.version, &self.kind)
+    fn profile(&self) -> Option<&'static Kind<'static>> {
+        Kind::find(&self.group, &self.version, &self.kind)
     }
 }
 
-impl<'a> Metadata<'a> {
-    pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Self> {
-        let mut metadata = Self::default();
-        reader.object_or_null(|reader, key| match key {
-            b"name" => text(reader, &mut metadata.name).map_err(|e| e.within("name")),
-            b"uid" => text(reader, &mut metadata.uid).map_err(|e| e.within("uid")),
-            b"deletionTimestamp" => {
-                metadata.is_being_deleted = reader.peek()? != Type::Null;
-                reader.skip()
-            }
-            _ => reader.skip(),
-        })?;
-        Ok(metadata)
+impl<'a> Members<'a> for GroupVersionKind<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> std::result::Result<(), D::Error> {
+        match name {
+            "group" => self.group = value.string_or_null()?.unwrap_or_default(),
+            "version" => self.version = value.string_or_null()?.unwrap_or_default(),
+            "kind" => self.kind = value.string_or_null()?.unwrap_or_default(),
+            _ => value.skip()?,
+        }
+        Ok(())
     }
 }
-
-const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 
 impl Operation {
-    fn read(reader: &mut Reader<'_>) -> Result<Self> {
-        match &*reader.string()? {
-            "CREATE" => Ok(Self::Create),
-            "UPDATE" => Ok(Self::Update),
-            "DELETE" | "CONNECT" => Ok(Self::Other),
-            _ => Err(Malformed::shape(OPERATIONS, "another word")),
+    fn named(word: &str) -> Option<Self> {
+        match word {
+            "CREATE" => Some(Self::Create),
+            "UPDATE" => Some(Self::Update),
+            "DELETE" | "CONNECT" => Some(Self::Other),
+            _ => None,
         }
     }
 }
 
-impl<'a> Slot<'a> {
-    fn read(reader: &mut Reader<'a>, kind: Option<&GroupVersionKind<'a>>) -> Result<Self> {
-        if reader.peek()? == Type::Null {
-            reader.skip()?;
-            return Ok(Self::Absent);
-        }
+impl<'a> Body<'a> {
+    fn read<D: Deserializer<'a>>(
+        value: Value<'_, D>,
+        kind: Option<&GroupVersionKind<'a>>,
+    ) -> std::result::Result<Self, D::Error> {
         let Some(profile) = kind.and_then(GroupVersionKind::profile) else {
-            return Ok(Self::Unread(reader.raw()?));
+            let raw = value.raw()?;
+            return Ok(match raw.json_type() {
+                Type::Null => Self::Absent,
+                _ => Self::Unread(raw),
+            });
         };
-        reader.expect_repeats();
-        let start = reader.mark();
-        match (profile.read)(profile, reader) {
-            Err(e) if e.is_syntax() => Err(e),
-            // Whether this matters depends on the operation, which may come later.
-            Err(e) => {
-                reader.rewind(start);
-                reader.skip()?;
-                Ok(Self::Read(Err(e)))
-            }
-            Ok(mut object) => {
-                object.bytes = reader.since(start);
-                Ok(Self::Read(Ok(object)))
-            }
-        }
+        Object::read(value, profile).map(|object| match object {
+            Ok(None) => Self::Absent,
+            Ok(Some(object)) => Self::Read(Ok(object)),
+            Err(malformed) => Self::Read(Err(malformed)),
+        })
     }
 
     /// No profile reads a pod, so it is unread.
-    fn resolve_pod(self) -> Result<Pod<'a>> {
-        match self {
-            Self::Unread(bytes) => Pod::read(&mut Reader::again(bytes)),
-            Self::Absent | Self::Read(_) => Err(Malformed::shape("an object", "nothing")),
-        }
+    fn pod(self) -> Result<Pod<'a>> {
+        let Self::Unread(raw) = self else {
+            return Err(Malformed::shape("object", "an object", "nothing"));
+        };
+        let note = Note::default();
+        let root = Place::root(&note);
+        let path = root.member("object");
+        let pod = late(raw, root.at(&path), |value| Pod::read(value))?;
+        note.or(pod)
     }
 
-    fn resolve(self, profile: &KindProfile, member: &'static str) -> Result<Object<'a>> {
-        let object = match self {
-            Self::Absent => Err(Malformed::shape("an object", "nothing")),
-            Self::Unread(bytes) => {
-                let read = (profile.read)(profile, &mut Reader::again(bytes));
-                read.map(|object| Object { bytes, ..object })
-            }
+    fn of_kind(self, profile: &'a Kind<'a>, member: &str) -> Result<Object<'a>> {
+        let nothing = || Malformed::shape(member, "an object", "nothing");
+        match self {
+            Self::Absent => Err(nothing()),
             Self::Read(object) => object,
-        };
-        object.map_err(|e| e.within(member))
+            Self::Unread(raw) => {
+                let note = Note::default();
+                let root = Place::root(&note);
+                let path = root.member(member);
+                let object = late(raw, root.at(&path), |value| Object::read(value, profile))?;
+                object?.ok_or_else(nothing)
+            }
+        }
     }
 }

@@ -1,13 +1,12 @@
 //! What holds for every rule of the registry.
 
-use managed_by::catalogue::{RULES, find};
-use managed_by::rule::Anchor;
+use managed_by::{Anchor, rule as find, rules};
 
 /// An id is API: settings and dashboards name it. Whoever changes this list changes that.
 #[test]
 fn ids_are_these() {
     assert_eq!(
-        RULES.map(|rule| rule.id),
+        rules().iter().map(|rule| rule.id()).collect::<Vec<_>>(),
         [
             "managed-by/format",
             "managed-by/immutable",
@@ -68,15 +67,15 @@ fn ids_are_these() {
 
 #[test]
 fn ids_are_unique_and_kebab_case() {
-    for rule in RULES {
-        let (family, name) = rule.id.split_once('/').unwrap();
+    for &rule in rules() {
+        let (family, name) = rule.id().split_once('/').unwrap();
         for part in [family, name] {
             let lower = |c: char| c.is_ascii_lowercase() || c == '-';
             assert!(!part.is_empty() && part.chars().all(lower), "{rule:?}");
         }
-        assert_eq!(find(rule.id), Some(rule));
+        assert_eq!(find(rule.id()), Some(rule));
         assert_eq!(
-            RULES.iter().filter(|r| r.id == rule.id).count(),
+            rules().iter().filter(|r| r.id() == rule.id()).count(),
             1,
             "{rule:?}"
         );
@@ -86,14 +85,14 @@ fn ids_are_unique_and_kebab_case() {
 
 #[test]
 fn every_rule_is_documented_and_anchored() {
-    for rule in RULES {
+    for &rule in rules() {
         assert!(
             !rule.documentation().title.is_empty() && !rule.documentation().title.ends_with('.'),
             "{rule:?}"
         );
         assert!(rule.documentation().text.len() > 50, "{rule:?}");
         assert!(rule.documentation().fix.ends_with('.'), "{rule:?}");
-        match rule.anchor {
+        match *rule.anchor() {
             Anchor::Upstream {
                 function,
                 since,
@@ -112,9 +111,11 @@ fn every_rule_is_documented_and_anchored() {
 /// being asked to must be silent until its setting is given.
 #[test]
 fn only_upstream_s_rules_deny_by_default() {
-    use managed_by::rule::Enforcement::{Deny, Warn};
-    let ours = RULES.into_iter().filter(|rule| !rule.is_upstream());
-    let defaults: Vec<_> = ours.map(|rule| (rule.id, rule.default)).collect();
+    use managed_by::Enforcement::{Deny, Warn};
+    let ours = rules().iter().filter(|rule| !rule.is_upstream());
+    let defaults: Vec<_> = ours
+        .map(|rule| (rule.id(), rule.default_enforcement()))
+        .collect();
     assert_eq!(
         defaults,
         [
@@ -144,6 +145,6 @@ fn only_upstream_s_rules_deny_by_default() {
             ("pods/delegated-owner", Deny),
         ]
     );
-    let mut upstream = RULES.into_iter().filter(|rule| rule.is_upstream());
-    assert!(upstream.all(|rule| rule.default == Deny));
+    let mut upstream = rules().iter().filter(|rule| rule.is_upstream());
+    assert!(upstream.all(|rule| rule.default_enforcement() == Deny));
 }

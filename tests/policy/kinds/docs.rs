@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::{env, fs};
 
-use managed_by::kind::{Form, KINDS, KindProfile};
-use managed_by::rule::Enforcement;
+use managed_by::Enforcement;
+use managed_by::{Form, Kind, kinds};
 use serde_json::{Value, json};
 
 use super::matrix::{self, verdicts};
@@ -13,11 +13,12 @@ use super::mutations;
 use crate::support::root;
 
 /// Kinds of one group that are served in the same versions, in order.
-fn families() -> Vec<Vec<&'static KindProfile>> {
-    let mut families: Vec<Vec<&'static KindProfile>> = Vec::new();
-    for kind in KINDS {
-        let same =
-            |f: &&mut Vec<&KindProfile>| f[0].group == kind.group && f[0].versions == kind.versions;
+fn families() -> Vec<Vec<&'static Kind<'static>>> {
+    let mut families: Vec<Vec<&'static Kind<'static>>> = Vec::new();
+    for kind in kinds() {
+        let same = |f: &&mut Vec<&Kind<'_>>| {
+            f[0].group() == kind.group() && f[0].versions() == kind.versions()
+        };
         match families.iter_mut().find(same) {
             Some(family) => family.push(kind),
             None => families.push(vec![kind]),
@@ -27,12 +28,12 @@ fn families() -> Vec<Vec<&'static KindProfile>> {
 }
 
 /// The resources of a family: what is created, and what has a status to judge.
-fn resources(family: &[&KindProfile]) -> [Vec<String>; 2] {
+fn resources(family: &[&Kind<'_>]) -> [Vec<String>; 2] {
     let judged = family.iter().filter(|kind| kind.has_status_rules());
     [
-        family.iter().map(|kind| kind.plural.to_owned()).collect(),
+        family.iter().map(|kind| kind.plural().to_owned()).collect(),
         judged
-            .map(|kind| format!("{}/status", kind.plural))
+            .map(|kind| format!("{}/status", kind.plural()))
             .collect(),
     ]
 }
@@ -46,8 +47,8 @@ pub(crate) fn webhook_rules() -> Value {
         for (resources, operations) in resources(&family).into_iter().zip(OPERATIONS) {
             if !resources.is_empty() {
                 rules.push(json!({
-                    "apiGroups": [family[0].group],
-                    "apiVersions": family[0].versions,
+                    "apiGroups": [family[0].group()],
+                    "apiVersions": family[0].versions(),
                     "resources": resources,
                     "operations": operations,
                 }));
@@ -77,8 +78,8 @@ fn metadata() -> String {
             write!(
                 rules,
                 "  - apiGroups: {}\n    apiVersions: {}\n    resources: {}\n    operations: {}\n",
-                list(&[family[0].group]),
-                list(family[0].versions),
+                list(&[family[0].group()]),
+                list(family[0].versions()),
                 list(&resources),
                 list(operations),
             )
@@ -93,16 +94,16 @@ fn code(words: &[&str]) -> String {
     quoted.join(", ")
 }
 
-fn values(kind: &KindProfile) -> &'static str {
-    match kind.form {
+fn values(kind: &Kind<'_>) -> &'static str {
+    match kind.form() {
         Form::Path => "any domain-prefixed path",
         Form::OneOf(_) => "its own and MultiKueue's",
         Form::Open => "any string",
     }
 }
 
-fn empty(kind: &KindProfile) -> &'static str {
-    match (kind.form, kind.steps_back) {
+fn empty(kind: &Kind<'_>) -> &'static str {
+    match (kind.form(), kind.steps_back()) {
         (Form::Open, true) => "nobody runs it",
         (Form::Open, false) => "ignored",
         _ => "refused",
@@ -111,15 +112,15 @@ fn empty(kind: &KindProfile) -> &'static str {
 
 fn table() -> String {
     let mut text = "| kind | group, versions | path | reserved value | its API takes | `\"\"` |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
-    for kind in KINDS {
+    for kind in kinds() {
         writeln!(
             text,
             "| {} | `{}` {} | `{}` | `{}` | {} | {} |",
-            kind.kind,
-            kind.group,
-            kind.versions.join(", "),
+            kind.name(),
+            kind.group(),
+            kind.versions().join(", "),
             kind.managed_by_path(),
-            kind.reserved,
+            kind.reserved_value(),
             values(kind),
             empty(kind),
         )
@@ -129,23 +130,23 @@ fn table() -> String {
 }
 
 /// A kind's name, with its version where the name is not enough.
-pub(super) fn name(kind: &KindProfile) -> String {
-    let twice = KINDS.iter().filter(|k| k.kind == kind.kind).count() > 1;
-    let version = twice.then(|| format!(" ({})", kind.versions.join(", ")));
-    format!("{}{}", kind.kind, version.unwrap_or_default())
+pub(super) fn name(kind: &Kind<'_>) -> String {
+    let twice = kinds().iter().filter(|k| k.name() == kind.name()).count() > 1;
+    let version = twice.then(|| format!(" ({})", kind.versions().join(", ")));
+    format!("{}{}", kind.name(), version.unwrap_or_default())
 }
 
 /// The heading of a kind's section.
-pub(super) fn heading(kind: &KindProfile) -> String {
+pub(super) fn heading(kind: &Kind<'_>) -> String {
     format!("## {}", name(kind))
 }
 
 /// The rules for a kind, beside those for all, that have a verdict: what they said when they were asked in the engine.
-fn said(kind: &'static KindProfile, verdict: Enforcement) -> String {
+fn said(kind: &'static Kind<'static>, verdict: Enforcement) -> String {
     let verdicts = verdicts(kind);
     let mut rules = kind.rules();
     rules.retain(|id| verdicts[id] == verdict);
-    let family = kind.kind == "Job" && verdict == Enforcement::Deny;
+    let family = kind.name() == "Job" && verdict == Enforcement::Deny;
     match (rules.is_empty(), family) {
         (true, _) => "nothing".to_owned(),
         (false, true) => format!("{}, and the family `job-status/`", code(&rules)),
@@ -155,7 +156,7 @@ fn said(kind: &'static KindProfile, verdict: Enforcement) -> String {
 
 fn sections() -> String {
     let mut text = String::new();
-    for kind in KINDS {
+    for kind in kinds() {
         let docs = kind.docs();
         let (heading, denied, warned) = (
             heading(kind),

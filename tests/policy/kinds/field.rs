@@ -2,7 +2,7 @@
 
 use super::{all, create, find, request, silent, with};
 use crate::support::everywhere;
-use managed_by::kind::{Form, Holder, KINDS, RESERVED};
+use managed_by::{Form, Holder, RESERVED, kinds};
 use serde_json::{Value, json};
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
@@ -11,7 +11,7 @@ const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 #[test]
 fn what_every_api_accepts_is_accepted_in_silence() {
     for (kind, version) in all() {
-        for value in [None, Some(kind.reserved), Some(MULTIKUEUE)] {
+        for value in [None, Some(kind.reserved_value()), Some(MULTIKUEUE)] {
             let request = request(
                 (kind, version),
                 "CREATE",
@@ -32,25 +32,26 @@ fn the_field_of_a_workload_is_immutable_and_that_of_a_template_is_not() {
         for (old, new, shown) in [
             (None, Some(MULTIKUEUE), "\"kueue.x-k8s.io/multikueue\""),
             (Some(MULTIKUEUE), None, "null"),
-            (Some(MULTIKUEUE), Some(kind.reserved), ""),
+            (Some(MULTIKUEUE), Some(kind.reserved_value()), ""),
         ] {
             let (old, new_object) = (with(kind, old), with(kind, new));
             let request = request((kind, version), "UPDATE", "", &old, &new_object);
             let answer = everywhere(&request, &json!({}));
-            if kind.holder != Holder::Workload {
+            if kind.holder() != Holder::Workload {
                 silent(&answer);
                 continue;
             }
-            let quoted = format!("{:?}", kind.reserved);
+            let quoted = format!("{:?}", kind.reserved_value());
             let shown = if shown.is_empty() { &quoted } else { shown };
-            let id = if kind.group == "batch" {
+            let id = if kind.group() == "batch" {
                 ""
             } else {
                 " [managed-by/immutable]"
             };
             let expected = format!(
                 "{}.{} \"x\" is invalid: {path}: Invalid value: {shown}: field is immutable{id}",
-                kind.kind, kind.group
+                kind.name(),
+                kind.group()
             );
             assert_eq!(answer.message(), expected);
             assert_eq!(answer.denied(), [format!("managed-by/immutable {path}")]);
@@ -63,7 +64,10 @@ fn the_field_of_a_workload_is_immutable_and_that_of_a_template_is_not() {
 #[test]
 fn a_train_job_s_default_is_no_change_and_cannot_be_left_out() {
     let kind = find("TrainJob");
-    let (none, default) = (with(kind.0, None), with(kind.0, Some(kind.0.reserved)));
+    let (none, default) = (
+        with(kind.0, None),
+        with(kind.0, Some(kind.0.reserved_value())),
+    );
     for (old, new) in [(&none, &default), (&default, &none)] {
         let request = request(kind, "UPDATE", "", old, new);
         silent(&everywhere(&request, &json!({"reserved_value": "deny"})));
@@ -75,15 +79,15 @@ fn a_train_job_s_default_is_no_change_and_cannot_be_left_out() {
 /// What comes of a value that is no controller's name depends on who checks the form.
 #[test]
 fn a_value_of_no_form_is_judged_by_who_checks_it() {
-    for kind in KINDS {
+    for kind in kinds() {
         let path = kind.managed_by_path();
         for value in ["typo", ""] {
-            let answer = create(kind.kind, &with(kind, Some(value)));
-            let kind_of_version = find(kind.kind).0;
+            let answer = create(kind.name(), &with(kind, Some(value)));
+            let kind_of_version = find(kind.name()).0;
             if !std::ptr::eq(*kind, kind_of_version) {
                 continue;
             }
-            match kind.form {
+            match kind.form() {
                 Form::Path => {
                     assert_eq!(answer.denied(), [format!("managed-by/format {path}")]);
                 }
@@ -91,7 +95,9 @@ fn a_value_of_no_form_is_judged_by_who_checks_it() {
                     assert_eq!(answer.warned(), [format!("managed-by/closed-set {path}")]);
                     let expected = format!(
                         "{path}: {value:?}: {} accepts only {:?} or {:?} [managed-by/closed-set]",
-                        kind.kind, values[0], values[1]
+                        kind.name(),
+                        values[0],
+                        values[1]
                     );
                     assert_eq!(answer.warnings, [expected]);
                 }
@@ -108,9 +114,12 @@ fn a_value_of_no_form_is_judged_by_who_checks_it() {
 /// Every reserved value on every kind that it does not belong to.
 #[test]
 fn a_reserved_value_of_another_kind_is_warned_of() {
-    for kind in KINDS.iter().filter(|k| k.kind != "MPIJob") {
-        for (value, _) in RESERVED.iter().filter(|(value, _)| *value != kind.reserved) {
-            let answer = create(kind.kind, &with(kind, Some(value)));
+    for kind in kinds().iter().filter(|k| k.name() != "MPIJob") {
+        for (value, _) in RESERVED
+            .iter()
+            .filter(|(value, _)| *value != kind.reserved_value())
+        {
+            let answer = create(kind.name(), &with(kind, Some(value)));
             let path = kind.managed_by_path();
             let expected = format!("managed-by/wrong-kind {path}");
             assert!(answer.warned().contains(&&*expected), "{answer:?}");
@@ -159,11 +168,11 @@ fn a_jax_job_is_never_nobody_s() {
 /// An object that breaks a rule already can be updated and finalized.
 #[test]
 fn what_is_stored_is_not_judged_again() {
-    for kind in KINDS {
+    for kind in kinds() {
         let old = with(kind, Some("typo"));
         let mut new = old.clone();
         new["metadata"]["finalizers"] = json!([]);
-        let request = request(find(kind.kind), "UPDATE", "", &old, &new);
+        let request = request(find(kind.name()), "UPDATE", "", &old, &new);
         silent(&everywhere(&request, &json!({})));
     }
 }

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use managed_by::catalogue::{self, RULES};
-use managed_by::kind::{KINDS, KindProfile};
-use managed_by::rule::{Anchor, Enforcement};
+use managed_by::rules;
+use managed_by::{Anchor, Enforcement};
+use managed_by::{Kind, kinds};
 use serde_json::{Value, json};
 
 use super::docs::name;
@@ -65,7 +65,7 @@ fn bad_statuses() -> Vec<(Value, Value)> {
 }
 
 /// The requests that a kind is put to, with settings.
-fn questions(kind: (&KindProfile, &str)) -> Vec<(Value, Value)> {
+fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
     let field = |value: &str| with(kind.0, Some(value));
     let create = |object: &Value| request(kind, "CREATE", "", &Value::Null, object);
     let mut all = Vec::new();
@@ -79,7 +79,7 @@ fn questions(kind: (&KindProfile, &str)) -> Vec<(Value, Value)> {
         all.push((json!({}), create(&field(value))));
     }
     let reserved = json!({"reserved_value": "deny"});
-    all.push((reserved, create(&field(kind.0.reserved))));
+    all.push((reserved, create(&field(kind.0.reserved_value()))));
     for settings in [
         json!({"controllers": {OTHER: {}}}),
         json!({"role": "worker"}),
@@ -114,8 +114,8 @@ fn questions(kind: (&KindProfile, &str)) -> Vec<(Value, Value)> {
             json!({"controllers": {MULTIKUEUE: {"status_writers": ["kueue"]}}}),
         ),
         (
-            kind.0.reserved,
-            json!({"standard_status_writers": {kind.0.kind: ["system:kube-controller-manager"]}}),
+            kind.0.reserved_value(),
+            json!({"standard_status_writers": {kind.0.name(): ["system:kube-controller-manager"]}}),
         ),
     ] {
         let (old, new) = (status(field(value), &none), status(field(value), &some));
@@ -125,21 +125,23 @@ fn questions(kind: (&KindProfile, &str)) -> Vec<(Value, Value)> {
 }
 
 /// What each rule that fires says of a kind.
-pub(super) fn verdicts(kind: &'static KindProfile) -> BTreeMap<&'static str, Enforcement> {
+pub(super) fn verdicts(kind: &'static Kind<'static>) -> BTreeMap<&'static str, Enforcement> {
     let mut verdicts = BTreeMap::new();
-    for (settings, request) in questions((kind, kind.versions[0])) {
+    for (settings, request) in questions((kind, kind.versions()[0])) {
         let answer = everywhere(&request, &settings);
         for (fired, enforcement) in [
             (answer.denied(), Enforcement::Deny),
             (answer.warned(), Enforcement::Warn),
         ] {
             for rule in fired {
-                let id = catalogue::find(rule.split(' ').next().unwrap()).unwrap().id;
+                let id = managed_by::rule(rule.split(' ').next().unwrap())
+                    .unwrap()
+                    .id();
                 let before = verdicts.insert(id, enforcement);
                 assert!(
                     before.is_none_or(|b| b == enforcement),
                     "{id}: {}",
-                    kind.kind
+                    kind.name()
                 );
             }
         }
@@ -148,7 +150,7 @@ pub(super) fn verdicts(kind: &'static KindProfile) -> BTreeMap<&'static str, Enf
 }
 
 /// The rules that are for all kinds with a field that is judged in this way.
-fn common(kind: &KindProfile) -> Vec<&'static str> {
+fn common(kind: &Kind<'_>) -> Vec<&'static str> {
     let mut common = vec![
         "managed-by/wrong-kind",
         "managed-by/allowed",
@@ -156,7 +158,7 @@ fn common(kind: &KindProfile) -> Vec<&'static str> {
         "managed-by/reserved-domain",
     ];
     // Its API writes the value by itself.
-    if !kind.defaulted {
+    if !kind.is_defaulted() {
         common.push("managed-by/reserved");
     }
     if kind.has_status_rules() {
@@ -167,7 +169,7 @@ fn common(kind: &KindProfile) -> Vec<&'static str> {
 
 #[test]
 fn every_rule_of_every_kind_answers() {
-    for kind in KINDS {
+    for kind in kinds() {
         let mut verdicts = verdicts(kind);
         // A Job's status has rules of its own, held to upstream's answers.
         verdicts.retain(|id, _| !id.starts_with("job-status/"));
@@ -175,34 +177,36 @@ fn every_rule_of_every_kind_answers() {
         expected.extend(common(kind));
         expected.sort_unstable();
         let fired: Vec<_> = verdicts.keys().copied().collect();
-        assert_eq!(fired, expected, "{}", kind.kind);
+        assert_eq!(fired, expected, "{}", kind.name());
         for (id, verdict) in &verdicts {
-            let rule = catalogue::find(id).unwrap();
+            let rule = managed_by::rule(id).unwrap();
             // Silent until their setting is given.
-            let default = match (rule.anchor, rule.default) {
+            let default = match (*rule.anchor(), rule.default_enforcement()) {
                 (Anchor::Ours { .. }, Enforcement::Off) => Enforcement::Deny,
                 (_, default) => default,
             };
-            assert_eq!(*verdict, default, "{id}: {}", kind.kind);
+            assert_eq!(*verdict, default, "{id}: {}", kind.name());
         }
     }
 }
 
 /// The same by rule, as docs/kinds.md shows it: which kinds it denies, and which it warns of.
 pub(super) fn table() -> String {
-    let all: Vec<_> = KINDS.iter().map(|kind| (kind, verdicts(kind))).collect();
+    let all: Vec<_> = kinds().iter().map(|kind| (kind, verdicts(kind))).collect();
     let mut text = "| rule | denies of | warns of |\n| --- | --- | --- |\n".to_owned();
-    for rule in RULES {
+    for &rule in rules() {
         let of = |verdict: Enforcement| {
-            let fired = all.iter().filter(|(_, v)| v.get(rule.id) == Some(&verdict));
+            let fired = all
+                .iter()
+                .filter(|(_, v)| v.get(rule.id()) == Some(&verdict));
             let names: Vec<_> = fired.map(|(kind, _)| name(kind)).collect();
             names.join(", ")
         };
         let (denied, warned) = (of(Enforcement::Deny), of(Enforcement::Warn));
-        if rule.id.starts_with("job-status/") || (denied.is_empty() && warned.is_empty()) {
+        if rule.id().starts_with("job-status/") || (denied.is_empty() && warned.is_empty()) {
             continue;
         }
-        writeln!(text, "| `{}` | {denied} | {warned} |", rule.id).unwrap();
+        writeln!(text, "| `{}` | {denied} | {warned} |", rule.id()).unwrap();
     }
     text
 }

@@ -10,27 +10,27 @@ mod reach;
 mod settings;
 mod status;
 
-use managed_by::kind::{Form, Holder, KINDS, KindProfile};
+use managed_by::{Form, Holder, Kind, kinds};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, everywhere};
 
 /// Each kind, once for each of its versions.
-fn all() -> impl Iterator<Item = (&'static KindProfile, &'static str)> {
-    let versions = |kind: &'static KindProfile| kind.versions.iter().map(move |v| (kind, *v));
-    KINDS.iter().copied().flat_map(versions)
+fn all() -> impl Iterator<Item = (&'static Kind<'static>, &'static str)> {
+    let versions = |kind: &'static Kind<'static>| kind.versions().iter().map(move |v| (kind, *v));
+    kinds().iter().copied().flat_map(versions)
 }
 
-fn find(kind: &str) -> (&'static KindProfile, &'static str) {
+fn find(kind: &str) -> (&'static Kind<'static>, &'static str) {
     let (name, version) = kind.split_once(' ').unwrap_or((kind, ""));
-    let wanted = |(kind, v): &(&KindProfile, &str)| {
-        kind.kind == name && (version.is_empty() || *v == version)
+    let wanted = |(kind, v): &(&Kind<'_>, &str)| {
+        kind.name() == name && (version.is_empty() || *v == version)
     };
     all().find(wanted).unwrap()
 }
 
 fn request(
-    (kind, version): (&KindProfile, &str),
+    (kind, version): (&Kind<'_>, &str),
     operation: &str,
     sub_resource: &str,
     old: &Value,
@@ -38,15 +38,15 @@ fn request(
 ) -> Value {
     json!({
         "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-        "kind": {"group": kind.group, "version": version, "kind": kind.kind},
-        "resource": {"group": kind.group, "version": version, "resource": kind.plural},
+        "kind": {"group": kind.group(), "version": version, "kind": kind.name()},
+        "resource": {"group": kind.group(), "version": version, "resource": kind.plural()},
         "operation": operation, "subResource": sub_resource, "oldObject": old, "object": new,
         "name": "x", "namespace": "team-a", "userInfo": {"username": "ana"},
     })
 }
 
 /// An object whose field has a value, if any.
-fn with(kind: &KindProfile, value: Option<&str>) -> Value {
+fn with(kind: &Kind<'_>, value: Option<&str>) -> Value {
     let leaf = |value: &str| Value::from(value);
     let wrap = |inner: Value, key: &&str| {
         let mut object = json!({});
@@ -54,7 +54,11 @@ fn with(kind: &KindProfile, value: Option<&str>) -> Value {
         object
     };
     let mut object = match value {
-        Some(value) => kind.managed_by.iter().rev().fold(leaf(value), wrap),
+        Some(value) => kind
+            .managed_by_path()
+            .split('.')
+            .rev()
+            .fold(leaf(value), wrap),
         None => json!({}),
     };
     object["metadata"] = json!({"name": "x"});
@@ -126,34 +130,34 @@ fn every_kind_has_all_its_parts() {
         };
         let asked = |resource: &str, operations: Value| {
             rules.iter().any(|rule| {
-                has(rule, "apiGroups", kind.group)
+                has(rule, "apiGroups", kind.group())
                     && has(rule, "apiVersions", version)
                     && has(rule, "resources", resource)
                     && rule["operations"] == operations
             })
         };
         assert!(
-            asked(kind.plural, json!(["CREATE", "UPDATE"])),
+            asked(kind.plural(), json!(["CREATE", "UPDATE"])),
             "metadata: {kind:?} {version}"
         );
         let judged = kind.has_status_rules();
-        let status = asked(&format!("{}/status", kind.plural), json!(["UPDATE"]));
+        let status = asked(&format!("{}/status", kind.plural()), json!(["UPDATE"]));
         assert_eq!(status, judged, "metadata: {kind:?} {version}");
         let heading = format!("\n{}\n", docs::heading(kind));
         assert!(page.contains(&heading), "docs: {kind:?}");
         let shown = examples.iter().any(|example| {
             let of = &example.request["kind"];
             let is_version = kind
-                .versions
+                .versions()
                 .iter()
                 .any(|version| of["version"] == *version);
-            of["kind"] == kind.kind && of["group"] == kind.group && is_version
+            of["kind"] == kind.name() && of["group"] == kind.group() && is_version
         });
         assert!(shown, "examples: {kind:?}");
-        let resource = kind.plural.to_owned();
+        let resource = kind.plural().to_owned();
         for manifest in &manifests {
             let named =
-                manifest.contains(&format!("\"{resource}\"")) && manifest.contains(kind.group);
+                manifest.contains(&format!("\"{resource}\"")) && manifest.contains(kind.group());
             assert!(named, "deploy: {kind:?}");
         }
         let docs = kind.docs();
@@ -161,11 +165,11 @@ fn every_kind_has_all_its_parts() {
             assert!(!text.is_empty(), "{kind:?}");
         }
         let made = kind.workload();
-        let is_kind = KINDS
+        let is_kind = kinds()
             .iter()
-            .any(|k| k.kind == made && k.holder == Holder::Workload);
+            .any(|k| k.name() == made && k.holder() == Holder::Workload);
         assert!(is_kind, "{kind:?}");
-        if let Form::OneOf(values) = kind.form {
+        if let Form::OneOf(values) = kind.form() {
             assert_eq!(values.len(), 2, "{kind:?}");
         }
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use managed_by::kind::KindProfile;
+use managed_by::Kind;
 use managed_by_conformance::trace::{self, CUSTOM, JOBS};
 use serde_json::{Value, json};
 
 use crate::support::everywhere;
 
 /// A way to break a request, with the rule that is to deny it. [`None`] where it does not fit.
-type Break = fn(&KindProfile, &Value) -> Option<Value>;
+type Break = fn(&Kind<'_>, &Value) -> Option<Value>;
 
 const WAYS: [(&str, &str, Break); 7] = [
     ("terminal taken back", "status/outcome-changed", taken_back),
@@ -67,13 +67,13 @@ fn is_done(kind: &str, status: &Value) -> bool {
 }
 
 /// A status update of what has an outcome already: where there was none, what was written came first.
-fn after_the_outcome(kind: &KindProfile, request: &Value) -> Option<Value> {
+fn after_the_outcome(kind: &Kind<'_>, request: &Value) -> Option<Value> {
     if !is_status(request) {
         return None;
     }
     let mut request = request.clone();
-    if !is_done(kind.kind, &request["oldObject"]["status"]) {
-        if !is_done(kind.kind, &request["object"]["status"]) {
+    if !is_done(kind.name(), &request["oldObject"]["status"]) {
+        if !is_done(kind.name(), &request["object"]["status"]) {
             return None;
         }
         request["oldObject"] = request["object"].clone();
@@ -82,10 +82,10 @@ fn after_the_outcome(kind: &KindProfile, request: &Value) -> Option<Value> {
 }
 
 /// The new object runs.
-fn taken_back(kind: &KindProfile, request: &Value) -> Option<Value> {
+fn taken_back(kind: &Kind<'_>, request: &Value) -> Option<Value> {
     let mut broken = after_the_outcome(kind, request)?;
     let status = &mut broken["object"]["status"];
-    if let Some((field, _)) = word(kind.kind) {
+    if let Some((field, _)) = word(kind.name()) {
         status[field] = "Running".into();
         return Some(broken);
     }
@@ -106,17 +106,17 @@ fn end(kind: &str) -> Option<&'static str> {
 }
 
 /// The outcome stays, and the end is gone: the first of two steps.
-fn endless(kind: &KindProfile, request: &Value) -> Option<Value> {
+fn endless(kind: &Kind<'_>, request: &Value) -> Option<Value> {
     let mut broken = after_the_outcome(kind, request)?;
-    let end = end(kind.kind)?;
+    let end = end(kind.name())?;
     broken["oldObject"]["status"].get(end)?;
     broken["object"]["status"] = broken["oldObject"]["status"].clone();
     broken["object"]["status"].as_object_mut()?.remove(end);
     Some(broken)
 }
 
-fn both(kind: &KindProfile, request: &Value) -> Option<Value> {
-    let (success, failure) = outcomes(kind.kind)?;
+fn both(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    let (success, failure) = outcomes(kind.name())?;
     if !is_status(request) {
         return None;
     }
@@ -133,13 +133,13 @@ fn both(kind: &KindProfile, request: &Value) -> Option<Value> {
     Some(broken)
 }
 
-fn negative(kind: &KindProfile, request: &Value) -> Option<Value> {
+fn negative(kind: &Kind<'_>, request: &Value) -> Option<Value> {
     if !is_status(request) {
         return None;
     }
     let mut broken = request.clone();
     let status = &mut broken["object"]["status"];
-    match kind.kind {
+    match kind.name() {
         "JobSet" => status["restarts"] = (-1).into(),
         "TrainJob" => status["jobsStatus"] = json!([{"name": "node", "failed": -1}]),
         "RayCluster" => status["readyWorkerReplicas"] = (-1).into(),
@@ -151,8 +151,8 @@ fn negative(kind: &KindProfile, request: &Value) -> Option<Value> {
     Some(broken)
 }
 
-fn early_end(kind: &KindProfile, request: &Value) -> Option<Value> {
-    let end = end(kind.kind)?;
+fn early_end(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    let end = end(kind.name())?;
     let mut broken = request.clone();
     let status = &mut broken["object"]["status"];
     if !is_status(request) || status.get("startTime").is_none() {
@@ -162,8 +162,8 @@ fn early_end(kind: &KindProfile, request: &Value) -> Option<Value> {
     Some(broken)
 }
 
-fn pair(kind: &KindProfile, request: &Value) -> Option<Value> {
-    let names = match kind.kind {
+fn pair(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    let names = match kind.name() {
         "JobSet" => ["StartupPolicyInProgress", "StartupPolicyCompleted"],
         "RayCluster" => ["RayClusterSuspending", "RayClusterSuspended"],
         _ => return None,
@@ -184,23 +184,23 @@ fn pair(kind: &KindProfile, request: &Value) -> Option<Value> {
 }
 
 /// Of every update; one of the status becomes one of the main resource, where the field can be written.
-fn changed(kind: &KindProfile, request: &Value) -> Option<Value> {
+fn changed(kind: &Kind<'_>, request: &Value) -> Option<Value> {
     if request["operation"] != "UPDATE" {
         return None;
     }
     let mut broken = request.clone();
     broken["subResource"] = "".into();
-    let pointer = format!("/{}", kind.managed_by.join("/"));
+    let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
     let old = broken["oldObject"]
         .pointer(&pointer)
         .and_then(Value::as_str);
     let new = if old == Some("kueue.x-k8s.io/multikueue") {
-        kind.reserved
+        kind.reserved_value()
     } else {
         "kueue.x-k8s.io/multikueue"
     };
     let mut at = &mut broken["object"];
-    for segment in kind.managed_by {
+    for segment in kind.managed_by_path().split('.') {
         at = &mut at[*segment];
     }
     *at = new.into();
@@ -215,8 +215,8 @@ fn matrix() -> BTreeMap<(&'static str, &'static str), usize> {
         let request = case.request();
         let word = |pointer: &str| request.pointer(pointer).unwrap().as_str().unwrap();
         let (group, version) = (word("/kind/group"), word("/kind/version"));
-        let kind = KindProfile::find(group, version, word("/kind/kind")).unwrap();
-        if kind.kind == "Job" {
+        let kind = Kind::find(group, version, word("/kind/kind")).unwrap();
+        if kind.name() == "Job" {
             continue;
         }
         for (way, rule, break_it) in WAYS {
@@ -229,7 +229,7 @@ fn matrix() -> BTreeMap<(&'static str, &'static str), usize> {
             assert!(!denied.is_empty(), "{name}: {answer:?}");
             let by_rule = |denied: &&str| denied.split(' ').next() == Some(rule);
             assert!(denied.iter().all(by_rule), "{name}: {denied:?}");
-            *matrix.entry((kind.kind, way)).or_default() += 1;
+            *matrix.entry((kind.name(), way)).or_default() += 1;
         }
     }
     matrix

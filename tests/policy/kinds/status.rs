@@ -240,7 +240,7 @@ fn counters_in_lists_and_maps() {
         let answer = status(kind, &json!({}), &new);
         let expected = format!(
             "{kind}.{} \"x\" is invalid: {path}: Invalid value: -1: must be greater than or equal to 0 [status/negative-counter]",
-            kind_profile.group
+            kind_profile.group()
         );
         assert_eq!(answer.message(), expected);
     }

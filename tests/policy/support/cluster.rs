@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread::sleep;
 use std::time::Duration;
 
-use managed_by::cluster::{Cluster, Job, Unanswered};
+use managed_by::{Cluster, Job, Unanswered};
 use managed_by_engine::Host;
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ impl Cluster for Played {
             Ok(bytes) => Ok(Job::Found(bytes)),
             Err(text) if text.starts_with("Cannot find") => Ok(Job::NotFound),
             // As the guest's SDK words it.
-            Err(text) => Err(Unanswered(format!("Host error: {text}"))),
+            Err(text) => Err(Unanswered::new(format!("Host error: {text}"))),
         }
     }
 }

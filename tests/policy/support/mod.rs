@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use managed_by::{AdmissionRequest, Settings, Verdict, catalogue, review_in};
+use managed_by::{AdmissionRequest, Settings, Verdict, review_in};
 use managed_by_engine::{Policy, admission};
 use serde_json::Value;
 
@@ -134,7 +134,7 @@ pub(crate) fn everywhere(request: &Value, settings: &Value) -> Answer {
 pub(crate) fn pointer(denied: &[&str]) -> Option<String> {
     let id = |fired: &&str| fired.split(' ').next().unwrap().to_owned();
     let mut ids: Vec<_> = denied.iter().map(id).collect();
-    ids.retain(|id| catalogue::find(id).unwrap().is_upstream());
+    ids.retain(|id| managed_by::rule(id).unwrap().is_upstream());
     ids.dedup();
     match ids.len() {
         0 => None,

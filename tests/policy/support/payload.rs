@@ -1,6 +1,6 @@
 //! Requests of a given size: what a Job update looks like to the guest, with a pod template that fills it up.
 
-use managed_by::catalogue::RULES;
+use managed_by::rules;
 use managed_by_engine::admission;
 use serde_json::{Map, Value, json};
 
@@ -78,9 +78,9 @@ pub(crate) fn with_large_settings(controller: Option<usize>) -> Vec<u8> {
         json!({"match": [pattern], "delegation": "allowed"})
     };
     let namespaces: Vec<Value> = (0..200).map(delegation).collect();
-    let rules: Map<_, _> = RULES
+    let rules: Map<_, _> = rules()
         .iter()
-        .map(|rule| (rule.id.to_owned(), "deny".into()))
+        .map(|rule| (rule.id().to_owned(), "deny".into()))
         .collect();
     let mut job = job(&[]);
     if let Some(spec) = job["spec"].as_object_mut() {

@@ -1,33 +1,32 @@
 //! `workload.codeflare.dev`: AppWrapper, which makes objects of any kind.
 
-use super::custom::{Both, ENDLESS, Outcome, Sign, StatusProfile, Step, fact};
-use super::parts::{self, Part, Template};
-use super::{APP_WRAPPER_CONTROLLER, About, Form, Holder, KindDocs, KindProfile};
+use super::status::{Ends, Exit, Outcome, Sign, StatusProfile, When, is_true};
+use super::{APP_WRAPPER_CONTROLLER, About, Form, Holder, Kind, KindDocs, Status, Template};
 
-pub(super) static APP_WRAPPER: KindProfile = KindProfile {
+pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     group: "workload.codeflare.dev",
     versions: &["v1beta2"],
     pruned_in: &[],
     kind: "AppWrapper",
     plural: "appwrappers",
-    managed_by: &["spec", "managedBy"],
+    managed_by: "spec.managedBy",
     reserved: APP_WRAPPER_CONTROLLER,
     holder: Holder::Workload,
     form: Form::Open,
     defaulted: false,
     steps_back: true,
-    spec: Part::Fields(&[
-        ("managedBy", Part::ManagedBy),
-        (
-            "components",
-            Part::Each(&Part::Fields(&[(
-                "template",
-                Part::Template(Template::Any),
-            )])),
-        ),
-    ]),
-    status: Some(&STATUS),
-    read: parts::read,
+    templates: &[("spec.components[].template", Template::Any)],
+    retries: None,
+    status: Status::Custom(StatusProfile {
+        outcome: Some(Outcome {
+            dead_end: Some(phase(&["Terminating"])),
+            deployed: Some(is_true("ResourcesDeployed")),
+            exits: EXITS,
+            ..Outcome::new(phase(&["Succeeded"]), phase(&["Failed"]))
+        }),
+        totals: &["status.resettingCount"],
+        ..StatusProfile::EMPTY
+    }),
     about: About::new(KindDocs {
         checks: "a webhook, which may be off: immutability; nothing of the form or the status",
         unchecked: "components of kinds that this policy does not know",
@@ -35,52 +34,27 @@ pub(super) static APP_WRAPPER: KindProfile = KindProfile {
     }),
 };
 
-static STATUS: StatusProfile = StatusProfile {
-    parts: Part::Fields(&[
-        (
-            "phase",
-            Part::Word(&[
-                ("Succeeded", fact::SUCCEEDED),
-                ("Failed", fact::FAILED),
-                ("Terminating", fact::DEAD_END),
-            ]),
-        ),
-        (
-            "conditions",
-            Part::Conditions(&[Sign::when("ResourcesDeployed", fact::DEPLOYED)]),
-        ),
-        ("resettingCount", Part::Total(0)),
-    ]),
-    outcome: Some(Outcome {
+const fn phase(values: &'static [&'static str]) -> Sign<'static> {
+    Sign::Word {
         path: "status.phase",
-        success: "Succeeded",
-        failure: "Failed",
-        dead_end: Some("Terminating"),
-        detail: None,
-        both: Both::Unsayable,
-        taken_back,
-    }),
-    totals: &["status.resettingCount"],
-    ..ENDLESS
-};
-
-/// Only a deletion leads on from an outcome, to `Terminating`, and nothing from there; without one it is the copy elsewhere
-/// that was deleted. For Kueue a failure is none until the resources are gone (`Finished`): meanwhile it may give up the
-/// worker and dispatch the AppWrapper anew.
-fn taken_back(step: &Step<'_>) -> u16 {
-    let (old, new) = (step.old, step.new);
-    if old.has(fact::DEAD_END) {
-        return if step.is_being_deleted {
-            0
-        } else {
-            fact::DEAD_END
-        };
+        values,
     }
-    if step.is_being_deleted && new.has(fact::DEAD_END) {
-        return fact::SUCCEEDED | fact::FAILED;
-    }
-    if step.delegated && old.has(fact::DEPLOYED) {
-        return fact::FAILED;
-    }
-    0
 }
+
+/// Only a deletion leads on from an outcome, to `Terminating`, and nothing from there; without a deletion it is the copy
+/// elsewhere that was deleted. For Kueue a failure is none until the resources are gone (`Finished`): meanwhile it may give
+/// up the worker and dispatch the AppWrapper again.
+const EXITS: &[Exit] = &[
+    Exit {
+        from: Ends::DEAD_END,
+        when: &[When::NotBeingDeleted],
+    },
+    Exit {
+        from: Ends::OUTCOMES,
+        when: &[When::BeingDeleted, When::To(Ends::DEAD_END)],
+    },
+    Exit {
+        from: Ends::FAILURE,
+        when: &[When::Delegated, When::StillDeployed],
+    },
+];

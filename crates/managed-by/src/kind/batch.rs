@@ -1,24 +1,23 @@
 //! `batch`: Job and CronJob.
 
-use super::parts::{self, Part};
-use super::{About, Form, Holder, JOB_CONTROLLER, KindDocs, KindProfile};
+use super::{About, Form, Holder, JOB_CONTROLLER, Kind, KindDocs, Status};
 
 /// Job: the only kind whose field and status kube-apiserver itself validates (KEP-4368).
-pub(super) static JOB: KindProfile = KindProfile {
+pub(crate) static JOB: Kind<'static> = Kind {
     group: "batch",
     versions: &["v1"],
     pruned_in: &[],
     kind: "Job",
     plural: "jobs",
-    managed_by: &["spec", "managedBy"],
+    managed_by: "spec.managedBy",
     reserved: JOB_CONTROLLER,
     holder: Holder::Workload,
     form: Form::Path,
     defaulted: false,
     steps_back: true,
-    spec: Part::Fields(&[("managedBy", Part::ManagedBy)]),
-    status: None,
-    read: super::job::read,
+    templates: &[],
+    retries: None,
+    status: Status::Job,
     about: About::new(KindDocs {
         checks: "kube-apiserver: the form, immutability, and the whole status (`JobManagedBy`, off by default in 1.30 and 1.31)",
         unchecked: "whether the controller exists",
@@ -27,24 +26,21 @@ pub(super) static JOB: KindProfile = KindProfile {
 };
 
 /// CronJob: the Jobs that it will make carry its template's field. The template may change.
-pub(super) static CRON_JOB: KindProfile = KindProfile {
+pub(super) static CRON_JOB: Kind<'static> = Kind {
     group: "batch",
     versions: &["v1"],
     pruned_in: &[],
     kind: "CronJob",
     plural: "cronjobs",
-    managed_by: &["spec", "jobTemplate", "spec", "managedBy"],
+    managed_by: "spec.jobTemplate.spec.managedBy",
     reserved: JOB_CONTROLLER,
     holder: Holder::Template("Job"),
     form: Form::Path,
     defaulted: false,
     steps_back: true,
-    spec: Part::Fields(&[(
-        "jobTemplate",
-        Part::Fields(&[("spec", Part::Fields(&[("managedBy", Part::ManagedBy)]))]),
-    )]),
-    status: None,
-    read: parts::read,
+    templates: &[],
+    retries: None,
+    status: Status::Unjudged,
     about: About::new(KindDocs {
         checks: "kube-apiserver: the form; the template may change",
         unchecked: "with `concurrencyPolicy: Forbid` one orphan blocks every later run",

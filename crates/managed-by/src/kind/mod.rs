@@ -1,46 +1,75 @@
-//! What differs from kind to kind: one file per API group.
+//! What differs from kind to kind, as data: one file for each API group.
 
-#[cfg(feature = "docs")]
-mod about;
 mod appwrapper;
 mod batch;
-pub mod custom;
-pub mod job;
+#[cfg(feature = "docs")]
+mod docs;
 mod jobset;
 mod kubeflow;
-mod parts;
-pub mod pod;
 mod ray;
+pub(crate) mod status;
 mod tekton;
 mod trainer;
 
-use crate::json::{Reader, Result};
-use crate::request::Object;
-use custom::StatusProfile;
-use parts::Part;
+use status::StatusProfile;
+
+pub(crate) use batch::JOB;
 
 /// What a kind does with its `managedBy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
     /// The object itself is delegated. The field never changes.
     Workload,
-    /// The field stands in a template: it delegates objects of that kind, made from it later, and may change.
+    /// The field is in a template: it delegates objects of that kind, made from it later, and may change.
     Template(&'static str),
 }
 
 /// Which values the kind's own API accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum Form<'k> {
     /// Domain-prefixed paths of at most 63 bytes, as for a Job.
     Path,
     /// These alone.
-    OneOf(&'static [&'static str]),
+    OneOf(&'k [&'k str]),
     /// Any string, `""` too.
     Open,
 }
 
+/// Who reconciles an object, as its `managedBy` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode<'v> {
+    /// The built-in controller: the field is unset, or has the kind's reserved value.
+    Standard,
+    /// The external controller of that name.
+    Delegated(&'v str),
+}
+
+impl<'v> Mode<'v> {
+    /// The external controller, if the object is delegated to one.
+    pub fn controller(self) -> Option<&'v str> {
+        match self {
+            Self::Standard => None,
+            Self::Delegated(controller) => Some(controller),
+        }
+    }
+
+    /// Whether the object is delegated.
+    pub fn is_delegated(self) -> bool {
+        self != Self::Standard
+    }
+
+    /// The word for it in the audit annotation `mode`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Standard => "Standard",
+            Self::Delegated(_) => "Delegated",
+        }
+    }
+}
+
 /// What people read about a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KindDocs {
     /// What the project itself checks of the field and of the status, where.
     pub checks: &'static str,
@@ -51,7 +80,7 @@ pub struct KindDocs {
 }
 
 /// The documentation of a kind where the feature `docs` asks for it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct About {
     #[cfg(feature = "docs")]
     docs: KindDocs,
@@ -59,54 +88,71 @@ pub(crate) struct About {
 
 impl About {
     #[cfg(feature = "docs")]
-    pub(crate) const fn new(docs: KindDocs) -> Self {
+    const fn new(docs: KindDocs) -> Self {
         Self { docs }
     }
 
     #[cfg(not(feature = "docs"))]
-    pub(crate) const fn new(_: KindDocs) -> Self {
+    const fn new(_: KindDocs) -> Self {
         Self {}
     }
 }
 
-/// The facts about one kind that rules need.
-#[derive(Debug)]
-pub struct KindProfile {
-    /// API group.
-    pub group: &'static str,
+/// The facts about one kind that rules need. A path is written as in messages: `spec.replicatedJobs[].template`, where
+/// `[]` stands for each element of a list or map.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind<'k> {
+    pub(crate) group: &'k str,
     /// Served versions that hold the field in this way.
-    pub versions: &'static [&'static str],
+    pub(crate) versions: &'k [&'k str],
     /// Those of them whose schema has no such field, so that the API server drops it.
-    pub pruned_in: &'static [&'static str],
-    /// The kind's name.
-    pub kind: &'static str,
-    /// The name of its resource.
-    pub plural: &'static str,
-    /// The path of `managedBy`, as segments from the object's root.
-    pub managed_by: &'static [&'static str],
+    pub(crate) pruned_in: &'k [&'k str],
+    pub(crate) kind: &'k str,
+    pub(crate) plural: &'k str,
+    /// The path of `managedBy`.
+    pub(crate) managed_by: &'k str,
     /// The value that stands for the built-in controller; unset means the same.
-    pub reserved: &'static str,
-    /// Whether the object or a template in it is delegated.
-    pub holder: Holder,
-    /// Which values its own API accepts.
-    pub form: Form,
+    pub(crate) reserved: &'k str,
+    pub(crate) holder: Holder,
+    pub(crate) form: Form<'k>,
     /// Whether its API writes the reserved value where there is none.
-    pub defaulted: bool,
+    pub(crate) defaulted: bool,
     /// Whether its own controller steps back where another one is named.
-    pub steps_back: bool,
-    /// Where its parts stand, from `spec`.
-    pub(crate) spec: Part,
-    /// What its status promises; [`None`] for a Job, whose status has rules of its own, and where there is nothing to say.
-    pub(crate) status: Option<&'static StatusProfile>,
-    /// Reads the parts of an object of this kind that rules need, and checks the rest to be JSON.
-    pub(crate) read: for<'a> fn(&Self, &mut Reader<'a>) -> Result<Object<'a>>,
+    pub(crate) steps_back: bool,
+    /// The templates of what its controller makes.
+    pub(crate) templates: &'k [(&'k str, Template<'k>)],
+    /// Where the spec says how often the workload may be tried again.
+    pub(crate) retries: Option<&'k str>,
+    pub(crate) status: Status<'k>,
     #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
     pub(crate) about: About,
 }
 
-/// Every kind that the library knows. The same kind may stand here once for each way in which its versions differ.
-pub static KINDS: &[&KindProfile] = &[
-    &batch::JOB,
+/// What is judged of a kind's status.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Status<'k> {
+    /// Nothing.
+    Unjudged,
+    /// What kube-apiserver judges of a Job's.
+    Job,
+    /// What its project promises.
+    Custom(StatusProfile<'k>),
+}
+
+/// What is in a template.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Template<'k> {
+    /// An object of a kind: `{"metadata": ..., "spec": ...}`.
+    Object(&'k Kind<'k>),
+    /// The spec of an object of a kind.
+    Spec(&'k Kind<'k>),
+    /// An object of any kind, which names it.
+    Any,
+}
+
+/// Every kind that the library knows. The same kind may be here once for each way in which its versions differ.
+static KINDS: &[&Kind<'static>] = &[
+    &JOB,
     &batch::CRON_JOB,
     &jobset::JOB_SET,
     &trainer::TRAIN_JOB,
@@ -126,6 +172,12 @@ pub static KINDS: &[&KindProfile] = &[
     &kubeflow::MPI_JOB_V1,
     &kubeflow::MPI_JOB,
 ];
+
+/// Every kind that the library knows, in the order of the documentation. A kind may come twice, once for each way in which
+/// its versions differ.
+pub fn kinds() -> &'static [&'static Kind<'static>] {
+    KINDS
+}
 
 /// The name of the Job controller in kube-controller-manager (`JobControllerName` in `k8s.io/api/batch/v1`).
 const JOB_CONTROLLER: &str = "kubernetes.io/job-controller";
@@ -163,28 +215,78 @@ pub static RESERVED: &[(&str, &str)] = &[
 /// External controllers that are known to exist under a domain that built-in controllers use.
 ///
 /// Source: Kueue, `MultiKueueControllerName`.
-pub static EXTERNAL: &[&str] = &[MULTIKUEUE];
+pub(crate) static EXTERNAL: &[&str] = &[MULTIKUEUE];
 
-impl KindProfile {
-    /// The profile of a kind, if the library knows it.
-    pub fn find(group: &str, version: &str, kind: &str) -> Option<&'static Self> {
+impl<'k> Kind<'k> {
+    /// The kind with a group, a version and a name, if the library knows it.
+    pub fn find(group: &str, version: &str, kind: &str) -> Option<&'static Kind<'static>> {
         KINDS
             .iter()
             .copied()
             .find(|k| k.kind == kind && k.group == group && k.versions.contains(&version))
     }
 
+    /// API group.
+    pub fn group(&self) -> &'k str {
+        self.group
+    }
+
+    /// Served versions that hold the field in this way.
+    pub fn versions(&self) -> &'k [&'k str] {
+        self.versions
+    }
+
+    /// Those of [`Kind::versions`] whose schema has no such field, so that the API server drops it.
+    pub fn pruned_in(&self) -> &'k [&'k str] {
+        self.pruned_in
+    }
+
+    /// The kind's name.
+    pub fn name(&self) -> &'k str {
+        self.kind
+    }
+
+    /// The name of its resource: `jobs`.
+    pub fn plural(&self) -> &'k str {
+        self.plural
+    }
+
+    /// The path of `managedBy`: `spec.managedBy`.
+    pub fn managed_by_path(&self) -> &'k str {
+        self.managed_by
+    }
+
+    /// The value that stands for the built-in controller; unset means the same.
+    pub fn reserved_value(&self) -> &'k str {
+        self.reserved
+    }
+
+    /// Whether the object or a template in it is delegated.
+    pub fn holder(&self) -> Holder {
+        self.holder
+    }
+
+    /// Which values its own API accepts.
+    pub fn form(&self) -> Form<'k> {
+        self.form
+    }
+
+    /// Whether its API writes the reserved value where there is none.
+    pub fn is_defaulted(&self) -> bool {
+        self.defaulted
+    }
+
+    /// Whether its own controller steps back where another one is named.
+    pub fn steps_back(&self) -> bool {
+        self.steps_back
+    }
+
     /// The kind that is delegated: this one, or the one that is made of its template.
-    pub fn workload(&self) -> &'static str {
+    pub fn workload(&self) -> &'k str {
         match self.holder {
             Holder::Workload => self.kind,
             Holder::Template(made) => made,
         }
-    }
-
-    /// The path of `managedBy` as messages write it: `spec.managedBy`.
-    pub fn managed_by_path(&self) -> String {
-        self.managed_by.join(".")
     }
 
     /// Whether kube-apiserver itself serves the kind, and checks it.
@@ -194,12 +296,23 @@ impl KindProfile {
 
     /// Whether there is a status to judge.
     pub fn has_status_rules(&self) -> bool {
-        self.status.is_some() || self.kind == "Job"
+        !matches!(self.status, Status::Unjudged)
     }
 
-    /// Whether a value hands an object of this kind to a controller other than its own.
-    pub(crate) fn is_delegated(&self, value: Option<&str>) -> bool {
-        value.is_some_and(|value| value != self.reserved)
+    /// Who reconciles an object of this kind with a `managedBy`.
+    pub fn mode<'v>(&self, managed_by: Option<&'v str>) -> Mode<'v> {
+        match managed_by {
+            Some(value) if value != self.reserved => Mode::Delegated(value),
+            Some(_) | None => Mode::Standard,
+        }
+    }
+
+    /// The promises of a custom resource's status.
+    pub(crate) fn status_profile(&self) -> Option<&StatusProfile<'k>> {
+        match &self.status {
+            Status::Custom(profile) => Some(profile),
+            Status::Unjudged | Status::Job => None,
+        }
     }
 }
 

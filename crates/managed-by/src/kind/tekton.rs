@@ -1,44 +1,51 @@
 //! `tekton.dev`: PipelineRun and TaskRun. A PipelineRun does not hand the field on to its TaskRuns.
 
-use super::custom::{Both, ENDLESS, End, Outcome, Sign, StatusProfile, Step, fact, nothing};
-use super::parts::{self, Part};
-use super::{About, Form, Holder, KindDocs, KindProfile, TEKTON_PIPELINE};
+use super::status::{
+    Attempts, End, Ends, Exit, FailureNotes, Outcome, Sign, StatusProfile, When, because, is_false,
+    is_true,
+};
+use super::{About, Form, Holder, Kind, KindDocs, Status, TEKTON_PIPELINE};
 
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
-
-const SPEC: Part = Part::Fields(&[("managedBy", Part::ManagedBy)]);
 
 const CHECKS: &str = "a webhook: immutability; nothing of the form or of changes of the status";
 
 const UNCHECKED: &str =
     "the controller steps back by an event filter alone: what its children do can still start it";
 
-/// One condition says both: `Succeeded` is True or False.
-const OUTCOME: Outcome = Outcome {
-    path: "status.conditions",
-    success: "Succeeded=True",
-    failure: "Succeeded=False",
-    dead_end: None,
-    detail: None,
-    both: Both::Unsayable,
-    taken_back: nothing,
-};
+/// One condition says both.
+const OUTCOME: Outcome<'static> = Outcome::new(is_true("Succeeded"), is_false("Succeeded"));
 
-pub(super) static PIPELINE_RUN: KindProfile = KindProfile {
+const START: Option<&str> = Some("status.startTime");
+
+const fn end(required_by: Ends) -> Option<End<'static>> {
+    Some(End {
+        path: "status.completionTime",
+        needs_outcome: true,
+        required_by,
+    })
+}
+
+pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     group: "tekton.dev",
     versions: VERSIONS,
     pruned_in: &[],
     kind: "PipelineRun",
     plural: "pipelineruns",
-    managed_by: &["spec", "managedBy"],
+    managed_by: "spec.managedBy",
     reserved: TEKTON_PIPELINE,
     holder: Holder::Workload,
     form: Form::Open,
     defaulted: false,
     steps_back: true,
-    spec: SPEC,
-    status: Some(&PIPELINE_RUN_STATUS),
-    read: parts::read,
+    templates: &[],
+    retries: None,
+    status: Status::Custom(StatusProfile {
+        outcome: Some(OUTCOME),
+        start: START,
+        end: end(Ends::OUTCOMES),
+        ..StatusProfile::EMPTY
+    }),
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
@@ -46,106 +53,66 @@ pub(super) static PIPELINE_RUN: KindProfile = KindProfile {
     }),
 };
 
-static PIPELINE_RUN_STATUS: StatusProfile = StatusProfile {
-    parts: Part::Fields(&[
-        (
-            "conditions",
-            Part::Conditions(&[
-                Sign::when("Succeeded", fact::SUCCEEDED),
-                Sign::of("Succeeded", "False", "", fact::FAILED),
-            ]),
-        ),
-        ("startTime", Part::Start),
-        ("completionTime", Part::End),
-    ]),
-    outcome: Some(OUTCOME),
-    end: Some(End {
-        path: "status.completionTime",
-        only_with_outcome: true,
-        of: fact::SUCCEEDED | fact::FAILED,
-    }),
-    ..ENDLESS
-};
+/// `TaskRunReasonStopSidecarFailed`
+const SIDECARS_NOT_STOPPED: Sign<'static> =
+    because("Succeeded", "False", "TaskRunStopSidecarFailed");
 
-pub(super) static TASK_RUN: KindProfile = KindProfile {
+/// A failure is tried again as often as the spec says, and noted as an attempt (`retryTaskRun`). A success becomes a failure
+/// where its sidecars cannot be stopped, and that one too is tried again, in the same reconcile.
+const EXITS: &[Exit] = &[
+    Exit {
+        from: Ends::FAILURE,
+        when: &[When::TriedAgain],
+    },
+    Exit {
+        from: Ends::SUCCESS,
+        when: &[
+            When::TriedAgain,
+            When::Noting(FailureNotes::ATTEMPT_AFTER_SUCCESS),
+        ],
+    },
+    Exit {
+        from: Ends::SUCCESS,
+        when: &[
+            When::NotTriedAgain,
+            When::Noting(FailureNotes::AFTER_SUCCESS),
+            When::KeepsAttempts,
+        ],
+    },
+];
+
+pub(super) static TASK_RUN: Kind<'static> = Kind {
     group: "tekton.dev",
     versions: VERSIONS,
     pruned_in: &[],
     kind: "TaskRun",
     plural: "taskruns",
-    managed_by: &["spec", "managedBy"],
+    managed_by: "spec.managedBy",
     reserved: TEKTON_PIPELINE,
     holder: Holder::Workload,
     form: Form::Open,
     defaulted: false,
     steps_back: true,
-    spec: Part::Fields(&[("managedBy", Part::ManagedBy), ("retries", Part::Retries)]),
-    status: Some(&TASK_RUN_STATUS),
-    read: parts::read,
+    templates: &[],
+    retries: Some("spec.retries"),
+    status: Status::Custom(StatusProfile {
+        outcome: Some(Outcome {
+            notes: &[(FailureNotes::AFTER_SUCCESS, SIDECARS_NOT_STOPPED)],
+            attempts: Some(Attempts {
+                path: "status.retriesStatus",
+                notes: &[(FailureNotes::ATTEMPT_AFTER_SUCCESS, SIDECARS_NOT_STOPPED)],
+            }),
+            exits: EXITS,
+            ..OUTCOME
+        }),
+        start: START,
+        // An error that may pass leaves a failed TaskRun without (docs/taskruns.md).
+        end: end(Ends::SUCCESS),
+        ..StatusProfile::EMPTY
+    }),
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
         source: "docs/taskruns.md; the taskrun reconciler: `retryTaskRun` moves a failed status to `retriesStatus`, at most `spec.retries` times, `stopSidecars` may fail a TaskRun that has succeeded",
     }),
-};
-
-/// `TaskRunReasonStopSidecarFailed`
-const SIDECARS_NOT_STOPPED: &str = "TaskRunStopSidecarFailed";
-
-/// A failure is tried again as often as the spec says, and noted as an attempt (`retryTaskRun`). A success becomes a failure
-/// where its sidecars cannot be stopped, and that one too is tried again, in the same reconcile.
-fn taken_back(step: &Step<'_>) -> u16 {
-    let (old, new) = (step.old, step.new);
-    let again = new.attempts > old.attempts && new.attempts <= step.retries;
-    match (
-        again,
-        new.has(fact::AFTER_SUCCESS),
-        new.has(fact::ATTEMPT_AFTER_SUCCESS),
-    ) {
-        (true, _, true) => fact::SUCCEEDED | fact::FAILED,
-        (true, _, false) => fact::FAILED,
-        (false, true, _) if new.attempts >= old.attempts => fact::SUCCEEDED,
-        (false, _, _) => 0,
-    }
-}
-
-static TASK_RUN_STATUS: StatusProfile = StatusProfile {
-    parts: Part::Fields(&[
-        (
-            "conditions",
-            Part::Conditions(&[
-                Sign::when("Succeeded", fact::SUCCEEDED),
-                Sign::of("Succeeded", "False", "", fact::FAILED),
-                Sign::of(
-                    "Succeeded",
-                    "False",
-                    SIDECARS_NOT_STOPPED,
-                    fact::AFTER_SUCCESS,
-                ),
-            ]),
-        ),
-        ("startTime", Part::Start),
-        ("completionTime", Part::End),
-        (
-            "retriesStatus",
-            Part::Attempts(&[Sign::of(
-                "Succeeded",
-                "False",
-                SIDECARS_NOT_STOPPED,
-                fact::ATTEMPT_AFTER_SUCCESS,
-            )]),
-        ),
-    ]),
-    outcome: Some(Outcome {
-        detail: Some("status.retriesStatus"),
-        taken_back,
-        ..OUTCOME
-    }),
-    end: Some(End {
-        path: "status.completionTime",
-        only_with_outcome: true,
-        // An error that may pass leaves a failed TaskRun without (docs/taskruns.md).
-        of: fact::SUCCEEDED,
-    }),
-    ..ENDLESS
 };

@@ -1,179 +1,45 @@
-//! Rules: one file per rule, with its documentation, its anchor and its examples beside the check.
+//! Rules: one file for each rule or small family, with its documentation, its anchor and its examples beside the check.
 
-pub(crate) mod allowed;
-pub(crate) mod closed_set;
-pub(crate) mod delegation;
-pub(crate) mod format;
-pub(crate) mod immutable;
+pub(crate) mod custom_status;
+pub(crate) mod field;
 pub(crate) mod job_status;
-pub(crate) mod nested;
 pub(crate) mod pods;
-pub(crate) mod reserved;
-pub(crate) mod reserved_domain;
-pub(crate) mod status;
-pub(crate) mod status_writer;
-pub(crate) mod unchecked_format;
-pub(crate) mod wrong_kind;
+pub(crate) mod writer;
 
-use std::fmt;
-
+use crate::description::{Enforcement, Rule};
 use crate::finding::{BadValue, FieldError, Finding};
-use crate::kind::KindProfile;
-use crate::kind::job::JobStatus;
-use crate::release::Release;
+use crate::kind::{Kind, Mode};
+use crate::object::Object;
+use crate::object::job::JobStatus;
 use crate::request::{AdmissionRequest, Change};
-use crate::settings::{Checked, Settings};
+use crate::settings::{Problems, Settings};
+use custom_status::Transition;
 use job_status::StatusChange;
-use status::Transition;
 
-/// What happens when a rule fires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Enforcement {
-    /// The request is denied.
-    Deny,
-    /// The client is warned.
-    Warn,
-    /// Nothing; the rule does not run.
-    Off,
-}
-
-impl Enforcement {
-    /// All of them, as settings name them.
-    pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Off];
-
-    /// The word for it in settings.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Deny => "deny",
-            Self::Warn => "warn",
-            Self::Off => "off",
-        }
-    }
-}
-
-/// Where a rule comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anchor {
-    /// A check of kube-apiserver, whose verdict and words are ours.
-    Upstream {
-        /// The function in `k8s.io/kubernetes` that checks it.
-        function: &'static str,
-        /// The option that switches it on, unless nothing does.
-        option: Option<&'static str>,
-        /// The first release that does.
-        since: Release,
-        /// The last one, unless it is still there.
-        until: Option<Release>,
-        /// What we do otherwise on purpose, if anything.
-        deviation: Option<&'static str>,
-    },
-    /// A check of this project.
-    Ours {
-        /// The API comment, KEP section or observation that it rests on.
-        source: &'static str,
-    },
-}
-
-/// A request that shows what a rule does. Tests run it, on the library and in the engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Example {
-    /// Settings, as JSON.
-    pub settings: &'static str,
-    /// Admission request, as JSON.
-    pub request: &'static str,
-}
-
-/// What people read about a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Documentation {
-    /// One line for tables.
-    pub title: &'static str,
-    /// What it checks, when it runs, and why.
-    pub text: &'static str,
-    /// What to do about what it finds.
-    pub fix: &'static str,
-    /// A request that it lets pass.
-    pub accepted: Example,
-    /// A request that it fires on, and nothing else does.
-    pub rejected: Example,
-}
-
-/// A rule's documentation where the feature `docs` asks for it. A policy has no use for it, and would be half as big
-/// again with it.
-pub(crate) struct Docs {
-    #[cfg(feature = "docs")]
-    documentation: Documentation,
-}
-
-impl Docs {
-    #[cfg(feature = "docs")]
-    pub(crate) const fn new(documentation: Documentation) -> Self {
-        Self { documentation }
-    }
-
-    #[cfg(not(feature = "docs"))]
-    pub(crate) const fn new(_: Documentation) -> Self {
-        Self {}
-    }
-}
-
-/// One named check.
-pub struct Rule {
-    /// Stable name; users write it in settings and read it in messages.
-    pub id: &'static str,
-    #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
-    pub(crate) docs: Docs,
-    /// Where it comes from.
-    pub anchor: Anchor,
-    /// What happens when it fires, unless settings say otherwise.
-    pub default: Enforcement,
-    pub(crate) check: Check,
+/// A rule and what it does.
+pub(crate) struct Check {
+    /// The rule as people know it.
+    pub(crate) rule: Rule,
+    pub(crate) run: Run,
 }
 
 /// What a rule looks at, and how.
-pub(crate) enum Check {
+pub(crate) enum Run {
     /// The change as a whole.
     Change(for<'a> fn(&Context<'a>, &mut Findings<'a>)),
-    /// The change in the light of what the admin chose. Not of objects on their way out, so that nothing is stuck there,
-    /// and those who are exempt may do what it denies. The settings that it asks for may be bad.
-    Site(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Checked<()>),
-    /// A pod and the Job that controls it, which takes a question to the cluster. The admin's too.
+    /// The change in the light of what the admin chose: the settings that it asks for may be bad.
+    Site(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Result<(), Problems>),
+    /// A pod and the Job that controls it. This takes a question to the cluster, so it is asked in another way.
     Pod,
     /// A Job's status: on status updates, and on creates that bring one.
     JobStatus(for<'a> fn(&StatusChange<'a>, &mut Findings<'a>)),
     /// A Job's status beside the one before: on status updates.
     JobStatusTransition(for<'a> fn(&StatusChange<'a>, &'a JobStatus<'a>, &mut Findings<'a>)),
     /// The status of a custom resource: on status updates, and on creates that bring one.
-    Status(for<'a> fn(&Transition<'a>, &mut Findings<'a>)),
+    CustomStatus(for<'a> fn(&Transition<'a>, &mut Findings<'a>)),
 }
 
-impl Rule {
-    /// What people read about it.
-    #[cfg(feature = "docs")]
-    pub fn documentation(&self) -> &Documentation {
-        &self.docs.documentation
-    }
-
-    /// Whether this is a check of kube-apiserver, so that its words are kept.
-    pub fn is_upstream(&self) -> bool {
-        matches!(self.anchor, Anchor::Upstream { .. })
-    }
-
-    /// Whether a release has the rule. Ours hold in all.
-    pub fn holds_in(&self, release: Release) -> bool {
-        match self.anchor {
-            Anchor::Upstream { since, until, .. } => {
-                since <= release && until.is_none_or(|until| release <= until)
-            }
-            Anchor::Ours { .. } => true,
-        }
-    }
-
-    /// Whether this rule is the admin's to give, rather than the API's.
-    pub fn is_of_site(&self) -> bool {
-        matches!(self.check, Check::Site(_) | Check::Pod)
-    }
-
+impl Check {
     /// Adds what the rule finds, if it holds and is not off.
     #[expect(
         clippy::inline_always,
@@ -185,24 +51,26 @@ impl Rule {
         enforcement: Enforcement,
         context: &Context<'a>,
         findings: &mut Findings<'a>,
-    ) -> Checked<()> {
-        if enforcement == Enforcement::Off || !self.holds_in(context.settings.kubernetes_version) {
+    ) -> Result<(), Problems> {
+        if enforcement == Enforcement::Off
+            || !self.rule.holds_in(context.settings.kubernetes_version())
+        {
             return Ok(());
         }
-        findings.begin(self, enforcement);
-        match (&self.check, &context.status) {
-            (Check::Change(check), _) => check(context, findings),
-            (Check::Site(_), _) if context.change.is_of_deleted() => {}
-            (Check::Site(check), _) => check(context, findings)?,
-            (Check::JobStatus(check), Some(status)) => check(status, findings),
-            (Check::JobStatusTransition(check), Some(status)) => {
+        findings.begin(&self.rule, enforcement);
+        match (&self.run, &context.status) {
+            (Run::Change(check), _) => check(context, findings),
+            (Run::Site(_), _) if context.change.is_of_deleted() => {}
+            (Run::Site(check), _) => check(context, findings)?,
+            (Run::JobStatus(check), Some(status)) => check(status, findings),
+            (Run::JobStatusTransition(check), Some(status)) => {
                 if let Some(old) = status.old {
                     check(status, old, findings);
                 }
             }
             // No status, and no change of a workload is about a pod.
-            (Check::JobStatus(_) | Check::JobStatusTransition(_), None) | (Check::Pod, _) => {}
-            (Check::Status(check), _) => {
+            (Run::JobStatus(_) | Run::JobStatusTransition(_), None) | (Run::Pod, _) => {}
+            (Run::CustomStatus(check), _) => {
                 if let Some(transition) = &context.transition {
                     check(transition, findings);
                 }
@@ -212,25 +80,10 @@ impl Rule {
     }
 }
 
-impl fmt::Debug for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.id)
-    }
-}
-
-/// Rules are equal by id; the catalogue holds each id once.
-impl PartialEq for Rule {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
-    }
-}
-
-impl Eq for Rule {}
-
 /// What a rule may look at.
 pub(crate) struct Context<'a> {
     pub(crate) request: &'a AdmissionRequest<'a>,
-    pub(crate) kind: &'static KindProfile,
+    pub(crate) kind: &'a Kind<'a>,
     pub(crate) change: &'a Change<'a>,
     pub(crate) settings: &'a Settings<'a>,
     /// The Job status that this change brings in, if it does.
@@ -242,7 +95,7 @@ pub(crate) struct Context<'a> {
 impl<'a> Context<'a> {
     pub(crate) fn new(
         request: &'a AdmissionRequest<'a>,
-        kind: &'static KindProfile,
+        kind: &'a Kind<'a>,
         change: &'a Change<'a>,
         settings: &'a Settings<'a>,
     ) -> Self {
@@ -251,7 +104,7 @@ impl<'a> Context<'a> {
             kind,
             change,
             settings,
-            status: StatusChange::of(change, settings.kubernetes_version),
+            status: StatusChange::of(change, settings.kubernetes_version()),
             transition: Transition::of(kind, change),
         }
     }
@@ -270,14 +123,14 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The controller that a value hands objects of this kind to, if it does.
-    pub(crate) fn delegate<'v>(&self, value: Option<&'v str>) -> Option<&'v str> {
-        value.filter(|v| *v != self.kind.reserved)
+    /// Who reconciles an object of this kind.
+    pub(crate) fn mode<'o>(&self, object: &'o Object<'_>) -> Mode<'o> {
+        object.mode(self.kind)
     }
 
     /// The path of the field.
-    pub(crate) fn path(&self) -> String {
-        self.kind.managed_by_path()
+    pub(crate) fn path(&self) -> &'a str {
+        self.kind.managed_by
     }
 
     /// An error on the field's value.
@@ -303,7 +156,7 @@ const MAX_FINDINGS_OF_A_RULE: usize = 100;
 
 impl<'a> Findings<'a> {
     /// None yet, on an object of a kind.
-    pub(crate) fn on(kind: &KindProfile) -> Self {
+    pub(crate) fn on(kind: &Kind<'_>) -> Self {
         let built_in = kind.is_built_in();
         Self {
             built_in,

@@ -1,13 +1,19 @@
 //! `pods/delegated-owner`
 
-use super::{Anchor, Check, Docs, Documentation, Enforcement, Example, Rule};
 use crate::cluster::{Cluster, Job, Unanswered};
-use crate::finding::FieldError;
-use crate::go;
-use crate::kind::pod::{self, Owner};
+use crate::decode::{Malformed, Note, Place, document};
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::finding::{FieldError, Finding};
+use crate::kind::{JOB, Mode};
+use crate::object::Object;
+use crate::object::pod::{Owner, Pod};
 use crate::request::AdmissionRequest;
+use crate::rule::{Check, Run};
+use crate::settings::Settings;
+use crate::upstream::go;
 
-pub(crate) static DELEGATED_OWNER: Rule = Rule {
+pub(crate) static DELEGATED_OWNER: Check = Check {
+    rule: Rule {
     id: "pods/delegated-owner",
     docs: Docs::new(Documentation {
     title: "On a management cluster no pod is made for a delegated Job",
@@ -40,14 +46,55 @@ MultiKueue, and the Job `other` does not exist.",
         source: "KEP-4368, Risks: two controllers running when the feature is disabled",
     },
     default: Enforcement::Deny,
-    check: Check::Pod,
+    scope: Scope::Site,
+    },
+    run: Run::Pod,
 };
+
+/// What the rules about pods found.
+pub(crate) enum PodFindings<'a> {
+    Found(Vec<(Enforcement, Finding<'a>)>),
+    Unanswered(LookupFailed<'a>),
+}
+
+/// A question about the Job of a pod that the cluster did not answer.
+pub(crate) struct LookupFailed<'a> {
+    pub(crate) rule: &'static Rule,
+    /// The Job's name.
+    pub(crate) job: &'a str,
+    pub(crate) why: Unanswered,
+}
+
+/// Judges a pod.
+pub(crate) fn run<'a>(
+    request: &AdmissionRequest<'_>,
+    pod: &'a Pod<'_>,
+    settings: &Settings<'_>,
+    cluster: &dyn Cluster,
+) -> PodFindings<'a> {
+    let rule = &DELEGATED_OWNER.rule;
+    let enforcement = settings.enforcement(rule.id).unwrap_or(rule.default);
+    let Some(owner) = pod.job.as_ref().filter(|_| enforcement != Enforcement::Off) else {
+        return PodFindings::Found(Vec::new());
+    };
+    match check(request, owner, cluster) {
+        Ok(error) => {
+            let finding = error.map(|error| (enforcement, Finding::new(rule, error, false)));
+            PodFindings::Found(finding.into_iter().collect())
+        }
+        Err(why) => PodFindings::Unanswered(LookupFailed {
+            rule,
+            job: &owner.name,
+            why,
+        }),
+    }
+}
 
 /// What is wrong with a pod that a Job controls, if anything.
 ///
 /// # Errors
 /// If the cluster did not say what the Job is.
-pub(crate) fn check<'a>(
+fn check<'a>(
     request: &AdmissionRequest<'_>,
     owner: &Owner<'_>,
     cluster: &dyn Cluster,
@@ -55,11 +102,11 @@ pub(crate) fn check<'a>(
     let Job::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
         return Ok(None);
     };
-    let job = pod::read_job(&bytes).map_err(|e| Unanswered(format!("not a Job: {e}")))?;
+    let job = read_job(&bytes).map_err(|e| Unanswered::new(format!("not a Job: {e}")))?;
     if job.metadata.uid != owner.uid {
         return Ok(None);
     }
-    let Some(controller) = pod::is_delegated(&job) else {
+    let Mode::Delegated(controller) = job.mode(&JOB) else {
         return Ok(None);
     };
     let path = format!("metadata.ownerReferences[{}]", owner.index);
@@ -69,4 +116,12 @@ pub(crate) fn check<'a>(
         "{brief}; see that every kube-controller-manager here has the feature JobManagedBy"
     );
     Ok(Some(FieldError::forbidden(path, detail).briefly(brief)))
+}
+
+/// A Job as the cluster gave it.
+fn read_job(bytes: &[u8]) -> Result<Object<'_>, Malformed> {
+    let note = Note::default();
+    let place = Place::root(&note);
+    let job = document(bytes, place, |value| Object::read(value, &JOB))??;
+    job.ok_or_else(|| Malformed::shape("", "an object", "null"))
 }

@@ -5,25 +5,24 @@ use std::collections::BTreeSet;
 
 use super::glob;
 use super::names;
-use super::path::Path;
 use super::problem::{Problem, Problems};
 use super::reading::{List, MAX_ENTRIES, Reading};
-use crate::json::{Reader, Result, Type};
-use crate::kind::{Holder, KINDS};
+use crate::decode::{Path, Raw, Type};
+use crate::kind::{self, Holder};
 
-const PATH: Path<'_> = Path::Field(&Path::Settings, "controllers");
+const PATH: Path<'_> = Path::Member(&Path::Root, "controllers");
 
 const KEYS: [&str; 3] = ["kinds", "namespaces", "status_writers"];
 
 /// The allow-list, by name. An entry is decoded when it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Controllers<'a> {
-    entries: Vec<(Cow<'a, [u8]>, &'a [u8])>,
+    entries: Vec<(Cow<'a, str>, Raw<'a>)>,
 }
 
 /// What an external controller may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Controller<'a> {
+pub(crate) struct Controller<'a> {
     kinds: Option<Vec<Cow<'a, str>>>,
     namespaces: Option<Vec<Cow<'a, str>>>,
     status_writers: Option<Vec<Cow<'a, str>>>,
@@ -52,7 +51,11 @@ pub(super) const WRITERS_LIST: List = List {
 
 /// The kinds of objects that are delegated, as settings name them, each once.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
-    let workloads = || KINDS.iter().filter(|k| k.holder == Holder::Workload);
+    let workloads = || {
+        kind::kinds()
+            .iter()
+            .filter(|k| k.holder == Holder::Workload)
+    };
     let first = move |i: usize, kind: &str| !workloads().take(i).any(|k| k.kind == kind);
     let all = workloads().enumerate();
     all.filter(move |&(i, k)| first(i, k.kind))
@@ -71,69 +74,57 @@ pub(super) fn wrong_kind(kind: &str) -> Option<String> {
 
 impl<'a> Controller<'a> {
     /// Whether objects of a kind in a namespace may be delegated to it.
-    pub fn serves(&self, kind: &str, namespace: &str) -> bool {
+    pub(crate) fn serves(&self, kind: &str, namespace: &str) -> bool {
         let listed = |kinds: &Vec<Cow<'_, str>>| kinds.iter().any(|k| k == kind);
         let matched = |p: &Vec<Cow<'_, str>>| p.iter().any(|p| glob::matches(p, namespace));
         self.kinds.as_ref().is_none_or(listed) && self.namespaces.as_ref().is_none_or(matched)
     }
 
     /// The users and groups that may write the status of what is delegated to it; [`None`] is anyone.
-    pub fn status_writers(&self) -> Option<&[Cow<'a, str>]> {
+    pub(crate) fn status_writers(&self) -> Option<&[Cow<'a, str>]> {
         self.status_writers.as_deref()
     }
 
-    fn read(bytes: &'a [u8], path: &Path<'_>, reading: &mut Reading) -> Result<Self> {
+    fn read(value: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
         let mut controller = Self::default();
-        let mut reader = Reader::again(bytes);
-        if reader.peek()? == Type::Null {
-            return Ok(controller);
+        if value.json_type() == Type::Null {
+            return controller;
         }
-        reading.fields(
-            &mut reader,
-            path,
-            &KEYS,
-            &mut |reading, reader, name, path| {
-                let (field, list) = match name {
-                    "kinds" => (&mut controller.kinds, &KINDS_LIST),
-                    "namespaces" => (&mut controller.namespaces, &NAMESPACES_LIST),
-                    _ => (&mut controller.status_writers, &WRITERS_LIST),
-                };
-                *field = Some(reading.strings(reader, path, list)?);
-                Ok(())
-            },
-        )?;
-        Ok(controller)
+        reading.fields(value, path, &KEYS, |reading, value, name, path| {
+            let (field, list) = match name {
+                "kinds" => (&mut controller.kinds, &KINDS_LIST),
+                "namespaces" => (&mut controller.namespaces, &NAMESPACES_LIST),
+                _ => (&mut controller.status_writers, &WRITERS_LIST),
+            };
+            *field = Some(reading.strings(value, path, list));
+        });
+        controller
     }
 }
 
 impl<'a> Controllers<'a> {
     /// Finds the entries. [`None`] is a problem.
-    pub(super) fn read(reader: &mut Reader<'a>, reading: &mut Reading) -> Result<Option<Self>> {
+    pub(super) fn read(value: Raw<'a>, reading: &mut Reading) -> Option<Self> {
         let expected = "an object of controllers' names";
-        if !reading.is(reader, Type::Object, &PATH, expected)? {
-            return Ok(None);
-        }
-        let mut entries = Vec::new();
-        reader.members(|reader, name| {
-            entries.push((name, reader.raw_container()?));
-            Ok(())
-        })?;
-        Ok(Some(Self { entries }))
+        let is_object = reading.is(value, Type::Object, &PATH, expected);
+        is_object.then(|| Self {
+            entries: value.members(),
+        })
     }
 
     /// The entry of a controller, if it is listed.
-    pub(super) fn get(&self, name: &str) -> std::result::Result<Option<Controller<'a>>, Problems> {
-        let mut reading = Reading::new(false);
-        let path = Path::Key(&PATH, name);
+    pub(super) fn get(&self, name: &str) -> Result<Option<Controller<'a>>, Problems> {
+        let mut reading = Reading::lazy();
+        let path = Path::Quoted(&PATH, name);
         let mut found = None;
         let entries = self.entries.iter();
-        for (_, bytes) in entries.filter(|(key, _)| **key == *name.as_bytes()) {
+        for (_, value) in entries.filter(|(key, _)| key == name) {
             if found.is_some() {
                 reading.push(Problem::twice(&path));
             }
-            found = reading.within(&path, |r| Controller::read(bytes, &path, r));
+            found = Some(Controller::read(*value, &path, &mut reading));
         }
-        reading.end().map(|()| found)
+        reading.end(found)
     }
 
     /// The names of those that may be delegated objects of a kind in a namespace.
@@ -141,20 +132,19 @@ impl<'a> Controllers<'a> {
         &self,
         kind: &str,
         namespace: &str,
-    ) -> std::result::Result<Vec<Cow<'_, str>>, Problems> {
-        let mut reading = Reading::new(false);
+    ) -> Result<Vec<Cow<'a, str>>, Problems> {
+        let mut reading = Reading::lazy();
         let mut names = Vec::new();
-        for (key, bytes) in &self.entries {
-            let name = String::from_utf8_lossy(key);
-            let path = Path::Key(&PATH, &name);
-            let read = reading.within(&path, |r| Controller::read(bytes, &path, r));
-            if read.is_some_and(|c| c.serves(kind, namespace)) {
-                names.push(name);
+        for (name, value) in &self.entries {
+            let path = Path::Quoted(&PATH, name);
+            let controller = Controller::read(*value, &path, &mut reading);
+            if controller.serves(kind, namespace) {
+                names.push(name.clone());
             }
         }
         // Keys may come in any order; messages must not.
         names.sort_unstable();
-        reading.end().map(|()| names)
+        reading.end(names)
     }
 
     /// Whether it allows nobody.
@@ -170,19 +160,18 @@ impl<'a> Controllers<'a> {
             return;
         }
         let mut seen = BTreeSet::new();
-        for (key, bytes) in &self.entries {
-            let name = String::from_utf8_lossy(key);
-            let path = Path::Key(&PATH, &name);
-            if !seen.insert(key) {
+        for (name, value) in &self.entries {
+            let path = Path::Quoted(&PATH, name);
+            if !seen.insert(name) {
                 reading.push(Problem::twice(&path));
             }
-            if let Some(wrong) = names::wrong_controller(&name) {
+            if let Some(wrong) = names::wrong_controller(name) {
                 reading.push(Problem::new(&path, wrong));
-            } else if let Some(known) = names::lost_domain(&name) {
+            } else if let Some(known) = names::lost_domain(name) {
                 let text = format!("a name without a domain, did you mean \"{known}\"?");
-                reading.push(Problem::of_sense(&path, text));
+                reading.push(Problem::semantic(&path, text));
             }
-            reading.within(&path, |r| Controller::read(bytes, &path, r));
+            Controller::read(*value, &path, reading);
         }
     }
 }

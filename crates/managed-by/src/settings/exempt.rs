@@ -4,14 +4,13 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::names;
-use super::path::Path;
 use super::problem::Problems;
 use super::reading::{List, Reading};
-use crate::go;
-use crate::json::{Reader, Result};
+use crate::decode::{Path, Raw};
 use crate::request::UserInfo;
+use crate::upstream::go;
 
-const PATH: Path<'_> = Path::Field(&Path::Settings, "exempt");
+const PATH: Path<'_> = Path::Member(&Path::Root, "exempt");
 
 const KEYS: [&str; 2] = ["groups", "users"];
 
@@ -32,7 +31,7 @@ const GROUPS_LIST: List = List {
 /// The section, unread until somebody is about to be denied.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Exempt<'a> {
-    pub(super) bytes: Option<&'a [u8]>,
+    pub(super) section: Option<Raw<'a>>,
 }
 
 /// As what somebody is exempt.
@@ -59,36 +58,25 @@ struct Listed<'a> {
 }
 
 impl<'a> Exempt<'a> {
-    fn read(self, reading: &mut Reading) -> Result<Listed<'a>> {
+    fn read(self, reading: &mut Reading) -> Listed<'a> {
         let mut listed = Listed::default();
-        let Some(bytes) = self.bytes else {
-            return Ok(listed);
-        };
-        let mut reader = Reader::again(bytes);
-        reading.fields(
-            &mut reader,
-            &PATH,
-            &KEYS,
-            &mut |reading, reader, name, path| {
+        if let Some(section) = self.section {
+            reading.fields(section, &PATH, &KEYS, |reading, value, name, path| {
                 let (field, list) = match name {
                     "users" => (&mut listed.users, &USERS_LIST),
                     _ => (&mut listed.groups, &GROUPS_LIST),
                 };
-                *field = reading.strings(reader, path, list)?;
-                Ok(())
-            },
-        )?;
-        Ok(listed)
+                *field = reading.strings(value, path, list);
+            });
+        }
+        listed
     }
 
     /// As what somebody is exempt, if they are: as a user, else as the first of the groups that are listed.
-    pub(super) fn covers(
-        self,
-        user: &UserInfo<'_>,
-    ) -> std::result::Result<Option<Exemption<'a>>, Problems> {
-        let mut reading = Reading::new(false);
-        let listed = reading.within(&PATH, |r| self.read(r)).unwrap_or_default();
-        reading.end()?;
+    pub(super) fn covers(self, user: &UserInfo<'_>) -> Result<Option<Exemption<'a>>, Problems> {
+        let mut reading = Reading::lazy();
+        let listed = self.read(&mut reading);
+        let listed = reading.end(listed)?;
         let mut users = listed.users.into_iter();
         if let Some(name) = users.find(|name| *name == user.username) {
             return Ok(Some(Exemption::User(name)));
@@ -100,6 +88,6 @@ impl<'a> Exempt<'a> {
 
     /// Notes everything that is wrong.
     pub(super) fn check(self, reading: &mut Reading) {
-        reading.within(&PATH, |r| self.read(r));
+        self.read(reading);
     }
 }

@@ -4,34 +4,33 @@
 //! need (`controllers`, `namespaces`, `exempt`, `standard_status_writers`) is decoded when a rule asks for it, and no
 //! more of it than the rule asks for. What a verdict rests on has always been checked: bad settings deny
 //! ([`Settings::lazy`]), or were not looked at.
+//!
+//! Rules are known here by their description alone.
 
 mod controllers;
 mod exempt;
 mod glob;
 mod names;
 mod namespaces;
-mod path;
 mod problem;
 mod reading;
 #[cfg(feature = "docs")]
-pub mod reference;
+pub(crate) mod reference;
 mod standard;
 
 use std::borrow::Cow;
 
-use crate::catalogue::{self, RULES};
-use crate::json::{Reader, Result, Type};
+use crate::decode::{Path, Raw, Type};
+use crate::description::{Enforcement, Rule};
 use crate::release::Release;
 use crate::request::UserInfo;
-use crate::rule::{Enforcement, Rule};
+pub(crate) use controllers::Controller;
 use controllers::Controllers;
-pub use controllers::{Controller, kinds};
+pub use controllers::kinds;
 use exempt::Exempt;
 pub(crate) use exempt::Exemption;
 pub use namespaces::Delegation;
 use namespaces::Namespaces;
-use path::Path;
-use problem::Got;
 pub use problem::{Problem, Problems};
 use reading::Reading;
 use standard::StandardStatusWriters;
@@ -48,7 +47,7 @@ pub enum ReservedValue {
 
 impl ReservedValue {
     /// All of them, as settings name them.
-    pub const ALL: [(&'static str, Self); 2] = [("allow", Self::Allow), ("deny", Self::Deny)];
+    pub const ALL: &[(&'static str, Self)] = &[("allow", Self::Allow), ("deny", Self::Deny)];
 }
 
 /// What happens to a pod whose Job could not be looked up.
@@ -63,7 +62,7 @@ pub enum OnLookupFailure {
 
 impl OnLookupFailure {
     /// All of them, as settings name them.
-    pub const ALL: [(&'static str, Self); 2] = [("allow", Self::Allow), ("deny", Self::Deny)];
+    pub const ALL: &[(&'static str, Self)] = &[("allow", Self::Allow), ("deny", Self::Deny)];
 }
 
 /// What a cluster is to the others.
@@ -80,7 +79,7 @@ pub enum Role {
 
 impl Role {
     /// All of them, as settings name them.
-    pub const ALL: [(&'static str, Self); 3] = [
+    pub const ALL: &[(&'static str, Self)] = &[
         ("hybrid", Self::Hybrid),
         ("management", Self::Management),
         ("worker", Self::Worker),
@@ -96,43 +95,25 @@ impl Role {
     }
 }
 
-/// The policy's settings. [`Settings::default`] is what `{}` means: kube-apiserver's verdicts of the newest release.
+/// The policy's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings<'a> {
-    /// `kubernetes_version`: the release whose rules and words apply.
-    pub kubernetes_version: Release,
-    /// `reserved_value`: what the reserved value means.
-    pub reserved_value: ReservedValue,
-    /// `role`: what the cluster is to the others.
-    pub role: Role,
-    /// `on_lookup_failure`: what happens to a pod whose Job could not be looked up.
-    pub on_lookup_failure: OnLookupFailure,
-    /// `rules`, one for each rule of the catalogue.
-    enforcement: [Enforcement; RULES.len()],
+    kubernetes_version: Option<Release>,
+    reserved_value: ReservedValue,
+    role: Role,
+    on_lookup_failure: OnLookupFailure,
+    /// The rules that the settings know.
+    rules: &'static [&'static Rule],
+    /// What `rules` chooses, by the places of the rules; shorter than these where it chooses nothing.
+    chosen: Vec<Option<Enforcement>>,
     controllers: Option<Controllers<'a>>,
     namespaces: Namespaces<'a>,
     standard_status_writers: StandardStatusWriters<'a>,
     exempt: Exempt<'a>,
 }
 
-impl Default for Settings<'_> {
-    fn default() -> Self {
-        Self {
-            kubernetes_version: Release::default(),
-            reserved_value: ReservedValue::default(),
-            role: Role::default(),
-            on_lookup_failure: OnLookupFailure::default(),
-            enforcement: RULES.map(|rule| rule.default),
-            controllers: None,
-            namespaces: Namespaces::default(),
-            standard_status_writers: StandardStatusWriters::default(),
-            exempt: Exempt::default(),
-        }
-    }
-}
-
 /// The keys of the settings.
-pub const KEYS: [&str; 9] = [
+pub const KEYS: &[&str] = &[
     "kubernetes_version",
     "reserved_value",
     "role",
@@ -144,146 +125,116 @@ pub const KEYS: [&str; 9] = [
     "rules",
 ];
 
-/// What an answer about some part of the settings is, where that part may be bad.
-pub(crate) type Checked<T> = std::result::Result<T, Problems>;
-
 impl<'a> Settings<'a> {
-    /// Reads settings from JSON: an object, or `null` for none. A key whose value is `null` is as good as absent.
+    /// The settings that choose nothing.
+    pub(crate) fn of_rules(rules: &'static [&'static Rule]) -> Self {
+        Self {
+            kubernetes_version: None,
+            reserved_value: ReservedValue::default(),
+            role: Role::default(),
+            on_lookup_failure: OnLookupFailure::default(),
+            rules,
+            chosen: Vec::new(),
+            controllers: None,
+            namespaces: Namespaces::default(),
+            standard_status_writers: StandardStatusWriters::default(),
+            exempt: Exempt::default(),
+        }
+    }
+
+    /// Reads all of the settings.
     ///
     /// # Errors
     /// All problems: unknown keys, keys given twice, values that are not allowed, entries that can never apply, parts
     /// that contradict each other.
-    pub fn from_json(bytes: &'a [u8]) -> Checked<Self> {
-        let mut reading = Reading::new(true);
-        let settings = Self::of(bytes, &mut reading);
+    pub(crate) fn read_all(self, json: Raw<'a>) -> Result<Self, Problems> {
+        let mut reading = Reading::complete();
+        let settings = self.filled(json, &mut reading);
         settings.check(&mut reading);
-        reading.end().map(|()| settings)
+        reading.end(settings)
     }
 
-    /// Reads settings that [`Settings::from_json`] would take, as far as every request needs them.
-    ///
-    /// Should they be bad, that is found here or by the rule that asks for the bad part, and the answer is
-    /// [`Verdict::misconfigured`](crate::Verdict::misconfigured). A part that no rule asks for is not judged.
+    /// Reads the settings as far as every request needs them.
     ///
     /// # Errors
-    /// As [`Settings::from_json`], for the parts that were read.
-    pub fn lazy(bytes: &'a [u8]) -> Checked<Self> {
-        let mut reading = Reading::new(false);
-        let settings = Self::of(bytes, &mut reading);
-        reading.end().map(|()| settings)
+    /// As [`Settings::read_all`], for the parts that were read.
+    pub(crate) fn read_lazily(self, json: Raw<'a>) -> Result<Self, Problems> {
+        let mut reading = Reading::lazy();
+        let settings = self.filled(json, &mut reading);
+        reading.end(settings)
     }
 
-    /// As [`Settings::lazy`], from a document that holds more than settings.
-    ///
-    /// # Errors
-    /// The outer one, if it is not JSON; the inner one as for [`Settings::lazy`].
-    pub fn read(reader: &mut Reader<'a>) -> Result<Checked<Self>> {
-        let mut settings = Self::default();
-        let mut reading = Reading::new(false);
-        settings.fill(reader, &mut reading)?;
-        Ok(reading.end().map(|()| settings))
-    }
-
-    fn of(bytes: &'a [u8], reading: &mut Reading) -> Self {
-        let mut settings = Self::default();
-        let read = Reader::new(bytes).and_then(|mut reader| {
-            settings.fill(&mut reader, reading)?;
-            reader.end()
-        });
-        if let Err(malformed) = read {
-            reading.push(Problem::unreadable(&malformed));
-        }
-        settings
-    }
-
-    fn fill(&mut self, reader: &mut Reader<'a>, reading: &mut Reading) -> Result<()> {
-        if reader.peek()? == Type::Null {
-            return reader.skip();
+    fn filled(mut self, json: Raw<'a>, reading: &mut Reading) -> Self {
+        if json.json_type() == Type::Null {
+            return self;
         }
         reading.fields(
-            reader,
-            &Path::Settings,
-            &KEYS,
-            &mut |reading, reader, name, path| {
-                match name {
-                    "kubernetes_version" => self.read_version(reader, path, reading)?,
-                    "reserved_value" => {
-                        let word = reading.word(reader, path, ReservedValue::ALL)?;
-                        self.reserved_value = word.unwrap_or_default();
+            json,
+            &Path::Root,
+            KEYS,
+            |reading, value, name, path| match name {
+                "kubernetes_version" => {
+                    let release = value.string().and_then(|text| text.parse().ok());
+                    if release.is_none() {
+                        reading.push_with(|| Problem::version(path, value));
                     }
-                    "role" => {
-                        let word = reading.word(reader, path, Role::ALL)?;
-                        self.role = word.unwrap_or_default();
-                    }
-                    "on_lookup_failure" => {
-                        let word = reading.word(reader, path, OnLookupFailure::ALL)?;
-                        self.on_lookup_failure = word.unwrap_or_default();
-                    }
-                    "controllers" => self.controllers = Controllers::read(reader, reading)?,
-                    "namespaces" => self.namespaces = Namespaces::read(reader, reading)?,
-                    "standard_status_writers" => {
-                        self.standard_status_writers.bytes = Some(reader.raw_container()?);
-                    }
-                    "exempt" => self.exempt.bytes = Some(reader.raw_container()?),
-                    _ => self.read_rules(reader, path, reading)?,
+                    self.kubernetes_version = release;
                 }
-                Ok(())
+                "reserved_value" => {
+                    let word = reading.word(value, path, ReservedValue::ALL);
+                    self.reserved_value = word.unwrap_or_default();
+                }
+                "role" => self.role = reading.word(value, path, Role::ALL).unwrap_or_default(),
+                "on_lookup_failure" => {
+                    let word = reading.word(value, path, OnLookupFailure::ALL);
+                    self.on_lookup_failure = word.unwrap_or_default();
+                }
+                "controllers" => self.controllers = Controllers::read(value, reading),
+                "namespaces" => self.namespaces = Namespaces::read(value, reading),
+                "standard_status_writers" => self.standard_status_writers.section = Some(value),
+                "exempt" => self.exempt.section = Some(value),
+                _ => self.read_rules(value, path, reading),
             },
-        )
+        );
+        self
     }
 
-    fn read_version(
-        &mut self,
-        reader: &mut Reader<'_>,
-        path: &Path<'_>,
-        reading: &mut Reading,
-    ) -> Result<()> {
-        let got = Got::read(reader)?;
-        match got.string().and_then(Release::parse) {
-            Some(release) => self.kubernetes_version = release,
-            None => reading.push(Problem::version(path, &got)),
-        }
-        Ok(())
-    }
-
-    fn read_rules(
-        &mut self,
-        reader: &mut Reader<'_>,
-        path: &Path<'_>,
-        reading: &mut Reading,
-    ) -> Result<()> {
+    fn read_rules(&mut self, value: Raw<'_>, path: &Path<'_>, reading: &mut Reading) {
         let expected = "an object of rule ids, each deny, warn or off";
-        if !reading.is(reader, Type::Object, path, expected)? {
-            return Ok(());
+        if !reading.is(value, Type::Object, path, expected) {
+            return;
         }
-        let mut seen = [false; RULES.len()];
-        reader.object(|reader, key| {
+        let mut chosen = vec![None; self.rules.len()];
+        let mut seen = vec![false; self.rules.len()];
+        for (id, value) in value.members() {
             // Ids of one length are many, ids of one length and last letter few.
-            let same = |id: &[u8]| id.len() == key.len() && id.last() == key.last() && id == key;
-            let index = RULES.iter().position(|rule| same(rule.id.as_bytes()));
-            let slot = index.and_then(|i| seen.get_mut(i).zip(self.enforcement.get_mut(i)));
-            let (Some((seen, enforcement)), Some(rule)) = (slot, index.and_then(|i| RULES.get(i)))
-            else {
-                let ids = RULES.map(|rule| rule.id);
-                reading.push_with(|| Problem::unknown_key(path, key, &ids));
-                return reader.skip();
+            let is_it = |known: &str| {
+                let ends = (known.len(), known.as_bytes().last());
+                ends == (id.len(), id.as_bytes().last()) && known == id
             };
-            let path = Path::Key(path, rule.id);
+            let index = self.rules.iter().position(|rule| is_it(rule.id));
+            let slot = index.and_then(|i| seen.get_mut(i).zip(chosen.get_mut(i)));
+            let Some((seen, slot)) = slot else {
+                reading.push_with(|| {
+                    let ids: Vec<_> = self.rules.iter().map(|rule| rule.id).collect();
+                    Problem::unknown_key(path, &id, &ids)
+                });
+                continue;
+            };
+            let path = Path::Quoted(path, &id);
             if std::mem::replace(seen, true) {
                 reading.push(Problem::twice(&path));
             }
-            if reader.peek()? == Type::Null {
-                return reader.skip();
+            if value.json_type() != Type::Null {
+                *slot = reading.word(value, &path, ENFORCEMENTS);
             }
-            let words = Enforcement::ALL.map(|e| (e.as_str(), e));
-            if let Some(chosen) = reading.word(reader, &path, words)? {
-                *enforcement = chosen;
-            }
-            Ok(())
-        })
+        }
+        if chosen.iter().any(Option::is_some) {
+            self.chosen = chosen;
+        }
     }
 
-    /// Notes everything that is wrong with the parts that [`Settings::fill`] leaves alone, and with all together.
+    /// Notes everything that is wrong with the parts that are not read for every request, and with all together.
     fn check(&self, reading: &mut Reading) {
         if let Some(controllers) = &self.controllers {
             controllers.check(reading);
@@ -291,40 +242,71 @@ impl<'a> Settings<'a> {
         let delegations = self.namespaces.check(reading);
         self.standard_status_writers.check(reading);
         self.exempt.check(reading);
-        let namespaces = Path::Field(&Path::Settings, "namespaces");
+        let namespaces = Path::Member(&Path::Root, "namespaces");
         let mut required = delegations
             .iter()
             .filter(|(_, d)| *d == Delegation::Required);
         if self.role == Role::Worker {
             for (index, _) in required.clone() {
-                let path = Path::Item(&namespaces, *index);
-                let path = Path::Field(&path, "delegation");
+                let path = Path::Index(&namespaces, *index);
+                let path = Path::Member(&path, "delegation");
                 let text = "required contradicts role worker, expected forbidden or allowed; \
                             a cluster that hands workloads on is a hybrid";
-                reading.push(Problem::of_sense(&path, text));
+                reading.push(Problem::semantic(&path, text));
             }
         }
         if self.controllers.as_ref().is_some_and(Controllers::is_empty) {
-            let path = Path::Field(&Path::Settings, "controllers");
+            let path = Path::Member(&Path::Root, "controllers");
             let by = match required.next() {
-                Some((index, _)) => Path::Item(&namespaces, *index).to_string(),
+                Some((index, _)) => Path::Index(&namespaces, *index).to_string(),
                 None if self.role == Role::Management => "role management".to_owned(),
                 None => return,
             };
             let text = format!("allows nobody, where {by} requires delegation");
-            reading.push(Problem::of_sense(&path, text));
+            reading.push(Problem::semantic(&path, text));
+        }
+    }
+
+    /// The release whose rules and error texts apply.
+    pub fn kubernetes_version(&self) -> Release {
+        self.kubernetes_version.unwrap_or_default()
+    }
+
+    /// What the reserved value means.
+    pub fn reserved_value(&self) -> ReservedValue {
+        self.reserved_value
+    }
+
+    /// What the cluster is to the others.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// What happens to a pod whose Job could not be looked up.
+    pub fn on_lookup_failure(&self) -> OnLookupFailure {
+        self.on_lookup_failure
+    }
+
+    /// The same settings with another release.
+    #[must_use]
+    pub fn with_kubernetes_version(self, release: Release) -> Self {
+        Self {
+            kubernetes_version: Some(release),
+            ..self
         }
     }
 
     /// Every rule with what it does when it fires, in the order of the catalogue.
     pub fn rules(&self) -> impl Iterator<Item = (&'static Rule, Enforcement)> + '_ {
-        RULES.into_iter().zip(self.enforcement.iter().copied())
+        self.rules.iter().enumerate().map(|(index, rule)| {
+            let chosen = self.chosen.get(index).copied().flatten();
+            (*rule, chosen.unwrap_or(rule.default))
+        })
     }
 
     /// What a rule does when it fires.
     pub fn enforcement(&self, id: &str) -> Option<Enforcement> {
-        let rule = catalogue::find(id)?;
-        let found = self.rules().find(|(r, _)| *r == rule);
+        let found = self.rules().find(|(rule, _)| rule.id == id);
         found.map(|(_, enforcement)| enforcement)
     }
 
@@ -334,7 +316,7 @@ impl<'a> Settings<'a> {
     }
 
     /// What the allow-list says about a controller: [`None`] if there is none, or the controller is not in it.
-    pub(crate) fn controller(&self, name: &str) -> Checked<Option<Controller<'a>>> {
+    pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, Problems> {
         match &self.controllers {
             Some(controllers) => controllers.get(name),
             None => Ok(None),
@@ -346,7 +328,7 @@ impl<'a> Settings<'a> {
         &self,
         kind: &str,
         namespace: &str,
-    ) -> Checked<Vec<Cow<'_, str>>> {
+    ) -> Result<Vec<Cow<'a, str>>, Problems> {
         match &self.controllers {
             Some(controllers) => controllers.serving(kind, namespace),
             None => Ok(Vec::new()),
@@ -355,21 +337,34 @@ impl<'a> Settings<'a> {
 
     /// Whether workloads of a namespace are delegated, with the place of the entry of `namespaces` that says so; without
     /// one it is the role.
-    pub(crate) fn delegation(&self, namespace: &str) -> Checked<(Option<usize>, Delegation)> {
+    pub(crate) fn delegation(
+        &self,
+        namespace: &str,
+    ) -> Result<(Option<usize>, Delegation), Problems> {
         let entry = self.namespaces.of(namespace)?;
         Ok(entry.map_or((None, self.role.delegation()), |(i, d)| (Some(i), d)))
     }
 
     /// The users and groups that may write the status of a kind's standard objects; [`None`] is anyone.
-    pub(crate) fn standard_writers(&self, kind: &str) -> Checked<Option<Vec<Cow<'a, str>>>> {
+    pub(crate) fn standard_writers(
+        &self,
+        kind: &str,
+    ) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
         self.standard_status_writers.of(kind)
     }
 
-    /// As what somebody is exempt from site rules, if they are.
-    pub(crate) fn exemption(&self, user: &UserInfo<'_>) -> Checked<Option<Exemption<'a>>> {
+    /// As what somebody is exempt from site-specific rules, if they are.
+    pub(crate) fn exemption(&self, user: &UserInfo<'_>) -> Result<Option<Exemption<'a>>, Problems> {
         self.exempt.covers(user)
     }
 }
+
+/// The words for what happens when a rule fires.
+const ENFORCEMENTS: &[(&str, Enforcement)] = &[
+    ("deny", Enforcement::Deny),
+    ("warn", Enforcement::Warn),
+    ("off", Enforcement::Off),
+];
 
 #[cfg(test)]
 mod tests;

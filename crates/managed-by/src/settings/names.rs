@@ -2,8 +2,8 @@
 
 use super::problem::hint;
 use crate::kind::{EXTERNAL, RESERVED};
-use crate::nearest::nearest_name;
-use crate::rule::format;
+use crate::near::nearest_name;
+use crate::upstream::names::{MAX_MANAGED_BY, is_label, is_path, is_subdomain};
 
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
@@ -46,17 +46,13 @@ pub(super) fn wrong_user_or_group(name: &str) -> Option<String> {
     let account = name.strip_prefix(SERVICE_ACCOUNT)?;
     let right = account
         .split_once(':')
-        .is_some_and(|(namespace, name)| format::is_label(namespace) && is_subdomain(name));
+        .is_some_and(|(namespace, name)| is_label(namespace) && is_subdomain(name));
     (!right).then(|| format!("expected {SERVICE_ACCOUNT}NAMESPACE:NAME"))
 }
 
 fn is_group(name: &str) -> bool {
     let accounts = name.strip_prefix(SERVICE_ACCOUNTS);
     GROUPS.contains(&name) || accounts.is_some_and(|rest| rest.starts_with(':'))
-}
-
-fn is_subdomain(name: &str) -> bool {
-    name.split('.').all(format::is_label)
 }
 
 /// What is wrong with the name of an external controller. A kind whose API leaves the form open may name one without a
@@ -71,12 +67,12 @@ pub(super) fn wrong_controller(name: &str) -> Option<String> {
         Some((domain, path)) => is_subdomain(domain) && is_path(path),
         None => is_path(name),
     };
-    if right && name.len() <= format::MAX_LEN {
+    if right && name.len() <= MAX_MANAGED_BY {
         return None;
     }
     let mut text = format!(
         "expected a controller's name: a domain-prefixed path such as acme.io/runner, at most {} bytes",
-        format::MAX_LEN
+        MAX_MANAGED_BY
     );
     hint(&mut text, name, EXTERNAL);
     Some(text)
@@ -86,10 +82,6 @@ pub(super) fn wrong_controller(name: &str) -> Option<String> {
 pub(super) fn lost_domain(name: &str) -> Option<&'static str> {
     let bare = (!name.contains('/')).then_some(name)?;
     nearest_name(bare, EXTERNAL.iter().copied())
-}
-
-fn is_path(path: &str) -> bool {
-    !path.is_empty() && path.bytes().all(format::is_path_byte)
 }
 
 #[cfg(test)]

@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::glob;
-use super::path::Path;
 use super::problem::{Problem, Problems};
 use super::reading::{List, MAX_ENTRIES, Reading};
-use crate::json::{Reader, Result, Type};
+use crate::decode::{Path, Raw, Type, shown};
 
-const PATH: Path<'_> = Path::Field(&Path::Settings, "namespaces");
+const PATH: Path<'_> = Path::Member(&Path::Root, "namespaces");
 
 const KEYS: [&str; 2] = ["delegation", "match"];
 
@@ -30,7 +29,7 @@ pub enum Delegation {
 
 impl Delegation {
     /// All of them, as settings name them.
-    pub const ALL: [(&'static str, Self); 3] = [
+    pub const ALL: &[(&'static str, Self)] = &[
         ("required", Self::Required),
         ("forbidden", Self::Forbidden),
         ("allowed", Self::Allowed),
@@ -40,7 +39,7 @@ impl Delegation {
 /// The entries, in order. One is decoded when it is its turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Namespaces<'a> {
-    entries: Vec<&'a [u8]>,
+    entries: Vec<Raw<'a>>,
 }
 
 const MATCH_LIST: List = List {
@@ -57,110 +56,60 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    fn read(bytes: &'a [u8], path: &Path<'_>, reading: &mut Reading) -> Result<Self> {
-        // Outside: whether the key is there. Inside: whether what it holds is right.
+    fn read(value: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
         let mut patterns = None;
+        // The outer one: whether the key is there. The inner one: whether what it holds is right.
         let mut delegation: Option<Option<Delegation>> = None;
-        let mut reader = Reader::again(bytes);
-        let is_object = reader.peek()? == Type::Object;
-        reading.fields(
-            &mut reader,
-            path,
-            &KEYS,
-            &mut |reading, reader, name, path| {
-                if name == "match" {
-                    patterns = Some(reading.strings(reader, path, &MATCH_LIST)?);
-                } else {
-                    delegation = Some(reading.word(reader, path, Delegation::ALL)?);
-                }
-                Ok(())
-            },
-        )?;
+        reading.fields(value, path, &KEYS, |reading, value, name, path| {
+            if name == "match" {
+                patterns = Some(reading.strings(value, path, &MATCH_LIST));
+            } else {
+                delegation = Some(reading.word(value, path, Delegation::ALL));
+            }
+        });
+        let is_object = value.json_type() == Type::Object;
         if is_object && patterns.is_none() {
-            let path = Path::Field(path, "match");
+            let path = Path::Member(path, "match");
             reading.push(Problem::missing(&path, MATCH_LIST.expected));
         }
         if is_object && delegation.is_none() {
-            let path = Path::Field(path, "delegation");
-            let words = Delegation::ALL.map(|(word, _)| word);
+            let path = Path::Member(path, "delegation");
+            let words: Vec<_> = Delegation::ALL.iter().map(|(word, _)| *word).collect();
             let expected = format!("one of {}", words.join(", "));
             reading.push(Problem::missing(&path, &expected));
         }
-        Ok(Self {
+        Self {
             patterns: patterns.unwrap_or_default(),
             delegation: delegation.flatten().unwrap_or_default(),
-        })
-    }
-}
-
-/// An entry as `serde_json` writes it for PolicyServer: its keys sorted, no space, no escape. Says whether it matches a
-/// namespace, and what it says; [`None`] is any other form, and an entry that is wrong.
-///
-/// A long list is read for every request, and this is a fifth of the cost.
-fn canonical(bytes: &[u8], namespace: &[u8]) -> Option<(bool, Delegation)> {
-    let rest = bytes.strip_prefix(br#"{"delegation":""#)?;
-    let word = |(word, delegation): (&str, Delegation)| {
-        Some((rest.strip_prefix(word.as_bytes())?, delegation))
-    };
-    let (rest, delegation) = Delegation::ALL.into_iter().find_map(word)?;
-    let mut rest = rest.strip_prefix(br#"","match":[""#)?;
-    let mut matched = false;
-    loop {
-        let end = rest.iter().position(|b| *b == b'"')?;
-        let (pattern, behind) = rest.split_at_checked(end)?;
-        if !glob::is_right(pattern) {
-            return None;
-        }
-        matched |= glob::matches_bytes(pattern, namespace);
-        match behind.strip_prefix(br#"",""#) {
-            Some(next) => rest = next,
-            None if behind == br#""]}"# => return Some((matched, delegation)),
-            None => return None,
         }
     }
 }
 
 impl<'a> Namespaces<'a> {
     /// Finds the entries.
-    pub(super) fn read(reader: &mut Reader<'a>, reading: &mut Reading) -> Result<Self> {
-        let mut entries = Vec::new();
-        if reading.is(
-            reader,
-            Type::Array,
-            &PATH,
-            "a list of entries with match and delegation",
-        )? {
-            reader.array(|reader, _| {
-                entries.push(reader.raw_container()?);
-                Ok(())
-            })?;
-        }
-        Ok(Self { entries })
+    pub(super) fn read(value: Raw<'a>, reading: &mut Reading) -> Self {
+        let expected = "a list of entries with match and delegation";
+        reading.is(value, Type::Array, &PATH, expected);
+        let entries = value.elements();
+        Self { entries }
     }
 
     /// What the first entry that matches a namespace says, with its place.
-    pub(super) fn of(
-        &self,
-        namespace: &str,
-    ) -> std::result::Result<Option<(usize, Delegation)>, Problems> {
-        let mut reading = Reading::new(false);
-        for (index, bytes) in self.entries.iter().enumerate() {
-            match canonical(bytes, namespace.as_bytes()) {
-                Some((true, delegation)) => return Ok(Some((index, delegation))),
-                Some((false, _)) => continue,
-                None => {}
-            }
-            let path = Path::Item(&PATH, index);
-            let entry = reading.within(&path, |r| Entry::read(bytes, &path, r));
+    pub(super) fn of(&self, namespace: &str) -> Result<Option<(usize, Delegation)>, Problems> {
+        let mut reading = Reading::lazy();
+        let mut found = None;
+        for (index, value) in self.entries.iter().enumerate() {
+            let path = Path::Index(&PATH, index);
+            let entry = Entry::read(*value, &path, &mut reading);
             if !reading.is_clean() {
                 break;
             }
-            let matched = |e: &Entry<'_>| e.patterns.iter().any(|p| glob::matches(p, namespace));
-            if let Some(entry) = entry.filter(matched) {
-                return Ok(Some((index, entry.delegation)));
+            if entry.patterns.iter().any(|p| glob::matches(p, namespace)) {
+                found = Some((index, entry.delegation));
+                break;
             }
         }
-        reading.end().map(|()| None)
+        reading.end(found)
     }
 
     /// Notes everything that is wrong, and gives what each entry says, with its place.
@@ -176,30 +125,28 @@ impl<'a> Namespaces<'a> {
         let mut delegations = Vec::new();
         let mut earlier = Earlier::default();
         let mut count: usize = 0;
-        for (index, bytes) in self.entries.iter().enumerate() {
-            let path = Path::Item(&PATH, index);
-            let Some(entry) = reading.within(&path, |r| Entry::read(bytes, &path, r)) else {
-                continue;
-            };
+        for (index, value) in self.entries.iter().enumerate() {
+            let path = Path::Index(&PATH, index);
+            let entry = Entry::read(*value, &path, reading);
             delegations.push((index, entry.delegation));
             count = count.saturating_add(entry.patterns.len());
             if count > MAX_PATTERNS {
                 continue;
             }
-            let list = Path::Field(&path, "match");
+            let list = Path::Member(&path, "match");
             for (item, pattern) in entry.patterns.iter().enumerate() {
                 if let Some(by) = earlier.covering(pattern) {
-                    let pattern = super::path::shown(pattern, "string");
-                    let by = Path::Item(&PATH, by);
+                    let pattern = shown(pattern, "string");
+                    let by = Path::Index(&PATH, by);
                     let text = format!("{pattern} is never reached: {by} matches all of it");
-                    reading.push(Problem::of_sense(&Path::Item(&list, item), text));
+                    reading.push(Problem::semantic(&Path::Index(&list, item), text));
                 }
             }
             earlier.add(index, entry.patterns);
         }
         if count > MAX_PATTERNS {
             let text = format!("got {count} patterns in all, expected at most {MAX_PATTERNS}");
-            reading.push(Problem::of_sense(&PATH, text));
+            reading.push(Problem::semantic(&PATH, text));
         }
         delegations
     }
@@ -228,46 +175,5 @@ impl<'a> Earlier<'a> {
         let mut wider = self.patterns.iter();
         let wider = wider.find(|(_, earlier)| glob::covers(earlier, pattern));
         same.or_else(|| wider.map(|&(index, _)| index))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Delegation, canonical};
-
-    #[test]
-    fn the_canonical_form_and_no_other_is_read_in_short() {
-        let forbidden = |matched| Some((matched, Delegation::Forbidden));
-        for (entry, expected) in [
-            (
-                r#"{"delegation":"forbidden","match":["infra-*"]}"#,
-                forbidden(true),
-            ),
-            (
-                r#"{"delegation":"forbidden","match":["x","infra-1"]}"#,
-                forbidden(true),
-            ),
-            (
-                r#"{"delegation":"forbidden","match":["infra-2"]}"#,
-                forbidden(false),
-            ),
-            (r#"{"delegation":"forbidden","match":[]}"#, None),
-            (r#"{"delegation":"forbidden","match":["infra-*",1]}"#, None),
-            (r#"{"delegation":"forbidden","match":["Infra-*"]}"#, None),
-            (
-                r#"{"delegation":"forbidden","match":["infra-\u002a"]}"#,
-                None,
-            ),
-            (
-                r#"{"delegation":"forbidden","match":["infra-*"],"x":1}"#,
-                None,
-            ),
-            (r#"{"delegation":"forbiddenly","match":["infra-*"]}"#, None),
-            (r#"{"match":["infra-*"],"delegation":"forbidden"}"#, None),
-            (r#"{"delegation":"forbidden","match":["infra-*"#, None),
-            ("", None),
-        ] {
-            assert_eq!(canonical(entry.as_bytes(), b"infra-1"), expected, "{entry}");
-        }
     }
 }

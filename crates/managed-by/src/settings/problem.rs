@@ -1,54 +1,22 @@
 //! One line for each thing wrong with the settings: its path, what was got, what is allowed, the nearest word.
 
-use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
-use super::path::{Path, shown};
-use crate::json::{Malformed, Reader, Result, Type};
-use crate::nearest::nearest;
+use crate::decode::{MAX_SHOWN, Malformed, Path, Raw, Type, shown};
+use crate::near::nearest;
 use crate::release::Release;
 
-/// Enough of a value to know it again.
-pub(super) const MAX_SHOWN: usize = 80;
-
-/// A value as found in the settings.
-pub(super) struct Got<'a> {
-    json_type: Type,
-    raw: Cow<'a, str>,
-    string: Option<Cow<'a, str>>,
-}
-
-impl<'a> Got<'a> {
-    pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self> {
-        let json_type = reader.peek()?;
-        let start = reader.mark();
-        let raw = String::from_utf8_lossy(reader.raw()?);
-        let mut string = None;
-        if json_type == Type::String {
-            reader.rewind(start);
-            string = reader.string_or_null()?;
-        }
-        Ok(Self {
-            json_type,
-            raw,
-            string,
-        })
-    }
-
-    pub(super) fn string(&self) -> Option<&str> {
-        self.string.as_deref()
-    }
-}
+/// A value as it was found in the settings.
+struct Got<'a>(Raw<'a>);
 
 impl fmt::Display for Got<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.json_type, self.string()) {
-            (Type::Number, _) if self.raw.len() <= MAX_SHOWN => {
-                write!(f, "the number {}", self.raw)
-            }
-            (Type::Bool, _) => f.write_str(&self.raw),
-            (_, Some(text)) => f.write_str(&shown(text, "string")),
-            (json_type, None) => f.write_str(json_type.name()),
+        let text = self.0.as_str();
+        match self.0.json_type() {
+            Type::Number if text.len() <= MAX_SHOWN => write!(f, "the number {text}"),
+            Type::Bool => f.write_str(text),
+            Type::String => f.write_str(&shown(&self.0.string().unwrap_or_default(), "string")),
+            json_type => f.write_str(json_type.name()),
         }
     }
 }
@@ -59,7 +27,7 @@ pub struct Problem {
     path: String,
     text: String,
     /// Whether what is there makes no sense beside something else, rather than having a wrong form.
-    is_of_sense: bool,
+    is_semantic: bool,
 }
 
 /// Problems are made out of the way: settings are right as a rule, and read for every request.
@@ -71,25 +39,28 @@ impl Problem {
 
     /// Whether it takes more than a look at the value: what is never reached, contradicts another part, or is too much
     /// together. A schema sees all the others.
-    pub fn is_of_sense(&self) -> bool {
-        self.is_of_sense
+    pub fn is_semantic(&self) -> bool {
+        self.is_semantic
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn new(path: &Path<'_>, text: impl Into<String>) -> Self {
         Self {
-            path: path.to_string(),
+            path: match path {
+                Path::Root => "settings".to_owned(),
+                path => path.to_string(),
+            },
             text: text.into(),
-            is_of_sense: false,
+            is_semantic: false,
         }
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn of_sense(path: &Path<'_>, text: impl Into<String>) -> Self {
+    pub(super) fn semantic(path: &Path<'_>, text: impl Into<String>) -> Self {
         Self {
-            is_of_sense: true,
+            is_semantic: true,
             ..Self::new(path, text)
         }
     }
@@ -97,31 +68,35 @@ impl Problem {
     #[cold]
     #[inline(never)]
     pub(super) fn unreadable(malformed: &Malformed) -> Self {
-        Self::new(&Path::Settings, malformed.to_string())
+        Self::new(&Path::Root, malformed.to_string())
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn wrong(path: &Path<'_>, got: &Got<'_>, expected: &str) -> Self {
+    pub(super) fn wrong(path: &Path<'_>, got: Raw<'_>, expected: &str) -> Self {
+        let got = Got(got);
         Self::new(path, format!("got {got}, expected {expected}"))
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn not_one_of(path: &Path<'_>, got: &Got<'_>, words: &[&str]) -> Self {
-        let mut text = format!("got {got}, expected one of {}", words.join(", "));
-        hint(&mut text, got.string().unwrap_or_default(), words);
+    pub(super) fn not_one_of(path: &Path<'_>, got: Raw<'_>, words: &[&str]) -> Self {
+        let mut text = format!("got {}, expected one of {}", Got(got), words.join(", "));
+        hint(&mut text, &got.string().unwrap_or_default(), words);
         Self::new(path, text)
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn unknown_key(parent: &Path<'_>, key: &[u8], keys: &[&str]) -> Self {
-        let key = String::from_utf8_lossy(key);
+    pub(super) fn unknown_key(parent: &Path<'_>, key: &str, keys: &[&str]) -> Self {
         let keys_list = keys.join(", ");
-        let mut text = format!("{parent} has no such key, expected one of {keys_list}");
-        hint(&mut text, &key, keys);
-        Self::new(&Path::Key(parent, &key), text)
+        let within = match parent {
+            Path::Root => "settings".to_owned(),
+            path => path.to_string(),
+        };
+        let mut text = format!("{within} has no such key, expected one of {keys_list}");
+        hint(&mut text, key, keys);
+        Self::new(&Path::Quoted(parent, key), text)
     }
 
     #[cold]
@@ -135,7 +110,7 @@ impl Problem {
     #[inline(never)]
     pub(super) fn useless(path: &Path<'_>, item: &str, earlier: usize) -> Self {
         let item = shown(item, "string");
-        Self::of_sense(path, format!("{item} is covered by item {earlier} already"))
+        Self::semantic(path, format!("{item} is covered by item {earlier} already"))
     }
 
     #[cold]
@@ -146,20 +121,21 @@ impl Problem {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn version(path: &Path<'_>, got: &Got<'_>) -> Self {
-        let words = Release::ALL.map(|r| format!("\"{}\"", r.as_str()));
-        let mut text = format!("got {got}, expected a string, one of {}", words.join(", "));
-        if got.json_type == Type::Number {
+    pub(super) fn version(path: &Path<'_>, got: Raw<'_>) -> Self {
+        let words: Vec<_> = Release::ALL.iter().map(|r| format!("\"{r}\"")).collect();
+        let list = words.join(", ");
+        let mut text = format!("got {}, expected a string, one of {list}", Got(got));
+        if got.json_type() == Type::Number {
             // YAML reads 1.30 as a number, which is 1.3.
-            let meant = [got.raw.clone().into_owned(), format!("{}0", got.raw)];
-            let meant = meant.iter().find_map(|m| Release::parse(m));
-            let meant = meant.unwrap_or_default().as_str();
+            let written = got.as_str();
+            let meant = [written.to_owned(), format!("{written}0")];
+            let meant = meant.iter().find_map(|m| m.parse::<Release>().ok());
+            let meant = meant.unwrap_or_default();
             let _ = write!(text, "; write it in quotes, such as \"{meant}\"");
         } else if let Some(word) = got.string() {
             // Of equally near ones the newest: who writes "1.38" runs something newer than "1.30".
-            let mut releases = Release::ALL.map(Release::as_str);
-            releases.reverse();
-            hint(&mut text, minor(word), &releases);
+            let releases: Vec<_> = Release::ALL.iter().rev().map(|r| r.as_str()).collect();
+            hint(&mut text, minor(&word), &releases);
         }
         Self::new(path, text)
     }
@@ -194,11 +170,19 @@ pub struct Problems {
 }
 
 impl Problems {
-    pub(super) fn none_or(list: Vec<Problem>, more: usize) -> std::result::Result<(), Self> {
+    pub(super) fn none_or(list: Vec<Problem>, more: usize) -> Result<(), Self> {
         if list.is_empty() {
             Ok(())
         } else {
             Err(Self { list, more })
+        }
+    }
+
+    /// Settings that are not JSON.
+    pub(crate) fn unreadable(malformed: &Malformed) -> Self {
+        Self {
+            list: vec![Problem::unreadable(malformed)],
+            more: 0,
         }
     }
 

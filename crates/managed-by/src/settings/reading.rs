@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::path::Path;
-use super::problem::{Got, Problem, Problems};
-use crate::json::{Reader, Result, Type};
+use super::problem::{Problem, Problems};
+use crate::decode::{Path, Raw, Type, shown};
 
 /// No list may have more items.
 pub(super) const MAX_ITEMS: usize = 256;
@@ -14,9 +13,6 @@ pub(super) const MAX_ENTRIES: usize = 1024;
 
 /// No more problems are told one by one.
 const MAX_PROBLEMS: usize = 50;
-
-/// No object with known keys has more of them.
-const MAX_KEYS: usize = 16;
 
 /// A list of strings that the settings may hold.
 pub(super) struct List {
@@ -33,18 +29,27 @@ pub(super) struct List {
 /// One reading of settings, and what was wrong in it.
 pub(super) struct Reading {
     problems: Vec<Problem>,
-    /// How many were not noted any more.
+    /// How many more there were.
     more: usize,
-    /// Whether to look for what makes no sense beside what cannot be read: too costly for each request.
-    pub(super) complete: bool,
+    /// Whether to look for what contradicts something else, beside what cannot be read: too costly for each request.
+    pub(super) is_complete: bool,
 }
 
 impl Reading {
-    pub(super) fn new(complete: bool) -> Self {
+    /// A reading that looks for everything that is wrong.
+    pub(super) fn complete() -> Self {
         Self {
             problems: Vec::new(),
             more: 0,
-            complete,
+            is_complete: true,
+        }
+    }
+
+    /// A reading that looks for what cannot be read.
+    pub(super) fn lazy() -> Self {
+        Self {
+            is_complete: false,
+            ..Self::complete()
         }
     }
 
@@ -66,124 +71,103 @@ impl Reading {
         self.problems.is_empty()
     }
 
-    /// Everything that was wrong.
-    pub(super) fn end(self) -> std::result::Result<(), Problems> {
-        Problems::none_or(self.problems, self.more)
+    /// What was read, unless something was wrong.
+    pub(super) fn end<T>(self, read: T) -> Result<T, Problems> {
+        Problems::none_or(self.problems, self.more).map(|()| read)
     }
 
-    /// Reads what is under a path; what is no JSON there is a problem.
-    pub(super) fn within<T>(
-        &mut self,
-        path: &Path<'_>,
-        read: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Option<T> {
-        let read = read(self);
-        read.map_err(|e| self.push(Problem::new(path, e.to_string())))
-            .ok()
-    }
-
-    /// Whether a value of the type comes next. Another one is passed over, and a problem.
+    /// Whether a value is of a type. Another one is a problem.
     pub(super) fn is(
         &mut self,
-        reader: &mut Reader<'_>,
+        value: Raw<'_>,
         wanted: Type,
         path: &Path<'_>,
         expected: &str,
-    ) -> Result<bool> {
-        if reader.peek()? == wanted {
-            return Ok(true);
+    ) -> bool {
+        let is = value.json_type() == wanted;
+        if !is {
+            self.push_with(|| Problem::wrong(path, value, expected));
         }
-        let got = Got::read(reader)?;
-        self.push(Problem::wrong(path, &got, expected));
-        Ok(false)
+        is
     }
 
     /// Reads an object with known keys: `field` is called for each, unless its value is `null`, which is as good as
     /// absent.
     pub(super) fn fields<'a>(
         &mut self,
-        reader: &mut Reader<'a>,
+        value: Raw<'a>,
         path: &Path<'_>,
         keys: &[&'static str],
-        field: &mut dyn FnMut(&mut Self, &mut Reader<'a>, &'static str, &Path<'_>) -> Result<()>,
-    ) -> Result<()> {
-        if !self.is(reader, Type::Object, path, "an object")? {
-            return Ok(());
+        mut field: impl FnMut(&mut Self, Raw<'a>, &'static str, &Path<'_>),
+    ) {
+        if !self.is(value, Type::Object, path, "an object") {
+            return;
         }
-        let mut seen = [false; MAX_KEYS];
-        reader.object(|reader, key| {
-            let index = keys.iter().position(|k| k.as_bytes() == key);
-            let known = index.and_then(|i| seen.get_mut(i).zip(keys.get(i)));
-            let Some((seen, &name)) = known else {
-                self.push_with(|| Problem::unknown_key(path, key, keys));
-                return reader.skip();
+        let mut seen: Vec<&str> = Vec::new();
+        for (key, value) in value.members() {
+            let Some(&name) = keys.iter().find(|name| **name == key) else {
+                self.push_with(|| Problem::unknown_key(path, &key, keys));
+                continue;
             };
-            let path = Path::Field(path, name);
-            if std::mem::replace(seen, true) {
+            let path = Path::Member(path, name);
+            if seen.contains(&name) {
                 self.push(Problem::twice(&path));
             }
-            if reader.peek()? == Type::Null {
-                return reader.skip();
+            seen.push(name);
+            if value.json_type() != Type::Null {
+                field(self, value, name, &path);
             }
-            field(self, reader, name, &path)
-        })
+        }
     }
 
     /// Reads one of a few words. [`None`] is a problem.
-    pub(super) fn word<T: Copy, const N: usize>(
+    pub(super) fn word<T: Copy>(
         &mut self,
-        reader: &mut Reader<'_>,
+        value: Raw<'_>,
         path: &Path<'_>,
-        words: [(&'static str, T); N],
-    ) -> Result<Option<T>> {
-        if reader.peek()? == Type::String {
-            let start = reader.mark();
-            let got = reader.string()?;
-            if let Some((_, meant)) = words.iter().find(|(word, _)| *word == got) {
-                return Ok(Some(*meant));
-            }
-            reader.rewind(start);
+        words: &[(&'static str, T)],
+    ) -> Option<T> {
+        let got = value.string();
+        let known = words.iter().find(|(word, _)| got.as_deref() == Some(*word));
+        if known.is_none() {
+            self.push_with(|| {
+                let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                Problem::not_one_of(path, value, &words)
+            });
         }
-        let got = Got::read(reader)?;
-        let words = words.map(|(word, _)| word);
-        self.push(Problem::not_one_of(path, &got, &words));
-        Ok(None)
+        known.map(|(_, meant)| *meant)
     }
 
-    /// Reads a list of strings. An item that is wrong stands in it too: with a problem, nobody asks.
+    /// Reads a list of strings. An item that is wrong is in it too: with a problem, nobody asks.
     pub(super) fn strings<'a>(
         &mut self,
-        reader: &mut Reader<'a>,
+        value: Raw<'a>,
         path: &Path<'_>,
         list: &List,
-    ) -> Result<Vec<Cow<'a, str>>> {
+    ) -> Vec<Cow<'a, str>> {
         let mut items: Vec<Cow<'a, str>> = Vec::new();
-        if !self.is(reader, Type::Array, path, list.expected)? {
-            return Ok(items);
+        if !self.is(value, Type::Array, path, list.expected) {
+            return items;
         }
-        let mut count = 0;
-        reader.array(|reader, index| {
-            count = index.saturating_add(1);
-            if count > MAX_ITEMS {
-                return reader.skip();
-            }
-            let path = Path::Item(path, index);
-            if !self.is(reader, Type::String, &path, "a string")? {
+        let elements = value.elements();
+        for (index, element) in elements.iter().take(MAX_ITEMS).enumerate() {
+            let path = Path::Index(path, index);
+            if !self.is(*element, Type::String, &path, "a string") {
                 items.push(Cow::Borrowed(""));
-                return Ok(());
+                continue;
             }
-            let item = reader.string()?;
+            let item = element.string().unwrap_or_default();
             if let Some(wrong) = (list.wrong)(&item) {
-                let text = ["got ", &super::path::shown(&item, "string"), ", ", &wrong];
+                let text = ["got ", &shown(&item, "string"), ", ", &wrong];
                 self.push(Problem::new(&path, text.concat()));
-            } else if self.complete
+            } else if self.is_complete
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))
             {
                 self.push(Problem::useless(&path, &item, earlier));
             }
             items.push(item);
-            Ok(())
-        })?;
+        }
+        let count = elements.len();
         if count > MAX_ITEMS {
             let text = format!("got {count} items, expected at most {MAX_ITEMS}");
             self.push(Problem::new(path, text));
@@ -195,6 +179,6 @@ impl Reading {
                 format!("got an empty list, expected at least one item; {instead} to mean all");
             self.push(Problem::new(path, text));
         }
-        Ok(items)
+        items
     }
 }

@@ -1,7 +1,7 @@
 use super::{ReservedValue, Settings};
-use crate::catalogue::RULES;
+use crate::catalogue::rules;
+use crate::description::Enforcement;
 use crate::release::Release;
-use crate::rule::Enforcement;
 
 fn problems(json: &str) -> Vec<String> {
     match Settings::from_json(json.as_bytes()) {
@@ -35,8 +35,8 @@ fn empty_and_absent_settings_are_the_default() {
 fn every_key_is_read() {
     let json = r#"{"kubernetes_version":"1.31","reserved_value":"deny","rules":{"managed-by/format":"off","managed-by/wrong-kind":"deny"}}"#;
     let settings = Settings::from_json(json.as_bytes()).unwrap();
-    assert_eq!(settings.kubernetes_version, Release::V1_31);
-    assert_eq!(settings.reserved_value, ReservedValue::Deny);
+    assert_eq!(settings.kubernetes_version(), Release::V1_31);
+    assert_eq!(settings.reserved_value(), ReservedValue::Deny);
     assert_eq!(
         settings.enforcement("managed-by/format"),
         Some(Enforcement::Off)
@@ -54,10 +54,10 @@ fn every_key_is_read() {
 
 #[test]
 fn every_release_can_be_chosen() {
-    for release in Release::ALL {
+    for &release in Release::ALL {
         let json = format!(r#"{{"kubernetes_version":"{}"}}"#, release.as_str());
         let settings = Settings::from_json(json.as_bytes()).unwrap();
-        assert_eq!(settings.kubernetes_version, release);
+        assert_eq!(settings.kubernetes_version(), release);
     }
 }
 
@@ -107,7 +107,7 @@ fn all_problems_are_told_at_once() {
             r#"reserved_value: got "Alow", expected one of allow, deny; did you mean "allow"?"#.to_owned(),
             format!(
                 r#"rules["managed-by/imutable"]: rules has no such key, expected one of {}; did you mean "managed-by/immutable"?"#,
-                RULES.map(|rule| rule.id).join(", ")
+                rules().iter().map(|rule| rule.id).collect::<Vec<_>>().join(", ")
             ),
             r#"rules["managed-by/format"]: got "error", expected one of deny, warn, off"#.to_owned(),
             r#"rules["managed-by/reserved"]: got true, expected one of deny, warn, off"#.to_owned(),
@@ -122,9 +122,9 @@ fn wrong_types_are_told() {
         ("[]", "settings: got an array, expected an object"),
         (r#""deny""#, r#"settings: got "deny", expected an object"#),
         ("1", "settings: got the number 1, expected an object"),
-        ("", "settings: not JSON: expected a value at byte 0"),
-        ("{", "settings: not JSON: expected a key at byte 1"),
-        ("{} x", "settings: not JSON: expected the end at byte 3"),
+        ("", "settings: not JSON: EOF while parsing a value at line 1 column 0"),
+        ("{", "settings: not JSON: EOF while parsing an object at line 1 column 1"),
+        ("{} x", "settings: not JSON: trailing characters at line 1 column 4"),
         (
             r#"{"rules":[]}"#,
             "rules: got an array, expected an object of rule ids, each deny, warn or off",

@@ -1,11 +1,11 @@
 //! Conditions: what excludes what, what needs what, and what is final.
 
 use super::{StatusChange, status_rule, status_update};
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::job::ConditionType::{Complete, Failed, FailureTarget, SuccessCriteriaMet};
-use crate::kind::job::JobStatus;
+use crate::object::job::{ConditionTypes, JobStatus};
 use crate::release::Release;
-use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
+use crate::rule::{Check, Findings, Run};
 
 const PATH: &str = "status.conditions";
 
@@ -22,12 +22,13 @@ status_rule! {
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"Failed","status":"False"}]}"#),
     rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    Check::JobStatus(complete_and_failed),
+    Run::JobStatus(complete_and_failed),
 }
 
 fn complete_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.complete || status.changed.failed;
-    if changed && status.is_true(Complete) && status.is_true(Failed) {
+    if changed && status.is_true(ConditionTypes::COMPLETE) && status.is_true(ConditionTypes::FAILED)
+    {
         findings.push(invalid(
             "cannot set Complete=True and Failed=true conditions",
         ));
@@ -42,12 +43,15 @@ status_rule! {
     accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
     rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"FailureTarget","status":"True"}]}"#),
-    Check::JobStatus(complete_and_failure_target),
+    Run::JobStatus(complete_and_failure_target),
 }
 
 fn complete_and_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.complete || status.changed.failure_target;
-    if changed && status.is_true(Complete) && status.is_true(FailureTarget) {
+    if changed
+        && status.is_true(ConditionTypes::COMPLETE)
+        && status.is_true(ConditionTypes::FAILURE_TARGET)
+    {
         findings.push(invalid(
             "cannot set Complete=True and FailureTarget=true conditions",
         ));
@@ -64,12 +68,15 @@ ended. Runs when `Failed` or `failedIndexes` change (so upstream has it).",
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
     rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Failed","status":"True"}]}"#),
-    Check::JobStatus(failed_without_failure_target),
+    Run::JobStatus(failed_without_failure_target),
 }
 
 fn failed_without_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.failed || status.changed.failed_indexes;
-    if changed && status.is_true(Failed) && !status.is_true(FailureTarget) {
+    if changed
+        && status.is_true(ConditionTypes::FAILED)
+        && !status.is_true(ConditionTypes::FAILURE_TARGET)
+    {
         findings.push(invalid(
             "cannot set Failed=True condition without the FailureTarget=true condition",
         ));
@@ -86,7 +93,7 @@ have ended. Runs when either changes.",
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
     rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"}]}"#),
-    Check::JobStatus(complete_without_success_criteria_met),
+    Run::JobStatus(complete_without_success_criteria_met),
 }
 
 fn complete_without_success_criteria_met<'a>(
@@ -94,7 +101,10 @@ fn complete_without_success_criteria_met<'a>(
     findings: &mut Findings<'a>,
 ) {
     let changed = status.changed.complete || status.changed.success_criteria_met;
-    if changed && status.is_true(Complete) && !status.is_true(SuccessCriteriaMet) {
+    if changed
+        && status.is_true(ConditionTypes::COMPLETE)
+        && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+    {
         findings.push(invalid(
             "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
         ));
@@ -110,11 +120,11 @@ status_rule! {
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
     rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"successPolicy":{}}"#, "{}",
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    Check::JobStatus(success_criteria_met_non_indexed),
+    Run::JobStatus(success_criteria_met_non_indexed),
 }
 
 fn success_criteria_met_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if !status.spec.is_indexed() && status.is_true(SuccessCriteriaMet) {
+    if !status.spec.is_indexed() && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         findings.push(invalid("cannot set SuccessCriteriaMet to NonIndexed Job"));
     }
 }
@@ -127,11 +137,13 @@ status_rule! {
     accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
     rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"Failed","status":"True"}]}"#,
         r#"{"conditions":[{"type":"Failed","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    Check::JobStatus(success_criteria_met_and_failed),
+    Run::JobStatus(success_criteria_met_and_failed),
 }
 
 fn success_criteria_met_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if status.is_true(SuccessCriteriaMet) && status.is_true(Failed) {
+    if status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+        && status.is_true(ConditionTypes::FAILED)
+    {
         findings.push(invalid(
             "cannot set SuccessCriteriaMet=True and Failed=true conditions",
         ));
@@ -147,14 +159,16 @@ not.",
     accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
     rejected status_update!("{}", "{}", "{}",
         r#"{"conditions":[{"type":"FailureTarget","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    Check::JobStatus(success_criteria_met_and_failure_target),
+    Run::JobStatus(success_criteria_met_and_failure_target),
 }
 
 fn success_criteria_met_and_failure_target<'a>(
     status: &StatusChange<'a>,
     findings: &mut Findings<'a>,
 ) {
-    if status.is_true(SuccessCriteriaMet) && status.is_true(FailureTarget) {
+    if status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+        && status.is_true(ConditionTypes::FAILURE_TARGET)
+    {
         findings.push(invalid(
             "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
         ));
@@ -170,11 +184,11 @@ status_rule! {
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
     rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1}"#, "{}",
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    Check::JobStatus(success_criteria_met_without_policy),
+    Run::JobStatus(success_criteria_met_without_policy),
 }
 
 fn success_criteria_met_without_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if !status.spec.success_policy && status.is_true(SuccessCriteriaMet) {
+    if !status.spec.success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         findings.push(invalid(
             "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy",
         ));
@@ -192,11 +206,13 @@ not.",
     rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#,
         r#"{"conditions":[{"type":"Complete","status":"True"}]}"#,
         r#"{"succeeded":1,"conditions":[{"type":"Complete","status":"True"}]}"#),
-    Check::JobStatus(success_policy),
+    Run::JobStatus(success_policy),
 }
 
 fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if status.spec.success_policy && !status.is_true(SuccessCriteriaMet) && status.is_true(Complete)
+    if status.spec.success_policy
+        && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+        && status.is_true(ConditionTypes::COMPLETE)
     {
         findings.push(invalid(
             "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True",
@@ -212,7 +228,7 @@ Clients act on them only once.",
     TRANSITION, option "RejectDisablingTerminalCondition", since V1_30,
     accepted status_update!("{}", "{}", r#"{"conditions":[{"type":"Suspended","status":"True"}]}"#, r#"{"conditions":[{"type":"Suspended","status":"False"}]}"#),
     rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#, r#"{"conditions":[]}"#),
-    Check::JobStatusTransition(terminal_disabled),
+    Run::JobStatusTransition(terminal_disabled),
 }
 
 fn terminal_disabled<'a>(
@@ -220,12 +236,13 @@ fn terminal_disabled<'a>(
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
-    for condition in [Failed, Complete, FailureTarget] {
+    for (condition, name) in [
+        (ConditionTypes::FAILED, "Failed"),
+        (ConditionTypes::COMPLETE, "Complete"),
+        (ConditionTypes::FAILURE_TARGET, "FailureTarget"),
+    ] {
         if old.conditions.is_true(condition) && !status.is_true(condition) {
-            let detail = format!(
-                "cannot disable the terminal {}=True condition",
-                condition.as_str()
-            );
+            let detail = format!("cannot disable the terminal {name}=True condition");
             findings.push(FieldError::invalid(PATH, BadValue::Omitted, detail));
         }
     }
@@ -240,7 +257,7 @@ status_rule! {
         r#"{"succeeded":1,"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
     rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"False"}]}"#),
-    Check::JobStatusTransition(success_criteria_met_disabled),
+    Run::JobStatusTransition(success_criteria_met_disabled),
 }
 
 fn success_criteria_met_disabled<'a>(
@@ -248,7 +265,9 @@ fn success_criteria_met_disabled<'a>(
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
-    if old.conditions.is_true(SuccessCriteriaMet) && !status.is_true(SuccessCriteriaMet) {
+    if old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+        && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+    {
         findings.push(invalid(
             "cannot disable the SuccessCriteriaMet=True condition",
         ));
@@ -264,7 +283,7 @@ status_rule! {
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
     rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"Complete","status":"True"}]}"#,
         r#"{"conditions":[{"type":"Complete","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    Check::JobStatusTransition(success_criteria_met_after_complete),
+    Run::JobStatusTransition(success_criteria_met_after_complete),
 }
 
 fn success_criteria_met_after_complete<'a>(
@@ -272,9 +291,9 @@ fn success_criteria_met_after_complete<'a>(
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
-    let was_complete =
-        old.conditions.is_true(Complete) && !old.conditions.is_true(SuccessCriteriaMet);
-    if was_complete && status.is_true(SuccessCriteriaMet) {
+    let was_complete = old.conditions.is_true(ConditionTypes::COMPLETE)
+        && !old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET);
+    if was_complete && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         findings.push(invalid(
             "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions",
         ));

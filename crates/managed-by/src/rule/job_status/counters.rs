@@ -1,10 +1,11 @@
 //! The counters of pods.
 
 use super::{StatusChange, status_rule, status_update};
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::job::JobStatus;
+use crate::object::job::JobStatus;
 use crate::release::Release;
-use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
+use crate::rule::{Check, Findings, Run};
 
 status_rule! {
     NEGATIVE, "negative-counter", "No counter is negative",
@@ -14,7 +15,7 @@ not.",
     STATE, since V1_30,
     accepted status_update!("{}", "{}", "{}", r#"{"active":1,"ready":0,"terminating":0}"#),
     rejected status_update!("{}", "{}", "{}", r#"{"active":-1}"#),
-    Check::JobStatus(negative),
+    Run::JobStatus(negative),
 }
 
 fn negative<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -44,7 +45,7 @@ for the pods to end before the condition is set.",
         r#"{"active":0,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
     rejected status_update!("{}", "{}", "{}",
         r#"{"active":1,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    Check::JobStatus(active_of_finished),
+    Run::JobStatus(active_of_finished),
 }
 
 fn active_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -69,7 +70,7 @@ status_rule! {
         r#"{"terminating":0,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
     rejected status_update!("{}", "{}", "{}",
         r#"{"terminating":2,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    Check::JobStatus(terminating_of_finished),
+    Run::JobStatus(terminating_of_finished),
 }
 
 fn terminating_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -93,7 +94,7 @@ status_rule! {
     STATE, option "RejectMoreReadyThanActivePods", since V1_31,
     accepted status_update!("{}", "{}", r#"{"active":1}"#, r#"{"active":1,"ready":1}"#),
     rejected status_update!("{}", "{}", r#"{"active":1}"#, r#"{"active":1,"ready":2}"#),
-    Check::JobStatus(ready),
+    Run::JobStatus(ready),
 }
 
 fn ready<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -118,7 +119,7 @@ it has counted, even if the cluster that runs the Job now counts from zero.",
     TRANSITION, option "RejectDecreasingFailedCounter", since V1_30,
     accepted status_update!("{}", "{}", r#"{"failed":1}"#, r#"{"failed":2}"#),
     rejected status_update!("{}", "{}", r#"{"failed":2}"#, r#"{"failed":1}"#),
-    Check::JobStatusTransition(failed_decreased),
+    Run::JobStatusTransition(failed_decreased),
 }
 
 fn failed_decreased<'a>(
@@ -145,7 +146,7 @@ can be scaled down.",
     TRANSITION, option "RejectDecreasingSucceededCounter", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":3,"parallelism":3}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),
     rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":3,"parallelism":2}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),
-    Check::JobStatusTransition(succeeded_decreased),
+    Run::JobStatusTransition(succeeded_decreased),
 }
 
 fn succeeded_decreased<'a>(

@@ -1,10 +1,11 @@
 //! `completedIndexes` and `failedIndexes`: numbers and intervals such as `1,3-5,7`.
 
 use super::{StatusChange, status_rule, status_update};
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
-use crate::go;
 use crate::release::Release;
-use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
+use crate::rule::{Check, Findings, Run};
+use crate::upstream::go;
 
 const COMPLETED: &str = "status.completedIndexes";
 const FAILED: &str = "status.failedIndexes";
@@ -17,7 +18,7 @@ status_rule! {
     STATE, option "RejectInvalidCompletedIndexes", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-3,5"}"#),
     rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-6"}"#),
-    Check::JobStatus(invalid_completed),
+    Run::JobStatus(invalid_completed),
 }
 
 fn invalid_completed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -47,7 +48,7 @@ status_rule! {
     STATE, option "RejectInvalidFailedIndexes", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"0,2-3,5"}"#),
     rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"2,1"}"#),
-    Check::JobStatus(invalid_failed),
+    Run::JobStatus(invalid_failed),
 }
 
 fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -73,7 +74,7 @@ status_rule! {
     STATE, option "RejectCompletedIndexesForNonIndexedJob", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
     rejected status_update!("{}", r#"{"completionMode":"NonIndexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
-    Check::JobStatus(completed_of_non_indexed),
+    Run::JobStatus(completed_of_non_indexed),
 }
 
 fn completed_of_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -95,7 +96,7 @@ status_rule! {
     STATE, option "RejectFailedIndexesForNoBackoffLimitPerIndex", since V1_30,
     accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":2,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"1"}"#),
     rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"failedIndexes":"1"}"#),
-    Check::JobStatus(failed_without_limit),
+    Run::JobStatus(failed_without_limit),
 }
 
 fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -121,7 +122,7 @@ status_rule! {
         r#"{"completedIndexes":"0,2-3","failedIndexes":"1,4"}"#),
     rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}",
         r#"{"completedIndexes":"0,2-3","failedIndexes":"3-4"}"#),
-    Check::JobStatus(overlap),
+    Run::JobStatus(overlap),
 }
 
 fn overlap<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {

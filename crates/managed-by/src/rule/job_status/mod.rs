@@ -11,7 +11,7 @@ pub(crate) mod indexes;
 pub(crate) mod times;
 pub(crate) mod uncounted;
 
-use crate::kind::job::{ConditionType, JobSpec, JobStatus};
+use crate::object::job::{ConditionTypes, JobSpec, JobStatus};
 use crate::release::Release;
 use crate::request::Change;
 
@@ -80,12 +80,12 @@ impl<'a> StatusChange<'a> {
         })
     }
 
-    fn is_true(&self, condition: ConditionType) -> bool {
+    fn is_true(&self, condition: ConditionTypes) -> bool {
         self.new.conditions.is_true(condition)
     }
 
     fn is_finished(&self) -> bool {
-        self.new.conditions.is_finished()
+        self.new.conditions.is_true(ConditionTypes::FINISHED)
     }
 }
 
@@ -93,11 +93,12 @@ impl Changed {
     fn between(old: &JobStatus<'_>, new: &JobStatus<'_>) -> Self {
         let condition = |c| old.conditions.is_true(c) != new.conditions.is_true(c);
         Self {
-            finished: old.conditions.is_finished() != new.conditions.is_finished(),
-            complete: condition(ConditionType::Complete),
-            failed: condition(ConditionType::Failed),
-            failure_target: condition(ConditionType::FailureTarget),
-            success_criteria_met: condition(ConditionType::SuccessCriteriaMet),
+            finished: old.conditions.is_true(ConditionTypes::FINISHED)
+                != new.conditions.is_true(ConditionTypes::FINISHED),
+            complete: condition(ConditionTypes::COMPLETE),
+            failed: condition(ConditionTypes::FAILED),
+            failure_target: condition(ConditionTypes::FAILURE_TARGET),
+            success_criteria_met: condition(ConditionTypes::SUCCESS_CRITERIA_MET),
             completed_indexes: old.completed_indexes != new.completed_indexes,
             failed_indexes: old.failed_indexes != new.failed_indexes,
             active: old.active != new.active,
@@ -143,24 +144,27 @@ macro_rules! status_rule {
         $check:expr $(,)?
     ) => {
         $(#[$meta])*
-        pub(crate) static $name: Rule = Rule {
-            id: concat!("job-status/", $id),
-            docs: Docs::new(Documentation {
-                title: $title,
-                text: $doc,
-                fix: $fix,
-                accepted: $accepted,
-                rejected: $rejected,
-            }),
-            anchor: Anchor::Upstream {
-                function: super::$function,
-                option: status_rule!(@optional $($option)?),
-                since: Release::$since,
-                until: status_rule!(@optional $(Release::$until)?),
-                deviation: None,
+        pub(crate) static $name: Check = Check {
+            rule: Rule {
+                id: concat!("job-status/", $id),
+                docs: Docs::new(Documentation {
+                    title: $title,
+                    text: $doc,
+                    fix: $fix,
+                    accepted: $accepted,
+                    rejected: $rejected,
+                }),
+                anchor: Anchor::Upstream {
+                    function: super::$function,
+                    option: status_rule!(@optional $($option)?),
+                    since: Release::$since,
+                    until: status_rule!(@optional $(Release::$until)?),
+                    deviation: None,
+                },
+                default: Enforcement::Deny,
+                scope: Scope::Api,
             },
-            default: Enforcement::Deny,
-            check: $check,
+            run: $check,
         };
     };
     (@optional) => { None };

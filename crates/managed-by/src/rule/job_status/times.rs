@@ -1,11 +1,11 @@
 //! `startTime` and `completionTime`.
 
 use super::{StatusChange, status_rule, status_update};
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::job::ConditionType::{Complete, Suspended};
-use crate::kind::job::JobStatus;
+use crate::object::job::{ConditionTypes, JobStatus};
 use crate::release::Release;
-use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
+use crate::rule::{Check, Findings, Run};
 
 const START: &str = "status.startTime";
 const COMPLETION: &str = "status.completionTime";
@@ -19,12 +19,13 @@ status_rule! {
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
     rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z"}"#),
-    Check::JobStatus(completion_without_complete),
+    Run::JobStatus(completion_without_complete),
 }
 
 fn completion_without_complete<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.complete || status.changed.completion_time;
-    if changed && status.new.completion_time.is_some() && !status.is_true(Complete) {
+    if changed && status.new.completion_time.is_some() && !status.is_true(ConditionTypes::COMPLETE)
+    {
         let detail = "cannot set completionTime when there is no Complete=True condition";
         findings.push(FieldError::invalid(
             COMPLETION,
@@ -43,12 +44,12 @@ status_rule! {
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
     rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    Check::JobStatus(complete_without_completion),
+    Run::JobStatus(complete_without_completion),
 }
 
 fn complete_without_completion<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.complete || status.changed.completion_time;
-    if changed && status.new.completion_time.is_none() && status.is_true(Complete) {
+    if changed && status.new.completion_time.is_none() && status.is_true(ConditionTypes::COMPLETE) {
         findings.push(FieldError::required(
             COMPLETION,
             "completionTime is required for Complete jobs",
@@ -65,7 +66,7 @@ status_rule! {
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T01:00:00+01:00","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
     rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2025-12-31T23:59:59Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    Check::JobStatus(completion_before_start),
+    Run::JobStatus(completion_before_start),
 }
 
 fn completion_before_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -95,7 +96,7 @@ without. Runs when the Job's being finished or `startTime` change.",
         r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
     rejected status_update!("{}", "{}", "{}",
         r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    Check::JobStatus(finished_without_start),
+    Run::JobStatus(finished_without_start),
 }
 
 fn finished_without_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -121,7 +122,7 @@ status_rule! {
     rejected status_update!("{}", "{}",
         r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}"#,
         r#"{"completionTime":"2026-01-01T00:00:01Z","conditions":[{"type":"Complete","status":"True"}]}"#),
-    Check::JobStatusTransition(completion_changed),
+    Run::JobStatusTransition(completion_changed),
 }
 
 fn completion_changed<'a>(
@@ -155,11 +156,12 @@ in the update that takes the condition `Suspended` from True to False: that is h
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]}"#,
         r#"{"startTime":"2026-01-01T00:05:00Z","conditions":[{"type":"Suspended","status":"False"}]}"#),
     rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#, r#"{"startTime":"2026-01-01T00:05:00Z"}"#),
-    Check::JobStatusTransition(start_changed),
+    Run::JobStatusTransition(start_changed),
 }
 
 fn start_changed<'a>(status: &StatusChange<'a>, old: &JobStatus<'a>, findings: &mut Findings<'a>) {
-    let resuming = old.conditions.is_true(Suspended) && status.new.conditions.is_false(Suspended);
+    let resuming = old.conditions.is_true(ConditionTypes::SUSPENDED)
+        && status.new.conditions.is_false(ConditionTypes::SUSPENDED);
     let exempt = resuming && status.release >= Release::V1_32;
     if status.changed.start_time && !exempt && old.start_time.is_some() && !status.spec.suspend {
         findings.push(if status.release < Release::V1_36 {

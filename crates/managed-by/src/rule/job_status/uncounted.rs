@@ -1,10 +1,11 @@
 //! `uncountedTerminatedPods`: pods that have ended and are not in the counters yet.
 
 use super::{StatusChange, status_rule, status_update};
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::job::Uncounted;
+use crate::object::job::Uncounted;
 use crate::release::Release;
-use crate::rule::{Anchor, Check, Docs, Documentation, Enforcement, Example, Findings, Rule};
+use crate::rule::{Check, Findings, Run};
 
 /// Semantic equality: an absent list equals an empty one, but an absent struct does not equal an empty one.
 pub(super) fn differ(old: Option<&Uncounted<'_>>, new: Option<&Uncounted<'_>>) -> bool {
@@ -22,7 +23,7 @@ a pod would be counted twice. Runs whether the lists have changed or not.",
     STATE, since V1_30,
     accepted status_update!("{}", "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["b"]}}"#),
     rejected status_update!("{}", "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["a"]}}"#),
-    Check::JobStatus(uids),
+    Run::JobStatus(uids),
 }
 
 fn uids<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -85,7 +86,7 @@ when the Job's being finished or the lists change. Count the pods first, then se
         r#"{"startTime":"2026-01-01T00:00:00Z","uncountedTerminatedPods":{},"conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
     rejected status_update!("{}", "{}", "{}",
         r#"{"startTime":"2026-01-01T00:00:00Z","uncountedTerminatedPods":{"failed":["a"]},"conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    Check::JobStatus(of_finished),
+    Run::JobStatus(of_finished),
 }
 
 fn of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {

@@ -1,0 +1,434 @@
+//! Decoding: `serde_json` reads the bytes, and this module says what of them is kept.
+//!
+//! A request is read in one pass. A view implements [`Members`]: it is handed each member of an object and each element of
+//! an array, and keeps, descends into or skips it. What is skipped costs a scan and no memory.
+//!
+//! The rules are those of Kubernetes' Go decoder, because a verdict may depend on them:
+//!
+//! - `null` is an absent value.
+//! - Of two members with one name the last counts.
+//! - An integer is written without fraction and exponent: `1.0` is none.
+//! - A lone surrogate in a string becomes U+FFFD.
+//! - Nesting ends at 10,000 levels ([`nesting`]).
+//!
+//! Trouble is of two kinds. Bytes that are not JSON end the reading, as an error of `serde_json`. A value of another type than
+//! a view expects is noted in a [`Note`] and passed over, because whether it matters may depend on what comes after it: the
+//! operation follows the object in a request.
+
+mod malformed;
+mod nesting;
+mod path;
+mod raw;
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{
+    Deserialize as _, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::value::RawValue;
+
+pub use malformed::Malformed;
+pub(crate) use path::{MAX_SHOWN, Path, shown};
+pub(crate) use raw::{Raw, Type};
+
+/// The one deserializer that views are read with.
+type Json<'j, 'de> = &'j mut serde_json::Deserializer<serde_json::de::StrRead<'de>>;
+
+/// What reading gives.
+pub(crate) type Result<T> = std::result::Result<T, Malformed>;
+
+/// Reads a document that holds one value and nothing else.
+///
+/// # Errors
+/// If it is not UTF-8, not JSON, or nested too deep. What `read` notes is no error here.
+pub(crate) fn document<'a, T>(
+    bytes: &'a [u8],
+    place: Place<'_>,
+    read: impl FnOnce(Value<'_, Json<'_, 'a>>) -> std::result::Result<T, serde_json::Error>,
+) -> Result<T> {
+    let text = text(bytes)?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let json_error = |e| Malformed::syntax(&e);
+    let read = read(Value {
+        json: &mut json,
+        place,
+    })
+    .map_err(json_error)?;
+    json.end().map_err(json_error)?;
+    Ok(read)
+}
+
+/// The text of a document that is not nested too deep.
+fn text(bytes: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(bytes).map_err(|e| Malformed::utf_8(e.valid_up_to()))?;
+    nesting::check(text)?;
+    Ok(text)
+}
+
+/// The first thing of another type than expected.
+#[derive(Debug, Default)]
+pub(crate) struct Note(RefCell<Option<Malformed>>);
+
+impl Note {
+    /// What was read, unless something was noted.
+    pub(crate) fn or<T>(self, read: T) -> Result<T> {
+        match self.0.into_inner() {
+            None => Ok(read),
+            Some(malformed) => Err(malformed),
+        }
+    }
+}
+
+/// Where a value is, and where to note that it is of another type than expected.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'t> {
+    path: Path<'t>,
+    note: &'t Note,
+}
+
+impl<'t> Place<'t> {
+    /// The root of what is read.
+    pub(crate) fn root(note: &'t Note) -> Self {
+        Self {
+            path: Path::Root,
+            note,
+        }
+    }
+
+    /// The path from the root.
+    pub(crate) fn path(&self) -> &Path<'t> {
+        &self.path
+    }
+
+    /// The path of a member of what is here.
+    pub(crate) fn member<'p>(&'p self, name: &'p str) -> Path<'p> {
+        Path::Member(&self.path, name)
+    }
+
+    /// Another place in the same document.
+    pub(crate) fn at<'p>(&self, path: &'p Path<'p>) -> Place<'p>
+    where
+        't: 'p,
+    {
+        Place {
+            path: *path,
+            note: self.note,
+        }
+    }
+
+    /// Notes that something else than expected was found, unless that is noted of another value already.
+    #[cold]
+    pub(crate) fn expected(&self, expected: &'static str, got: &'static str) {
+        let mut noted = self.note.0.borrow_mut();
+        if noted.is_none() {
+            *noted = Some(Malformed::shape(self.path.to_string(), expected, got));
+        }
+    }
+}
+
+/// A view of a JSON object or array. What it does not ask for is skipped.
+pub(crate) trait Members<'de> {
+    /// Reads a member of the object.
+    ///
+    /// # Errors
+    /// If the bytes are not JSON.
+    fn member<D: Deserializer<'de>>(
+        &mut self,
+        _: &str,
+        value: Value<'_, D>,
+    ) -> std::result::Result<(), D::Error> {
+        value.skip()
+    }
+
+    /// Reads an element of the array.
+    ///
+    /// # Errors
+    /// If the bytes are not JSON.
+    fn element<D: Deserializer<'de>>(
+        &mut self,
+        _: usize,
+        value: Value<'_, D>,
+    ) -> std::result::Result<(), D::Error> {
+        value.skip()
+    }
+}
+
+/// A value that comes next in the document.
+pub(crate) struct Value<'t, D> {
+    json: D,
+    place: Place<'t>,
+}
+
+impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
+    /// Where it is.
+    pub(crate) fn place(&self) -> Place<'t> {
+        self.place
+    }
+
+    /// The same value, where trouble is noted elsewhere.
+    pub(crate) fn noting<'n>(self, note: &'n Note) -> Value<'n, D>
+    where
+        't: 'n,
+    {
+        let place = Place {
+            path: self.place.path,
+            note,
+        };
+        Value {
+            json: self.json,
+            place,
+        }
+    }
+
+    /// The same value, as if it were somewhere else.
+    pub(crate) fn at<'p>(self, place: Place<'p>) -> Value<'p, D> {
+        let json = self.json;
+        Value { json, place }
+    }
+
+    /// The same value, as one of a map: its path has the member's name in brackets.
+    pub(crate) fn keyed(mut self) -> Self {
+        if let Path::Member(parent, name) = self.place.path {
+            self.place.path = Path::Key(parent, name);
+        }
+        self
+    }
+
+    /// Passes over it.
+    pub(crate) fn skip(self) -> std::result::Result<(), D::Error> {
+        IgnoredAny::deserialize(self.json).map(|_| ())
+    }
+
+    /// Its text. Scalars are taken from it: `serde_json` gives a number without the form that it was written in.
+    pub(crate) fn raw(self) -> std::result::Result<Raw<'de>, D::Error> {
+        <&RawValue>::deserialize(self.json).map(Raw::from)
+    }
+
+    /// Reads an object or an array by its members, passes over anything else, and says what it was.
+    pub(crate) fn visit(
+        self,
+        members: &mut impl Members<'de>,
+    ) -> std::result::Result<Type, D::Error> {
+        let place = self.place;
+        self.json.deserialize_any(Walk { members, place })
+    }
+
+    /// Reads an object. Anything else is noted.
+    pub(crate) fn object(
+        self,
+        members: &mut impl Members<'de>,
+    ) -> std::result::Result<(), D::Error> {
+        let place = self.place;
+        match self.visit(members)? {
+            Type::Object => {}
+            got => place.expected("an object", got.name()),
+        }
+        Ok(())
+    }
+
+    /// Reads an object; `null` is an absent one, and gives `false`. Anything else is noted.
+    pub(crate) fn object_or_null(
+        self,
+        members: &mut impl Members<'de>,
+    ) -> std::result::Result<bool, D::Error> {
+        let place = self.place;
+        match self.visit(members)? {
+            Type::Null => return Ok(false),
+            Type::Object => {}
+            got => place.expected("an object", got.name()),
+        }
+        Ok(true)
+    }
+
+    /// Reads an array; `null` is an absent one, and gives `false`. Anything else is noted.
+    pub(crate) fn array_or_null(
+        self,
+        members: &mut impl Members<'de>,
+    ) -> std::result::Result<bool, D::Error> {
+        let place = self.place;
+        match self.visit(members)? {
+            Type::Array => return Ok(true),
+            Type::Null => {}
+            got => place.expected("an array", got.name()),
+        }
+        Ok(false)
+    }
+
+    /// Reads a string; `null` is an absent one. Anything else is noted.
+    pub(crate) fn string_or_null(self) -> std::result::Result<Option<Cow<'de, str>>, D::Error> {
+        let place = self.place;
+        let raw = self.raw()?;
+        if raw.json_type() != Type::Null && raw.json_type() != Type::String {
+            place.expected("a string", raw.json_type().name());
+        }
+        Ok(raw.string())
+    }
+
+    /// Reads a string. Anything else is noted, `null` too.
+    pub(crate) fn string(self) -> std::result::Result<Cow<'de, str>, D::Error> {
+        let place = self.place;
+        let raw = self.raw()?;
+        if raw.json_type() != Type::String {
+            place.expected("a string", raw.json_type().name());
+        }
+        Ok(raw.string().unwrap_or_default())
+    }
+
+    /// Reads an integer of 32 bits; `null` is an absent one. Anything else is noted.
+    pub(crate) fn int32_or_null(self) -> std::result::Result<Option<i32>, D::Error> {
+        let place = self.place;
+        let raw = self.raw()?;
+        match raw.json_type() {
+            Type::Null => return Ok(None),
+            Type::Number => match raw.as_str().parse() {
+                Ok(number) => return Ok(Some(number)),
+                Err(_) => place.expected("a 32-bit integer", "another number"),
+            },
+            got => place.expected("a 32-bit integer", got.name()),
+        }
+        Ok(None)
+    }
+
+    /// Reads a boolean; `null` is `false`. Anything else is noted.
+    pub(crate) fn bool_or_null(self) -> std::result::Result<bool, D::Error> {
+        let place = self.place;
+        let raw = self.raw()?;
+        match raw.json_type() {
+            Type::Bool | Type::Null => {}
+            got => place.expected("a boolean", got.name()),
+        }
+        Ok(raw.as_str() == "true")
+    }
+}
+
+/// Reads a value whose text was kept.
+///
+/// # Errors
+/// None that input can reach: the text has been found to be JSON.
+pub(crate) fn late<'t, 'de, T>(
+    raw: Raw<'de>,
+    place: Place<'t>,
+    read: impl FnOnce(Value<'t, Json<'_, 'de>>) -> std::result::Result<T, serde_json::Error>,
+) -> Result<T> {
+    let mut json = serde_json::Deserializer::from_str(raw.as_str());
+    let json = &mut json;
+    read(Value { json, place }).map_err(|e| Malformed::syntax(&e))
+}
+
+/// Hands out the members or elements of a value.
+struct Walk<'t, 'm, M> {
+    members: &'m mut M,
+    place: Place<'t>,
+}
+
+impl<'de, M: Members<'de>> Visitor<'de> for Walk<'_, '_, M> {
+    type Value = Type;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Type, A::Error> {
+        while let Some(name) = map.next_key_seed(Name)? {
+            map.next_value_seed(Member {
+                members: &mut *self.members,
+                name: &name,
+                place: self.place,
+            })?;
+        }
+        Ok(Type::Object)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Type, A::Error> {
+        let mut index = 0_usize;
+        while let Some(()) = seq.next_element_seed(Element {
+            members: &mut *self.members,
+            index,
+            place: self.place,
+        })? {
+            index = index.saturating_add(1);
+        }
+        Ok(Type::Array)
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Type, E> {
+        Ok(Type::Null)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> std::result::Result<Type, E> {
+        Ok(Type::Bool)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> std::result::Result<Type, E> {
+        Ok(Type::Number)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> std::result::Result<Type, E> {
+        Ok(Type::Number)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> std::result::Result<Type, E> {
+        Ok(Type::Number)
+    }
+
+    fn visit_str<E>(self, _: &str) -> std::result::Result<Type, E> {
+        Ok(Type::String)
+    }
+}
+
+struct Member<'t, 'm, M> {
+    members: &'m mut M,
+    name: &'m str,
+    place: Place<'t>,
+}
+
+impl<'de, M: Members<'de>> DeserializeSeed<'de> for Member<'_, '_, M> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
+        let path = Path::Member(&self.place.path, self.name);
+        let place = Place {
+            path,
+            note: self.place.note,
+        };
+        self.members.member(self.name, Value { json, place })
+    }
+}
+
+struct Element<'t, 'm, M> {
+    members: &'m mut M,
+    index: usize,
+    place: Place<'t>,
+}
+
+impl<'de, M: Members<'de>> DeserializeSeed<'de> for Element<'_, '_, M> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
+        let path = Path::Index(&self.place.path, self.index);
+        let place = Place {
+            path,
+            note: self.place.note,
+        };
+        self.members.element(self.index, Value { json, place })
+    }
+}
+
+/// The name of a member. It is read as bytes, because `serde_json` refuses a lone surrogate in a string.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        json: D,
+    ) -> std::result::Result<Self::Value, D::Error> {
+        json.deserialize_bytes(raw::Text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

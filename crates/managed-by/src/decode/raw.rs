@@ -1,0 +1,204 @@
+//! A JSON value as its text.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::Malformed;
+
+/// The types of JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Type {
+    /// `{...}`
+    Object,
+    /// `[...]`
+    Array,
+    /// `"..."`
+    String,
+    /// `1`, `-0.5e3`
+    Number,
+    /// `true`, `false`
+    Bool,
+    /// `null`
+    Null,
+}
+
+impl Type {
+    /// The type with its article, for messages.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Object => "an object",
+            Self::Array => "an array",
+            Self::String => "a string",
+            Self::Number => "a number",
+            Self::Bool => "a boolean",
+            Self::Null => "null",
+        }
+    }
+}
+
+/// The text of one JSON value, which `serde_json` has checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Raw<'a>(&'a str);
+
+impl<'a> From<&'a RawValue> for Raw<'a> {
+    fn from(value: &'a RawValue) -> Self {
+        Self(value.get())
+    }
+}
+
+impl<'a> Raw<'a> {
+    /// The one value of a document.
+    ///
+    /// # Errors
+    /// If the bytes are not UTF-8, not JSON, or nested too deep.
+    pub(crate) fn document(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let text = super::text(bytes)?;
+        let value: &RawValue = serde_json::from_str(text).map_err(|e| Malformed::syntax(&e))?;
+        Ok(Self::from(value))
+    }
+
+    /// The value as it is written.
+    pub(crate) fn as_str(self) -> &'a str {
+        self.0
+    }
+
+    /// Its type, which the first character tells.
+    pub(crate) fn json_type(self) -> Type {
+        match self.0.as_bytes().first() {
+            Some(b'{') => Type::Object,
+            Some(b'[') => Type::Array,
+            Some(b'"') => Type::String,
+            Some(b't' | b'f') => Type::Bool,
+            Some(b'n') => Type::Null,
+            _ => Type::Number,
+        }
+    }
+
+    /// The string that it is, borrowed unless it is written with escapes.
+    pub(crate) fn string(self) -> Option<Cow<'a, str>> {
+        let body = self.0.strip_prefix('"')?.strip_suffix('"')?;
+        if !body.as_bytes().contains(&b'\\') {
+            return Some(Cow::Borrowed(body));
+        }
+        let mut json = serde_json::Deserializer::from_str(self.0);
+        json.deserialize_bytes(Text).ok()
+    }
+
+    /// The whole number that it is. One that no `i64` holds, or that is written as a fraction, is the nearest one that is
+    /// held: what counts downwards without end is still negative.
+    pub(crate) fn number(self) -> Option<i64> {
+        if self.json_type() != Type::Number {
+            return None;
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "saturates, which is what is wanted"
+        )]
+        let nearest = |number: f64| number.floor() as i64;
+        self.0
+            .parse()
+            .ok()
+            .or_else(|| self.0.parse().ok().map(nearest))
+    }
+
+    /// The members of the object that it is, in their order; none of anything else.
+    pub(crate) fn members(self) -> Vec<(Cow<'a, str>, Raw<'a>)> {
+        let mut json = serde_json::Deserializer::from_str(self.0);
+        json.deserialize_any(Members).unwrap_or_default()
+    }
+
+    /// The elements of the array that it is; none of anything else.
+    pub(crate) fn elements(self) -> Vec<Raw<'a>> {
+        let mut json = serde_json::Deserializer::from_str(self.0);
+        json.deserialize_any(Elements).unwrap_or_default()
+    }
+}
+
+/// A string, with a lone surrogate as U+FFFD, which is what Go makes of it.
+#[derive(Clone, Copy)]
+pub(super) struct Text;
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => Cow::Owned(without_surrogates(bytes.to_vec())),
+        })
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(without_surrogates(bytes.to_vec())))
+    }
+}
+
+/// `serde_json` gives a lone surrogate as the three bytes that UTF-8 would have for it, if it had any.
+fn without_surrogates(bytes: Vec<u8>) -> String {
+    match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(e) => {
+            let mut bytes = e.into_bytes();
+            let mut rest = &mut *bytes;
+            while let [first, tail @ ..] = rest {
+                if let (0xed, [second @ 0xa0..=0xbf, third, ..]) = (*first, &mut *tail) {
+                    (*first, *second, *third) = (0xef, 0xbf, 0xbd);
+                }
+                rest = tail;
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+    }
+}
+
+/// The name of a member, and a value as its text.
+struct Name<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        json.deserialize_bytes(Text).map(Self)
+    }
+}
+
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(Cow<'de, str>, Raw<'de>)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &RawValue>()? {
+            members.push((name, Raw::from(value)));
+        }
+        Ok(members)
+    }
+}
+
+struct Elements;
+
+impl<'de> Visitor<'de> for Elements {
+    type Value = Vec<Raw<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(value) = seq.next_element::<&RawValue>()? {
+            elements.push(Raw::from(value));
+        }
+        Ok(elements)
+    }
+}

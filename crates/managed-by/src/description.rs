@@ -1,0 +1,176 @@
+//! What people know a rule by: its name, its source, its documentation. What it does is in [`crate::rule`].
+
+use std::fmt;
+
+use crate::release::Release;
+
+/// What happens when a rule fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enforcement {
+    /// The request is denied.
+    Deny,
+    /// The client is warned.
+    Warn,
+    /// Nothing; the rule does not run.
+    Off,
+}
+
+impl Enforcement {
+    /// All of them, as settings name them.
+    pub const ALL: &[Self] = &[Self::Deny, Self::Warn, Self::Off];
+
+    /// The word for it in settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Warn => "warn",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// Where a rule comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    /// A check of kube-apiserver, whose verdict and words are ours.
+    Upstream {
+        /// The function in `k8s.io/kubernetes` that checks it.
+        function: &'static str,
+        /// The option that switches it on, unless nothing does.
+        option: Option<&'static str>,
+        /// The first release that does.
+        since: Release,
+        /// The last one, unless it is still there.
+        until: Option<Release>,
+        /// What we do otherwise on purpose, if anything.
+        deviation: Option<&'static str>,
+    },
+    /// A check of this project.
+    Ours {
+        /// The API comment, KEP section or observation that it rests on.
+        source: &'static str,
+    },
+}
+
+/// A request that shows what a rule does. Tests run it, on the library and in the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Example {
+    /// Settings, as JSON.
+    pub settings: &'static str,
+    /// Admission request, as JSON.
+    pub request: &'static str,
+}
+
+/// What people read about a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Documentation {
+    /// One line for tables.
+    pub title: &'static str,
+    /// What it checks, when it runs, and why.
+    pub text: &'static str,
+    /// What to do about what it finds.
+    pub fix: &'static str,
+    /// A request that it lets pass.
+    pub accepted: Example,
+    /// A request that it fires on, and nothing else does.
+    pub rejected: Example,
+}
+
+/// A rule's documentation where the feature `docs` asks for it. A policy has no use for it, and would be half as big
+/// again with it.
+pub(crate) struct Docs {
+    #[cfg(feature = "docs")]
+    documentation: Documentation,
+}
+
+impl Docs {
+    #[cfg(feature = "docs")]
+    pub(crate) const fn new(documentation: Documentation) -> Self {
+        Self { documentation }
+    }
+
+    #[cfg(not(feature = "docs"))]
+    pub(crate) const fn new(_: Documentation) -> Self {
+        Self {}
+    }
+}
+
+/// One named check, as people know it.
+pub struct Rule {
+    pub(crate) id: &'static str,
+    #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
+    pub(crate) docs: Docs,
+    pub(crate) anchor: Anchor,
+    pub(crate) default: Enforcement,
+    pub(crate) scope: Scope,
+}
+
+/// What a rule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// The API's own rules: what they deny is wrong for everybody.
+    Api,
+    /// What the admin chose for the cluster. Objects that are being deleted are left alone, so that nothing is stuck there,
+    /// and the exempt may do what it denies.
+    Site,
+}
+
+impl Rule {
+    /// Stable name; users write it in settings and read it in messages.
+    pub fn id(&self) -> &'static str {
+        self.id
+    }
+
+    /// Where it comes from.
+    pub fn anchor(&self) -> &Anchor {
+        &self.anchor
+    }
+
+    /// What happens when it fires, unless settings say otherwise.
+    pub fn default_enforcement(&self) -> Enforcement {
+        self.default
+    }
+
+    /// What people read about it.
+    #[cfg(feature = "docs")]
+    pub fn documentation(&self) -> &Documentation {
+        &self.docs.documentation
+    }
+
+    /// Whether this is a check of kube-apiserver, so that its error texts are kept.
+    pub fn is_upstream(&self) -> bool {
+        matches!(self.anchor, Anchor::Upstream { .. })
+    }
+
+    /// Whether a release has the rule. This project's own rules hold in all.
+    pub fn holds_in(&self, release: Release) -> bool {
+        match self.anchor {
+            Anchor::Upstream { since, until, .. } => {
+                since <= release && until.is_none_or(|until| release <= until)
+            }
+            Anchor::Ours { .. } => true,
+        }
+    }
+
+    /// Whether this rule is the admin's to give, rather than the API's.
+    pub fn is_site_specific(&self) -> bool {
+        self.scope == Scope::Site
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+/// Rules are equal by id; the catalogue holds each id once.
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Rule {}

@@ -1,0 +1,106 @@
+//! "Did you mean ...?"
+
+/// Longer words are no typos, and comparing them would cost more than a hint is worth.
+const MAX_LEN: usize = 128;
+
+/// The candidate that `word` was probably meant to be: the one with the fewest edits (insertions, deletions,
+/// substitutions, swaps of neighbours; case does not count), if no more than a third of the word has to change. Of
+/// equally near ones the first.
+pub(crate) fn nearest<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<&'c str> {
+    if word.len() > MAX_LEN {
+        return None;
+    }
+    let word = word.trim().to_ascii_lowercase();
+    let near = |edits: usize, c: &str| edits.saturating_mul(3) <= c.len().max(word.len());
+    candidates
+        .into_iter()
+        // There are at least as many edits as the lengths differ by.
+        .filter(|c| near(c.len().abs_diff(word.len()), c))
+        .map(|c| (strsim::osa_distance(&word, &c.to_ascii_lowercase()), c))
+        .filter(|&(edits, c)| near(edits, c))
+        .min_by_key(|&(edits, _)| edits)
+        .map(|(_, c)| c)
+}
+
+/// As [`nearest`], for names of the form `domain/path`: with the right path under a wrong domain, or under none, it is
+/// the path that tells.
+pub(crate) fn nearest_name<'c>(
+    word: &str,
+    names: impl IntoIterator<Item = &'c str> + Clone,
+) -> Option<&'c str> {
+    nearest(word, names.clone()).or_else(|| {
+        let found = nearest(path(word), names.clone().into_iter().map(path))?;
+        names.into_iter().find(|name| path(name) == found)
+    })
+}
+
+fn path(name: &str) -> &str {
+    name.rsplit_once('/').map_or(name, |(_, path)| path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest, nearest_name};
+
+    #[test]
+    fn a_path_tells_under_a_wrong_domain() {
+        let names = ["acme.io/runner", "kueue.x-k8s.io/multikueue"];
+        for (word, expected) in [
+            (
+                "kueue.x-k8s.io/multikeueu",
+                Some("kueue.x-k8s.io/multikueue"),
+            ),
+            (
+                "Kueue.x-k8s.io/MultiKueue",
+                Some("kueue.x-k8s.io/multikueue"),
+            ),
+            (
+                "kueue.x-k8s.io/ multikueue",
+                Some("kueue.x-k8s.io/multikueue"),
+            ),
+            ("multikueue", Some("kueue.x-k8s.io/multikueue")),
+            (
+                "kueue.sigs.k8s.io/multikueue",
+                Some("kueue.x-k8s.io/multikueue"),
+            ),
+            ("example.com/runer", Some("acme.io/runner")),
+            ("example.com/other", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest_name(word, names), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn finds_what_was_meant() {
+        let words = [
+            "allow",
+            "deny",
+            "reserved_value",
+            "kubernetes.io/job-controller",
+        ];
+        for (word, expected) in [
+            ("alow", Some("allow")),
+            ("alolw", Some("allow")),
+            ("DENY", Some("deny")),
+            (" deny ", Some("deny")),
+            ("reservedValue", Some("reserved_value")),
+            (
+                "kubernetes.io/job-controler",
+                Some("kubernetes.io/job-controller"),
+            ),
+            (
+                "Kubernetes.io/Job-Controller",
+                Some("kubernetes.io/job-controller"),
+            ),
+            ("zebra", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, words), expected, "{word:?}");
+        }
+        assert_eq!(nearest(&"x".repeat(1_000_000), words), None);
+    }
+}

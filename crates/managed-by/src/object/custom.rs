@@ -1,0 +1,152 @@
+//! What rules read of a custom resource: the objects that will be made of it, and its status.
+
+use std::borrow::Cow;
+
+use crate::kind::Kind;
+use crate::kind::status::{Ends, Exit, FailureNotes, When};
+use crate::upstream::time::Time;
+
+/// Of more nested values than these, or more negative counters, the first are read.
+pub(crate) const MAX_NESTED: usize = 1000;
+
+/// What is read of a custom resource beside the field.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Custom<'a> {
+    /// The values of `managedBy` in its templates, other than reserved ones, in their order.
+    pub(crate) nested: Vec<Nested<'a>>,
+    pub(crate) status: Status<'a>,
+    /// How often it may be tried again, if its kind says so.
+    pub(crate) retries: usize,
+}
+
+/// A value of `managedBy` in a template.
+#[derive(Debug, Clone)]
+pub(crate) struct Nested<'a> {
+    /// Where it is: `spec.replicatedJobs[2].template.spec.managedBy`.
+    pub(crate) path: String,
+    /// The kind that is made of the template.
+    pub(crate) kind: &'a Kind<'a>,
+    /// The value; [`None`] for a template that was not read, too deep down or after too many others.
+    pub(crate) value: Option<Cow<'a, str>>,
+    /// How many templates it is in.
+    pub(crate) depth: usize,
+    /// The kind that the template is part of, if that is nested too.
+    pub(crate) parent_kind: Option<&'a Kind<'a>>,
+    /// The `managedBy` of what the template is part of, if that is nested too.
+    pub(crate) parent: Option<Cow<'a, str>>,
+}
+
+impl<'a> Nested<'a> {
+    /// Whether another one makes the same kind.
+    pub(crate) fn is_of_kind(&self, other: &Self) -> bool {
+        std::ptr::eq(self.kind, other.kind)
+    }
+
+    pub(super) fn unread(kind: &'a Kind<'a>, path: String) -> Self {
+        Self {
+            path,
+            kind,
+            value: None,
+            depth: 0,
+            parent_kind: None,
+            parent: None,
+        }
+    }
+}
+
+impl PartialEq for Nested<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path && self.value == other.value && self.is_of_kind(other)
+    }
+}
+
+impl Eq for Nested<'_> {}
+
+/// A status, by what rules judge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Status<'a> {
+    /// The states that it says the workload is in.
+    pub(crate) ends: Ends,
+    /// What it says of a failure.
+    pub(crate) notes: FailureNotes,
+    /// Which of the two conditions that exclude each other are true.
+    pub(crate) exclusive: (bool, bool),
+    /// Whether what the workload made is still there, as far as the status says.
+    pub(crate) is_deployed: bool,
+    /// The word that repeats the outcome, if there is one.
+    pub(crate) terminal_state: Option<Cow<'a, str>>,
+    /// The word that tells how the workload came to its outcome, if it is one of those that are final.
+    pub(crate) reason: Option<Cow<'a, str>>,
+    pub(crate) start: Option<Time>,
+    pub(crate) end: Option<Time>,
+    /// The counters that only go up, in the order of the profile.
+    pub(crate) totals: Vec<i64>,
+    /// How many earlier attempts are listed.
+    pub(crate) attempts: usize,
+    /// The counters below zero, by path.
+    pub(crate) negative: Vec<(String, i64)>,
+}
+
+impl Status<'_> {
+    /// A counter that only goes up, by its place in the profile; 0 where it is not given.
+    pub(crate) fn total(&self, index: usize) -> i64 {
+        self.totals.get(index).copied().unwrap_or_default()
+    }
+}
+
+/// A status of which nothing is said.
+pub(crate) static NO_STATUS: Status<'static> = Status {
+    ends: Ends::empty(),
+    notes: FailureNotes::empty(),
+    exclusive: (false, false),
+    is_deployed: false,
+    terminal_state: None,
+    reason: None,
+    start: None,
+    end: None,
+    totals: Vec::new(),
+    attempts: 0,
+    negative: Vec::new(),
+};
+
+/// The change of a status, and what else decides which outcomes are final.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step<'s> {
+    pub(crate) old: &'s Status<'s>,
+    pub(crate) new: &'s Status<'s>,
+    /// Whether another controller than the kind's own writes it.
+    pub(crate) is_delegated: bool,
+    pub(crate) is_being_deleted: bool,
+    /// How often the workload may be tried again.
+    pub(crate) retries: usize,
+}
+
+impl Step<'_> {
+    /// The states that the kind's own controller leaves in a step like this.
+    pub(crate) fn leaves(&self, exits: &[Exit]) -> Ends {
+        let open = exits
+            .iter()
+            .filter(|exit| exit.when.iter().all(|when| self.is(*when)));
+        open.fold(Ends::empty(), |ends, exit| ends | exit.from)
+    }
+
+    fn is(&self, when: When) -> bool {
+        let (old, new) = (self.old, self.new);
+        let tried_again = new.attempts > old.attempts && new.attempts <= self.retries;
+        match when {
+            When::Delegated => self.is_delegated,
+            When::Standard => !self.is_delegated,
+            When::BeingDeleted => self.is_being_deleted,
+            When::NotBeingDeleted => !self.is_being_deleted,
+            When::WithoutEnd => old.end.is_none(),
+            When::KeepsEnd => old.end.is_some() && new.end.is_some(),
+            When::To(ends) => new.ends.contains(ends),
+            When::TriedAgain => tried_again,
+            When::NotTriedAgain => !tried_again,
+            When::KeepsAttempts => new.attempts >= old.attempts,
+            When::Noting(notes) => new.notes.contains(notes),
+            When::UnlessNoted(notes) => !old.notes.contains(notes),
+            When::StillDeployed => old.is_deployed,
+        }
+    }
+}

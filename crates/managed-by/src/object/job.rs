@@ -1,0 +1,429 @@
+//! What status rules read of a `batch/v1` Job.
+
+use std::borrow::Cow;
+
+use bitflags::bitflags;
+use serde::de::Deserializer;
+
+use super::{Metadata, Object};
+use crate::decode::{Members, Type, Value};
+use crate::upstream::time::Time;
+
+/// The parts of a Job that status rules read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Job<'a> {
+    /// `spec`.
+    pub(crate) spec: JobSpec,
+    /// `status`.
+    pub(crate) status: JobStatus<'a>,
+}
+
+/// The parts of a Job's spec that status rules read, with the defaults of `SetDefaults_Job`: objects in a request have
+/// them already, manifests may not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JobSpec {
+    /// `completions`.
+    pub(crate) completions: Option<i32>,
+    /// `parallelism`.
+    pub(crate) parallelism: Option<i32>,
+    /// `completionMode`.
+    pub(crate) completion_mode: CompletionMode,
+    /// Whether `backoffLimitPerIndex` is set.
+    pub(crate) backoff_limit_per_index: bool,
+    /// `suspend`.
+    pub(crate) suspend: bool,
+    /// Whether `successPolicy` is set.
+    pub(crate) success_policy: bool,
+}
+
+impl JobSpec {
+    /// Whether each pod completes an index.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.completion_mode == CompletionMode::Indexed
+    }
+}
+
+/// How a Job counts its pods. kube-apiserver lets no other word pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CompletionMode {
+    /// All alike.
+    NonIndexed,
+    /// Each completes an index.
+    Indexed,
+}
+
+/// A Job's status.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct JobStatus<'a> {
+    /// `active`.
+    pub(crate) active: i32,
+    /// `succeeded`.
+    pub(crate) succeeded: i32,
+    /// `failed`.
+    pub(crate) failed: i32,
+    /// `ready`.
+    pub(crate) ready: Option<i32>,
+    /// `terminating`.
+    pub(crate) terminating: Option<i32>,
+    /// `startTime`.
+    pub(crate) start_time: Option<Time>,
+    /// `completionTime`.
+    pub(crate) completion_time: Option<Time>,
+    /// `completedIndexes`; unset is empty.
+    pub(crate) completed_indexes: Cow<'a, str>,
+    /// `failedIndexes`.
+    pub(crate) failed_indexes: Option<Cow<'a, str>>,
+    /// `uncountedTerminatedPods`.
+    pub(crate) uncounted: Option<Uncounted<'a>>,
+    /// `conditions`.
+    pub(crate) conditions: Conditions,
+}
+
+/// `uncountedTerminatedPods`: UIDs; [`None`] is an absent list, which prints otherwise than an empty one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Uncounted<'a> {
+    /// `succeeded`.
+    pub(crate) succeeded: Option<Vec<Cow<'a, str>>>,
+    /// `failed`.
+    pub(crate) failed: Option<Vec<Cow<'a, str>>>,
+}
+
+bitflags! {
+    /// The condition types that rules read.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(crate) struct ConditionTypes: u8 {
+        /// The job has completed.
+        const COMPLETE = 1;
+        /// The job has failed.
+        const FAILED = 2;
+        /// The job is about to fail.
+        const FAILURE_TARGET = 4;
+        /// The job is about to complete.
+        const SUCCESS_CRITERIA_MET = 8;
+        /// The job is suspended.
+        const SUSPENDED = 16;
+        /// The job has completed or failed (`IsJobFinished`).
+        const FINISHED = Self::COMPLETE.bits() | Self::FAILED.bits();
+    }
+}
+
+impl ConditionTypes {
+    /// The type that the API writes as a word; none for one that no rule reads.
+    pub(crate) fn named(word: &str) -> Self {
+        match word {
+            "Complete" => Self::COMPLETE,
+            "Failed" => Self::FAILED,
+            "FailureTarget" => Self::FAILURE_TARGET,
+            "SuccessCriteriaMet" => Self::SUCCESS_CRITERIA_MET,
+            "Suspended" => Self::SUSPENDED,
+            _ => Self::empty(),
+        }
+    }
+}
+
+/// Which conditions are true, and which are false: each in any of its entries, because a type may have several
+/// (`IsConditionTrue`, `IsConditionFalse`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Conditions {
+    is_true: ConditionTypes,
+    is_false: ConditionTypes,
+}
+
+impl Conditions {
+    /// Whether an entry of one of the types says `True`.
+    pub(crate) fn is_true(self, condition: ConditionTypes) -> bool {
+        self.is_true.intersects(condition)
+    }
+
+    /// Whether an entry of one of the types says `False`.
+    pub(crate) fn is_false(self, condition: ConditionTypes) -> bool {
+        self.is_false.intersects(condition)
+    }
+
+    fn add(&mut self, condition: &str, status: &str) {
+        let known = ConditionTypes::named(condition);
+        match status {
+            "True" => self.is_true |= known,
+            "False" => self.is_false |= known,
+            _ => {}
+        }
+    }
+}
+
+impl Default for JobSpec {
+    fn default() -> Self {
+        Self {
+            completions: Some(1),
+            parallelism: Some(1),
+            completion_mode: CompletionMode::NonIndexed,
+            backoff_limit_per_index: false,
+            suspend: false,
+            success_policy: false,
+        }
+    }
+}
+
+/// Reads a Job; [`None`] is `null`.
+///
+/// # Errors
+/// If the bytes are not JSON.
+pub(super) fn read<'a, D: Deserializer<'a>>(
+    value: Value<'_, D>,
+) -> Result<Option<Object<'a>>, D::Error> {
+    let mut reading = Reading::default();
+    let is_there = value.object_or_null(&mut reading)?;
+    Ok(is_there.then(|| Object {
+        job: Some(Box::new(reading.job)),
+        ..reading.object
+    }))
+}
+
+#[derive(Default)]
+struct Reading<'a> {
+    object: Object<'a>,
+    job: Job<'a>,
+}
+
+impl<'a> Members<'a> for Reading<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        match name {
+            "metadata" => {
+                self.object.metadata = Metadata::default();
+                value.object_or_null(&mut self.object.metadata)?;
+            }
+            "spec" => {
+                let mut spec = SpecReading::default();
+                value.object_or_null(&mut spec)?;
+                (self.job.spec, self.object.managed_by) = spec.with_defaults();
+            }
+            "status" => {
+                self.job.status = JobStatus::default();
+                value.object_or_null(&mut self.job.status)?;
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+/// A spec before its defaults are applied.
+#[derive(Default)]
+struct SpecReading<'a> {
+    spec: JobSpec,
+    completions: Option<i32>,
+    parallelism: Option<i32>,
+    managed_by: Option<Cow<'a, str>>,
+}
+
+impl<'a> SpecReading<'a> {
+    /// `SetDefaults_Job`: completions only where both are unset.
+    fn with_defaults(self) -> (JobSpec, Option<Cow<'a, str>>) {
+        let completions = match (self.completions, self.parallelism) {
+            (None, None) => Some(1),
+            (completions, _) => completions,
+        };
+        let spec = JobSpec {
+            completions,
+            parallelism: self.parallelism.or(Some(1)),
+            ..self.spec
+        };
+        (spec, self.managed_by)
+    }
+}
+
+impl<'a> Members<'a> for SpecReading<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        match name {
+            "managedBy" => self.managed_by = value.string_or_null()?,
+            "completions" => self.completions = value.int32_or_null()?,
+            "parallelism" => self.parallelism = value.int32_or_null()?,
+            "completionMode" => {
+                self.spec.completion_mode = match value.string_or_null()?.as_deref() {
+                    Some("Indexed") => CompletionMode::Indexed,
+                    _ => CompletionMode::NonIndexed,
+                };
+            }
+            "backoffLimitPerIndex" => {
+                self.spec.backoff_limit_per_index = value.int32_or_null()?.is_some();
+            }
+            "suspend" => self.spec.suspend = value.bool_or_null()?,
+            "successPolicy" => {
+                let place = value.place();
+                let policy = value.visit(&mut Nothing)?;
+                self.spec.success_policy = policy != Type::Null;
+                if !matches!(policy, Type::Null | Type::Object) {
+                    place.expected("an object", policy.name());
+                }
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+/// A view of which nothing is kept.
+struct Nothing;
+
+impl Members<'_> for Nothing {}
+
+impl<'a> Members<'a> for JobStatus<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        match name {
+            "active" => self.active = value.int32_or_null()?.unwrap_or_default(),
+            "succeeded" => self.succeeded = value.int32_or_null()?.unwrap_or_default(),
+            "failed" => self.failed = value.int32_or_null()?.unwrap_or_default(),
+            "ready" => self.ready = value.int32_or_null()?,
+            "terminating" => self.terminating = value.int32_or_null()?,
+            "startTime" => self.start_time = time_or_null(value)?,
+            "completionTime" => self.completion_time = time_or_null(value)?,
+            "completedIndexes" => {
+                self.completed_indexes = value.string_or_null()?.unwrap_or_default();
+            }
+            "failedIndexes" => self.failed_indexes = value.string_or_null()?,
+            "uncountedTerminatedPods" => {
+                let mut pods = Uncounted::default();
+                let place = value.place();
+                self.uncounted = match value.visit(&mut pods)? {
+                    Type::Object => Some(pods),
+                    Type::Null => None,
+                    got => {
+                        place.expected("an object", got.name());
+                        None
+                    }
+                };
+            }
+            "conditions" => {
+                self.conditions = Conditions::default();
+                value.array_or_null(&mut self.conditions)?;
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+/// A time; `null` is an absent one.
+fn time_or_null<'a, D: Deserializer<'a>>(value: Value<'_, D>) -> Result<Option<Time>, D::Error> {
+    let place = value.place();
+    let Some(text) = value.string_or_null()? else {
+        return Ok(None);
+    };
+    let time = Time::parse(&text);
+    if time.is_none() {
+        place.expected("an RFC 3339 time", "another string");
+    }
+    Ok(time)
+}
+
+impl<'a> Members<'a> for Uncounted<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        match name {
+            "succeeded" => self.succeeded = Uids::read(value)?,
+            "failed" => self.failed = Uids::read(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+/// A list of UIDs; a `null` among them is an empty string for Go.
+#[derive(Default)]
+struct Uids<'a>(Vec<Cow<'a, str>>);
+
+impl<'a> Uids<'a> {
+    fn read<D: Deserializer<'a>>(
+        value: Value<'_, D>,
+    ) -> Result<Option<Vec<Cow<'a, str>>>, D::Error> {
+        let mut uids = Self::default();
+        let is_list = value.array_or_null(&mut uids)?;
+        Ok(is_list.then_some(uids.0))
+    }
+}
+
+impl<'a> Members<'a> for Uids<'a> {
+    fn element<D: Deserializer<'a>>(
+        &mut self,
+        _: usize,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        self.0.push(value.string_or_null()?.unwrap_or_default());
+        Ok(())
+    }
+}
+
+impl<'a> Members<'a> for Conditions {
+    fn element<D: Deserializer<'a>>(
+        &mut self,
+        _: usize,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        let mut condition = Condition::default();
+        value.object_or_null(&mut condition)?;
+        self.add(&condition.condition, &condition.status);
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Condition<'a> {
+    condition: Cow<'a, str>,
+    status: Cow<'a, str>,
+}
+
+impl<'a> Members<'a> for Condition<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        match name {
+            "type" => self.condition = value.string_or_null()?.unwrap_or_default(),
+            "status" => self.status = value.string_or_null()?.unwrap_or_default(),
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Uncounted<'a> {
+    /// Both lists, succeeded first, with the path of each.
+    pub(crate) fn lists(&self) -> [(&'static str, &[Cow<'a, str>]); 2] {
+        [
+            (
+                "status.uncountedTerminatedPods.succeeded",
+                self.succeeded.as_deref().unwrap_or_default(),
+            ),
+            (
+                "status.uncountedTerminatedPods.failed",
+                self.failed.as_deref().unwrap_or_default(),
+            ),
+        ]
+    }
+
+    /// How many UIDs there are in both lists.
+    pub(crate) fn len(&self) -> usize {
+        let lengths = self.lists().map(|(_, uids)| uids.len());
+        lengths.into_iter().fold(0, usize::saturating_add)
+    }
+
+    /// Whether there is no UID in either list.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,88 @@
+//! Objects, by the fields that rules read, borrowed from the request.
+
+pub(crate) mod custom;
+pub(crate) mod job;
+pub(crate) mod pod;
+mod walk;
+
+use std::borrow::Cow;
+
+use serde::de::Deserializer;
+
+use crate::decode::{Members, Note, Raw, Type, Value};
+use crate::kind::{Kind, Mode, Status};
+use custom::Custom;
+use job::Job;
+
+/// An object, by the fields that rules read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Object<'a> {
+    pub(crate) metadata: Metadata<'a>,
+    /// `managedBy`, wherever the kind has it. [`None`] is unset, which `""` is not.
+    pub(crate) managed_by: Option<Cow<'a, str>>,
+    /// What else is read of a Job. Boxed, because objects are moved about.
+    pub(crate) job: Option<Box<Job<'a>>>,
+    /// What else is read of a custom resource, where there is anything.
+    pub(crate) custom: Option<Box<Custom<'a>>>,
+}
+
+impl<'a> Object<'a> {
+    /// Who reconciles the object, which is of a kind.
+    pub(crate) fn mode(&self, kind: &Kind<'_>) -> Mode<'_> {
+        kind.mode(self.managed_by.as_deref())
+    }
+
+    /// Reads an object of a kind; [`None`] is `null`. What is of another type than the rules of the kind need is the inner
+    /// error.
+    ///
+    /// # Errors
+    /// If the bytes are not JSON.
+    pub(crate) fn read<D: Deserializer<'a>>(
+        value: Value<'_, D>,
+        kind: &'a Kind<'a>,
+    ) -> Result<crate::decode::Result<Option<Self>>, D::Error> {
+        let note = Note::default();
+        let value = value.noting(&note);
+        let object = match kind.status {
+            Status::Job => job::read(value)?,
+            Status::Unjudged | Status::Custom(_) => walk::read(value, kind)?,
+        };
+        Ok(note.or(object))
+    }
+}
+
+/// The parts of `metadata` that are needed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Metadata<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) uid: Cow<'a, str>,
+    /// Whether `deletionTimestamp` is set: the object waits for its finalizers.
+    pub(crate) is_being_deleted: bool,
+    /// `labels`, decoded where a setting asks for them.
+    pub(crate) labels: Option<Raw<'a>>,
+    /// `ownerReferences`, decoded where a rule asks for them.
+    pub(crate) owner_references: Option<Raw<'a>>,
+}
+
+impl<'a> Members<'a> for Metadata<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        match name {
+            "name" => self.name = value.string_or_null()?.unwrap_or_default(),
+            "uid" => self.uid = value.string_or_null()?.unwrap_or_default(),
+            "deletionTimestamp" => self.is_being_deleted = value.raw()?.json_type() != Type::Null,
+            "labels" => self.labels = Some(value.raw()?),
+            "ownerReferences" => self.owner_references = Some(value.raw()?),
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod decoding;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,797 @@
+//! Reads a custom resource by the paths of its kind.
+//!
+//! A profile names what it needs by paths (`status.replicatedJobsStatus[].ready`). The walk goes down the object with the
+//! set of paths that still match, and skips what is on none of them: pod templates above all.
+//!
+//! One contract holds for values of another type than expected. The field `managedBy` and the objects on the way to it are
+//! strict: a request in which one of them is of the wrong type is malformed, `null` aside. Everything else is the business of
+//! the kind's own schema and is passed over.
+
+use std::borrow::Cow;
+
+use serde::de::{Deserializer, Error};
+
+use super::custom::{Custom, MAX_NESTED, Nested, Status};
+use super::{Metadata, Object};
+use crate::decode::{Members, Place, Raw, Type, Value, late};
+use crate::kind::status::{Attempts, CONDITIONS, Ends, FailureNotes, Sign, StatusProfile, is_true};
+use crate::kind::{Kind, Template};
+use crate::upstream::time::Time;
+
+/// Objects that are nested deeper than this are not read.
+const MAX_DEPTH: usize = 8;
+
+/// No name in Kubernetes is longer.
+const MAX_NAME: usize = 253;
+
+/// Reads an object by the paths of its kind; [`None`] is `null`.
+///
+/// # Errors
+/// If the bytes are not JSON.
+pub(super) fn read<'a, D: Deserializer<'a>>(
+    value: Value<'_, D>,
+    kind: &'a Kind<'a>,
+) -> Result<Option<Object<'a>>, D::Error> {
+    let paths = Paths::of(kind);
+    let mut reading = Reading::default();
+    let mut root = Root {
+        metadata: Metadata::default(),
+        level: Level {
+            paths: &paths,
+            left: paths.all(),
+            offset: 0,
+            seen: Set::EMPTY,
+            is_strict: true,
+            reading: &mut reading,
+        },
+    };
+    let is_there = value.object_or_null(&mut root)?;
+    let metadata = root.metadata;
+    Ok(is_there.then(|| Object {
+        metadata,
+        managed_by: reading.managed_by.take(),
+        job: None,
+        custom: reading.custom(kind),
+    }))
+}
+
+/// What is at the end of a path.
+#[derive(Clone, Copy)]
+enum Leaf<'k> {
+    /// The field itself.
+    ManagedBy,
+    /// An object, or the spec of one, that a controller will make.
+    Template(&'k Template<'k>),
+    /// How often the workload may be tried again.
+    Retries,
+    /// A list of conditions, of which those that the profile reads say something.
+    Conditions(&'k StatusProfile<'k>),
+    /// A word for the state, with its path.
+    State(&'k str),
+    /// The word that repeats the outcome.
+    TerminalState,
+    /// The word that tells how the workload came to its outcome.
+    Reason,
+    /// A list of the statuses of earlier attempts.
+    Attempts(Attempts<'k>),
+    Start,
+    End,
+    /// A number that counts something.
+    Counter,
+    /// A number that only goes up, with its place among them.
+    Total(usize),
+}
+
+/// The paths of a kind, each with what is at its end.
+struct Paths<'k>(Vec<(&'k str, Leaf<'k>)>);
+
+impl<'k> Paths<'k> {
+    fn of(kind: &'k Kind<'k>) -> Self {
+        let Self(mut paths) = Self::of_spec(kind);
+        paths.extend(kind.retries.map(|path| (path, Leaf::Retries)));
+        let Some(status) = kind.status_profile() else {
+            return Self(paths);
+        };
+        let mut has_conditions = status.exclusive.is_some();
+        if let Some(outcome) = &status.outcome {
+            let signs = [Some(outcome.success), Some(outcome.failure)];
+            let others = [outcome.dead_end, outcome.deployed];
+            for sign in signs.into_iter().chain(others).flatten() {
+                match sign {
+                    Sign::Condition { .. } => has_conditions = true,
+                    Sign::Word { path, .. } if paths.iter().all(|(known, _)| *known != path) => {
+                        paths.push((path, Leaf::State(path)));
+                    }
+                    Sign::Word { .. } => {}
+                }
+            }
+            paths.extend(outcome.reason.map(|sign| (sign.path(), Leaf::Reason)));
+            let attempts = outcome.attempts;
+            paths.extend(attempts.map(|attempts| (attempts.path, Leaf::Attempts(attempts))));
+        }
+        if has_conditions {
+            paths.push((CONDITIONS, Leaf::Conditions(status)));
+        }
+        let state = status.terminal_state;
+        paths.extend(state.map(|path| (path, Leaf::TerminalState)));
+        paths.extend(status.start.map(|path| (path, Leaf::Start)));
+        paths.extend(status.end.map(|end| (end.path, Leaf::End)));
+        paths.extend(status.counters.iter().map(|path| (*path, Leaf::Counter)));
+        let totals = status.totals.iter().enumerate();
+        paths.extend(totals.map(|(place, path)| (*path, Leaf::Total(place))));
+        Self(paths)
+    }
+
+    /// The paths of a template that holds the spec of a kind: there is no status in it.
+    fn of_spec(kind: &'k Kind<'k>) -> Self {
+        let mut paths = vec![(kind.managed_by, Leaf::ManagedBy)];
+        let templates = kind.templates.iter();
+        paths.extend(templates.map(|(path, template)| (*path, Leaf::Template(template))));
+        Self(paths)
+    }
+
+    fn all(&self) -> Set {
+        Set::up_to(self.0.len())
+    }
+
+    fn get(&self, index: usize) -> Option<(&'k str, Leaf<'k>)> {
+        self.0.get(index).copied()
+    }
+}
+
+/// What the paths into a spec begin with.
+const SPEC: &str = "spec";
+
+/// A set of paths, by their places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Set(u64);
+
+impl Set {
+    const EMPTY: Self = Self(0);
+
+    fn up_to(len: usize) -> Self {
+        let unused = 64_usize.saturating_sub(len);
+        let unused = u32::try_from(unused).unwrap_or(0);
+        Self(u64::MAX.checked_shr(unused).unwrap_or(0))
+    }
+
+    fn is_empty(self) -> bool {
+        self == Self::EMPTY
+    }
+
+    fn with(self, index: usize) -> Self {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        Self(self.0 | 1_u64.checked_shl(index).unwrap_or(0))
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    fn iter(self) -> impl Iterator<Item = usize> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let first = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (first < 64).then_some(first as usize)
+        })
+    }
+}
+
+/// The object itself: the metadata beside the paths.
+struct Root<'r, 'a> {
+    metadata: Metadata<'a>,
+    level: Level<'r, 'a>,
+}
+
+impl<'a> Members<'a> for Root<'_, 'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        if name == "metadata" {
+            self.metadata = Metadata::default();
+            return value.object_or_null(&mut self.metadata).map(|_| ());
+        }
+        self.level.member(name, value)
+    }
+}
+
+/// A value on the way down, by the paths that lead to it.
+struct Level<'r, 'a> {
+    paths: &'r Paths<'a>,
+    /// The paths that lead here.
+    left: Set,
+    /// How many of their bytes lead here; these are the same in all.
+    offset: usize,
+    /// The paths through the members that were seen.
+    seen: Set,
+    /// Whether the paths belong to the object itself, and not to one that is nested in it.
+    is_strict: bool,
+    reading: &'r mut Reading<'a>,
+}
+
+impl<'a> Level<'_, 'a> {
+    /// The paths that lead on through a step, and how many of their bytes do.
+    fn through(&self, separator: &str, name: &str) -> (Set, usize) {
+        let mut on = Set::EMPTY;
+        for index in self.left.iter() {
+            let path = self
+                .paths
+                .get(index)
+                .and_then(|(p, _)| p.get(self.offset..));
+            let rest = path.and_then(|p| p.strip_prefix(separator)?.strip_prefix(name));
+            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '['])) {
+                on = on.with(index);
+            }
+        }
+        let step = separator.len().saturating_add(name.len());
+        (on, self.offset.saturating_add(step))
+    }
+
+    /// Reads the value that paths lead to with the first `offset` of their bytes.
+    fn read<D: Deserializer<'a>>(
+        &mut self,
+        (left, offset): (Set, usize),
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
+        if let Some((_, leaf)) = leaves.find(|(path, _)| path.len() == offset) {
+            return self.reading.leaf(leaf, value, self.is_strict);
+        }
+        let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
+        let leads_to_field = leaves.any(|(_, leaf)| matches!(leaf, Leaf::ManagedBy));
+        let place = value.place();
+        let got = value.visit(&mut Level {
+            paths: self.paths,
+            left,
+            offset,
+            seen: Set::EMPTY,
+            is_strict: self.is_strict,
+            reading: &mut *self.reading,
+        })?;
+        if self.is_strict && leads_to_field && !matches!(got, Type::Object | Type::Null) {
+            place.expected("an object", got.name());
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Members<'a> for Level<'_, 'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        let separator = if self.offset == 0 { "" } else { "." };
+        let (on, offset) = self.through(separator, name);
+        if on.is_empty() {
+            let each = self.through(EACH, "");
+            return if each.0.is_empty() {
+                value.skip()
+            } else {
+                self.read(each, value.keyed())
+            };
+        }
+        // Of two members with one name the last counts.
+        for index in self.seen.and(on).iter() {
+            if let Some((_, leaf)) = self.paths.get(index) {
+                self.reading.forget(leaf, value.place());
+            }
+        }
+        self.seen = self.seen.or(on);
+        self.read((on, offset), value)
+    }
+
+    fn element<D: Deserializer<'a>>(
+        &mut self,
+        _: usize,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        let each = self.through(EACH, "");
+        if each.0.is_empty() {
+            return value.skip();
+        }
+        self.read(each, value)
+    }
+}
+
+/// What stands in a path for each element of a list or map.
+const EACH: &str = "[]";
+
+/// What was read so far.
+#[derive(Default)]
+struct Reading<'a> {
+    /// Of the object that is being read: the outer one, or one that is nested in it.
+    managed_by: Option<Cow<'a, str>>,
+    nested: Vec<Nested<'a>>,
+    retries: usize,
+    /// What conditions say.
+    said: Said,
+    states: Vec<(&'a str, Cow<'a, str>)>,
+    /// What the last attempt says of its failure.
+    attempt_notes: FailureNotes,
+    status: Status<'a>,
+    /// The kind of the nested object that is being read.
+    kind: Option<&'a Kind<'a>>,
+    depth: usize,
+}
+
+/// What a list of conditions says.
+#[derive(Debug, Clone, Copy, Default)]
+struct Said {
+    ends: Ends,
+    notes: FailureNotes,
+    exclusive: (bool, bool),
+    is_deployed: bool,
+}
+
+impl<'a> Reading<'a> {
+    /// What was read beside the field, if there is anything.
+    fn custom(self, kind: &Kind<'_>) -> Option<Box<Custom<'a>>> {
+        let mut status = self.status;
+        status.ends = self.said.ends;
+        status.notes = self.said.notes | self.attempt_notes;
+        status.exclusive = self.said.exclusive;
+        status.is_deployed = self.said.is_deployed;
+        if let Some(outcome) = kind.status_profile().and_then(|s| s.outcome) {
+            let is = |sign: &Sign<'_>| match *sign {
+                Sign::Word { path, values } => {
+                    let mut states = self.states.iter();
+                    states.any(|(at, word)| *at == path && values.contains(&&**word))
+                }
+                Sign::Condition { .. } => false,
+            };
+            for (end, sign) in [
+                (Ends::SUCCESS, Some(outcome.success)),
+                (Ends::FAILURE, Some(outcome.failure)),
+                (Ends::DEAD_END, outcome.dead_end),
+            ] {
+                status.ends.set(
+                    end,
+                    status.ends.contains(end) || sign.as_ref().is_some_and(is),
+                );
+            }
+            status.is_deployed |= outcome.deployed.as_ref().is_some_and(is);
+            let is_final = |word: &Cow<'_, str>| match outcome.reason {
+                Some(Sign::Word { values, .. }) => values.contains(&&**word),
+                _ => false,
+            };
+            status.reason = status.reason.filter(is_final);
+        }
+        let custom = Custom {
+            nested: self.nested,
+            status,
+            retries: self.retries,
+        };
+        (!custom.nested.is_empty() || custom.status != Status::default()).then(|| Box::new(custom))
+    }
+
+    /// Reads what is at the end of a path. The field of the object itself must be a string.
+    fn leaf<D: Deserializer<'a>>(
+        &mut self,
+        leaf: Leaf<'a>,
+        value: Value<'_, D>,
+        is_strict: bool,
+    ) -> Result<(), D::Error> {
+        let place = value.place();
+        match leaf {
+            Leaf::ManagedBy if is_strict => self.managed_by = value.string_or_null()?,
+            Leaf::ManagedBy => self.managed_by = value.raw()?.string(),
+            Leaf::Template(template) => self.template(template, value)?,
+            Leaf::Retries => {
+                let retries = value.raw()?.number().unwrap_or_default().max(0);
+                self.retries = retries.try_into().unwrap_or(usize::MAX);
+            }
+            Leaf::Conditions(profile) => {
+                let mut conditions = Conditions::new(&[], Some(profile));
+                value.visit(&mut conditions)?;
+                self.said = conditions.said;
+            }
+            Leaf::State(path) => {
+                let word = value.raw()?.string();
+                self.states.extend(word.map(|word| (path, word)));
+            }
+            Leaf::TerminalState => self.status.terminal_state = value.raw()?.string(),
+            Leaf::Reason => self.status.reason = value.raw()?.string(),
+            Leaf::Attempts(attempts) => {
+                let mut list = AttemptList::new(attempts.notes);
+                value.visit(&mut list)?;
+                (self.status.attempts, self.attempt_notes) = (list.count, list.last);
+            }
+            Leaf::Start => self.status.start = time(value.raw()?),
+            Leaf::End => self.status.end = time(value.raw()?),
+            Leaf::Counter => self.count(value.raw()?.number(), place),
+            Leaf::Total(index) => {
+                let total = value.raw()?.number();
+                self.count(total, place);
+                if let Some(total) = total {
+                    let totals = &mut self.status.totals;
+                    totals.resize(totals.len().max(index.saturating_add(1)), 0);
+                    totals.splice(index..=index, [total]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back what was read at the end of a path, below a place.
+    fn forget(&mut self, leaf: Leaf<'a>, place: Place<'_>) {
+        match leaf {
+            Leaf::ManagedBy => self.managed_by = None,
+            Leaf::Template(_) => {
+                let below = Below::of(place);
+                self.nested.retain(|nested| !below.has(&nested.path));
+            }
+            Leaf::Retries => self.retries = 0,
+            Leaf::Conditions(_) => self.said = Said::default(),
+            Leaf::State(path) => self.states.retain(|(at, _)| *at != path),
+            Leaf::TerminalState => self.status.terminal_state = None,
+            Leaf::Reason => self.status.reason = None,
+            Leaf::Attempts(_) => {
+                self.status.attempts = 0;
+                self.attempt_notes = FailureNotes::empty();
+            }
+            Leaf::Start => self.status.start = None,
+            Leaf::End => self.status.end = None,
+            Leaf::Counter => {
+                let below = Below::of(place);
+                self.status.negative.retain(|(path, _)| !below.has(path));
+            }
+            Leaf::Total(index) => {
+                let below = Below::of(place);
+                self.status.negative.retain(|(path, _)| !below.has(path));
+                if let Some(total) = self.status.totals.get_mut(index) {
+                    *total = 0;
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, count: Option<i64>, place: Place<'_>) {
+        let negative = count.filter(|count| *count < 0);
+        if let Some(count) = negative.filter(|_| self.status.negative.len() < MAX_NESTED) {
+            self.status.negative.push((place.path().to_string(), count));
+        }
+    }
+
+    fn template<D: Deserializer<'a>>(
+        &mut self,
+        template: &'a Template<'a>,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        match *template {
+            Template::Spec(kind) => self.child(kind, value),
+            Template::Object(kind) => value
+                .visit(&mut Made {
+                    kind: Some(kind),
+                    api_version: None,
+                    name: None,
+                    spec: None,
+                    reading: self,
+                })
+                .map(|_| ()),
+            Template::Any => {
+                let place = value.place();
+                let mut made = Made {
+                    kind: None,
+                    api_version: None,
+                    name: None,
+                    spec: None,
+                    reading: self,
+                };
+                value.visit(&mut made)?;
+                // Kubewarden sorts keys, so that the kind comes before the spec. Elsewhere the spec is read late.
+                let (Some(kind), Some(spec)) = (made.named(), made.spec) else {
+                    return Ok(());
+                };
+                let path = place.member(SPEC);
+                let place = place.at(&path);
+                late(spec, place, |value| self.child(kind, value)).map_err(D::Error::custom)
+            }
+        }
+    }
+
+    /// Reads the spec of an object that is in the one being read.
+    fn child<D: Deserializer<'a>>(
+        &mut self,
+        kind: &'a Kind<'a>,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        let place = value.place();
+        if self.depth >= MAX_DEPTH || self.nested.len() >= MAX_NESTED {
+            let json_type = value.raw()?.json_type();
+            if json_type == Type::Object && self.nested.len() <= MAX_NESTED {
+                let path = place.path().to_string();
+                self.nested.push(Nested::unread(kind, path));
+            }
+            return Ok(());
+        }
+        let first = self.nested.len();
+        let outer = self.managed_by.take();
+        let outer_kind = self.kind.replace(kind);
+        let depth = self.depth.saturating_add(1);
+        self.depth = depth;
+        let paths = Paths::of_spec(kind);
+        value.visit(&mut Level {
+            left: paths.all(),
+            paths: &paths,
+            offset: SPEC.len(),
+            seen: Set::EMPTY,
+            is_strict: false,
+            reading: self,
+        })?;
+        self.depth = depth.saturating_sub(1);
+        self.kind = outer_kind;
+        let own = std::mem::replace(&mut self.managed_by, outer);
+        // The templates right below now learn who makes their objects.
+        for nested in self.nested.iter_mut().skip(first) {
+            if nested.depth == depth.saturating_add(1) {
+                nested.parent = own.as_ref().map(beginning);
+            }
+        }
+        if let Some(value) = own.filter(|value| kind.mode(Some(value)).is_delegated()) {
+            let below = kind.managed_by.strip_prefix(SPEC).unwrap_or_default();
+            let nested = Nested {
+                path: format!("{}{below}", place.path()),
+                kind,
+                value: Some(value),
+                depth,
+                parent_kind: outer_kind,
+                parent: None,
+            };
+            self.nested.insert(first, nested);
+        }
+        Ok(())
+    }
+}
+
+/// An object that a controller will make: of a kind that is known, or that it names.
+struct Made<'r, 'a> {
+    kind: Option<&'a Kind<'a>>,
+    api_version: Option<Cow<'a, str>>,
+    name: Option<Cow<'a, str>>,
+    /// Its spec, where that comes before the kind.
+    spec: Option<Raw<'a>>,
+    reading: &'r mut Reading<'a>,
+}
+
+impl<'a> Made<'_, 'a> {
+    /// The kind that it names, if its version has the field.
+    fn named(&self) -> Option<&'a Kind<'a>> {
+        let (group, version) = self.api_version.as_deref()?.split_once('/')?;
+        let kind = Kind::find(group, version, self.name.as_deref()?)?;
+        (!kind.pruned_in.contains(&version)).then_some(kind)
+    }
+}
+
+impl<'a> Members<'a> for Made<'_, 'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        match (name, self.kind) {
+            (SPEC, kind) => match kind.or_else(|| self.named()) {
+                Some(kind) => self.reading.child(kind, value)?,
+                None => self.spec = Some(value.raw()?),
+            },
+            ("apiVersion", None) => self.api_version = value.raw()?.string(),
+            ("kind", None) => self.name = value.raw()?.string(),
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+/// The paths below a place.
+struct Below(String);
+
+impl Below {
+    fn of(place: Place<'_>) -> Self {
+        Self(place.path().to_string())
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let rest = path.strip_prefix(&*self.0);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    }
+}
+
+/// A value as its children remember it: each has a copy, so no more of it than a name could be.
+fn beginning<'a>(value: &Cow<'a, str>) -> Cow<'a, str> {
+    match value {
+        Cow::Borrowed(value) => Cow::Borrowed(value),
+        Cow::Owned(value) => {
+            let end = value.floor_char_boundary(MAX_NAME);
+            Cow::Owned(value.get(..end).unwrap_or_default().to_owned())
+        }
+    }
+}
+
+/// A list of conditions. Of several of one type the first counts, as for those who look one up (knative's `GetCondition`,
+/// the `getCondition`s of the operators); where the list is a map by type there are no others.
+struct Conditions<'p, 'a> {
+    profile: Option<&'p StatusProfile<'p>>,
+    notes: &'p [(FailureNotes, Sign<'p>)],
+    seen: Vec<Cow<'a, str>>,
+    said: Said,
+}
+
+impl<'p, 'a> Conditions<'p, 'a> {
+    fn new(notes: &'p [(FailureNotes, Sign<'p>)], profile: Option<&'p StatusProfile<'p>>) -> Self {
+        let outcome = profile.and_then(|p| p.outcome.as_ref());
+        Self {
+            profile,
+            notes: outcome.map_or(notes, |o| o.notes),
+            seen: Vec::new(),
+            said: Said::default(),
+        }
+    }
+
+    fn say(&mut self, condition: &Condition<'_>) {
+        let says = |sign: &Sign<'_>| condition.is(sign);
+        for (notes, sign) in self.notes {
+            if says(sign) {
+                self.said.notes |= *notes;
+            }
+        }
+        let Some(profile) = self.profile else {
+            return;
+        };
+        if let Some((first, second)) = profile.exclusive {
+            self.said.exclusive.0 |= says(&is_true(first));
+            self.said.exclusive.1 |= says(&is_true(second));
+        }
+        let Some(outcome) = &profile.outcome else {
+            return;
+        };
+        for (end, sign) in [
+            (Ends::SUCCESS, Some(outcome.success)),
+            (Ends::FAILURE, Some(outcome.failure)),
+            (Ends::DEAD_END, outcome.dead_end),
+        ] {
+            if sign.as_ref().is_some_and(says) {
+                self.said.ends |= end;
+            }
+        }
+        self.said.is_deployed |= outcome.deployed.as_ref().is_some_and(says);
+    }
+
+    /// Whether the profile reads conditions of a type.
+    fn reads(&self, condition: &str) -> bool {
+        let is = |sign: &Sign<'_>| matches!(sign, Sign::Condition { condition: c, .. } if *c == condition);
+        let outcome = self.profile.and_then(|p| p.outcome.as_ref());
+        let exclusive = self.profile.and_then(|p| p.exclusive);
+        self.notes.iter().any(|(_, sign)| is(sign))
+            || exclusive.is_some_and(|(a, b)| a == condition || b == condition)
+            || outcome.is_some_and(|o| {
+                let signs = [Some(o.success), Some(o.failure), o.dead_end, o.deployed];
+                signs.iter().flatten().any(is)
+            })
+    }
+}
+
+impl<'a> Members<'a> for Conditions<'_, 'a> {
+    fn element<D: Deserializer<'a>>(
+        &mut self,
+        _: usize,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        let mut condition = Condition::default();
+        value.visit(&mut condition)?;
+        if let Some(name) = condition.condition.clone()
+            && self.reads(&name)
+            && !self.seen.contains(&name)
+        {
+            self.say(&condition);
+            self.seen.push(name);
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Condition<'a> {
+    condition: Option<Cow<'a, str>>,
+    status: Option<Cow<'a, str>>,
+    reason: Option<Cow<'a, str>>,
+}
+
+impl Condition<'_> {
+    fn is(&self, sign: &Sign<'_>) -> bool {
+        let Sign::Condition {
+            condition,
+            status,
+            reason,
+        } = *sign
+        else {
+            return false;
+        };
+        self.condition.as_deref() == Some(condition)
+            && self.status.as_deref() == Some(status)
+            && (reason.is_none() || self.reason.as_deref() == reason)
+    }
+}
+
+impl<'a> Members<'a> for Condition<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        match name {
+            "type" => self.condition = value.raw()?.string(),
+            "status" => self.status = value.raw()?.string(),
+            "reason" => self.reason = value.raw()?.string(),
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+/// A list of the statuses of earlier attempts.
+struct AttemptList<'p> {
+    notes: &'p [(FailureNotes, Sign<'p>)],
+    count: usize,
+    /// What the last one says of its failure.
+    last: FailureNotes,
+}
+
+impl<'p> AttemptList<'p> {
+    fn new(notes: &'p [(FailureNotes, Sign<'p>)]) -> Self {
+        Self {
+            notes,
+            count: 0,
+            last: FailureNotes::empty(),
+        }
+    }
+}
+
+impl<'a> Members<'a> for AttemptList<'_> {
+    fn element<D: Deserializer<'a>>(
+        &mut self,
+        index: usize,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        self.count = index.saturating_add(1);
+        let mut attempt = Attempt {
+            notes: self.notes,
+            said: FailureNotes::empty(),
+        };
+        value.visit(&mut attempt)?;
+        self.last = attempt.said;
+        Ok(())
+    }
+}
+
+struct Attempt<'p> {
+    notes: &'p [(FailureNotes, Sign<'p>)],
+    said: FailureNotes,
+}
+
+impl<'a> Members<'a> for Attempt<'_> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        if name != "conditions" {
+            return value.skip();
+        }
+        let mut conditions = Conditions::new(self.notes, None);
+        value.visit(&mut conditions)?;
+        self.said = conditions.said.notes;
+        Ok(())
+    }
+}
+
+/// A time; [`None`] where something else is.
+fn time(raw: Raw<'_>) -> Option<Time> {
+    Time::parse(&raw.string()?)
+}

@@ -1,0 +1,84 @@
+//! `managed-by/allowed`
+
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::finding::{BadValue, FieldError};
+use crate::near::nearest_name;
+use crate::rule::{Check, Context, Findings, Run};
+use crate::settings::Problems;
+use crate::upstream::go;
+
+/// A denial names no more controllers than that.
+const MAX_LISTED: usize = 8;
+
+pub(crate) static RULE: Check = Check {
+    rule: Rule {
+    id: "managed-by/allowed",
+    docs: Docs::new(Documentation {
+    title: "Workloads are delegated to controllers that the settings list",
+    text: "\
+With the setting `controllers`, checks that a delegated workload names a controller of that list, and one that is
+listed for its kind and its namespace. A name that nobody answers to, be it a typo or a controller that is not
+installed, orphans the workload: nobody runs it, and nothing says so.
+
+Runs when the value is set on create or changes on update; a stored value is not judged again, nor is one on an object
+that is being deleted. The template of a CronJob, a RayCronJob or an OptimizationJob is judged as the workloads that are made of it.
+What other workloads make of their templates is not: `managed-by/nested` warns where nobody would run that.",
+        fix: "Name one of the controllers that the message lists, or ask the admin to list yours in `controllers`.",
+    accepted: Example {
+        settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"kinds":["Job"],"namespaces":["team-*"]}}}"#,
+        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}}"#,
+    },
+    rejected: Example {
+        settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"kinds":["Job"],"namespaces":["team-*"]}}}"#,
+        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/multikueue"}}}"#,
+    },
+    }),
+    anchor: Anchor::Ours {
+        source: "KEP-4368, Debuggability: the cluster's admin may not have installed the controller, and nothing reports it",
+    },
+    default: Enforcement::Deny,
+    scope: Scope::Site,
+    },
+    run: Run::Site(check),
+};
+
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
+    let settings = context.settings;
+    let Some(value) = context.kind.mode(context.incoming()).controller() else {
+        return Ok(());
+    };
+    if !settings.has_allow_list() {
+        return Ok(());
+    }
+    let kind = context.kind.workload();
+    let namespace = &*context.request.namespace;
+    let listed = settings.controller(value)?;
+    if listed.is_some_and(|controller| controller.serves(kind, namespace)) {
+        return Ok(());
+    }
+    let names = settings.controllers_serving(kind, namespace)?;
+    let place = format!("{kind}s in namespace {}", go::quote(namespace));
+    let mut brief = format!("not allowed for {place}");
+    let mut detail = format!("no controller is allowed for {place}, leave the field out");
+    if !names.is_empty() {
+        let shown: Vec<String> = names
+            .iter()
+            .take(MAX_LISTED)
+            .map(|n| go::quote(n))
+            .collect();
+        detail = format!("allowed for {place}: {}", shown.join(", "));
+        if let Some(more) = names.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
+            detail = format!("{detail} and {more} more");
+        }
+    }
+    if let Some(meant) = nearest_name(value, names.iter().map(|n| &**n)) {
+        brief = format!("did you mean {}?", go::quote(meant));
+        detail = format!("{brief} {detail}");
+    }
+    let value = BadValue::String(value.into());
+    let error = FieldError::not_supported(context.path(), value, detail);
+    findings.push(error.briefly(brief));
+    Ok(())
+}

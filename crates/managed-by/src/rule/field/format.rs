@@ -1,0 +1,95 @@
+//! `managed-by/format`
+
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::finding::{BadValue, FieldError};
+use crate::kind::Form;
+use crate::release::Release;
+use crate::rule::{Check, Context, Findings, Run};
+use crate::upstream::names::{MAX_MANAGED_BY, MAX_SUBDOMAIN, is_path, is_subdomain};
+
+const NOT_PREFIXED: &str = r#"must be a domain-prefixed path (such as "acme.io/foo")"#;
+const HOST_TOO_LONG: &str = "must be no more than 253 characters";
+const BAD_HOST: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const BAD_PATH: &str =
+    r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
+
+pub(crate) static RULE: Check = Check {
+    rule: Rule {
+    id: "managed-by/format",
+    docs: Docs::new(Documentation {
+    title: "The value is a domain-prefixed path of at most 63 bytes",
+    text: "\
+Checks that the value looks like `acme.io/foo`: before the first `/` a lower-case RFC 1123 subdomain, after it one or
+more characters of an RFC 3986 path, at most 63 bytes in all. `\"\"` is a value, and not a valid one: to leave the
+workload to the built-in controller, leave the field out. Several errors may be reported at once.
+
+Runs when the value is set on create or changes on update; a stored value is not judged again. Of the custom resources
+JobSet has the same check; for the others see `managed-by/unchecked-format` and `managed-by/closed-set`.",
+        fix: "Write a domain of yours, a slash and a name, such as `acme.io/runner`; or leave the field out.",
+    accepted: Example {
+        settings: "{}",
+        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/batch/runner"}}}"#,
+    },
+    rejected: Example {
+        settings: "{}",
+        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"multikueue"}}}"#,
+    },
+    }),
+    anchor: Anchor::Upstream {
+        function: "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
+        option: None,
+        since: Release::V1_30,
+        until: None,
+        deviation: Some(
+            "upstream judges the value again on every update; we do not when it has not changed, so that an object that got past it can be updated, finalized and deleted",
+        ),
+    },
+    default: Enforcement::Deny,
+    scope: Scope::Api,
+    },
+    run: Run::Change(check),
+};
+
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
+    if let Some(value) = context
+        .incoming()
+        .filter(|_| context.kind.form == Form::Path)
+    {
+        judge(context, value, findings);
+    }
+}
+
+/// Everything that is wrong with a value, in upstream's order.
+pub(super) fn judge<'a>(context: &Context<'a>, value: &'a str, findings: &mut Findings<'a>) {
+    let invalid = |part: &'a str, detail: &'static str| {
+        FieldError::invalid(context.path(), BadValue::String(part.into()), detail)
+    };
+    if value.is_empty() {
+        return findings.push(FieldError::required(context.path(), ""));
+    }
+    match value.split_once('/') {
+        Some((host, path)) if !host.is_empty() && !path.is_empty() => {
+            if host.len() > MAX_SUBDOMAIN {
+                findings.push(invalid(host, HOST_TOO_LONG));
+            }
+            if !is_subdomain(host) {
+                findings.push(invalid(host, BAD_HOST));
+            }
+            if !is_path(path) {
+                findings.push(invalid(path, BAD_PATH));
+            }
+        }
+        _ => findings.push(invalid(value, NOT_PREFIXED)),
+    }
+    if value.len() > MAX_MANAGED_BY {
+        // field.TooLongMaxLength had words of its own until 1.32.
+        let detail = if context.settings.kubernetes_version() < Release::V1_32 {
+            "may not be longer than 63"
+        } else {
+            "may not be more than 63 bytes"
+        };
+        findings.push(FieldError::too_long(context.path(), detail));
+    }
+}

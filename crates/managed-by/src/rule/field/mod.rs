@@ -1,0 +1,12 @@
+//! `managed-by/...`: the field, and the same field in the templates of what a workload makes.
+
+pub(crate) mod allowed;
+pub(crate) mod closed_set;
+pub(crate) mod delegation;
+pub(crate) mod format;
+pub(crate) mod immutable;
+pub(crate) mod nested;
+pub(crate) mod reserved;
+pub(crate) mod reserved_domain;
+pub(crate) mod unchecked_format;
+pub(crate) mod wrong_kind;

@@ -1,0 +1,109 @@
+//! `managed-by/reserved-domain`
+
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::kind::{EXTERNAL, RESERVED};
+use crate::near::nearest;
+use crate::rule::{Check, Context, Findings, Run};
+
+/// Domains of the Kubernetes project; their subdomains are its own too.
+const PROJECT: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
+
+pub(crate) static RULE: Check = Check {
+    rule: Rule {
+    id: "managed-by/reserved-domain",
+    docs: Docs::new(Documentation {
+    title: "A value under a built-in controller's domain names a controller that exists",
+    text: "\
+Checks values under the domains of the Kubernetes project (`kubernetes.io`, `k8s.io`, `x-k8s.io` and their subdomains)
+and of each known kind's built-in controller (`ray.io`, `kubeflow.org`, ...): they must be a reserved value or a known
+external controller such as `kueue.x-k8s.io/multikueue`. Anything else there is almost surely a typo
+(`kubernetes.io/job-controler`), and a workload with a typo is reconciled by nobody, in silence.
+
+Runs when the value is set on create or changes on update.",
+        fix: "Correct the name; for a controller of your own, use a domain of your own.",
+    accepted: Example {
+        settings: "{}",
+        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}}"#,
+    },
+    rejected: Example {
+        settings: r#"{"rules":{"managed-by/reserved-domain":"deny"}}"#,
+        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kubernetes.io/job-controler"}}}"#,
+    },
+    }),
+    anchor: Anchor::Ours {
+        source: "KEP-4368, Debuggability: a typo in the value is a risk that nothing reports",
+    },
+    default: Enforcement::Warn,
+    scope: Scope::Api,
+    },
+    run: Run::Change(check),
+};
+
+fn known() -> impl Iterator<Item = &'static str> {
+    let reserved = RESERVED.iter().map(|&(name, _)| name);
+    reserved.chain(EXTERNAL.iter().copied())
+}
+
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
+    let Some(value) = context.incoming() else {
+        return;
+    };
+    let Some((domain, _)) = value.split_once('/') else {
+        return;
+    };
+    if !is_reserved(domain) || known().any(|name| name == value) {
+        return;
+    }
+    let mut detail = "no known controller has this name".to_owned();
+    if let Some(name) = nearest(value, known()) {
+        detail.push_str(", did you mean \"");
+        detail.push_str(name);
+        detail.push_str("\"?");
+    }
+    findings.push(context.invalid(value, detail));
+}
+
+fn is_reserved(domain: &str) -> bool {
+    let of_project = |project: &str| {
+        let rest = domain.strip_suffix(project);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    let of_kind =
+        |&(name, _): &(&str, &str)| name.split_once('/').is_some_and(|(d, _)| d == domain);
+    PROJECT.into_iter().any(of_project) || RESERVED.iter().any(of_kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_reserved;
+
+    #[test]
+    fn domains() {
+        for reserved in [
+            "kubernetes.io",
+            "batch.kubernetes.io",
+            "k8s.io",
+            "jobset.sigs.k8s.io",
+            "x-k8s.io",
+            "kueue.x-k8s.io",
+            "ray.io",
+            "kubeflow.org",
+            "trainer.kubeflow.org",
+            "tekton.dev",
+        ] {
+            assert!(is_reserved(reserved), "{reserved}");
+        }
+        for free in [
+            "acme.io",
+            "mykubernetes.io",
+            "notx-k8s.io",
+            "k8s.io.acme.io",
+            "my.ray.io",
+            "",
+        ] {
+            assert!(!is_reserved(free), "{free}");
+        }
+    }
+}

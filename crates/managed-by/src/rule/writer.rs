@@ -1,0 +1,160 @@
+//! `status-writer/delegated`, `status-writer/standard`
+
+use std::borrow::Cow;
+
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::finding::FieldError;
+use crate::kind::Holder;
+use crate::object::Object;
+use crate::request::{Change, UserInfo};
+use crate::rule::{Check, Context, Findings, Run};
+use crate::settings::Problems;
+use crate::upstream::go;
+
+/// A denial names no more writers than that.
+const MAX_LISTED: usize = 4;
+
+pub(crate) static DELEGATED: Check = Check {
+    rule: Rule {
+    id: "status-writer/delegated",
+    docs: Docs::new(Documentation {
+    title: "The status of a delegated workload is written by its controller",
+    text: "\
+Where the entry of a controller in the setting `controllers` has `status_writers`, checks that a status update of a
+workload delegated to it comes from one of them: a user, or a member of a group. Anyone with a role that allows to update
+`jobs/status` could otherwise declare the workload complete.
+
+Runs on updates of `status` that change anything, of objects that are not being deleted. MultiKueue writes as
+`system:serviceaccount:kueue-system:kueue-controller-manager`, in Kueue's own installation. For PipelineRuns that
+tekton-kueue holds back, list its service account too.
+
+Some controllers do not step back: the Training Operator runs a JAXJob, and Trainer 2.0 to 2.2 a TrainJob, whatever the field
+says. Where they run too, this rule is how it comes out: their updates are denied, and the workload has two controllers.",
+        fix: "Let the controller write it. If it runs as another user, list that one in its `status_writers`.",
+    accepted: Example {
+        settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue-controller-manager"]}}}"#,
+        request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "resource":{"group":"batch","version":"v1","resource":"jobs"},"namespace":"team-a",
+            "userInfo":{"username":"system:serviceaccount:kueue-system:kueue-controller-manager"},
+            "oldObject":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"},"status":{}},
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"},"status":{"active":1}}}"#,
+    },
+    rejected: Example {
+        settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue-controller-manager"]}}}"#,
+        request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "resource":{"group":"batch","version":"v1","resource":"jobs"},"namespace":"team-a",
+            "userInfo":{"username":"ana"},
+            "oldObject":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"},"status":{}},
+            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"},"status":{"active":1}}}"#,
+    },
+    }),
+    anchor: Anchor::Ours {
+        source: "Kueue, config/components/rbac: the service account that holds the permission on jobs/status",
+    },
+    default: Enforcement::Deny,
+    scope: Scope::Site,
+    },
+    run: Run::Site(check_delegated),
+};
+
+pub(crate) static STANDARD: Check = Check {
+    rule: Rule {
+    id: "status-writer/standard",
+    docs: Docs::new(Documentation {
+    title: "The status of a workload that is not delegated is written by its kind's controller",
+    text: "\
+Where the setting `standard_status_writers` has an entry for the kind, checks that a status update of an object that is
+not delegated comes from one of the listed users and groups.
+
+Runs on updates of `status` that change anything, of objects that are not being deleted. On a cluster with Kueue list its
+controller beside the built-in one: it writes the status of Jobs that are not delegated too, to take the start time away
+when it stops one. The Job controller is `system:serviceaccount:kube-system:job-controller`, or
+`system:kube-controller-manager` where kube-controller-manager runs without `--use-service-account-credentials`.",
+        fix: "Let the kind's controller write it. If another one must, list it in `standard_status_writers`.",
+    accepted: Example {
+        settings: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
+        request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "resource":{"group":"batch","version":"v1","resource":"jobs"},"namespace":"team-a",
+            "userInfo":{"username":"system:serviceaccount:kueue-system:kueue-controller-manager"},
+            "oldObject":{"metadata":{"name":"pi"},"spec":{"suspend":true},"status":{"startTime":"2026-11-20T09:00:00Z"}},
+            "object":{"metadata":{"name":"pi"},"spec":{"suspend":true},"status":{}}}"#,
+    },
+    rejected: Example {
+        settings: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
+        request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
+            "resource":{"group":"batch","version":"v1","resource":"jobs"},"namespace":"team-a",
+            "userInfo":{"username":"ana"},
+            "oldObject":{"metadata":{"name":"pi"},"spec":{},"status":{}},
+            "object":{"metadata":{"name":"pi"},"spec":{},"status":{"active":1}}}"#,
+    },
+    }),
+    anchor: Anchor::Ours {
+        source: "Kueue, job_controller.go (Stop): Kueue takes startTime away from a Job that it stops, delegated or not",
+    },
+    default: Enforcement::Deny,
+    scope: Scope::Site,
+    },
+    run: Run::Site(check_standard),
+};
+
+fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
+    let Some(name) = stored(context).and_then(|stored| context.mode(stored).controller()) else {
+        return Ok(());
+    };
+    let controller = context.settings.controller(name)?;
+    if let Some(writers) = controller.as_ref().and_then(|c| c.status_writers()) {
+        let of = format!("what is delegated to {}", go::quote(name));
+        judge(context, writers, &of, findings);
+    }
+    Ok(())
+}
+
+fn check_standard<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
+    if stored(context).is_none_or(|stored| context.mode(stored).is_delegated()) {
+        return Ok(());
+    }
+    let kind = context.kind.kind;
+    if let Some(writers) = context.settings.standard_writers(kind)? {
+        let of = format!("a {kind} that is not delegated");
+        judge(context, &writers, &of, findings);
+    }
+    Ok(())
+}
+
+/// The object as stored, on a status update of a workload. Its spec counts: kube-apiserver keeps it.
+fn stored<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
+    match context.change {
+        Change::UpdateStatus { old, .. } if context.kind.holder == Holder::Workload => Some(old),
+        _ => None,
+    }
+}
+
+fn judge<'a>(
+    context: &Context<'a>,
+    writers: &[Cow<'_, str>],
+    of: &str,
+    findings: &mut Findings<'a>,
+) {
+    if may_write(&context.request.user, writers) || context.request.is_noop() {
+        return;
+    }
+    let shown: Vec<&str> = writers.iter().take(MAX_LISTED).map(|w| &**w).collect();
+    let more = writers.len().saturating_sub(MAX_LISTED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let detail = format!(
+        "only {}{more} may write the status of {of}",
+        shown.join(", ")
+    );
+    let user = go::quote(&context.request.user.username);
+    let brief = format!("{user} is no status writer of {of}");
+    findings.push(FieldError::unauthorized("status", detail).briefly(brief));
+}
+
+fn may_write(user: &UserInfo<'_>, writers: &[Cow<'_, str>]) -> bool {
+    let is_one = |writer: &Cow<'_, str>| *writer == user.username || user.groups.contains(writer);
+    writers.iter().any(is_one)
+}

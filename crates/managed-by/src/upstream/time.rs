@@ -1,0 +1,353 @@
+//! Points in time as Kubernetes writes them.
+
+use std::fmt;
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// Days from 1 January of the year 0 to 1 January 1970.
+const DAYS_TO_1970: i64 = 719_528;
+
+/// An instant: seconds since 1970 in UTC, and nanoseconds. Another offset is the same instant (`metav1.Time`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Time {
+    seconds: i64,
+    nanoseconds: u32,
+}
+
+impl Time {
+    /// Reads RFC 3339 the way `metav1.Time` does, with `time.Parse(time.RFC3339, ...)`, and takes what that takes beyond
+    /// the standard: an hour of one digit, a comma before a fraction, offsets of up to 24:60.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut at = Digits(text.as_bytes());
+        let year = at.number(4)?;
+        at.byte(b'-')?;
+        let month = at.number(2).filter(|m| (1..=12).contains(m))?;
+        at.byte(b'-')?;
+        let day = at.number(2)?;
+        at.byte(b'T')?;
+        let hour = at.number(2).or_else(|| at.number(1)).filter(|h| *h < 24)?;
+        at.byte(b':')?;
+        let minute = at.number(2).filter(|m| *m < 60)?;
+        at.byte(b':')?;
+        let second = at.number(2).filter(|s| *s < 60)?;
+        let nanoseconds = at.fraction();
+        let offset = at.offset()?;
+        if !at.0.is_empty() || !(1..=days_in(year, month)).contains(&day) {
+            return None;
+        }
+        let days = days_before(year, month).wrapping_add(day).wrapping_sub(1);
+        let of_day = hour
+            .wrapping_mul(60)
+            .wrapping_add(minute)
+            .wrapping_mul(60)
+            .wrapping_add(second);
+        let seconds = days.wrapping_sub(DAYS_TO_1970).wrapping_mul(DAY);
+        Some(Self {
+            seconds: seconds.wrapping_add(of_day).wrapping_sub(offset),
+            nanoseconds,
+        })
+    }
+
+    /// The instant some seconds after this one.
+    pub(crate) fn later_by(self, seconds: i64) -> Self {
+        let seconds = self.seconds.saturating_add(seconds);
+        Self { seconds, ..self }
+    }
+
+    /// Go's zero time, which `metav1.Time` marshals as `null`.
+    fn is_zero(self) -> bool {
+        let year_1 = days_before(1, 1)
+            .wrapping_sub(DAYS_TO_1970)
+            .wrapping_mul(DAY);
+        self.seconds == year_1 && self.nanoseconds == 0
+    }
+
+    /// As `metav1.Time` marshals it: whole seconds in UTC.
+    pub(crate) fn json(self) -> String {
+        if self.is_zero() {
+            return "null".to_owned();
+        }
+        let Civil {
+            year,
+            month,
+            day,
+            hour,
+            minute,
+            second,
+        } = self.civil();
+        format!("\"{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z\"")
+    }
+
+    /// As Go's `time.Time.String` prints it, on a server whose zone is UTC.
+    pub(crate) fn go_string(self) -> String {
+        let Civil {
+            year,
+            month,
+            day,
+            hour,
+            minute,
+            second,
+        } = self.civil();
+        let fraction = format!(".{:09}", self.nanoseconds);
+        let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
+        format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}{fraction} +0000 UTC")
+    }
+
+    fn civil(self) -> Civil {
+        let days = self.seconds.div_euclid(DAY).wrapping_add(DAYS_TO_1970);
+        let of_day = self.seconds.rem_euclid(DAY);
+        // Too far by less than a year: an average year is a little shorter than 366 days.
+        let mut year = days.div_euclid(365).wrapping_add(1);
+        while days_before(year, 1) > days {
+            year = year.wrapping_sub(1);
+        }
+        let mut month = 12;
+        while days_before(year, month) > days {
+            month = month.wrapping_sub(1);
+        }
+        Civil {
+            year: Year(year),
+            month,
+            day: days.wrapping_sub(days_before(year, month)).wrapping_add(1),
+            hour: of_day.div_euclid(3600),
+            minute: of_day.div_euclid(60).rem_euclid(60),
+            second: of_day.rem_euclid(60),
+        }
+    }
+}
+
+struct Civil {
+    year: Year,
+    month: i64,
+    day: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+}
+
+/// Four digits at least, and the sign outside of them, as in Go.
+struct Year(i64);
+
+impl fmt::Display for Year {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        write!(f, "{sign}{:04}", self.0.unsigned_abs())
+    }
+}
+
+fn is_leap(year: i64) -> bool {
+    let divides = |n: i64| year.rem_euclid(n) == 0;
+    divides(4) && (!divides(100) || divides(400))
+}
+
+fn days_in(year: i64, month: i64) -> i64 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from 1 January of the year 0 to the first of a month.
+fn days_before(year: i64, month: i64) -> i64 {
+    let past = year.wrapping_sub(1);
+    // The year 0 was a leap year.
+    let leap_days = past
+        .div_euclid(4)
+        .wrapping_sub(past.div_euclid(100))
+        .wrapping_add(past.div_euclid(400))
+        .wrapping_add(1);
+    let years = year.wrapping_mul(365).wrapping_add(leap_days);
+    (1..month).fold(years, |days, m| days.wrapping_add(days_in(year, m)))
+}
+
+/// What is left of a text that is read from the front.
+struct Digits<'a>(&'a [u8]);
+
+impl Digits<'_> {
+    fn byte(&mut self, wanted: u8) -> Option<()> {
+        let (first, rest) = self.0.split_first()?;
+        (*first == wanted).then(|| self.0 = rest)
+    }
+
+    /// A number of exactly so many digits; nothing is passed over where there are fewer.
+    fn number(&mut self, digits: usize) -> Option<i64> {
+        let (number, rest) = self.0.split_at_checked(digits)?;
+        let value = number.iter().try_fold(0_i64, |value, b| {
+            let digit = b.is_ascii_digit().then(|| i64::from(b & 0xf))?;
+            Some(value.wrapping_mul(10).wrapping_add(digit))
+        })?;
+        self.0 = rest;
+        Some(value)
+    }
+
+    /// Nanoseconds, if a point or a comma and a digit come next; digits behind the ninth do not count.
+    fn fraction(&mut self) -> u32 {
+        let [b'.' | b',', first, ..] = self.0 else {
+            return 0;
+        };
+        if !first.is_ascii_digit() {
+            return 0;
+        }
+        self.0 = self.0.get(1..).unwrap_or_default();
+        let mut nanoseconds = 0;
+        let mut unit = 100_000_000_u32;
+        while let Some(digit) = self.number(1) {
+            let digit = u32::try_from(digit).unwrap_or_default();
+            nanoseconds = unit.wrapping_mul(digit).wrapping_add(nanoseconds);
+            unit /= 10;
+        }
+        nanoseconds
+    }
+
+    /// Seconds east of UTC.
+    fn offset(&mut self) -> Option<i64> {
+        let (sign, rest) = self.0.split_first()?;
+        self.0 = rest;
+        if *sign == b'Z' {
+            return Some(0);
+        }
+        let hours = self.number(2).filter(|h| *h <= 24)?;
+        self.byte(b':')?;
+        let minutes = self.number(2).filter(|m| *m <= 60)?;
+        let offset = hours
+            .wrapping_mul(60)
+            .wrapping_add(minutes)
+            .wrapping_mul(60);
+        match sign {
+            b'+' => Some(offset),
+            b'-' => Some(offset.wrapping_neg()),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Time;
+
+    /// Each row was printed by Go 1.26: `time.Parse(time.RFC3339, s)`, then `UTC().String()` and metav1's JSON.
+    #[test]
+    fn times_are_read_and_printed_as_in_go() {
+        for (text, go, json) in [
+            (
+                "2026-01-01T00:00:10Z",
+                "2026-01-01 00:00:10 +0000 UTC",
+                r#""2026-01-01T00:00:10Z""#,
+            ),
+            (
+                "2026-01-01T00:00:10.5Z",
+                "2026-01-01 00:00:10.5 +0000 UTC",
+                r#""2026-01-01T00:00:10Z""#,
+            ),
+            (
+                "2026-01-01T00:00:10,123456789987Z",
+                "2026-01-01 00:00:10.123456789 +0000 UTC",
+                r#""2026-01-01T00:00:10Z""#,
+            ),
+            (
+                "2026-01-01T02:00:10+02:00",
+                "2026-01-01 00:00:10 +0000 UTC",
+                r#""2026-01-01T00:00:10Z""#,
+            ),
+            (
+                "2025-12-31T23:30:00-00:30",
+                "2026-01-01 00:00:00 +0000 UTC",
+                r#""2026-01-01T00:00:00Z""#,
+            ),
+            (
+                "2026-01-01T7:00:10Z",
+                "2026-01-01 07:00:10 +0000 UTC",
+                r#""2026-01-01T07:00:10Z""#,
+            ),
+            (
+                "2024-02-29T12:00:00+24:60",
+                "2024-02-28 11:00:00 +0000 UTC",
+                r#""2024-02-28T11:00:00Z""#,
+            ),
+            (
+                "0001-01-01T00:00:00Z",
+                "0001-01-01 00:00:00 +0000 UTC",
+                "null",
+            ),
+            (
+                "0000-06-01T00:00:00Z",
+                "0000-06-01 00:00:00 +0000 UTC",
+                r#""0000-06-01T00:00:00Z""#,
+            ),
+            (
+                "0000-01-01T00:00:00+01:00",
+                "-0001-12-31 23:00:00 +0000 UTC",
+                r#""-0001-12-31T23:00:00Z""#,
+            ),
+            (
+                "9999-12-31T23:59:59-01:00",
+                "10000-01-01 00:59:59 +0000 UTC",
+                r#""10000-01-01T00:59:59Z""#,
+            ),
+            (
+                "1970-01-01T00:00:00Z",
+                "1970-01-01 00:00:00 +0000 UTC",
+                r#""1970-01-01T00:00:00Z""#,
+            ),
+            (
+                "1900-03-01T00:00:00Z",
+                "1900-03-01 00:00:00 +0000 UTC",
+                r#""1900-03-01T00:00:00Z""#,
+            ),
+        ] {
+            let time = Time::parse(text).unwrap();
+            assert_eq!(time.go_string(), go, "{text}");
+            assert_eq!(time.json(), json, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_go_does_not_read_is_refused() {
+        for text in [
+            "",
+            "2026-01-01",
+            "2026-01-01T00:00:10",
+            "2026-01-01 00:00:10Z",
+            "2026-01-01t00:00:10Z",
+            "2026-01-01T00:00:10z",
+            "2026-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-00-01T00:00:00Z",
+            "2026-01-00T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:60:00Z",
+            "2026-01-01T00:00:60Z",
+            "2026-1-01T00:00:00Z",
+            "26-01-01T00:00:00Z",
+            "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00+0200",
+            "2026-01-01T00:00:00+25:00",
+            "2026-01-01T00:00:00+00:61",
+            "2026-01-01T00:00:00Zx",
+            " 2026-01-01T00:00:00Z",
+            "2026-01-01T00:00:00*01:00",
+        ] {
+            assert_eq!(Time::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_day_of_eight_centuries_survives_a_round_trip() {
+        let mut last = Time::parse("1599-12-31T00:00:00Z").unwrap();
+        for year in 1600..2400 {
+            for month in 1..=12 {
+                for day in 1..=31 {
+                    let text = format!("{year}-{month:02}-{day:02}T00:00:00Z");
+                    let Some(time) = Time::parse(&text) else {
+                        continue;
+                    };
+                    assert_eq!(time.seconds - last.seconds, 86_400, "{text}");
+                    assert_eq!(time.json(), format!("\"{text}\""));
+                    last = time;
+                }
+            }
+        }
+    }
+}
