@@ -48,9 +48,9 @@ fn request(
 /// An object whose field has a value, if any.
 fn with(kind: &Kind<'_>, value: Option<&str>) -> Value {
     let leaf = |value: &str| Value::from(value);
-    let wrap = |inner: Value, key: &&str| {
+    let wrap = |inner: Value, key: &str| {
         let mut object = json!({});
-        object[*key] = inner;
+        object[key] = inner;
         object
     };
     let mut object = match value {

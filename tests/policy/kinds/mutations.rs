@@ -201,7 +201,7 @@ fn changed(kind: &Kind<'_>, request: &Value) -> Option<Value> {
     };
     let mut at = &mut broken["object"];
     for segment in kind.managed_by_path().split('.') {
-        at = &mut at[*segment];
+        at = &mut at[segment];
     }
     *at = new.into();
     Some(broken)
