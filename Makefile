@@ -10,15 +10,14 @@ REMAP := "--remap-path-prefix=$(CURDIR)=.", "--remap-path-prefix=$(CARGO_HOME)=c
 # Neither another folder nor other flags than these: what is copied is what was built.
 WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=target cargo --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
-# The tools, built with the features that the tests give their dependencies: with those of their own crate alone the engine
-# would be built twice.
-TOOL := cargo build --package managed-by-engine --package managed-by-policy --bins && "$${CARGO_TARGET_DIR:-target}"/debug
+# What runs behind some targets, see xtask/src/main.rs.
+XTASK := cargo run --quiet --package xtask --
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: demo test
 demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the built policy
-	@$(TOOL)/demo annotated-policy.wasm examples
+	@$(XTASK) demo annotated-policy.wasm examples
 
 test: setup annotated-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
 	cargo test --workspace --quiet
@@ -42,14 +41,14 @@ annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module w
 	@if command -v kwctl >/dev/null; then \
 		kwctl annotate --metadata-path policy-metadata.yml --usage-path README.md --output-path $@ policy.wasm; \
 	else \
-		$(TOOL)/annotate policy-metadata.yml README.md policy.wasm $@; \
+		$(XTASK) annotate policy-metadata.yml README.md policy.wasm $@; \
 	fi
 
 annotated-pods-policy.wasm: policy.wasm pods-metadata.yml README.md ## The same for the policy that looks at pods and reads Jobs
 	@if command -v kwctl >/dev/null; then \
 		kwctl annotate --metadata-path pods-metadata.yml --usage-path README.md --output-path $@ policy.wasm; \
 	else \
-		$(TOOL)/annotate pods-metadata.yml README.md policy.wasm $@; \
+		$(XTASK) annotate pods-metadata.yml README.md policy.wasm $@; \
 	fi
 
 PRINTABLE := crates/managed-by/src/go/printable.rs
@@ -79,11 +78,11 @@ docs: annotated-policy.wasm ## Write generated documentation anew
 	UPDATE_DOCS=1 cargo test --quiet --workspace --test policy -- docs:: e2e:: settings:: --test-threads=1
 
 artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml ## What Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
-	$(TOOL)/artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
+	$(XTASK) artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
 	mv $@.new $@
 
 pods/artifacthub-pkg.yml: pods-metadata.yml questions-ui.yml ## The same for the policy that looks at pods
-	$(TOOL)/artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
+	$(XTASK) artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
 	mv $@.new $@
 
 # The tag that is to be released.

@@ -3,9 +3,9 @@
 use std::fs;
 
 use managed_by::Settings;
-use managed_by_engine::metadata::Metadata;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use xtask::metadata::Metadata;
 
 use crate::support::{GUEST, root};
 
@@ -293,7 +293,7 @@ fn the_artifact_hub_package_is_made_of_the_metadata() {
         let package = &yaml(file)[0];
         assert_eq!(package["version"], version());
         let created = package["createdAt"].as_str().unwrap();
-        let made = managed_by_engine::artifacthub::package(&metadata, &questions(), created);
+        let made = xtask::artifacthub::package(&metadata, &questions(), created);
         assert_eq!(committed, made.unwrap(), "make {file}");
     }
 }

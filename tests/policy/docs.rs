@@ -8,8 +8,9 @@ use std::{env, fs};
 use managed_by::Release;
 use managed_by::catalogue::RULES;
 use managed_by::rule::{Anchor, Rule};
-use managed_by_engine::demo;
+use managed_by_engine::Engine;
 use serde_json::{Value, from_str};
+use xtask::demo;
 
 use crate::support::{GUEST, natively, root};
 
@@ -288,7 +289,8 @@ fn the_readme_shows_what_the_demo_prints() {
     let (_, shown) = readme.split_once("```text\n").unwrap();
     let shown = shown.split("\n```").next().unwrap();
     let mut printed = Vec::new();
-    demo::run(&mut printed, demo::Paint::Plain, &GUEST, &root("examples")).unwrap();
+    let policy = GUEST.on(Engine::Wasmi);
+    demo::run(&mut printed, demo::Paint::Plain, policy, &root("examples")).unwrap();
     let printed = String::from_utf8(printed).unwrap();
     let printed: Vec<_> = printed.split("\n\n").collect();
     let shown: Vec<_> = shown.split("\n\n").collect();
@@ -323,6 +325,7 @@ fn dependencies_are_explained() {
         "crates/engine/Cargo.toml",
         "crates/managed-by/Cargo.toml",
         "crates/noop/Cargo.toml",
+        "xtask/Cargo.toml",
     ];
     let mut used = BTreeSet::new();
     for manifest in manifests {

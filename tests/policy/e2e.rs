@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::{env, fs};
 
-use managed_by_engine::examples;
 use serde_json::{Value, json};
+use xtask::examples;
 
 use crate::support::{GUEST, everywhere, root};
 

@@ -112,14 +112,13 @@ fn silent(answer: &Answer) {
 fn every_kind_has_all_its_parts() {
     let metadata = std::fs::read_to_string(crate::support::root("policy-metadata.yml")).unwrap();
     let metadata: Value =
-        serde_json::to_value(managed_by_engine::metadata::Metadata::from_yaml(&metadata).unwrap())
-            .unwrap();
+        serde_json::to_value(xtask::metadata::Metadata::from_yaml(&metadata).unwrap()).unwrap();
     let rules = metadata["rules"].as_array().unwrap();
     let page = std::fs::read_to_string(crate::support::root("docs/kinds.md")).unwrap();
     let manifests = ["management", "worker", "hybrid"].map(|name| {
         std::fs::read_to_string(crate::support::root(&format!("deploy/{name}.yml"))).unwrap()
     });
-    let examples = managed_by_engine::examples::read(&crate::support::root("examples")).unwrap();
+    let examples = xtask::examples::read(&crate::support::root("examples")).unwrap();
     for (kind, version) in all() {
         let has = |rule: &Value, key: &str, word: &str| {
             rule[key].as_array().unwrap().contains(&word.into())

@@ -4,11 +4,12 @@ pub(crate) mod cluster;
 pub(crate) mod payload;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use managed_by::{AdmissionRequest, Settings, Verdict, catalogue, review_in};
-use managed_by_engine::{Policy, admission};
+use managed_by_engine::{Engine, Error, Host, Policy, SettingsVerdict, admission};
 use serde_json::Value;
 
 /// An answer, whichever front end gave it.
@@ -57,17 +58,80 @@ pub(crate) fn module(file: &str) -> Vec<u8> {
     std::fs::read(root(file)).unwrap_or_else(|e| panic!("{file}: {e}; `make {file}` builds it"))
 }
 
-/// The built and annotated policy in the engine.
-pub(crate) static GUEST: LazyLock<Policy> = LazyLock::new(|| guest_in(cluster::Played::Recorded));
+/// The built and annotated policy in every engine, which must give the same answers.
+pub(crate) struct Guest(Vec<(Engine, Policy)>);
 
-/// The policy in an engine whose host answers for a cluster.
-pub(crate) fn guest_in(cluster: cluster::Played) -> Policy {
-    static COMPILED: LazyLock<Policy> =
-        LazyLock::new(|| Policy::load(&module("annotated-policy.wasm")).unwrap());
-    COMPILED.clone().with_host(cluster.host())
+impl Guest {
+    fn load(file: &str) -> Self {
+        let wasm = module(file);
+        let load = |engine: &Engine| (*engine, Policy::load(*engine, &wasm).unwrap());
+        Self(Engine::ALL.iter().map(load).collect())
+    }
+
+    fn with_host(&self, host: &Arc<Host>) -> Self {
+        let with = |(engine, policy): &(Engine, Policy)| {
+            (*engine, policy.clone().with_host(Arc::clone(host)))
+        };
+        Self(self.0.iter().map(with).collect())
+    }
+
+    /// The policy in one of the engines.
+    pub(crate) fn on(&self, engine: Engine) -> &Policy {
+        &self.0.iter().find(|(e, _)| *e == engine).unwrap().1
+    }
+
+    fn ask<T: PartialEq + Debug>(
+        &self,
+        ask: impl Fn(&Policy) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut answers = self.0.iter().map(|(engine, policy)| (engine, ask(policy)));
+        let (first, answer) = answers.next().unwrap();
+        for (engine, other) in answers {
+            match (&answer, &other) {
+                (Ok(answer), Ok(other)) => assert_eq!(answer, other, "{first:?} and {engine:?}"),
+                (Err(answer), Err(other)) => {
+                    assert_eq!(
+                        answer.to_string(),
+                        other.to_string(),
+                        "{first:?} and {engine:?}"
+                    );
+                }
+                _ => panic!("{first:?}: {answer:?}, {engine:?}: {other:?}"),
+            }
+        }
+        answer
+    }
+
+    pub(crate) fn call(&self, operation: &str, payload: &[u8]) -> Result<Vec<u8>, Error> {
+        self.ask(|policy| policy.call(operation, payload))
+    }
+
+    pub(crate) fn validate_bytes(
+        &self,
+        payload: &[u8],
+    ) -> Result<managed_by_engine::Verdict, Error> {
+        self.ask(|policy| policy.validate_bytes(payload))
+    }
+
+    pub(crate) fn validate_settings(&self, settings: &Value) -> Result<SettingsVerdict, Error> {
+        self.ask(|policy| policy.validate_settings(settings))
+    }
+
+    pub(crate) fn protocol_version(&self) -> Result<Value, Error> {
+        self.ask(Policy::protocol_version)
+    }
 }
 
-/// The answer of the module in the engine to bytes that the host might never send.
+/// The built and annotated policy.
+pub(crate) static GUEST: LazyLock<Guest> = LazyLock::new(|| guest_in(cluster::Played::Recorded));
+
+/// The policy whose host answers for a cluster.
+pub(crate) fn guest_in(cluster: cluster::Played) -> Guest {
+    static COMPILED: LazyLock<Guest> = LazyLock::new(|| Guest::load("annotated-policy.wasm"));
+    COMPILED.with_host(&cluster.host())
+}
+
+/// The answer of the module in every engine to bytes that the host might never send.
 pub(crate) fn in_engine(payload: &[u8]) -> Answer {
     answer_of(GUEST.validate_bytes(payload).unwrap())
 }

@@ -1,0 +1,16 @@
+//! What `make` calls: the demo, the annotation of modules, and the generators. The tests call the same functions and
+//! compare what they make with what is committed.
+
+use std::path::{Path, PathBuf};
+
+pub mod artifacthub;
+pub mod demo;
+pub mod examples;
+pub mod generated;
+pub mod metadata;
+
+/// A file or folder of this repository.
+pub fn root(path: impl AsRef<Path>) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).join(path)
+}
