@@ -64,8 +64,8 @@ check-each: ## Check each crate that somebody may use alone, so that no other on
 	for crate in managed-by managed-by-conformance; do cargo check --quiet --package $$crate || exit 1; done
 	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
-generated: setup annotated-policy.wasm ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
-	cargo test --quiet --workspace --test policy -- docs:: e2e:: settings::
+generated: setup ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
+	@$(XTASK) generate --check
 	@if command -v go >/dev/null; then \
 		mkdir -p target && go run ./conformance/printable/main.go > target/printable.rs && \
 		if [ "$$(grep -o 'Unicode [0-9.]*' target/printable.rs)" = "$$(grep -o 'Unicode [0-9.]*' $(PRINTABLE))" ]; then \
@@ -74,8 +74,8 @@ generated: setup annotated-policy.wasm ## Fail if a generated file would change 
 	fi
 
 .PHONY: docs
-docs: annotated-policy.wasm ## Write generated documentation anew
-	UPDATE_DOCS=1 cargo test --quiet --workspace --test policy -- docs:: e2e:: settings:: --test-threads=1
+docs: ## Write every generated file: documentation, the settings' schema, e2e.bats, the rules of the metadata
+	@$(XTASK) generate
 
 artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml ## What Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
 	$(XTASK) artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
@@ -92,7 +92,7 @@ release-check: generated ## Fail unless version, changelog and generated files a
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
 	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md has changes that are not released"; exit 1; }
-	cargo test --quiet --workspace --test policy deploy::
+	cargo test --quiet --workspace --test policy -- deploy:: docs:: settings::
 
 .PHONY: release-notes
 release-notes: ## Print what the changelog says of TAG

@@ -1,11 +1,10 @@
 //! The files of this repository that are made of the code.
 
 use std::fs;
-use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::root;
+use crate::{e2e, kinds, root, rules, settings};
 
 /// A file that is made of the code, and not written by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,12 +15,28 @@ pub struct Generated {
     pub text: String,
 }
 
+impl Generated {
+    /// A file with its text.
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            text: text.into(),
+        }
+    }
+}
+
 /// Every generated file. A new generator adds a line here.
 ///
 /// # Errors
 /// If a file that is generated in part cannot be read, or lacks the marks around the generated part.
 pub fn all() -> Result<Vec<Generated>> {
-    Ok(Vec::new())
+    let generators = [
+        rules::generated()?,
+        kinds::generated()?,
+        settings::generated()?,
+        e2e::generated()?,
+    ];
+    Ok(generators.concat())
 }
 
 /// Writes every generated file.
@@ -68,5 +83,5 @@ pub(crate) fn between_marks(text: &str, mark: &str, made: &str) -> Result<String
 
 /// A file of the repository.
 pub(crate) fn read(path: &str) -> Result<String> {
-    fs::read_to_string(root(Path::new(path))).with_context(|| path.to_owned())
+    fs::read_to_string(root(path)).with_context(|| path.to_owned())
 }

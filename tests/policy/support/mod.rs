@@ -3,55 +3,16 @@
 pub(crate) mod cluster;
 pub(crate) mod payload;
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use managed_by::{AdmissionRequest, Settings, Verdict, catalogue, review_in};
+use managed_by::catalogue;
 use managed_by_engine::{Engine, Error, Host, Policy, SettingsVerdict, admission};
 use serde_json::Value;
+use xtask::judge::judge_in;
 
-/// An answer, whichever front end gave it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) allowed: bool,
-    pub(crate) code: Option<u16>,
-    pub(crate) message: Option<String>,
-    pub(crate) warnings: Vec<String>,
-    pub(crate) annotations: BTreeMap<String, String>,
-}
-
-impl Answer {
-    /// The rules that denied, each with its path: `managed-by/format spec.managedBy`.
-    pub(crate) fn denied(&self) -> Vec<&str> {
-        self.fired("denied")
-    }
-
-    /// The rules that warned.
-    pub(crate) fn warned(&self) -> Vec<&str> {
-        self.fired("warned")
-    }
-
-    /// The rules that would have denied.
-    pub(crate) fn exempted(&self) -> Vec<&str> {
-        self.fired("exempted")
-    }
-
-    fn fired(&self, key: &str) -> Vec<&str> {
-        let list = self.annotations.get(key);
-        list.map(|l| l.split(", ").collect()).unwrap_or_default()
-    }
-
-    pub(crate) fn message(&self) -> &str {
-        self.message.as_deref().unwrap_or_default()
-    }
-}
-
-/// A file at the root of the repository.
-pub(crate) fn root(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
-}
+pub(crate) use xtask::judge::Answer;
+pub(crate) use xtask::root;
 
 /// A built module.
 pub(crate) fn module(file: &str) -> Vec<u8> {
@@ -164,26 +125,7 @@ pub(crate) fn natively_in(cluster: cluster::Played, request: &Value, settings: &
 }
 
 fn native(cluster: cluster::Played, request: &Value, settings: &str) -> Answer {
-    let request = request.to_string();
-    let settings = match Settings::lazy(settings.as_bytes()) {
-        Ok(settings) => settings,
-        Err(problems) => return answer(Verdict::misconfigured(&problems)),
-    };
-    match AdmissionRequest::from_json(request.as_bytes()) {
-        Ok(request) => answer(review_in(&request, &settings, &cluster)),
-        Err(reason) => answer(Verdict::malformed(&reason.within("request"))),
-    }
-}
-
-fn answer(verdict: Verdict<'_>) -> Answer {
-    let annotations = verdict.audit_annotations.into_iter();
-    Answer {
-        allowed: verdict.allowed,
-        code: verdict.code,
-        message: verdict.message,
-        warnings: verdict.warnings,
-        annotations: annotations.map(|(k, v)| (k.to_owned(), v)).collect(),
-    }
+    judge_in(&cluster, &request.to_string(), settings)
 }
 
 /// The answer of every front end, which must be the same.
