@@ -19,7 +19,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crate
 demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the built policy
 	@$(XTASK) demo annotated-policy.wasm examples
 
-test: setup annotated-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
+test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
 	cargo test --workspace --quiet
 
 .PHONY: setup
@@ -27,29 +27,39 @@ setup: ## Install the pinned toolchain and the wasm target where they are missin
 	@rustup toolchain list | grep -q '^1\.95\.0' || rustup toolchain install --profile minimal --component clippy --component rustfmt 1.95.0
 	@rustup target list --installed | grep -q '^$(TARGET)$$' || rustup target add $(TARGET)
 
+policy.wasm: FEATURES :=
 policy.wasm: $(RUST_SOURCES) | setup ## The module, as built
-	@# Cargo takes one of another version for up to date, for its name is the same.
-	@rm -f $(MODULES)/deps/managed_by_policy.wasm
-	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-policy
-	cp $(MODULES)/managed_by_policy.wasm $@
+	$(build-policy)
+
+pods-policy.wasm: FEATURES := pods
+pods-policy.wasm: $(RUST_SOURCES) | setup ## The same with what looks Jobs up through the host
+	$(build-policy)
+
+# Cargo takes a module of another version or with other features for up to date, because its name is the same.
+define build-policy
+@rm -f $(MODULES)/deps/managed_by_policy.wasm
+$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-policy --features "$(FEATURES)"
+cp $(MODULES)/managed_by_policy.wasm $@
+endef
 
 noop.wasm: $(RUST_SOURCES) | setup
 	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-noop
 	cp $(MODULES)/managed_by_noop.wasm $@
 
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module with its metadata, as PolicyServer wants it
-	@if command -v kwctl >/dev/null; then \
-		kwctl annotate --metadata-path policy-metadata.yml --usage-path README.md --output-path $@ policy.wasm; \
-	else \
-		$(XTASK) annotate policy-metadata.yml README.md policy.wasm $@; \
-	fi
+	$(annotate)
 
-annotated-pods-policy.wasm: policy.wasm pods-metadata.yml README.md ## The same for the policy that looks at pods and reads Jobs
-	@if command -v kwctl >/dev/null; then \
-		kwctl annotate --metadata-path pods-metadata.yml --usage-path README.md --output-path $@ policy.wasm; \
-	else \
-		$(XTASK) annotate pods-metadata.yml README.md policy.wasm $@; \
-	fi
+annotated-pods-policy.wasm: pods-policy.wasm pods-metadata.yml README.md ## The same for the policy that looks at pods and reads Jobs
+	$(annotate)
+
+# From module, metadata and README.
+define annotate
+@if command -v kwctl >/dev/null; then \
+	kwctl annotate --metadata-path $(word 2,$^) --usage-path $(word 3,$^) --output-path $@ $<; \
+else \
+	$(XTASK) annotate $(word 2,$^) $(word 3,$^) $< $@; \
+fi
+endef
 
 PRINTABLE := crates/managed-by/src/go/printable.rs
 .PHONY: fmt lint check-each generated
@@ -59,6 +69,7 @@ fmt: ## Fail unless the code is formatted
 lint: ## Clippy, warnings denied
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
+	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
 
 check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
 	for crate in managed-by managed-by-conformance; do cargo check --quiet --package $$crate || exit 1; done
@@ -159,4 +170,4 @@ help: ## Say what each target does
 
 clean: ## Remove what was built
 	cargo clean
-	rm -f policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm
+	rm -f policy.wasm pods-policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm

@@ -1,14 +1,21 @@
 //! The Kubewarden policy: translates between waPC and the `managed-by` library, and decides nothing.
 //!
+//! With the feature `pods` it may ask the host for Jobs. Without it the module contains no question to the host, so that
+//! each module asks for what its metadata declares.
+//!
 //! PolicyServer makes a fresh instance of this module for every request, calls `wapc_init` and then one operation.
 
+#[cfg(feature = "pods")]
 mod cluster;
 mod payload;
 mod response;
 
-use cluster::Host;
+#[cfg(feature = "pods")]
+use cluster::Host as Cluster;
 use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
+#[cfg(not(feature = "pods"))]
+use managed_by::cluster::Offline as Cluster;
 use managed_by::{Settings, Verdict, review_in};
 use payload::Payload;
 use response::ValidationResponse;
@@ -30,7 +37,7 @@ fn validate(payload: &[u8]) -> CallResult {
         Err(reason) => return answer(Verdict::malformed(&reason)),
     };
     match &payload.settings {
-        Ok(settings) => answer(review_in(&payload.request, settings, &Host)),
+        Ok(settings) => answer(review_in(&payload.request, settings, &Cluster)),
         Err(problems) => answer(Verdict::misconfigured(problems)),
     }
 }
