@@ -52,6 +52,9 @@ annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module w
 annotated-pods-policy.wasm: pods-policy.wasm pods-metadata.yml README.md ## The same for the policy that looks at pods and reads Jobs
 	$(annotate)
 
+annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md ## The same for the policy that does nothing
+	$(annotate)
+
 # From module, metadata and README.
 define annotate
 @if command -v kwctl >/dev/null; then \
@@ -170,4 +173,4 @@ help: ## Say what each target does
 
 clean: ## Remove what was built
 	cargo clean
-	rm -f policy.wasm pods-policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm
+	rm -f policy.wasm pods-policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm annotated-noop.wasm

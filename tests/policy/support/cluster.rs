@@ -56,7 +56,7 @@ pub(crate) fn job(namespace: &str, name: &str) -> &'static Value {
 }
 
 impl Played {
-    /// What the host says, in the words of PolicyServer's `policy-evaluator`.
+    /// What the host says, in the words of `policy-evaluator` in PolicyServer 1.36.0-beta.1.
     fn get(self, namespace: &str, name: &str) -> Result<Vec<u8>, String> {
         match self {
             Self::Failing(error) => return Err(error.to_owned()),
