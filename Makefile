@@ -143,7 +143,7 @@ conformance-verify: oracle ## Fail if that would change them
 CASES ?= 100000
 SEED ?= 1
 conformance-live: oracle ## Ask upstream's code and the library CASES generated cases from SEED, for each of RELEASES
-	cargo run --quiet --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
+	cargo run --quiet --profile live --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
 
 SECONDS ?= 60
 .PHONY: fuzz

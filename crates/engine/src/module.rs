@@ -34,7 +34,7 @@ pub fn imports(wasm: &[u8]) -> Result<Vec<String>, Error> {
     let mut imports = Vec::new();
     for payload in Parser::new(0).parse_all(wasm) {
         if let Payload::ImportSection(section) = payload.map_err(invalid)? {
-            for import in section.into_imports() {
+            for import in section {
                 let import = import.map_err(invalid)?;
                 imports.push(format!("{}.{}", import.module, import.name));
             }
