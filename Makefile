@@ -10,17 +10,16 @@ REMAP := "--remap-path-prefix=$(CURDIR)=.", "--remap-path-prefix=$(CARGO_HOME)=c
 # Neither another folder nor other flags than these: what is copied is what was built.
 WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=target cargo --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
-# The tools, built with the features that the tests give their dependencies: with those of their own crate alone the engine
-# would be built twice.
-TOOL := cargo build --package managed-by-engine --package managed-by-policy --bins && "$${CARGO_TARGET_DIR:-target}"/debug
+# What runs behind some targets, see xtask/src/main.rs.
+XTASK := cargo run --quiet --package xtask --
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: demo test
 demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the built policy
-	@$(TOOL)/demo annotated-policy.wasm examples
+	@$(XTASK) demo annotated-policy.wasm examples
 
-test: setup annotated-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
+test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
 	cargo test --workspace --quiet
 
 .PHONY: setup
@@ -28,29 +27,42 @@ setup: ## Install the pinned toolchain and the wasm target where they are missin
 	@rustup toolchain list | grep -q '^1\.95\.0' || rustup toolchain install --profile minimal --component clippy --component rustfmt 1.95.0
 	@rustup target list --installed | grep -q '^$(TARGET)$$' || rustup target add $(TARGET)
 
+policy.wasm: FEATURES :=
 policy.wasm: $(RUST_SOURCES) | setup ## The module, as built
-	@# Cargo takes one of another version for up to date, for its name is the same.
-	@rm -f $(MODULES)/deps/managed_by_policy.wasm
-	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-policy
-	cp $(MODULES)/managed_by_policy.wasm $@
+	$(build-policy)
+
+pods-policy.wasm: FEATURES := pods
+pods-policy.wasm: $(RUST_SOURCES) | setup ## The same with what looks Jobs up through the host
+	$(build-policy)
+
+# Cargo takes a module of another version or with other features for up to date, because its name is the same.
+define build-policy
+@rm -f $(MODULES)/deps/managed_by_policy.wasm
+$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-policy --features "$(FEATURES)"
+cp $(MODULES)/managed_by_policy.wasm $@
+endef
 
 noop.wasm: $(RUST_SOURCES) | setup
 	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-noop
 	cp $(MODULES)/managed_by_noop.wasm $@
 
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module with its metadata, as PolicyServer wants it
-	@if command -v kwctl >/dev/null; then \
-		kwctl annotate --metadata-path policy-metadata.yml --usage-path README.md --output-path $@ policy.wasm; \
-	else \
-		$(TOOL)/annotate policy-metadata.yml README.md policy.wasm $@; \
-	fi
+	$(annotate)
 
-annotated-pods-policy.wasm: policy.wasm pods-metadata.yml README.md ## The same for the policy that looks at pods and reads Jobs
-	@if command -v kwctl >/dev/null; then \
-		kwctl annotate --metadata-path pods-metadata.yml --usage-path README.md --output-path $@ policy.wasm; \
-	else \
-		$(TOOL)/annotate pods-metadata.yml README.md policy.wasm $@; \
-	fi
+annotated-pods-policy.wasm: pods-policy.wasm pods-metadata.yml README.md ## The same for the policy that looks at pods and reads Jobs
+	$(annotate)
+
+annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md ## The same for the policy that does nothing
+	$(annotate)
+
+# From module, metadata and README.
+define annotate
+@if command -v kwctl >/dev/null; then \
+	kwctl annotate --metadata-path $(word 2,$^) --usage-path $(word 3,$^) --output-path $@ $<; \
+else \
+	$(XTASK) annotate $(word 2,$^) $(word 3,$^) $< $@; \
+fi
+endef
 
 PRINTABLE := crates/managed-by/src/go/printable.rs
 .PHONY: fmt lint check-each generated
@@ -60,13 +72,15 @@ fmt: ## Fail unless the code is formatted
 lint: ## Clippy, warnings denied
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
+	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
 
 check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
-	for crate in managed-by managed-by-conformance; do cargo check --quiet --package $$crate || exit 1; done
+	for crate in managed-by managed-by-conformance xtask; do cargo check --quiet --package $$crate || exit 1; done
+	for engine in wasmi wasmtime; do cargo check --quiet --package managed-by-engine --no-default-features --features $$engine || exit 1; done
 	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
-generated: setup annotated-policy.wasm ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
-	cargo test --quiet --workspace --test policy -- docs:: e2e:: settings::
+generated: setup ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
+	@$(XTASK) generate --check
 	@if command -v go >/dev/null; then \
 		mkdir -p target && go run ./conformance/printable/main.go > target/printable.rs && \
 		if [ "$$(grep -o 'Unicode [0-9.]*' target/printable.rs)" = "$$(grep -o 'Unicode [0-9.]*' $(PRINTABLE))" ]; then \
@@ -75,15 +89,15 @@ generated: setup annotated-policy.wasm ## Fail if a generated file would change 
 	fi
 
 .PHONY: docs
-docs: annotated-policy.wasm ## Write generated documentation anew
-	UPDATE_DOCS=1 cargo test --quiet --workspace --test policy -- docs:: e2e:: settings:: --test-threads=1
+docs: ## Write every generated file: documentation, the settings' schema, e2e.bats, the rules of the metadata
+	@$(XTASK) generate
 
 artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml ## What Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
-	$(TOOL)/artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
+	$(XTASK) artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
 	mv $@.new $@
 
 pods/artifacthub-pkg.yml: pods-metadata.yml questions-ui.yml ## The same for the policy that looks at pods
-	$(TOOL)/artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
+	$(XTASK) artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
 	mv $@.new $@
 
 # The tag that is to be released.
@@ -93,7 +107,7 @@ release-check: generated ## Fail unless version, changelog and generated files a
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
 	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md has changes that are not released"; exit 1; }
-	cargo test --quiet --workspace --test policy deploy::
+	cargo test --quiet --workspace --test policy -- deploy:: docs:: settings::
 
 .PHONY: release-notes
 release-notes: ## Print what the changelog says of TAG
@@ -130,7 +144,7 @@ conformance-verify: oracle ## Fail if that would change them
 CASES ?= 100000
 SEED ?= 1
 conformance-live: oracle ## Ask upstream's code and the library CASES generated cases from SEED, for each of RELEASES
-	cargo run --quiet --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
+	cargo run --quiet --profile live --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
 
 SECONDS ?= 60
 .PHONY: fuzz
@@ -160,4 +174,4 @@ help: ## Say what each target does
 
 clean: ## Remove what was built
 	cargo clean
-	rm -f policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm
+	rm -f policy.wasm pods-policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm annotated-noop.wasm

@@ -18,7 +18,7 @@ mod payload;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use managed_by_engine::Policy;
+use managed_by_engine::{Engine, Policy};
 
 const ROUNDS: usize = 2000;
 
@@ -52,7 +52,7 @@ fn load(file: &str) -> Policy {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let wasm =
         std::fs::read(path).unwrap_or_else(|e| panic!("{file}: {e}; `make bench` builds it"));
-    Policy::load_unannotated(&wasm).unwrap()
+    Policy::load_unannotated(Engine::Wasmtime, &wasm).unwrap()
 }
 
 fn time(policy: &Policy, payload: &[u8]) -> Duration {

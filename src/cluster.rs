@@ -2,6 +2,7 @@
 
 use kubewarden_policy_sdk::wapc_guest as guest;
 use managed_by::{Cluster, Job, Unanswered};
+use serde::Serialize;
 
 /// How the host says that there is no such object: `policy-evaluator` has no other way than these words.
 const NOT_FOUND: &str = "Cannot find batch/v1/Job named";
@@ -9,21 +10,28 @@ const NOT_FOUND: &str = "Cannot find batch/v1/Job named";
 /// The host, which may look at what the policy's manifest lists under `contextAwareResources`.
 pub(crate) struct Host;
 
+/// The question for one object. It is the SDK's `GetResourceRequest`, which comes only with `k8s-openapi`.
+#[derive(Serialize)]
+struct GetResource<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    name: &'a str,
+    namespace: &'a str,
+    disable_cache: bool,
+}
+
 impl Cluster for Host {
     fn job(&self, namespace: &str, name: &str) -> Result<Job, Unanswered> {
-        // The host's cache may answer: a Job's field never changes while its UID stays, and misses are not cached.
-        let quoted = |text| serde_json::to_string(text).map_err(|e| Unanswered::new(e.to_string()));
-        let question = format!(
-            r#"{{"api_version":"batch/v1","kind":"Job","name":{},"namespace":{},"disable_cache":false}}"#,
-            quoted(name)?,
-            quoted(namespace)?,
-        );
-        match guest::host_call(
-            "kubewarden",
-            "kubernetes",
-            "get_resource",
-            question.as_bytes(),
-        ) {
+        let question = GetResource {
+            api_version: "batch/v1",
+            kind: "Job",
+            name,
+            namespace,
+            // A Job's field never changes while its UID stays, and the host does not cache that an object is missing.
+            disable_cache: false,
+        };
+        let question = serde_json::to_vec(&question).map_err(|e| Unanswered::new(e.to_string()))?;
+        match guest::host_call("kubewarden", "kubernetes", "get_resource", &question) {
             Ok(job) => Ok(Job::Found(job)),
             Err(e) => {
                 let text = e.to_string();

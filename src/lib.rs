@@ -1,13 +1,20 @@
 //! The Kubewarden policy: translates between waPC and the `managed-by` library, and decides nothing.
 //!
+//! With the feature `pods` it may ask the host for Jobs. Without it the module contains no question to the host, so that
+//! each module asks for what its metadata declares.
+//!
 //! PolicyServer makes a fresh instance of this module for every request, calls `wapc_init` and then one operation.
 
+#[cfg(feature = "pods")]
 mod cluster;
 mod response;
 
-use cluster::Host;
+#[cfg(feature = "pods")]
+use cluster::Host as Cluster;
 use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
+#[cfg(not(feature = "pods"))]
+use managed_by::Offline as Cluster;
 use managed_by::{AdmissionReview, Settings, Verdict, review_in};
 use response::ValidationResponse;
 
@@ -28,7 +35,7 @@ fn validate(payload: &[u8]) -> CallResult {
         Err(reason) => return answer(Verdict::malformed(&reason)),
     };
     match review.settings() {
-        Ok(settings) => answer(review_in(&review.request, &settings, &Host)),
+        Ok(settings) => answer(review_in(&review.request, &settings, &Cluster)),
         Err(problems) => answer(Verdict::misconfigured(&problems)),
     }
 }

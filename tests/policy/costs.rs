@@ -7,9 +7,10 @@ use std::{env, fs};
 
 use crate::support::payload::{self, intervals, job_create, job_update, status_update, uncounted};
 use crate::support::{module, root};
+use managed_by_engine::admission;
 use managed_by_engine::meter::Meter;
-use managed_by_engine::{admission, examples};
 use serde_json::json;
+use xtask::examples;
 
 /// More than this above the record fails, in percent.
 const TOLERANCE: u64 = 2;

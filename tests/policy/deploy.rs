@@ -3,9 +3,9 @@
 use std::fs;
 
 use managed_by::Settings;
-use managed_by_engine::metadata::Metadata;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use xtask::metadata::Metadata;
 
 use crate::support::{GUEST, root};
 
@@ -77,7 +77,7 @@ fn the_policy_for_pods() {
 
 /// The rules of a policy as they are, and as they are with those that are commented out.
 fn rules(file: &str) -> [Value; 2] {
-    let text = fs::read_to_string(root(&format!("deploy/{file}.yml"))).unwrap();
+    let text = fs::read_to_string(root(format!("deploy/{file}.yml"))).unwrap();
     let all = text.replace("\n    # ", "\n    ");
     [text, all]
         .map(|text| serde_yaml_ng::from_str::<Value>(&text).unwrap()["spec"]["rules"].clone())
@@ -122,7 +122,7 @@ fn policies_for_the_kubewarden_controller() {
         assert_eq!(spec["failurePolicy"], "Fail");
         assert_eq!(spec["backgroundAudit"], true);
         chosen(spec, file != "namespace");
-        let text = fs::read_to_string(root(&format!("deploy/{file}.yml"))).unwrap();
+        let text = fs::read_to_string(root(format!("deploy/{file}.yml"))).unwrap();
         let comment = "The release of your API server";
         assert!(text.contains(comment), "{file}");
         assert!(spec["settings"]["kubernetes_version"].is_string(), "{file}");
@@ -293,7 +293,7 @@ fn the_artifact_hub_package_is_made_of_the_metadata() {
         let package = &yaml(file)[0];
         assert_eq!(package["version"], version());
         let created = package["createdAt"].as_str().unwrap();
-        let made = managed_by_engine::artifacthub::package(&metadata, &questions(), created);
+        let made = xtask::artifacthub::package(&metadata, &questions(), created);
         assert_eq!(committed, made.unwrap(), "make {file}");
     }
 }

@@ -1,185 +1,32 @@
-//! What is generated into documentation from the code. `make docs` writes it anew; a test fails where it would change.
+//! Documentation: what is generated into it, what its links lead to, and what it repeats of the code.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
+use expect_test::expect_file;
 use managed_by::Release;
-use managed_by::rules;
-use managed_by::{Anchor, Rule};
-use managed_by_engine::demo;
-use serde_json::{Value, from_str};
+use managed_by_engine::Engine;
+use xtask::demo;
+use xtask::generated::Generated;
 
-use crate::support::{GUEST, natively, root};
+use crate::support::{GUEST, root};
 
-fn anchor(rule: &Rule) -> String {
-    match *rule.anchor() {
-        Anchor::Upstream {
-            function,
-            option,
-            since,
-            until,
-            ..
-        } => {
-            let to = until.unwrap_or_default().as_str();
-            let option = option.map(|o| format!(" with `{o}`")).unwrap_or_default();
-            format!(
-                "kube-apiserver: `{function}`{option}, {} to {to}",
-                since.as_str()
-            )
-        }
-        Anchor::Ours { source } => format!("ours: {source}"),
-    }
-}
-
-/// The rules as a table, with links to their pages.
-fn table() -> String {
-    let mut text =
-        "| rule | default | checks that | from |\n| --- | --- | --- | --- |\n".to_owned();
-    for &rule in rules() {
-        let from = if rule.is_upstream() {
-            "kube-apiserver"
-        } else {
-            "this project"
-        };
-        let (id, default) = (rule.id(), rule.default_enforcement().as_str());
-        let mut title = rule.documentation().title.to_owned();
-        title.get_mut(..1).unwrap().make_ascii_lowercase();
-        writeln!(text, "| [`{id}`]({id}.md) | {default} | {title} | {from} |").unwrap();
-    }
-    text
-}
-
-fn pretty(json: &str) -> String {
-    let value: Value = from_str(json).unwrap();
-    serde_json::to_string_pretty(&value).unwrap()
-}
-
-/// A rule's page.
-fn page(rule: &Rule) -> String {
-    let docs = rule.documentation();
-    let request: Value = from_str(docs.rejected.request).unwrap();
-    let settings: Value = from_str(docs.rejected.settings).unwrap();
-    let answer = natively(&request, &settings);
-    let mut text = format!(
-        "<!-- Generated from the code: make docs -->\n\n# {}\n\n{}.\n\n{}\n\n- Default: `{}`\n- Source: {}\n",
-        rule.id(),
-        docs.title,
-        docs.text,
-        rule.default_enforcement().as_str(),
-        anchor(rule),
-    );
-    if let Anchor::Upstream {
-        deviation: Some(deviation),
-        ..
-    } = *rule.anchor()
-    {
-        writeln!(text, "- Deviation: {deviation}").unwrap();
-    }
-    write!(text, "\n## What to do\n\n{}\n\n## Examples\n", docs.fix).unwrap();
-    for (title, example) in [("Accepted", docs.accepted), ("Rejected", docs.rejected)] {
-        let with = match example.settings {
-            "{}" => String::new(),
-            settings => format!(" with settings `{settings}`"),
-        };
-        write!(
-            text,
-            "\n{title}{with}:\n\n```json\n{}\n```\n",
-            pretty(example.request)
-        )
-        .unwrap();
-    }
-    let (code, message) = (answer.code.unwrap(), answer.message.unwrap());
-    write!(
-        text,
-        "\nThe answer, with code {code}:\n\n```text\n{message}\n```\n"
-    )
-    .unwrap();
-    text
-}
-
-/// Every page of `docs/rules/`, by its path.
-fn pages() -> Vec<(String, String)> {
-    let index = format!(
-        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nIn the order in which findings are reported. The examples on each page are run by the tests. They are cut to what a rule reads;\nwhole requests, as kwctl wants them, are in [examples](../../examples).\n\n{}",
-        table()
-    );
-    let mut pages = vec![("docs/rules/README.md".to_owned(), index)];
-    let page = |rule: &Rule| (format!("docs/rules/{}.md", rule.id()), page(rule));
-    pages.extend(rules().iter().map(|rule| page(rule)));
-    pages
-}
-
-/// What to read in a new release: upstream's functions with the options that they are given, and the rules that follow
-/// them.
-fn anchors() -> String {
-    let mut functions: Vec<(&str, Vec<String>)> = Vec::new();
-    for &rule in rules() {
-        let Anchor::Upstream {
-            function,
-            option,
-            since,
-            until,
-            ..
-        } = *rule.anchor()
-        else {
-            continue;
-        };
-        let option = option.map_or_else(|| "always".to_owned(), |o| format!("`{o}`"));
-        let releases = match (since.as_str(), until) {
-            (since, Some(until)) if since == until.as_str() => format!("{since} only"),
-            (since, Some(until)) => format!("{since} to {}", until.as_str()),
-            ("1.30", None) => "all".to_owned(),
-            (since, None) => format!("{since} on"),
-        };
-        let row = format!("| {option} | {releases} | `{}` |\n", rule.id());
-        match functions.iter_mut().find(|(known, _)| *known == function) {
-            Some((_, rows)) => rows.push(row),
-            None => functions.push((function, vec![row])),
-        }
-    }
-    let mut text = String::new();
-    for (function, rows) in functions {
-        let rows = rows.concat();
-        write!(
-            text,
-            "\n`{function}`\n\n| switched on by | releases | rule |\n| --- | --- | --- |\n{rows}"
-        )
-        .unwrap();
-    }
-    text
-}
-
-/// A file with what stands between the two marks of that name made anew.
-fn between_marks(file: &str, mark: &str, made: &str) -> String {
-    let text = fs::read_to_string(root(file)).unwrap();
-    let (open, close) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->\n"));
-    let (before, rest) = text.split_once(&open).unwrap();
-    let (_, after) = rest.split_once(&close).unwrap();
-    format!("{before}{open}{made}{close}{after}")
-}
-
+/// What is committed is what `make docs` writes.
 #[test]
-fn generated_documentation_is_up_to_date() {
-    let mut files = pages();
-    let conformance = between_marks("docs/conformance.md", "anchors", &anchors());
-    files.push(("docs/conformance.md".to_owned(), conformance));
-    for (file, text) in files {
-        if env::var_os("UPDATE_DOCS").is_some() {
-            let path = root(&file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, &text).unwrap();
-        }
-        let committed = fs::read_to_string(root(&file)).unwrap_or_default();
-        assert_eq!(committed, text, "{file}: make docs");
+fn generated_files_are_up_to_date() {
+    let files = xtask::generated::all().unwrap();
+    assert!(files.len() > 50, "{}", files.len());
+    for Generated { path, text } in files {
+        expect_file![root(path)].assert_eq(&text);
     }
 }
 
 /// A page of a rule that is gone would go on explaining it.
 #[test]
 fn every_page_of_a_rule_has_its_rule() {
-    let known: Vec<_> = pages().into_iter().map(|(file, _)| root(&file)).collect();
+    let files = xtask::generated::all().unwrap();
+    let known: Vec<_> = files.iter().map(|file| root(&file.path)).collect();
     for file in markdown(&root("docs/rules")) {
         assert!(known.contains(&file), "{}", file.display());
     }
@@ -230,10 +77,6 @@ fn target(page: &Path, link: &str) -> Option<PathBuf> {
 /// Links between the pages of this repository lead somewhere.
 #[test]
 fn links_lead_to_files() {
-    // Pages that are being written at the same time may not be there yet.
-    if env::var_os("UPDATE_DOCS").is_some() {
-        return;
-    }
     let mut files = markdown(&root("docs"));
     for entry in fs::read_dir(root("")).unwrap() {
         let path = entry.unwrap().path();
@@ -288,7 +131,8 @@ fn the_readme_shows_what_the_demo_prints() {
     let (_, shown) = readme.split_once("```text\n").unwrap();
     let shown = shown.split("\n```").next().unwrap();
     let mut printed = Vec::new();
-    demo::run(&mut printed, demo::Paint::Plain, &GUEST, &root("examples")).unwrap();
+    let policy = GUEST.on(Engine::Wasmi);
+    demo::run(&mut printed, demo::Paint::Plain, policy, &root("examples")).unwrap();
     let printed = String::from_utf8(printed).unwrap();
     let printed: Vec<_> = printed.split("\n\n").collect();
     let shown: Vec<_> = shown.split("\n\n").collect();
@@ -311,7 +155,7 @@ fn the_same_releases_are_named_everywhere() {
     assert!(readme.contains(&format!("`\"{}\"` to `\"{}\"`", all[0], all[7])));
     for release in all {
         assert!(
-            root(&format!("conformance/oracle/v{release}.mod")).exists(),
+            root(format!("conformance/oracle/v{release}.mod")).exists(),
             "{release}"
         );
     }
@@ -326,19 +170,24 @@ fn dependencies_are_explained() {
         "crates/engine/Cargo.toml",
         "crates/managed-by/Cargo.toml",
         "crates/noop/Cargo.toml",
+        "xtask/Cargo.toml",
     ];
     let mut used = BTreeSet::new();
     for manifest in manifests {
-        let mut is_dependency = false;
-        for line in fs::read_to_string(root(manifest)).unwrap().lines() {
-            if line.starts_with('[') {
-                is_dependency = line.ends_with("dependencies]");
-            } else if is_dependency && let Some((name, _)) = line.split_once(['.', ' ', '=']) {
-                used.insert(name.to_owned());
-            }
+        let text = fs::read_to_string(root(manifest)).unwrap();
+        let manifest: toml::Table = toml::from_str(&text).unwrap();
+        for table in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            used.extend(
+                manifest
+                    .get(table)
+                    .and_then(|t| t.as_table())
+                    .into_iter()
+                    .flat_map(|t| t.keys())
+                    .cloned(),
+            );
         }
     }
-    used.retain(|name| !name.starts_with("managed-by") && !name.starts_with('#'));
+    used.retain(|name| !name.starts_with("managed-by") && name != "xtask");
     let text = fs::read_to_string(root("docs/dependencies.md")).unwrap();
     let cells = text.lines().filter_map(|line| line.split(" | ").next());
     let names = cells.filter(|cell| cell.starts_with("| `"));
@@ -353,10 +202,12 @@ fn dependencies_are_explained() {
 #[test]
 fn the_same_toolchain_is_named_everywhere() {
     let read = |file: &str| fs::read_to_string(root(file)).unwrap();
-    let toolchain = read("rust-toolchain.toml");
-    let channel = toolchain.split('"').nth(1).unwrap();
+    let table = |file: &str| toml::from_str::<toml::Table>(&read(file)).unwrap();
+    let toolchain = table("rust-toolchain.toml");
+    let channel = toolchain["toolchain"]["channel"].as_str().unwrap();
     let minor = channel.rsplit_once('.').unwrap().0;
-    assert!(read("Cargo.toml").contains(&format!("rust-version = \"{minor}\"\n")));
+    let workspace = &table("Cargo.toml")["workspace"];
+    assert_eq!(workspace["package"]["rust-version"].as_str(), Some(minor));
     let makefile = read("Makefile");
     assert!(makefile.contains(&format!("rustfmt {channel}\n")));
     assert!(makefile.contains(&format!("'^{}'", channel.replace('.', r"\."))));

@@ -16,7 +16,6 @@ mod conformance;
 mod costs;
 mod deploy;
 mod docs;
-mod e2e;
 mod enforcement;
 mod examples;
 mod kinds;

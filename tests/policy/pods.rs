@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::support::cluster::{Played, job};
-use crate::support::{Answer, answer_of, everywhere, guest_in, natively_in, root};
-use managed_by_engine::admission;
-use managed_by_engine::metadata::{Metadata, annotate};
+use crate::support::{Answer, answer_of, everywhere, module, natively_in, pods_guest_in, root};
+use managed_by_engine::{Engine, admission, module as inspect};
 use serde_json::{Value, json};
+use xtask::metadata::Metadata;
 
 /// The creation of a pod of a Job, as kube-controller-manager asks for it.
 fn pod_of(namespace: &str, name: &str, uid: &Value) -> Value {
@@ -48,7 +48,7 @@ fn management() -> Value {
 fn answer_in(cluster: Played, request: &Value, settings: &Value) -> Answer {
     let native = natively_in(cluster, request, settings);
     let payload = admission::payload(request, settings);
-    let guest = answer_of(guest_in(cluster).validate_bytes(&payload).unwrap());
+    let guest = answer_of(pods_guest_in(cluster).validate_bytes(&payload).unwrap());
     assert_eq!(native, guest);
     native
 }
@@ -193,10 +193,12 @@ fn a_failed_look_up_passes_with_a_warning_or_is_denied() {
 #[test]
 fn a_host_that_is_too_slow_ends_the_call() {
     let payload = admission::payload(&delegated(), &management());
-    let guest = guest_in(Played::Slow(Duration::from_millis(3200)));
-    let error = guest.validate_bytes(&payload).unwrap_err().to_string();
+    let guest = pods_guest_in(Played::Slow(Duration::from_millis(3200)));
+    // wasmi counts instructions, and the host takes none.
+    let wasmtime = guest.on(Engine::Wasmtime);
+    let error = wasmtime.validate_bytes(&payload).unwrap_err().to_string();
     assert!(error.contains("deadline"), "{error}");
-    let guest = guest_in(Played::Slow(Duration::from_millis(100)));
+    let guest = pods_guest_in(Played::Slow(Duration::from_millis(100)));
     assert!(!guest.validate_bytes(&payload).unwrap().accepted);
 }
 
@@ -286,13 +288,30 @@ fn the_second_manifest_asks_for_no_more_than_it_needs() {
     );
     let settings = &manifest["spec"]["settings"];
     assert_eq!(
-        guest_in(Played::Recorded)
+        pods_guest_in(Played::Recorded)
             .validate_settings(settings)
             .unwrap()
             .message,
         None
     );
-    // The same module takes either.
-    let module = crate::support::module("policy.wasm");
-    assert!(annotate(&module, pods, "").is_ok());
+    let written = inspect::metadata(&module("annotated-pods-policy.wasm"));
+    let written = written.unwrap().unwrap();
+    for key in ["rules", "contextAwareResources", "hostCapabilities"] {
+        assert_eq!(written[key], pods_json[key], "{key}");
+    }
+}
+
+/// The plain module cannot ask the host for anything, and the other one asks for what its metadata declares.
+#[test]
+fn a_module_asks_for_what_its_metadata_declares() {
+    let asks = |file: &str| {
+        let imports = inspect::imports(&module(file)).unwrap();
+        imports.iter().any(|import| import == "wapc.__host_call")
+    };
+    assert!(!asks("policy.wasm"));
+    assert!(asks("pods-policy.wasm"));
+    let yaml = std::fs::read_to_string(root("pods-metadata.yml")).unwrap();
+    let declared = Metadata::from_yaml(&yaml).unwrap().host_capabilities;
+    // The played host refuses every other question.
+    assert_eq!(declared, ["kubernetes/get_resource"]);
 }

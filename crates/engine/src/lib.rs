@@ -1,28 +1,33 @@
-//! Hosts a built waPC policy in wasmtime the way Kubewarden's PolicyServer does, for tests, benchmarks and the demo.
+//! Hosts a built waPC policy in a wasm engine the way Kubewarden's PolicyServer does, for tests, benchmarks and tools.
 //!
 //! As there: the module is compiled once, every request gets a fresh instance, the request is sent as compact JSON with
-//! sorted keys, epochs interrupt a call that takes too long, and a module without metadata is refused.
+//! sorted keys, a call that takes too long is interrupted, and a module without metadata is refused.
+//!
+//! There are two engines, each behind a feature. `wasmtime` is what PolicyServer has, with all that it has there, and takes
+//! minutes to build. `wasmi` takes seconds.
 
 pub mod admission;
-pub mod artifacthub;
-pub mod demo;
-pub mod examples;
-pub mod metadata;
+#[cfg(feature = "wasmtime")]
 pub mod meter;
+pub mod module;
 mod policy;
+#[cfg(feature = "wasmi")]
+mod wasmi;
+#[cfg(feature = "wasmtime")]
+mod wasmtime;
 
-pub use policy::{Host, Policy, SettingsVerdict, Verdict};
+pub use policy::{Engine, Host, Policy, SettingsVerdict, Verdict};
 
 /// What can go wrong between a module and its host.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// wasmtime does not take the module.
+    /// The engine does not take the module.
     #[error("cannot load the module: {0}")]
     Load(String),
     /// PolicyServer would not start with the module.
     #[error("Policy is missing protocol version")]
     NoProtocolVersion,
-    /// The module's metadata, or the file it is made from, is not what Kubewarden reads.
+    /// The module's metadata cannot be read.
     #[error("metadata: {0}")]
     Metadata(String),
     /// The guest trapped, gave an error or took too long.

@@ -2,22 +2,49 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use wapc::{HostCallback, WapcHost};
-use wasmtime_provider::wasmtime::{Config, Engine};
-use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+use wapc::{HostCallback, WapcHost, WebAssemblyEngineProvider};
 
-use crate::{Error, admission, metadata};
+use crate::{Error, admission, module};
 
-/// PolicyServer's `--policy-timeout`, in ticks.
-const DEADLINE: u64 = 2;
+/// What runs the module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Engine {
+    /// An interpreter that builds fast. It counts instructions to stop a call that takes too long.
+    #[cfg(feature = "wasmi")]
+    Wasmi,
+    /// What PolicyServer has. It looks at the clock to stop a call that takes too long.
+    #[cfg(feature = "wasmtime")]
+    Wasmtime,
+}
 
-/// How long PolicyServer's ticks are.
-const TICK: Duration = Duration::from_secs(1);
+impl Engine {
+    /// Every engine that this crate is built with.
+    pub const ALL: &[Self] = &[
+        #[cfg(feature = "wasmi")]
+        Self::Wasmi,
+        #[cfg(feature = "wasmtime")]
+        Self::Wasmtime,
+    ];
+
+    fn load(self, wasm: &[u8]) -> Result<Arc<dyn Compiled>, Error> {
+        match self {
+            #[cfg(feature = "wasmi")]
+            Self::Wasmi => crate::wasmi::load(wasm),
+            #[cfg(feature = "wasmtime")]
+            Self::Wasmtime => crate::wasmtime::load(wasm),
+        }
+    }
+}
+
+/// A module that an engine has taken.
+pub(crate) trait Compiled: Send + Sync {
+    /// A fresh instance. Nothing in it was there before.
+    fn instance(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, Error>;
+}
 
 /// A policy's answer to `validate`, as Kubewarden reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -53,7 +80,7 @@ pub type Host = dyn Fn(&str, &str, &str, &[u8]) -> Result<Vec<u8>, String> + Sen
 /// A compiled policy. A clone shares what was compiled.
 #[derive(Clone)]
 pub struct Policy {
-    compiled: WasmtimeEngineProviderPre,
+    compiled: Arc<dyn Compiled>,
     host: Option<Arc<Host>>,
 }
 
@@ -61,33 +88,22 @@ impl Policy {
     /// Compiles an annotated module.
     ///
     /// # Errors
-    /// If wasmtime refuses it, or it has no metadata with protocol version v1: PolicyServer would not start.
-    pub fn load(wasm: &[u8]) -> Result<Self, Error> {
-        let metadata = metadata::read(wasm)?.ok_or(Error::NoProtocolVersion)?;
+    /// If the engine refuses it, or it has no metadata with protocol version v1: PolicyServer would not start.
+    pub fn load(engine: Engine, wasm: &[u8]) -> Result<Self, Error> {
+        let metadata = module::metadata(wasm)?.ok_or(Error::NoProtocolVersion)?;
         if metadata.get("protocolVersion").and_then(Value::as_str) != Some("v1") {
             return Err(Error::NoProtocolVersion);
         }
-        Self::load_unannotated(wasm)
+        Self::load_unannotated(engine, wasm)
     }
 
     /// Compiles a module whether it is annotated or not, as kwctl does.
     ///
     /// # Errors
-    /// If wasmtime refuses it.
-    pub fn load_unannotated(wasm: &[u8]) -> Result<Self, Error> {
-        let load = |e: &dyn std::fmt::Display| Error::Load(e.to_string());
-        let mut config = Config::default();
-        config.wasm_function_references(true);
-        config.epoch_interruption(true);
-        let engine = Engine::new(&config).map_err(|e| load(&e))?;
-        tick(&engine);
-        let compiled = WasmtimeEngineProviderBuilder::new()
-            .engine(engine)
-            .module_bytes(wasm)
-            .build_pre()
-            .map_err(|e| load(&e))?;
+    /// If the engine refuses it.
+    pub fn load_unannotated(engine: Engine, wasm: &[u8]) -> Result<Self, Error> {
         Ok(Self {
-            compiled,
+            compiled: engine.load(wasm)?,
             host: None,
         })
     }
@@ -104,20 +120,14 @@ impl Policy {
     /// Runs one operation in a fresh instance.
     ///
     /// # Errors
-    /// If the guest traps, says that it failed, or takes more than two ticks.
+    /// If the guest traps, says that it failed, or takes too long.
     pub fn call(&self, operation: &str, payload: &[u8]) -> Result<Vec<u8>, Error> {
-        let deadlines = EpochDeadlines {
-            wapc_init: DEADLINE,
-            wapc_func: DEADLINE,
-        };
-        let instance = self.compiled.rehydrate(Some(deadlines));
-        let instance = instance.map_err(|e| Error::Call(e.to_string()))?;
         let callback = self.host.clone().map(|host| -> Box<HostCallback> {
             Box::new(move |_, binding, namespace, operation, payload| {
                 host(binding, namespace, operation, payload).map_err(Into::into)
             })
         });
-        let host = WapcHost::new(Box::new(instance), callback)?;
+        let host = WapcHost::new(self.compiled.instance()?, callback)?;
         Ok(host.call(operation, payload)?)
     }
 
@@ -157,26 +167,12 @@ impl Policy {
     }
 }
 
-/// Moves the engine's epoch on for as long as the engine is in use.
-fn tick(engine: &Engine) {
-    let engine = engine.weak();
-    thread::spawn(move || {
-        loop {
-            thread::sleep(TICK);
-            let Some(engine) = engine.upgrade() else {
-                return;
-            };
-            engine.increment_epoch();
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
-    use super::Policy;
+    use super::{Engine, Policy};
 
     /// Counts its calls in a global, and answers the count.
-    const COUNTER: &[u8] = br#"(module
+    const COUNTER: &str = r#"(module
         (import "wapc" "__guest_response" (func $respond (param i32 i32)))
         (memory (export "memory") 1)
         (global $calls (mut i32) (i32.const 48))
@@ -186,22 +182,65 @@ mod tests {
             (call $respond (i32.const 0) (i32.const 1))
             (i32.const 1)))"#;
 
-    const ENDLESS: &[u8] = br#"(module
+    const ENDLESS: &str = r#"(module
         (memory (export "memory") 1)
         (func (export "__guest_call") (param i32 i32) (result i32) (loop (br 0)) (i32.const 1)))"#;
 
+    const ENDLESS_START: &str = r#"(module
+        (memory (export "memory") 1)
+        (func (export "wapc_init") (loop (br 0)))
+        (func (export "__guest_call") (param i32 i32) (result i32) (i32.const 1)))"#;
+
+    /// Answers from outside of its memory.
+    const OUT_OF_BOUNDS: &str = r#"(module
+        (import "wapc" "__guest_error" (func $fail (param i32 i32)))
+        (memory (export "memory") 1)
+        (func (export "__guest_call") (param i32 i32) (result i32)
+            (call $fail (i32.const 65536) (i32.const 1))
+            (i32.const 0)))"#;
+
+    fn everywhere(wat: &str) -> impl Iterator<Item = (Engine, Policy)> {
+        let wasm = wat::parse_str(wat).unwrap();
+        let load = move |engine| (engine, Policy::load_unannotated(engine, &wasm).unwrap());
+        Engine::ALL.iter().copied().map(load)
+    }
+
     #[test]
     fn nothing_survives_a_request() {
-        let policy = Policy::load_unannotated(COUNTER).unwrap();
-        for _ in 0..3 {
-            assert_eq!(policy.call("validate", b"").unwrap(), b"1");
+        for (engine, policy) in everywhere(COUNTER) {
+            for _ in 0..3 {
+                assert_eq!(policy.call("validate", b"").unwrap(), b"1", "{engine:?}");
+            }
         }
     }
 
     #[test]
     fn a_call_that_takes_too_long_is_interrupted() {
-        let policy = Policy::load_unannotated(ENDLESS).unwrap();
+        for (engine, policy) in everywhere(ENDLESS) {
+            let error = policy.call("validate", b"").unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "internal server error: Guest call failure: guest code interrupted, execution deadline exceeded",
+                "{engine:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_start_that_takes_too_long_is_interrupted() {
+        for (engine, policy) in everywhere(ENDLESS_START) {
+            let error = policy.call("validate", b"").unwrap_err().to_string();
+            let start = "internal server error: Initialization failed: ";
+            assert!(error.starts_with(start), "{engine:?}: {error}");
+        }
+    }
+
+    #[cfg(feature = "wasmi")]
+    #[test]
+    fn an_answer_from_outside_of_the_memory_is_an_error() {
+        let wasm = wat::parse_str(OUT_OF_BOUNDS).unwrap();
+        let policy = Policy::load_unannotated(Engine::Wasmi, &wasm).unwrap();
         let error = policy.call("validate", b"").unwrap_err().to_string();
-        assert!(error.contains("deadline"), "{error}");
+        assert!(error.contains("out of bounds"), "{error}");
     }
 }

@@ -1,5 +1,6 @@
 //! A policy that accepts every request unread: the least that a policy on this SDK can cost.
 
+use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
 use kubewarden_policy_sdk::{accept_request, protocol_version_guest};
 
@@ -8,9 +9,19 @@ use kubewarden_policy_sdk::{accept_request, protocol_version_guest};
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
     guest::register_function("validate", validate);
+    guest::register_function("validate_settings", validate_settings);
     guest::register_function("protocol_version", protocol_version_guest);
 }
 
 fn validate(_payload: &[u8]) -> CallResult {
     accept_request()
+}
+
+/// PolicyServer does not start with a policy that cannot answer this.
+fn validate_settings(_payload: &[u8]) -> CallResult {
+    let response = SettingsValidationResponse {
+        valid: true,
+        message: None,
+    };
+    Ok(serde_json::to_vec(&response)?)
 }

@@ -6,7 +6,7 @@ mod site;
 mod status;
 
 use crate::support::{everywhere, pointer, root};
-use managed_by_engine::examples;
+use xtask::examples;
 
 #[derive(Clone)]
 struct Expected {

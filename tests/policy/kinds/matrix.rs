@@ -1,153 +1,9 @@
-//! Kind by rule by verdict: each kind is put to the same questions, in the words of all kinds at once, and every rule that
-//! is for it has to answer.
+//! Kind by rule by verdict: every rule that is for a kind answers to the questions that docs/kinds.md is made with.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
-use managed_by::rules;
-use managed_by::{Anchor, Enforcement};
 use managed_by::{Kind, kinds};
-use serde_json::{Value, json};
+use xtask::kinds::questions::verdicts_by;
 
-use super::docs::name;
-use super::{NOON, ONE, condition, request, when, with};
 use crate::support::everywhere;
-
-const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
-const OTHER: &str = "acme.io/runner";
-
-/// What a status says of a success, in the words of all kinds.
-fn succeeded() -> Value {
-    json!({
-        "conditions": [when("Completed"), when("Complete"), when("Succeeded")],
-        "phase": "Succeeded", "jobDeploymentStatus": "Complete",
-    })
-}
-
-fn merged(mut status: Value, more: &Value) -> Value {
-    let more = more.as_object().unwrap().clone();
-    status.as_object_mut().unwrap().extend(more);
-    status
-}
-
-/// The statuses, each with the one before, that break a promise.
-fn bad_statuses() -> Vec<(Value, Value)> {
-    let counters = |count: i64| {
-        json!({
-            "restarts": count, "failed": count, "resettingCount": count, "numServeEndpoints": count,
-            "jobsStatus": [{"active": count}], "readyWorkerReplicas": count,
-            "replicaStatuses": {"Worker": {"active": count}},
-        })
-    };
-    let both = json!({"conditions": [
-        when("Completed"), when("Complete"), when("Succeeded"), when("Failed"), condition("Succeeded", "False", "")]});
-    let pairs = json!({"conditions": [
-        when("StartupPolicyInProgress"), when("StartupPolicyCompleted"),
-        when("RayClusterSuspending"), when("RayClusterSuspended")]});
-    let ends = |end: &str| json!({"startTime": NOON, "completionTime": end, "endTime": end});
-    vec![
-        (succeeded(), json!({})),
-        (json!({}), both),
-        (
-            json!({}),
-            merged(succeeded(), &json!({"terminalState": "Failed"})),
-        ),
-        (json!({}), pairs),
-        (json!({}), counters(-1)),
-        (counters(2), counters(1)),
-        (
-            json!({}),
-            merged(succeeded(), &ends("2001-01-01T00:00:00Z")),
-        ),
-        (json!({}), ends(ONE)),
-        (json!({}), succeeded()),
-    ]
-}
-
-/// The requests that a kind is put to, with settings.
-fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
-    let field = |value: &str| with(kind.0, Some(value));
-    let create = |object: &Value| request(kind, "CREATE", "", &Value::Null, object);
-    let mut all = Vec::new();
-    for value in [
-        "typo",
-        OTHER,
-        "kubernetes.io/job-controler",
-        "tekton.dev/pipeline",
-        "ray.io/kuberay-operator",
-    ] {
-        all.push((json!({}), create(&field(value))));
-    }
-    let reserved = json!({"reserved_value": "deny"});
-    all.push((reserved, create(&field(kind.0.reserved_value()))));
-    for settings in [
-        json!({"controllers": {OTHER: {}}}),
-        json!({"role": "worker"}),
-    ] {
-        all.push((settings, create(&field(MULTIKUEUE))));
-    }
-    let changed = request(kind, "UPDATE", "", &with(kind.0, None), &field(MULTIKUEUE));
-    all.push((json!({}), changed));
-    let spec = json!({
-        "replicatedJobs": [{"template": {"spec": {"managedBy": OTHER}}}],
-        "rayClusterSpec": {"managedBy": MULTIKUEUE}, "rayClusterConfig": {"managedBy": MULTIKUEUE},
-        "jobTemplate": {"rayClusterSpec": {"managedBy": MULTIKUEUE}},
-        "components": [{"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": OTHER}}}],
-    });
-    all.push((
-        json!({}),
-        create(&json!({"metadata": {"name": "x"}, "spec": spec})),
-    ));
-    let status = |mut object: Value, status: &Value| {
-        object["status"] = status.clone();
-        object
-    };
-    for (old, new) in bad_statuses() {
-        let plain = || json!({"metadata": {"name": "x"}, "spec": {}});
-        let (old, new) = (status(plain(), &old), status(plain(), &new));
-        all.push((json!({}), request(kind, "UPDATE", "status", &old, &new)));
-    }
-    let (none, some) = (json!({}), json!({"observedGeneration": 1}));
-    for (value, settings) in [
-        (
-            MULTIKUEUE,
-            json!({"controllers": {MULTIKUEUE: {"status_writers": ["kueue"]}}}),
-        ),
-        (
-            kind.0.reserved_value(),
-            json!({"standard_status_writers": {kind.0.name(): ["system:kube-controller-manager"]}}),
-        ),
-    ] {
-        let (old, new) = (status(field(value), &none), status(field(value), &some));
-        all.push((settings, request(kind, "UPDATE", "status", &old, &new)));
-    }
-    all
-}
-
-/// What each rule that fires says of a kind.
-pub(super) fn verdicts(kind: &'static Kind<'static>) -> BTreeMap<&'static str, Enforcement> {
-    let mut verdicts = BTreeMap::new();
-    for (settings, request) in questions((kind, kind.versions()[0])) {
-        let answer = everywhere(&request, &settings);
-        for (fired, enforcement) in [
-            (answer.denied(), Enforcement::Deny),
-            (answer.warned(), Enforcement::Warn),
-        ] {
-            for rule in fired {
-                let id = managed_by::rule(rule.split(' ').next().unwrap())
-                    .unwrap()
-                    .id();
-                let before = verdicts.insert(id, enforcement);
-                assert!(
-                    before.is_none_or(|b| b == enforcement),
-                    "{id}: {}",
-                    kind.name()
-                );
-            }
-        }
-    }
-    verdicts
-}
 
 /// The rules that are for all kinds with a field that is judged in this way.
 fn common(kind: &Kind<'_>) -> Vec<&'static str> {
@@ -170,7 +26,7 @@ fn common(kind: &Kind<'_>) -> Vec<&'static str> {
 #[test]
 fn every_rule_of_every_kind_answers() {
     for kind in kinds() {
-        let mut verdicts = verdicts(kind);
+        let mut verdicts = verdicts_by(kind, everywhere).unwrap();
         // A Job's status has rules of its own, held to upstream's answers.
         verdicts.retain(|id, _| !id.starts_with("job-status/"));
         let mut expected: Vec<_> = kind.rules();
@@ -179,34 +35,8 @@ fn every_rule_of_every_kind_answers() {
         let fired: Vec<_> = verdicts.keys().copied().collect();
         assert_eq!(fired, expected, "{}", kind.name());
         for (id, verdict) in &verdicts {
-            let rule = managed_by::rule(id).unwrap();
-            // Silent until their setting is given.
-            let default = match (*rule.anchor(), rule.default_enforcement()) {
-                (Anchor::Ours { .. }, Enforcement::Off) => Enforcement::Deny,
-                (_, default) => default,
-            };
+            let default = managed_by::rule(id).unwrap().default_enforcement();
             assert_eq!(*verdict, default, "{id}: {}", kind.name());
         }
     }
-}
-
-/// The same by rule, as docs/kinds.md shows it: which kinds it denies, and which it warns of.
-pub(super) fn table() -> String {
-    let all: Vec<_> = kinds().iter().map(|kind| (kind, verdicts(kind))).collect();
-    let mut text = "| rule | denies of | warns of |\n| --- | --- | --- |\n".to_owned();
-    for &rule in rules() {
-        let of = |verdict: Enforcement| {
-            let fired = all
-                .iter()
-                .filter(|(_, v)| v.get(rule.id()) == Some(&verdict));
-            let names: Vec<_> = fired.map(|(kind, _)| name(kind)).collect();
-            names.join(", ")
-        };
-        let (denied, warned) = (of(Enforcement::Deny), of(Enforcement::Warn));
-        if rule.id().starts_with("job-status/") || (denied.is_empty() && warned.is_empty()) {
-            continue;
-        }
-        writeln!(text, "| `{}` | {denied} | {warned} |", rule.id()).unwrap();
-    }
-    text
 }

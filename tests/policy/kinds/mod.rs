@@ -1,6 +1,5 @@
 //! Every kind that the policy knows, on every front end.
 
-pub(crate) mod docs;
 mod field;
 mod matrix;
 mod mutations;
@@ -14,6 +13,8 @@ use managed_by::{Form, Holder, Kind, kinds};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, everywhere};
+use xtask::kinds::heading;
+use xtask::kinds::objects::{NOON, ONE, condition, conditions, request, when, with};
 
 /// Each kind, once for each of its versions.
 fn all() -> impl Iterator<Item = (&'static Kind<'static>, &'static str)> {
@@ -27,42 +28,6 @@ fn find(kind: &str) -> (&'static Kind<'static>, &'static str) {
         kind.name() == name && (version.is_empty() || *v == version)
     };
     all().find(wanted).unwrap()
-}
-
-fn request(
-    (kind, version): (&Kind<'_>, &str),
-    operation: &str,
-    sub_resource: &str,
-    old: &Value,
-    new: &Value,
-) -> Value {
-    json!({
-        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-        "kind": {"group": kind.group(), "version": version, "kind": kind.name()},
-        "resource": {"group": kind.group(), "version": version, "resource": kind.plural()},
-        "operation": operation, "subResource": sub_resource, "oldObject": old, "object": new,
-        "name": "x", "namespace": "team-a", "userInfo": {"username": "ana"},
-    })
-}
-
-/// An object whose field has a value, if any.
-fn with(kind: &Kind<'_>, value: Option<&str>) -> Value {
-    let leaf = |value: &str| Value::from(value);
-    let wrap = |inner: Value, key: &str| {
-        let mut object = json!({});
-        object[key] = inner;
-        object
-    };
-    let mut object = match value {
-        Some(value) => kind
-            .managed_by_path()
-            .split('.')
-            .rev()
-            .fold(leaf(value), wrap),
-        None => json!({}),
-    };
-    object["metadata"] = json!({"name": "x"});
-    object
 }
 
 fn create(kind: &str, object: &Value) -> Answer {
@@ -91,21 +56,6 @@ fn status_of(kind: &str, object: &Value, old: &Value, new: &Value) -> Answer {
     everywhere(&request, &json!({}))
 }
 
-const NOON: &str = "2026-01-01T12:00:00Z";
-const ONE: &str = "2026-01-01T13:00:00Z";
-
-fn condition(name: &str, status: &str, reason: &str) -> Value {
-    json!({"type": name, "status": status, "reason": reason})
-}
-
-fn when(name: &str) -> Value {
-    condition(name, "True", "")
-}
-
-fn conditions(list: &[Value]) -> Value {
-    json!({"conditions": list})
-}
-
 #[track_caller]
 fn silent(answer: &Answer) {
     assert!(answer.allowed && answer.warnings.is_empty(), "{answer:?}");
@@ -116,14 +66,13 @@ fn silent(answer: &Answer) {
 fn every_kind_has_all_its_parts() {
     let metadata = std::fs::read_to_string(crate::support::root("policy-metadata.yml")).unwrap();
     let metadata: Value =
-        serde_json::to_value(managed_by_engine::metadata::Metadata::from_yaml(&metadata).unwrap())
-            .unwrap();
+        serde_json::to_value(xtask::metadata::Metadata::from_yaml(&metadata).unwrap()).unwrap();
     let rules = metadata["rules"].as_array().unwrap();
     let page = std::fs::read_to_string(crate::support::root("docs/kinds.md")).unwrap();
     let manifests = ["management", "worker", "hybrid"].map(|name| {
-        std::fs::read_to_string(crate::support::root(&format!("deploy/{name}.yml"))).unwrap()
+        std::fs::read_to_string(crate::support::root(format!("deploy/{name}.yml"))).unwrap()
     });
-    let examples = managed_by_engine::examples::read(&crate::support::root("examples")).unwrap();
+    let examples = xtask::examples::read(&crate::support::root("examples")).unwrap();
     for (kind, version) in all() {
         let has = |rule: &Value, key: &str, word: &str| {
             rule[key].as_array().unwrap().contains(&word.into())
@@ -143,7 +92,7 @@ fn every_kind_has_all_its_parts() {
         let judged = kind.has_status_rules();
         let status = asked(&format!("{}/status", kind.plural()), json!(["UPDATE"]));
         assert_eq!(status, judged, "metadata: {kind:?} {version}");
-        let heading = format!("\n{}\n", docs::heading(kind));
+        let heading = format!("\n{}\n", heading(kind));
         assert!(page.contains(&heading), "docs: {kind:?}");
         let shown = examples.iter().any(|example| {
             let of = &example.request["kind"];

@@ -201,6 +201,8 @@ fn components_are_read_eight_levels_deep() {
     let path = format!("spec{}", ".components[0].template.spec".repeat(9));
     let expected =
         format!("{path}: Invalid value: not looked at: too deep down, or after too many others");
+    assert_eq!(answer.denied(), Vec::<&str>::new());
+    assert_eq!(answer.warned(), [format!("managed-by/nested {path}")]);
     assert_eq!(answer.warnings.len(), 1);
     let shown = answer.warnings[0].trim_end_matches("...");
     assert!(

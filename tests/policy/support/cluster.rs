@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use managed_by::{Cluster, Job, Unanswered};
 use managed_by_engine::Host;
-use serde_json::{Value, json};
+use serde_json::Value;
+use xtask::judge::documented_job;
 
 use super::root;
 
@@ -37,7 +38,7 @@ static JOBS: LazyLock<BTreeMap<(String, String), Value>> = LazyLock::new(|| {
         jobs.insert((text("/metadata/namespace"), text("/metadata/name")), job);
     };
     for stream in ["jobs-1.36", "multikueue-0.14-hub"] {
-        let text = std::fs::read_to_string(root(&format!("conformance/traces/{stream}.ndjson")));
+        let text = std::fs::read_to_string(root(format!("conformance/traces/{stream}.ndjson")));
         for line in text.unwrap().lines() {
             let mut event: Value = serde_json::from_str(line).unwrap();
             if event["object"]["kind"] == "Job" {
@@ -45,12 +46,7 @@ static JOBS: LazyLock<BTreeMap<(String, String), Value>> = LazyLock::new(|| {
             }
         }
     }
-    add(json!({
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "pi", "namespace": "team-a", "uid": "0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7b"},
-        "spec": {"managedBy": "kueue.x-k8s.io/multikueue"},
-    }));
+    add(documented_job());
     jobs
 });
 
@@ -60,7 +56,7 @@ pub(crate) fn job(namespace: &str, name: &str) -> &'static Value {
 }
 
 impl Played {
-    /// What the host says, in the words of PolicyServer's `policy-evaluator`.
+    /// What the host says, in the words of `policy-evaluator` in PolicyServer 1.36.0-beta.1.
     fn get(self, namespace: &str, name: &str) -> Result<Vec<u8>, String> {
         match self {
             Self::Failing(error) => return Err(error.to_owned()),

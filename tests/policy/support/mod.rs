@@ -3,71 +3,100 @@
 pub(crate) mod cluster;
 pub(crate) mod payload;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::fmt::Debug;
+use std::sync::{Arc, LazyLock};
 
-use managed_by::{AdmissionRequest, Settings, Verdict, review_in};
-use managed_by_engine::{Policy, admission};
+use managed_by_engine::{Engine, Error, Host, Policy, SettingsVerdict, admission};
 use serde_json::Value;
+use xtask::judge::judge_in;
 
-/// An answer, whichever front end gave it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) allowed: bool,
-    pub(crate) code: Option<u16>,
-    pub(crate) message: Option<String>,
-    pub(crate) warnings: Vec<String>,
-    pub(crate) annotations: BTreeMap<String, String>,
-}
+use cluster::Played;
 
-impl Answer {
-    /// The rules that denied, each with its path: `managed-by/format spec.managedBy`.
-    pub(crate) fn denied(&self) -> Vec<&str> {
-        self.fired("denied")
-    }
-
-    /// The rules that warned.
-    pub(crate) fn warned(&self) -> Vec<&str> {
-        self.fired("warned")
-    }
-
-    /// The rules that would have denied.
-    pub(crate) fn exempted(&self) -> Vec<&str> {
-        self.fired("exempted")
-    }
-
-    fn fired(&self, key: &str) -> Vec<&str> {
-        let list = self.annotations.get(key);
-        list.map(|l| l.split(", ").collect()).unwrap_or_default()
-    }
-
-    pub(crate) fn message(&self) -> &str {
-        self.message.as_deref().unwrap_or_default()
-    }
-}
-
-/// A file at the root of the repository.
-pub(crate) fn root(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
-}
+pub(crate) use xtask::judge::Answer;
+pub(crate) use xtask::root;
 
 /// A built module.
 pub(crate) fn module(file: &str) -> Vec<u8> {
     std::fs::read(root(file)).unwrap_or_else(|e| panic!("{file}: {e}; `make {file}` builds it"))
 }
 
-/// The built and annotated policy in the engine.
-pub(crate) static GUEST: LazyLock<Policy> = LazyLock::new(|| guest_in(cluster::Played::Recorded));
+/// The built and annotated policy in every engine, which must give the same answers.
+pub(crate) struct Guest(Vec<(Engine, Policy)>);
 
-/// The policy in an engine whose host answers for a cluster.
-pub(crate) fn guest_in(cluster: cluster::Played) -> Policy {
-    static COMPILED: LazyLock<Policy> =
-        LazyLock::new(|| Policy::load(&module("annotated-policy.wasm")).unwrap());
-    COMPILED.clone().with_host(cluster.host())
+impl Guest {
+    fn load(file: &str) -> Self {
+        let wasm = module(file);
+        let load = |engine: &Engine| (*engine, Policy::load(*engine, &wasm).unwrap());
+        Self(Engine::ALL.iter().map(load).collect())
+    }
+
+    fn with_host(&self, host: &Arc<Host>) -> Self {
+        let with = |(engine, policy): &(Engine, Policy)| {
+            (*engine, policy.clone().with_host(Arc::clone(host)))
+        };
+        Self(self.0.iter().map(with).collect())
+    }
+
+    /// The policy in one of the engines.
+    pub(crate) fn on(&self, engine: Engine) -> &Policy {
+        &self.0.iter().find(|(e, _)| *e == engine).unwrap().1
+    }
+
+    fn ask<T: PartialEq + Debug>(
+        &self,
+        ask: impl Fn(&Policy) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut answers = self.0.iter().map(|(engine, policy)| (engine, ask(policy)));
+        let (first, answer) = answers.next().unwrap();
+        for (engine, other) in answers {
+            match (&answer, &other) {
+                (Ok(answer), Ok(other)) => assert_eq!(answer, other, "{first:?} and {engine:?}"),
+                (Err(answer), Err(other)) => {
+                    assert_eq!(
+                        answer.to_string(),
+                        other.to_string(),
+                        "{first:?} and {engine:?}"
+                    );
+                }
+                _ => panic!("{first:?}: {answer:?}, {engine:?}: {other:?}"),
+            }
+        }
+        answer
+    }
+
+    pub(crate) fn call(&self, operation: &str, payload: &[u8]) -> Result<Vec<u8>, Error> {
+        self.ask(|policy| policy.call(operation, payload))
+    }
+
+    pub(crate) fn validate_bytes(
+        &self,
+        payload: &[u8],
+    ) -> Result<managed_by_engine::Verdict, Error> {
+        self.ask(|policy| policy.validate_bytes(payload))
+    }
+
+    pub(crate) fn validate_settings(&self, settings: &Value) -> Result<SettingsVerdict, Error> {
+        self.ask(|policy| policy.validate_settings(settings))
+    }
+
+    pub(crate) fn protocol_version(&self) -> Result<Value, Error> {
+        self.ask(Policy::protocol_version)
+    }
 }
 
-/// The answer of the module in the engine to bytes that the host might never send.
+/// The built and annotated policy. It has no host, because it asks for nothing.
+pub(crate) static GUEST: LazyLock<Guest> = LazyLock::new(|| Guest::load("annotated-policy.wasm"));
+
+/// The policy for pods in a cluster that has the recorded Jobs.
+static PODS_GUEST: LazyLock<Guest> = LazyLock::new(|| pods_guest_in(Played::Recorded));
+
+/// The policy for pods, whose host answers for a cluster.
+pub(crate) fn pods_guest_in(cluster: Played) -> Guest {
+    static COMPILED: LazyLock<Guest> = LazyLock::new(|| Guest::load("annotated-pods-policy.wasm"));
+    COMPILED.with_host(&cluster.host())
+}
+
+/// The answer of the module in every engine to bytes that the host might never send.
 pub(crate) fn in_engine(payload: &[u8]) -> Answer {
     answer_of(GUEST.validate_bytes(payload).unwrap())
 }
@@ -91,41 +120,28 @@ pub(crate) fn natively(request: &Value, settings: &Value) -> Answer {
 
 /// As [`natively`], with the text of the settings as it is.
 pub(crate) fn natively_from(request: &Value, settings: &str) -> Answer {
-    native(cluster::Played::Recorded, request, settings)
+    native(Played::Recorded, request, settings)
 }
 
 /// As [`natively`], in another cluster.
-pub(crate) fn natively_in(cluster: cluster::Played, request: &Value, settings: &Value) -> Answer {
+pub(crate) fn natively_in(cluster: Played, request: &Value, settings: &Value) -> Answer {
     native(cluster, request, &settings.to_string())
 }
 
-fn native(cluster: cluster::Played, request: &Value, settings: &str) -> Answer {
-    let request = request.to_string();
-    let settings = match Settings::lazy(settings.as_bytes()) {
-        Ok(settings) => settings,
-        Err(problems) => return answer(Verdict::misconfigured(&problems)),
-    };
-    match AdmissionRequest::from_json(request.as_bytes()) {
-        Ok(request) => answer(review_in(&request, &settings, &cluster)),
-        Err(reason) => answer(Verdict::malformed(&reason.within("request"))),
-    }
+fn native(cluster: Played, request: &Value, settings: &str) -> Answer {
+    judge_in(&cluster, &request.to_string(), settings)
 }
 
-fn answer(verdict: Verdict<'_>) -> Answer {
-    let annotations = verdict.audit_annotations.into_iter();
-    Answer {
-        allowed: verdict.allowed,
-        code: verdict.code,
-        message: verdict.message,
-        warnings: verdict.warnings,
-        annotations: annotations.map(|(k, v)| (k.to_owned(), v)).collect(),
-    }
-}
-
-/// The answer of every front end, which must be the same.
+/// The answer of every front end, which must be the same. As in a cluster, pods go to the policy for pods.
 pub(crate) fn everywhere(request: &Value, settings: &Value) -> Answer {
     let native = natively(request, settings);
-    let guest = in_engine(&admission::payload(request, settings));
+    let guest: &Guest = if request["kind"]["kind"] == "Pod" {
+        &PODS_GUEST
+    } else {
+        &GUEST
+    };
+    let payload = admission::payload(request, settings);
+    let guest = answer_of(guest.validate_bytes(&payload).unwrap());
     assert_eq!(native, guest, "library and module disagree on {request}");
     native
 }

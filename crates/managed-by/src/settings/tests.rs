@@ -122,9 +122,18 @@ fn wrong_types_are_told() {
         ("[]", "settings: got an array, expected an object"),
         (r#""deny""#, r#"settings: got "deny", expected an object"#),
         ("1", "settings: got the number 1, expected an object"),
-        ("", "settings: not JSON: EOF while parsing a value at line 1 column 0"),
-        ("{", "settings: not JSON: EOF while parsing an object at line 1 column 1"),
-        ("{} x", "settings: not JSON: trailing characters at line 1 column 4"),
+        (
+            "",
+            "settings: not JSON: EOF while parsing a value at line 1 column 0",
+        ),
+        (
+            "{",
+            "settings: not JSON: EOF while parsing an object at line 1 column 1",
+        ),
+        (
+            "{} x",
+            "settings: not JSON: trailing characters at line 1 column 4",
+        ),
         (
             r#"{"rules":[]}"#,
             "rules: got an array, expected an object of rule ids, each deny, warn or off",

@@ -2,14 +2,13 @@
 //! `NAME.settings.yml` if it needs any.
 
 use std::ffi::OsStr;
-use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, Result};
+use managed_by_engine::admission;
 use serde_json::{Value, json};
-
-use crate::{Error, admission};
 
 /// One request to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +41,7 @@ impl Example {
 ///
 /// # Errors
 /// If a file cannot be read, or does not hold what its name says.
-pub fn read(folder: &Path) -> Result<Vec<Example>, Error> {
+pub fn read(folder: &Path) -> Result<Vec<Example>> {
     let mut examples = Vec::new();
     for topic in paths(folder)?.iter().filter(|path| path.is_dir()) {
         for path in paths(topic)? {
@@ -54,32 +53,29 @@ pub fn read(folder: &Path) -> Result<Vec<Example>, Error> {
     Ok(examples)
 }
 
-fn paths(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = fs::read_dir(folder).map_err(|e| trouble(folder, &e))?;
+fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     Ok(paths)
 }
 
-fn read_one(topic: &Path, path: &Path) -> Result<Example, Error> {
-    let text = fs::read_to_string(path).map_err(|e| trouble(path, &e))?;
-    let review = serde_json::from_str(&text).map_err(|e| trouble(path, &e))?;
+fn read_one(topic: &Path, path: &Path) -> Result<Example> {
+    let at = |path: &Path| path.display().to_string();
+    let text = fs::read_to_string(path).with_context(|| at(path))?;
+    let review = serde_json::from_str(&text).with_context(|| at(path))?;
     let settings_path = path.with_extension("settings.yml");
     let settings = match fs::read_to_string(&settings_path) {
-        Ok(yaml) => serde_yaml_ng::from_str(&yaml).map_err(|e| trouble(&settings_path, &e))?,
+        Ok(yaml) => serde_yaml_ng::from_str(&yaml).with_context(|| at(&settings_path))?,
         Err(e) if e.kind() == ErrorKind::NotFound => json!({}),
-        Err(e) => return Err(trouble(&settings_path, &e)),
+        Err(e) => return Err(e).with_context(|| at(&settings_path)),
     };
     let word = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
     let link = fs::read_link(&settings_path).ok();
     Ok(Example {
         settings_name: link.map(|target| word(target.file_stem())),
         name: format!("{}/{}", word(topic.file_name()), word(path.file_stem())),
-        request: admission::request(&review)?,
+        request: admission::request(&review).with_context(|| at(path))?,
         settings,
     })
-}
-
-fn trouble(path: &Path, e: &dyn Display) -> Error {
-    Error::Request(format!("{}: {e}", path.display()))
 }

@@ -1,24 +1,19 @@
 //! What `make demo` prints: the requests of a folder, judged.
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::path::Path;
 
+use anyhow::Result;
+use managed_by_engine::{Policy, Verdict};
 use serde_json::Value;
 
 use crate::examples::{self, Example};
-use crate::{Policy, Verdict};
 
 /// Judges the requests of a folder and writes each with its answer, and at the end how many were allowed and denied.
 ///
 /// # Errors
-/// If the folder cannot be read, the policy fails, or nobody takes what is written.
-pub fn run(
-    out: &mut impl Write,
-    paint: Paint,
-    policy: &Policy,
-    folder: &Path,
-) -> Result<(), Box<dyn Error>> {
+/// If the folder cannot be read, the policy fails, or the output cannot be written.
+pub fn run(out: &mut impl Write, paint: Paint, policy: &Policy, folder: &Path) -> Result<()> {
     let (mut allowed, mut denied) = (0_usize, 0_usize);
     let mut topic = String::new();
     for example in examples::read(folder)? {
@@ -42,9 +37,9 @@ pub fn run(
 /// Whether there is colour.
 #[derive(Debug, Clone, Copy)]
 pub enum Paint {
-    /// Where somebody looks.
+    /// With colours, because a person reads it in a terminal.
     Coloured,
-    /// Where it would be in the way.
+    /// Without colours.
     Plain,
 }
 

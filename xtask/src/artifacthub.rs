@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-use crate::Error;
 use crate::metadata::Metadata;
 
 /// `artifacthub-pkg.yml`.
@@ -61,10 +61,10 @@ struct Recommendation {
 ///
 /// # Errors
 /// If the metadata lacks an annotation that Artifact Hub shows, or has an author without an address.
-pub fn package(metadata: &Metadata, questions: &str, created_at: &str) -> Result<String, Error> {
+pub fn package(metadata: &Metadata, questions: &str, created_at: &str) -> Result<String> {
     let annotation = |key: &str| {
         let value = metadata.annotations.get(key).map(String::as_str);
-        value.ok_or_else(|| Error::Metadata(format!("no annotation {key}")))
+        value.with_context(|| format!("metadata: no annotation {key}"))
     };
     let version = annotation("io.kubewarden.policy.version")?;
     let image = format!("{}:v{version}", annotation("io.kubewarden.policy.ociUrl")?);
@@ -121,9 +121,9 @@ pub fn package(metadata: &Metadata, questions: &str, created_at: &str) -> Result
 }
 
 /// `Name <address>`
-fn maintainer(author: &str) -> Result<Maintainer<'_>, Error> {
+fn maintainer(author: &str) -> Result<Maintainer<'_>> {
     let parts = author.strip_suffix('>').and_then(|a| a.split_once('<'));
-    let (name, email) = parts.ok_or_else(|| Error::Metadata(format!("no address in {author}")))?;
+    let (name, email) = parts.with_context(|| format!("metadata: no address in {author}"))?;
     Ok(Maintainer {
         name: name.trim(),
         email,
@@ -139,6 +139,6 @@ fn install(image: &str) -> String {
     )
 }
 
-fn yaml(value: &impl Serialize) -> Result<String, Error> {
-    serde_yaml_ng::to_string(value).map_err(|e| Error::Metadata(e.to_string()))
+fn yaml(value: &impl Serialize) -> Result<String> {
+    Ok(serde_yaml_ng::to_string(value)?)
 }

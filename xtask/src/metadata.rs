@@ -1,17 +1,13 @@
-//! The custom section in which Kubewarden keeps what it must know about a policy before it runs it.
+//! What Kubewarden must know about a policy before it runs it, and how a module comes to carry it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use anyhow::{Context as _, Result, ensure};
+use managed_by_engine::module::METADATA_SECTION;
+use managed_by_engine::{Engine, Policy, module};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use wasm_encoder::{CustomSection, Encode as _, Section as _};
-use wasmparser::{Parser, Payload};
-
-use crate::{Error, Policy};
-
-/// The section's name.
-pub const SECTION: &str = "io.kubewarden.metadata";
 
 /// The annotation that carries the README.
 const USAGE: &str = "io.kubewarden.policy.usage";
@@ -92,26 +88,9 @@ impl Metadata {
     ///
     /// # Errors
     /// If it is not YAML, or not of that form.
-    pub fn from_yaml(yaml: &str) -> Result<Self, Error> {
-        serde_yaml_ng::from_str(yaml).map_err(|e| Error::Metadata(e.to_string()))
+    pub fn from_yaml(yaml: &str) -> Result<Self> {
+        serde_yaml_ng::from_str(yaml).context("metadata")
     }
-}
-
-/// The metadata in a module, if it has any.
-///
-/// # Errors
-/// If the bytes are no wasm module, or the section holds no JSON.
-pub fn read(wasm: &[u8]) -> Result<Option<Value>, Error> {
-    let invalid = |e: &dyn std::fmt::Display| Error::Metadata(e.to_string());
-    for payload in Parser::new(0).parse_all(wasm) {
-        if let Payload::CustomSection(section) = payload.map_err(|e| invalid(&e))?
-            && section.name() == SECTION
-        {
-            let json = serde_json::from_slice(section.data());
-            return json.map(Some).map_err(|e| invalid(&e));
-        }
-    }
-    Ok(None)
 }
 
 /// The module with its metadata, as `kwctl annotate` adds it: the protocol version that the module answers, and the
@@ -119,42 +98,21 @@ pub fn read(wasm: &[u8]) -> Result<Option<Value>, Error> {
 ///
 /// # Errors
 /// If the module has metadata already, or does not answer its protocol version.
-pub fn annotate(wasm: &[u8], mut metadata: Metadata, usage: &str) -> Result<Vec<u8>, Error> {
-    if read(wasm)?.is_some() {
-        return Err(Error::Metadata(
-            "the module is annotated already".to_owned(),
-        ));
-    }
-    let version = Policy::load_unannotated(wasm)?.protocol_version()?;
+pub fn annotate(wasm: &[u8], mut metadata: Metadata, usage: &str) -> Result<Vec<u8>> {
+    let is_annotated = module::metadata(wasm)?.is_some();
+    ensure!(!is_annotated, "the module is annotated already");
+    let version = Policy::load_unannotated(Engine::Wasmi, wasm)?.protocol_version()?;
     metadata.protocol_version = version.as_str().map(str::to_owned);
     metadata
         .annotations
         .insert(USAGE.to_owned(), usage.to_owned());
     let json = serde_json::to_vec(&metadata)?;
     let section = CustomSection {
-        name: Cow::Borrowed(SECTION),
+        name: Cow::Borrowed(METADATA_SECTION),
         data: Cow::Owned(json),
     };
     let mut annotated = wasm.to_vec();
     annotated.push(section.id());
     section.encode(&mut annotated);
     Ok(annotated)
-}
-
-/// The modules and names that a module imports: `wapc.__guest_request`.
-///
-/// # Errors
-/// If the bytes are no wasm module.
-pub fn imports(wasm: &[u8]) -> Result<Vec<String>, Error> {
-    let invalid = |e: wasmparser::BinaryReaderError| Error::Metadata(e.to_string());
-    let mut imports = Vec::new();
-    for payload in Parser::new(0).parse_all(wasm) {
-        if let Payload::ImportSection(section) = payload.map_err(invalid)? {
-            for import in section.into_imports() {
-                let import = import.map_err(invalid)?;
-                imports.push(format!("{}.{}", import.module, import.name));
-            }
-        }
-    }
-    Ok(imports)
 }

@@ -1,0 +1,87 @@
+//! The files of this repository that are made of the code.
+
+use std::fs;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{e2e, kinds, root, rules, settings};
+
+/// A file that is made of the code, and not written by hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generated {
+    /// Its path, from the root of the repository.
+    pub path: String,
+    /// What it is to hold.
+    pub text: String,
+}
+
+impl Generated {
+    /// A file with its text.
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            text: text.into(),
+        }
+    }
+}
+
+/// Every generated file. A new generator adds a line here.
+///
+/// # Errors
+/// If a file that is generated in part cannot be read, or lacks the marks around the generated part.
+pub fn all() -> Result<Vec<Generated>> {
+    let generators = [
+        rules::generated()?,
+        kinds::generated()?,
+        settings::generated()?,
+        e2e::generated()?,
+    ];
+    Ok(generators.concat())
+}
+
+/// Writes every generated file.
+///
+/// # Errors
+/// As [`all`], and if a file cannot be written.
+pub fn write() -> Result<()> {
+    for Generated { path, text } in all()? {
+        let path = root(&path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&path, text).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Compares every generated file with the one that is committed.
+///
+/// # Errors
+/// As [`all`], and if a file would change: the error names all of them.
+pub fn check() -> Result<()> {
+    let files = all()?.into_iter();
+    let stale: Vec<_> = files
+        .filter(|file| fs::read_to_string(root(&file.path)).ok().as_ref() != Some(&file.text))
+        .map(|file| file.path)
+        .collect();
+    if !stale.is_empty() {
+        bail!("not as generated, run `make docs`: {}", stale.join(", "));
+    }
+    Ok(())
+}
+
+/// A file with the lines between its two marks of that name replaced: `<!-- NAME -->` and `<!-- /NAME -->`.
+pub(crate) fn between_marks(text: &str, mark: &str, made: &str) -> Result<String> {
+    let (open, close) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->\n"));
+    let parts = text.split_once(&open).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(&close)?;
+        Some((before, after))
+    });
+    let (before, after) = parts.with_context(|| format!("no marks of {mark}"))?;
+    Ok(format!("{before}{open}{made}{close}{after}"))
+}
+
+/// A file of the repository.
+pub(crate) fn read(path: &str) -> Result<String> {
+    fs::read_to_string(root(path)).with_context(|| path.to_owned())
+}

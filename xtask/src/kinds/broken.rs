@@ -1,0 +1,357 @@
+//! Each transition that real controllers made, broken in each named way that fits it: all are to be denied, each by one
+//! rule at one path.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result, ensure};
+use managed_by::Kind;
+use managed_by_conformance::trace::{self, CUSTOM, JOBS};
+use serde_json::{Value, json};
+
+use crate::judge::judge;
+
+/// A way to break a transition.
+struct Way {
+    name: &'static str,
+    /// The rule that is to deny it.
+    rule: &'static str,
+    /// Where.
+    path: fn(&Kind<'_>) -> String,
+    /// The broken request, if the way fits.
+    broken: fn(&Kind<'_>, &Value) -> Option<Value>,
+}
+
+const WAYS: [Way; 7] = [
+    Way {
+        name: "terminal taken back",
+        rule: "status/outcome-changed",
+        path: outcome_path,
+        broken: taken_back,
+    },
+    Way {
+        name: "end taken back",
+        rule: "status/outcome-changed",
+        path: end_path,
+        broken: without_end,
+    },
+    Way {
+        name: "both outcomes",
+        rule: "status/two-outcomes",
+        path: |_| "status.conditions".to_owned(),
+        broken: both,
+    },
+    Way {
+        name: "negative counter",
+        rule: "status/negative-counter",
+        path: |kind| counter(kind.name()).map_or("", |(path, _)| path).to_owned(),
+        broken: negative,
+    },
+    Way {
+        name: "end before start",
+        rule: "status/end-before-start",
+        path: end_path,
+        broken: early_end,
+    },
+    Way {
+        name: "two exclusive conditions",
+        rule: "status/exclusive-conditions",
+        path: |_| "status.conditions".to_owned(),
+        broken: pair,
+    },
+    Way {
+        name: "managedBy changed",
+        rule: "managed-by/immutable",
+        path: |kind| kind.managed_by_path().to_owned(),
+        broken: changed,
+    },
+];
+
+/// A transition that was broken.
+#[derive(Debug)]
+pub struct Broken {
+    /// Where it was recorded, and the way.
+    pub name: String,
+    /// The kind of its object.
+    pub kind: &'static str,
+    /// How it was broken.
+    pub way: &'static str,
+    /// The request.
+    pub request: Value,
+    /// The rule that is to deny it, with the path: `managed-by/immutable spec.managedBy`.
+    pub denied: String,
+}
+
+/// Every recorded transition of a custom kind, broken in every way that fits it.
+///
+/// # Errors
+/// If a recording cannot be read, or is of a kind that the policy does not know.
+pub fn all() -> Result<Vec<Broken>> {
+    let mut all = Vec::new();
+    for stream in CUSTOM.into_iter().chain(JOBS.into_iter().skip(2)) {
+        for case in trace::requests(stream)? {
+            let request = case.request();
+            let word = |key: &str| request["kind"][key].as_str().unwrap_or_default();
+            let kind = Kind::find(word("group"), word("version"), word("kind"));
+            let kind = kind.with_context(|| format!("{}: an unknown kind", case.name))?;
+            if kind.name() == "Job" {
+                continue;
+            }
+            for way in WAYS {
+                if let Some(request) = (way.broken)(kind, &request) {
+                    all.push(Broken {
+                        name: format!("{}: {}", way.name, case.name),
+                        kind: kind.name(),
+                        way: way.name,
+                        request,
+                        denied: format!("{} {}", way.rule, (way.path)(kind)),
+                    });
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// How many transitions of each kind were broken in each way, as docs/kinds.md shows it.
+pub(super) fn table() -> Result<String> {
+    let mut matrix: BTreeMap<_, usize> = BTreeMap::new();
+    for broken in all()? {
+        let answer = judge(&broken.request, &json!({}));
+        ensure!(
+            answer.denied() == [&*broken.denied],
+            "{}: {answer:?}",
+            broken.name
+        );
+        let count = matrix.entry((broken.kind, broken.way)).or_default();
+        *count = count.saturating_add(1);
+    }
+    let mut kinds: Vec<_> = matrix.keys().map(|(kind, _)| *kind).collect();
+    kinds.dedup();
+    let ways = ways();
+    let mut text = format!(
+        "| kind | {} |\n| --- |{}\n",
+        ways.join(" | "),
+        " --- |".repeat(ways.len())
+    );
+    for kind in kinds {
+        let count = |way| matrix.get(&(kind, way)).map(usize::to_string);
+        let cells = ways.map(|way| count(way).unwrap_or_default());
+        writeln!(text, "| {kind} | {} |", cells.join(" | "))?;
+    }
+    let all: usize = matrix.values().sum();
+    writeln!(text, "\nAll {all} were denied.")?;
+    Ok(text)
+}
+
+/// The names of the ways.
+pub fn ways() -> [&'static str; 7] {
+    WAYS.map(|way| way.name)
+}
+
+/// How a kind says success and failure, in conditions or in a word.
+fn outcomes(kind: &str) -> Option<(&'static str, &'static str)> {
+    match kind {
+        "JobSet" => Some(("Completed", "Failed")),
+        "TrainJob" => Some(("Complete", "Failed")),
+        "MPIJob" => Some(("Succeeded", "Failed")),
+        _ => None,
+    }
+}
+
+fn word(kind: &str) -> Option<(&'static str, [&'static str; 2])> {
+    match kind {
+        "RayJob" => Some(("jobDeploymentStatus", ["Complete", "Failed"])),
+        "AppWrapper" => Some(("phase", ["Succeeded", "Failed"])),
+        _ => None,
+    }
+}
+
+fn outcome_path(kind: &Kind<'_>) -> String {
+    format!(
+        "status.{}",
+        word(kind.name()).map_or("conditions", |(field, _)| field)
+    )
+}
+
+fn is_status(request: &Value) -> bool {
+    request["operation"] == "UPDATE" && request["subResource"] == "status"
+}
+
+fn is_true(status: &Value, name: &str) -> bool {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    conditions
+        .filter(|c| c["type"] == name)
+        .any(|c| c["status"] == "True")
+}
+
+/// Whether a status has an outcome that is final.
+fn is_done(kind: &str, status: &Value) -> bool {
+    // A TrainJob's failure is no end: Trainer takes it back.
+    let fails_for_good = kind != "TrainJob";
+    let by_condition = outcomes(kind)
+        .is_some_and(|(s, f)| is_true(status, s) || fails_for_good && is_true(status, f));
+    let by_word =
+        word(kind).is_some_and(|(field, words)| words.iter().any(|w| status[field] == *w));
+    by_condition || by_word
+}
+
+/// A status update of what has an outcome already: where there was none, what was written came first.
+fn after_the_outcome(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    if !is_status(request) {
+        return None;
+    }
+    let mut request = request.clone();
+    if !is_done(kind.name(), &request["oldObject"]["status"]) {
+        if !is_done(kind.name(), &request["object"]["status"]) {
+            return None;
+        }
+        request["oldObject"] = request["object"].clone();
+    }
+    Some(request)
+}
+
+/// The new object runs.
+fn taken_back(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    let mut broken = after_the_outcome(kind, request)?;
+    let status = &mut broken["object"]["status"];
+    if let Some((field, _)) = word(kind.name()) {
+        status[field] = "Running".into();
+        return Some(broken);
+    }
+    for condition in status["conditions"].as_array_mut()? {
+        condition["status"] = "False".into();
+    }
+    status.as_object_mut()?.remove("terminalState");
+    Some(broken)
+}
+
+/// How the kind names its end.
+fn end(kind: &str) -> Option<&'static str> {
+    match kind {
+        "RayJob" => Some("endTime"),
+        "MPIJob" => Some("completionTime"),
+        _ => None,
+    }
+}
+
+fn end_path(kind: &Kind<'_>) -> String {
+    format!("status.{}", end(kind.name()).unwrap_or_default())
+}
+
+/// The outcome stays, and the end is gone: the first of two steps.
+fn without_end(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    let mut broken = after_the_outcome(kind, request)?;
+    let end = end(kind.name())?;
+    broken["oldObject"]["status"].get(end)?;
+    broken["object"]["status"] = broken["oldObject"]["status"].clone();
+    broken["object"]["status"].as_object_mut()?.remove(end);
+    Some(broken)
+}
+
+fn both(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    let (success, failure) = outcomes(kind.name())?;
+    if !is_status(request) {
+        return None;
+    }
+    let mut broken = request.clone();
+    let status = &mut broken["object"]["status"];
+    let kept = status["conditions"].as_array().into_iter().flatten();
+    let mut conditions: Vec<_> = kept
+        .filter(|c| c["type"] != success && c["type"] != failure)
+        .cloned()
+        .collect();
+    conditions.push(json!({"type": success, "status": "True", "reason": "Broken"}));
+    conditions.push(json!({"type": failure, "status": "True", "reason": "Broken"}));
+    status["conditions"] = conditions.into();
+    Some(broken)
+}
+
+/// A counter of a kind: its path, and a status in which it is negative.
+fn counter(kind: &str) -> Option<(&'static str, Value)> {
+    Some(match kind {
+        "JobSet" => ("status.restarts", json!({"restarts": -1})),
+        "TrainJob" => (
+            "status.jobsStatus[0].failed",
+            json!({"jobsStatus": [{"name": "node", "failed": -1}]}),
+        ),
+        "RayCluster" => (
+            "status.readyWorkerReplicas",
+            json!({"readyWorkerReplicas": -1}),
+        ),
+        "RayJob" => ("status.failed", json!({"failed": -1})),
+        "AppWrapper" => ("status.resettingCount", json!({"resettingCount": -1})),
+        "MPIJob" => (
+            "status.replicaStatuses[Worker].active",
+            json!({"replicaStatuses": {"Worker": {"active": -1}}}),
+        ),
+        _ => return None,
+    })
+}
+
+fn negative(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    if !is_status(request) {
+        return None;
+    }
+    let (_, counters) = counter(kind.name())?;
+    let mut broken = request.clone();
+    let status = broken["object"]["status"].as_object_mut()?;
+    status.extend(counters.as_object()?.clone());
+    Some(broken)
+}
+
+fn early_end(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    let end = end(kind.name())?;
+    let mut broken = request.clone();
+    let status = &mut broken["object"]["status"];
+    if !is_status(request) || status.get("startTime").is_none() {
+        return None;
+    }
+    status[end] = "2001-01-01T00:00:00Z".into();
+    Some(broken)
+}
+
+fn pair(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    let names = match kind.name() {
+        "JobSet" => ["StartupPolicyInProgress", "StartupPolicyCompleted"],
+        "RayCluster" => ["RayClusterSuspending", "RayClusterSuspended"],
+        _ => return None,
+    };
+    if !is_status(request) {
+        return None;
+    }
+    let mut broken = request.clone();
+    let status = &mut broken["object"]["status"];
+    let kept = status["conditions"].as_array().into_iter().flatten();
+    let mut conditions: Vec<_> = kept
+        .filter(|c| !names.iter().any(|name| c["type"] == *name))
+        .cloned()
+        .collect();
+    conditions.extend(names.map(|name| json!({"type": name, "status": "True"})));
+    status["conditions"] = conditions.into();
+    Some(broken)
+}
+
+/// Of every update; one of the status becomes one of the main resource, where the field can be written.
+fn changed(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    if request["operation"] != "UPDATE" {
+        return None;
+    }
+    let mut broken = request.clone();
+    broken["subResource"] = "".into();
+    let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
+    let old = broken["oldObject"]
+        .pointer(&pointer)
+        .and_then(Value::as_str);
+    let new = if old == Some("kueue.x-k8s.io/multikueue") {
+        kind.reserved_value()
+    } else {
+        "kueue.x-k8s.io/multikueue"
+    };
+    let mut at = &mut broken["object"];
+    for segment in kind.managed_by_path().split('.') {
+        at = &mut at[segment];
+    }
+    *at = new.into();
+    Some(broken)
+}

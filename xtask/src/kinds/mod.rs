@@ -1,0 +1,192 @@
+//! What is made of the kinds' profiles: the rules in the metadata, and the tables of docs/kinds.md.
+
+pub mod broken;
+pub mod objects;
+pub mod questions;
+
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result};
+use managed_by::Enforcement;
+use managed_by::{Form, Kind, kinds};
+
+use crate::generated::{Generated, between_marks, read};
+use crate::metadata::Rule;
+use questions::verdicts;
+
+/// The metadata with its rules, and the page.
+///
+/// # Errors
+/// If a file cannot be read or lacks its marks, or a recorded transition, broken, is not denied as it is to be.
+pub fn generated() -> Result<Vec<Generated>> {
+    Ok(vec![
+        Generated::new("policy-metadata.yml", metadata()?),
+        Generated::new("docs/kinds.md", page()?),
+    ])
+}
+
+/// Kinds of one group that are served in the same versions, in order.
+fn families() -> Vec<Vec<&'static Kind<'static>>> {
+    let mut families: Vec<Vec<&'static Kind<'static>>> = Vec::new();
+    for kind in kinds() {
+        let is_same = |k: &&Kind<'_>| k.group() == kind.group() && k.versions() == kind.versions();
+        match families
+            .iter_mut()
+            .find(|family| family.iter().all(is_same))
+        {
+            Some(family) => family.push(kind),
+            None => families.push(vec![kind]),
+        }
+    }
+    families
+}
+
+/// The webhook rules that cover every kind: what is created or changed, and the statuses that the policy judges.
+pub fn webhook_rules() -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for family in families() {
+        let Some(first) = family.first() else {
+            continue;
+        };
+        let objects = family.iter().map(|kind| kind.plural().to_owned());
+        let judged = family.iter().filter(|kind| kind.has_status_rules());
+        let statuses = judged.map(|kind| format!("{}/status", kind.plural()));
+        for (resources, operations) in [
+            (objects.collect::<Vec<_>>(), &["CREATE", "UPDATE"][..]),
+            (statuses.collect(), &["UPDATE"]),
+        ] {
+            let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+            if !resources.is_empty() {
+                rules.push(Rule {
+                    api_groups: vec![first.group().to_owned()],
+                    api_versions: owned(first.versions()),
+                    resources,
+                    operations: owned(operations),
+                });
+            }
+        }
+    }
+    rules
+}
+
+/// `policy-metadata.yml` with the rules of today.
+fn metadata() -> Result<String> {
+    let path = "policy-metadata.yml";
+    let text = read(path)?;
+    let parts = text.split_once("rules:\n").and_then(|(before, rest)| {
+        let (_, after) = rest.split_once("mutating:")?;
+        Some((before, after))
+    });
+    let (before, after) = parts.with_context(|| format!("{path}: no rules"))?;
+    let list = |words: &[String]| {
+        let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        format!("[{}]", quoted.join(", "))
+    };
+    let mut rules = String::new();
+    for rule in webhook_rules() {
+        write!(
+            rules,
+            "  - apiGroups: {}\n    apiVersions: {}\n    resources: {}\n    operations: {}\n",
+            list(&rule.api_groups),
+            list(&rule.api_versions),
+            list(&rule.resources),
+            list(&rule.operations),
+        )?;
+    }
+    Ok(format!("{before}rules:\n{rules}mutating:{after}"))
+}
+
+fn code(words: &[&str]) -> String {
+    let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
+    quoted.join(", ")
+}
+
+fn values(kind: &Kind<'_>) -> &'static str {
+    match kind.form() {
+        Form::Path => "any domain-prefixed path",
+        Form::OneOf(_) => "its own and MultiKueue's",
+        Form::Open => "any string",
+    }
+}
+
+fn empty(kind: &Kind<'_>) -> &'static str {
+    match (kind.form(), kind.steps_back()) {
+        (Form::Open, true) => "nobody runs it",
+        (Form::Open, false) => "ignored",
+        _ => "refused",
+    }
+}
+
+fn table() -> Result<String> {
+    let mut text = "| kind | group, versions | path | reserved value | its API takes | `\"\"` |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
+    for kind in kinds() {
+        writeln!(
+            text,
+            "| {} | `{}` {} | `{}` | `{}` | {} | {} |",
+            kind.name(),
+            kind.group(),
+            kind.versions().join(", "),
+            kind.managed_by_path(),
+            kind.reserved_value(),
+            values(kind),
+            empty(kind),
+        )?;
+    }
+    Ok(text)
+}
+
+/// A kind's name, with its version where the name is not enough.
+pub(super) fn name(kind: &Kind<'_>) -> String {
+    let twice = kinds().iter().filter(|k| k.name() == kind.name()).count() > 1;
+    let version = twice.then(|| format!(" ({})", kind.versions().join(", ")));
+    format!("{}{}", kind.name(), version.unwrap_or_default())
+}
+
+/// The heading of a kind's section.
+pub fn heading(kind: &Kind<'_>) -> String {
+    format!("## {}", name(kind))
+}
+
+/// The rules for a kind, beside those for all, that have a verdict: what they say to the questions.
+fn said(kind: &Kind<'_>, verdict: Enforcement) -> Result<String> {
+    let verdicts = verdicts(kind)?;
+    let mut rules = kind.rules();
+    rules.retain(|id| verdicts.get(id) == Some(&verdict));
+    let family = kind.name() == "Job" && verdict == Enforcement::Deny;
+    Ok(match (rules.is_empty(), family) {
+        (true, _) => "nothing".to_owned(),
+        (false, true) => format!("{}, and the family `job-status/`", code(&rules)),
+        (false, false) => code(&rules),
+    })
+}
+
+fn sections() -> Result<String> {
+    let mut text = String::new();
+    for kind in kinds() {
+        let docs = kind.docs();
+        let (heading, denied, warned) = (
+            heading(kind),
+            said(kind, Enforcement::Deny)?,
+            said(kind, Enforcement::Warn)?,
+        );
+        write!(
+            text,
+            "\n{heading}\n\n- It checks: {}.\n- We deny: {denied}.\n- We warn: {warned}.\n- Nobody can: {}.\n- Source: {}.\n",
+            docs.checks, docs.unchecked, docs.source,
+        )?;
+    }
+    Ok(text)
+}
+
+fn page() -> Result<String> {
+    let mut text = read("docs/kinds.md")?;
+    for (mark, made) in [
+        ("table", table()?),
+        ("kinds", sections()?),
+        ("rules", questions::table()?),
+        ("broken", broken::table()?),
+    ] {
+        text = between_marks(&text, mark, &made)?;
+    }
+    Ok(text)
+}

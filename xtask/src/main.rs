@@ -1,0 +1,96 @@
+//! The commands behind the Makefile's targets.
+
+use std::fs;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::Parser;
+use managed_by_engine::{Engine, Policy};
+use xtask::demo::{self, Paint};
+use xtask::metadata::{self, Metadata};
+use xtask::{artifacthub, generated};
+
+#[derive(Parser)]
+#[command(about)]
+enum Command {
+    /// Judge the requests of a folder with a built policy and show the answers
+    Demo {
+        /// The annotated module
+        module: PathBuf,
+        /// The folder with a folder of requests for each topic
+        examples: PathBuf,
+    },
+    /// Add Kubewarden's metadata to a module, as `kwctl annotate` does
+    Annotate {
+        /// For example policy-metadata.yml
+        metadata: PathBuf,
+        /// What people read about the policy, for example README.md
+        usage: PathBuf,
+        /// The module as built
+        module: PathBuf,
+        /// The module to write
+        output: PathBuf,
+    },
+    /// Print what Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
+    Artifacthub {
+        /// For example policy-metadata.yml
+        metadata: PathBuf,
+        /// For example questions-ui.yml
+        questions: PathBuf,
+        /// When the package is made, in RFC 3339
+        created_at: String,
+    },
+    /// Write every file that is generated from the code
+    Generate {
+        /// Write nothing, and fail if a file would change
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> Result<()> {
+    match Command::parse() {
+        Command::Demo { module, examples } => {
+            let policy = Policy::load(Engine::Wasmi, &read(&module)?)?;
+            let mut out = io::stdout().lock();
+            let is_coloured = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            let paint = if is_coloured {
+                Paint::Coloured
+            } else {
+                Paint::Plain
+            };
+            demo::run(&mut out, paint, &policy, &examples)
+        }
+        Command::Annotate {
+            metadata,
+            usage,
+            module,
+            output,
+        } => {
+            let metadata = Metadata::from_yaml(&read_text(&metadata)?)?;
+            let annotated = metadata::annotate(&read(&module)?, metadata, &read_text(&usage)?)?;
+            fs::write(&output, annotated).with_context(|| output.display().to_string())
+        }
+        Command::Artifacthub {
+            metadata,
+            questions,
+            created_at,
+        } => {
+            let metadata = Metadata::from_yaml(&read_text(&metadata)?)?;
+            let text = artifacthub::package(&metadata, &read_text(&questions)?, &created_at)?;
+            io::stdout().write_all(text.as_bytes())?;
+            Ok(())
+        }
+        Command::Generate { check: true } => generated::check(),
+        Command::Generate { check: false } => generated::write(),
+    }
+}
+
+fn read(path: &PathBuf) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| path.display().to_string())
+}
+
+fn read_text(path: &PathBuf) -> Result<String> {
+    fs::read_to_string(path).with_context(|| path.display().to_string())
+}

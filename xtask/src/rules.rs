@@ -1,0 +1,162 @@
+//! What people read about the rules: a page each in `docs/rules/`, and the checklist for a new release in
+//! `docs/conformance.md`.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result, bail};
+use managed_by::rules;
+use managed_by::{Anchor, Rule};
+use serde_json::{Value, from_str};
+
+use crate::generated::{Generated, between_marks, read};
+use crate::judge::judge;
+
+/// The pages of all rules, their index, and the checklist.
+///
+/// # Errors
+/// If an example of a rule is no JSON or is not rejected, or `docs/conformance.md` cannot be read.
+pub fn generated() -> Result<Vec<Generated>> {
+    let index = format!(
+        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nIn the order in which findings are reported. The examples on each page are run by the tests. They are cut to what a rule reads;\nwhole requests, as kwctl wants them, are in [examples](../../examples).\n\n{}",
+        table()?
+    );
+    let mut files = vec![Generated::new("docs/rules/README.md", index)];
+    for &rule in rules() {
+        files.push(Generated::new(
+            format!("docs/rules/{}.md", rule.id()),
+            page(rule)?,
+        ));
+    }
+    let path = "docs/conformance.md";
+    let conformance = between_marks(&read(path)?, "anchors", &anchors()?)?;
+    files.push(Generated::new(path, conformance));
+    Ok(files)
+}
+
+fn anchor(rule: &Rule) -> String {
+    match *rule.anchor() {
+        Anchor::Upstream {
+            function,
+            option,
+            since,
+            until,
+            ..
+        } => {
+            let to = until.unwrap_or_default().as_str();
+            let option = option.map(|o| format!(" with `{o}`")).unwrap_or_default();
+            format!(
+                "kube-apiserver: `{function}`{option}, {} to {to}",
+                since.as_str()
+            )
+        }
+        Anchor::Ours { source } => format!("ours: {source}"),
+    }
+}
+
+/// The rules as a table, with links to their pages.
+fn table() -> Result<String> {
+    let mut text =
+        "| rule | default | checks that | from |\n| --- | --- | --- | --- |\n".to_owned();
+    for &rule in rules() {
+        let from = if rule.is_upstream() {
+            "kube-apiserver"
+        } else {
+            "this project"
+        };
+        let (id, default) = (rule.id(), rule.default_enforcement().as_str());
+        let mut title = rule.documentation().title.to_owned();
+        title
+            .get_mut(..1)
+            .context("no title")?
+            .make_ascii_lowercase();
+        writeln!(text, "| [`{id}`]({id}.md) | {default} | {title} | {from} |")?;
+    }
+    Ok(text)
+}
+
+fn pretty(json: &str) -> Result<String> {
+    let value: Value = from_str(json)?;
+    Ok(serde_json::to_string_pretty(&value)?)
+}
+
+/// A rule's page.
+fn page(rule: &Rule) -> Result<String> {
+    let docs = rule.documentation();
+    let request: Value = from_str(docs.rejected.request)?;
+    let settings: Value = from_str(docs.rejected.settings)?;
+    let answer = judge(&request, &settings);
+    let mut text = format!(
+        "<!-- Generated from the code: make docs -->\n\n# {}\n\n{}.\n\n{}\n\n- Default: `{}`\n- Source: {}\n",
+        rule.id(),
+        docs.title,
+        docs.text,
+        rule.default_enforcement().as_str(),
+        anchor(rule),
+    );
+    if let Anchor::Upstream {
+        deviation: Some(deviation),
+        ..
+    } = *rule.anchor()
+    {
+        writeln!(text, "- Deviation: {deviation}")?;
+    }
+    write!(text, "\n## What to do\n\n{}\n\n## Examples\n", docs.fix)?;
+    for (title, example) in [("Accepted", docs.accepted), ("Rejected", docs.rejected)] {
+        let with = match example.settings {
+            "{}" => String::new(),
+            settings => format!(" with settings `{settings}`"),
+        };
+        write!(
+            text,
+            "\n{title}{with}:\n\n```json\n{}\n```\n",
+            pretty(example.request)?
+        )?;
+    }
+    let (Some(code), Some(message)) = (answer.code, answer.message) else {
+        bail!("{}: the rejected example is allowed", rule.id());
+    };
+    write!(
+        text,
+        "\nThe answer, with code {code}:\n\n```text\n{message}\n```\n"
+    )?;
+    Ok(text)
+}
+
+/// What to read in a new release: upstream's functions with the options that they are given, and the rules that follow
+/// them.
+fn anchors() -> Result<String> {
+    let mut functions: Vec<(&str, Vec<String>)> = Vec::new();
+    for &rule in rules() {
+        let Anchor::Upstream {
+            function,
+            option,
+            since,
+            until,
+            ..
+        } = *rule.anchor()
+        else {
+            continue;
+        };
+        let option = option.map_or_else(|| "always".to_owned(), |o| format!("`{o}`"));
+        let releases = match (since.as_str(), until) {
+            (since, Some(until)) if since == until.as_str() => format!("{since} only"),
+            (since, Some(until)) => format!("{since} to {}", until.as_str()),
+            ("1.30", None) => "all".to_owned(),
+            (since, None) => format!("{since} on"),
+        };
+        let row = format!("| {option} | {releases} | `{}` |\n", rule.id());
+        match functions.iter_mut().find(|(known, _)| *known == function) {
+            Some((_, rows)) => rows.push(row),
+            None => functions.push((function, vec![row])),
+        }
+    }
+    let mut text = String::new();
+    for (function, rows) in functions {
+        let rows = rows.concat();
+        write!(
+            text,
+            "\n`{function}`\n\n| switched on by | releases | rule |\n| --- | --- | --- |\n{rows}"
+        )?;
+    }
+    Ok(text)
+}
