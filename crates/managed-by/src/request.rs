@@ -524,16 +524,16 @@ impl<'a> Body<'a> {
 
     fn of_kind(self, profile: &'a Kind<'a>, member: &str) -> Result<Object<'a>> {
         let nothing = || Malformed::shape(member, "an object", "nothing");
-        match self {
-            Self::Absent => Err(nothing()),
-            Self::Read(object) => object,
+        let object = match self {
+            Self::Absent => return Err(nothing()),
+            Self::Read(object) => object.map(Some),
             Self::Unread(raw) => {
                 let note = Note::default();
-                let root = Place::root(&note);
-                let path = root.member(member);
-                let object = late(raw, root.at(&path), |value| Object::read(value, profile))?;
-                object?.ok_or_else(nothing)
+                late(raw, Place::root(&note), |value| Object::read(value, profile))?
             }
-        }
+        };
+        object
+            .map_err(|e| e.within(member))?
+            .ok_or_else(nothing)
     }
 }

@@ -205,8 +205,8 @@ impl<'a> Namespaces<'a> {
             let path = Path::Index(&PATH, index);
             let entry = Entry::read(*value, &path, reading);
             delegations.push((index, entry.delegation));
-            let all = || vec![Cow::Borrowed("*")];
-            let patterns = entry.patterns.unwrap_or_else(all);
+            // An entry without patterns, and with labels, is about all namespaces, and leaves something to every later one.
+            let patterns = entry.patterns.unwrap_or_default();
             count = count.saturating_add(patterns.len());
             let with_star = patterns.iter().filter(|p| p.contains('*')).count();
             wildcards = wildcards.saturating_add(with_star);
