@@ -14,6 +14,9 @@ WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=targe
 # would be built twice.
 TOOL := cargo build --package managed-by-engine --package managed-by-policy --bins && "$${CARGO_TARGET_DIR:-target}"/debug
 
+# What `make test` builds: not the tool that drives the real programs, which has targets of its own.
+TESTED := --workspace --exclude managed-by-e2e
+
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: demo test
@@ -21,7 +24,7 @@ demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the bu
 	@$(TOOL)/demo annotated-policy.wasm examples
 
 test: setup annotated-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
-	cargo test --workspace --quiet
+	cargo test $(TESTED) --quiet
 
 .PHONY: setup
 setup: ## Install the pinned toolchain and the wasm target where they are missing
@@ -66,7 +69,7 @@ check-each: ## Check each crate that somebody may use alone, so that no other on
 	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
 generated: setup annotated-policy.wasm ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
-	cargo test --quiet --workspace --test policy -- docs:: e2e:: settings::
+	cargo test --quiet $(TESTED) --test policy -- docs:: e2e:: settings::
 	@if command -v go >/dev/null; then \
 		mkdir -p target && go run ./conformance/printable/main.go > target/printable.rs && \
 		if [ "$$(grep -o 'Unicode [0-9.]*' target/printable.rs)" = "$$(grep -o 'Unicode [0-9.]*' $(PRINTABLE))" ]; then \
@@ -76,7 +79,7 @@ generated: setup annotated-policy.wasm ## Fail if a generated file would change 
 
 .PHONY: docs
 docs: annotated-policy.wasm ## Write generated documentation anew
-	UPDATE_DOCS=1 cargo test --quiet --workspace --test policy -- docs:: e2e:: settings:: --test-threads=1
+	UPDATE_DOCS=1 cargo test --quiet $(TESTED) --test policy -- docs:: e2e:: settings:: --test-threads=1
 
 artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml ## What Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
 	$(TOOL)/artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
@@ -93,15 +96,20 @@ release-check: generated ## Fail unless version, changelog and generated files a
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
 	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md has changes that are not released"; exit 1; }
-	cargo test --quiet --workspace --test policy deploy::
+	cargo test --quiet $(TESTED) --test policy deploy::
 
 .PHONY: release-notes
 release-notes: ## Print what the changelog says of TAG
 	@awk '/^## /{of = index($$0, "## $(TAG:v%=%) (") == 1; next} of' CHANGELOG.md
 
-.PHONY: e2e deny reproducible
-e2e: annotated-policy.wasm ## Run the examples through kwctl, where it is installed (needs bats)
-	bats e2e.bats
+E2E := cargo run --quiet --package managed-by-e2e --
+
+.PHONY: e2e e2e-server deny reproducible
+e2e: annotated-policy.wasm annotated-pods-policy.wasm ## Run kwctl as the README says: the examples, and what else it is used for (docs/testing.md)
+	@$(E2E) kwctl
+
+e2e-server: annotated-policy.wasm annotated-pods-policy.wasm ## Ask a real PolicyServer everything, over HTTPS
+	@$(E2E) server
 
 deny: ## Check licences, sources and advisories of the dependencies (needs cargo-deny)
 	cargo deny check
@@ -118,7 +126,7 @@ bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, i
 	cargo bench --quiet --profile dev --package managed-by-policy --bench engine
 
 fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
-	UPDATE_COSTS=1 cargo test --quiet --workspace --test policy costs::
+	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::
 
 .PHONY: conformance conformance-verify conformance-live oracle
 conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)
