@@ -14,9 +14,11 @@
     reason = "no input of a stranger reaches this program, and a panic of it is a failed run"
 )]
 
+mod cluster;
 mod deploy;
 mod example;
 mod http;
+mod kube;
 mod kwctl;
 mod policy_server;
 mod process;
@@ -49,6 +51,13 @@ fn main() -> ExitCode {
     match &words[..] {
         ["kwctl"] => kwctl::run(&mut report, folder.path()),
         ["server"] => server::run(&mut report, folder.path()),
+        ["cluster", parts @ ..] => {
+            if let Some(unknown) = parts.iter().find(|p| !cluster::PARTS.contains(p)) {
+                eprintln!("no part {unknown}: {}", cluster::PARTS.join(", "));
+                return ExitCode::from(2);
+            }
+            cluster::run(&mut report, folder.path(), parts);
+        }
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -102,9 +102,16 @@ impl Process {
         Ok(fs::read_to_string(&self.log)?)
     }
 
+    /// Its last lines, without stack traces.
     fn tail(&self) -> String {
         let log = self.log().unwrap_or_default();
-        let lines: Vec<_> = log.lines().rev().take(8).collect();
+        let lines = log.lines().filter(|line| !line.starts_with(' '));
+        let lines: Vec<_> = lines
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .take(8)
+            .collect();
         let cut = |line: &&str| line.chars().take(300).collect::<String>();
         let lines: Vec<_> = lines.iter().rev().map(cut).collect();
         lines.join("\n")

@@ -46,7 +46,10 @@ impl Authority {
     }
 }
 
-/// A key for the API server to sign the tokens of service accounts with.
-pub(crate) fn signing_key(file: &Path) -> Result<()> {
-    Ok(fs::write(file, KeyPair::generate()?.serialize_pem())?)
+/// A key for the API server to sign the tokens of service accounts with, as `service-accounts.key` and `.pub`.
+pub(crate) fn signing_key(folder: &Path) -> Result<()> {
+    let key = KeyPair::generate()?;
+    fs::write(folder.join("service-accounts.key"), key.serialize_pem())?;
+    fs::write(folder.join("service-accounts.pub"), key.public_key_pem())?;
+    Ok(())
 }
