@@ -2,11 +2,17 @@
 
 mod api_server;
 mod controllers;
+mod faults;
+mod fleet;
 mod hook;
 mod jobs;
 mod kubelet;
+mod modules;
+mod multikueue;
 
 use std::path::Path;
+
+use fleet::Fleet;
 
 use crate::programs;
 use crate::report::Report;
@@ -22,9 +28,20 @@ pub(crate) const PARTS: [&str; 6] = [
     "faults",
 ];
 
+/// Whether a word names a part, or one of the faults as `faults:hub`.
+pub(crate) fn is_part(word: &str) -> bool {
+    match word.split_once(':') {
+        Some((part, fault)) => part == "faults" && faults::NAMES.contains(&fault),
+        None => PARTS.contains(&word),
+    }
+}
+
 /// Runs the parts that are named, all of them if none is.
 pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
-    let wanted = |part: &str| only.is_empty() || only.contains(&part);
+    let wanted = |part: &str| {
+        let names = |word: &&str| word.split(':').next() == Some(part);
+        only.is_empty() || only.iter().any(names)
+    };
     let needed = ["etcd", "kube-apiserver", "policy-server"];
     if !programs::all_there(report, "cluster", &needed) {
         return;
@@ -38,5 +55,41 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
     };
     if wanted("jobs") {
         jobs::run(report, folder, &authority);
+    }
+    if wanted("multikueue") || wanted("faults") {
+        fleet(report, folder, &authority, &wanted, only);
+    }
+}
+
+/// The parts that need two clusters.
+fn fleet(
+    report: &mut Report,
+    folder: &Path,
+    authority: &Authority,
+    wanted: &dyn Fn(&str) -> bool,
+    only: &[&str],
+) {
+    report.section("two clusters");
+    if !programs::all_there(report, "multikueue and faults", &fleet::PROGRAMS) {
+        return;
+    }
+    for module in [modules::JOBSET, modules::KUEUE] {
+        report.note(module);
+    }
+    let started = Fleet::start(&folder.join("fleet"), authority);
+    let Some(mut fleet) = report.need("MultiKueue connects the hub with its worker", started)
+    else {
+        return;
+    };
+    if wanted("multikueue") {
+        multikueue::run(report, &fleet);
+    }
+    if wanted("faults") {
+        // `faults:hub` is one of them.
+        let fault = |name: &str| {
+            let names = |word: &&str| word.strip_prefix("faults:").is_some_and(|n| n == name);
+            only.is_empty() || only.contains(&"faults") || only.iter().any(names)
+        };
+        faults::run(report, &mut fleet, &fault);
     }
 }

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         ["kwctl"] => kwctl::run(&mut report, folder.path()),
         ["server"] => server::run(&mut report, folder.path()),
         ["cluster", parts @ ..] => {
-            if let Some(unknown) = parts.iter().find(|p| !cluster::PARTS.contains(p)) {
+            if let Some(unknown) = parts.iter().find(|p| !cluster::is_part(p)) {
                 eprintln!("no part {unknown}: {}", cluster::PARTS.join(", "));
                 return ExitCode::from(2);
             }

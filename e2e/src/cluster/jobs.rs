@@ -172,7 +172,7 @@ pub(crate) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     let started = deploy::settings("hybrid", RELEASE).and_then(|settings| {
         let cluster = ApiServer::start(&folder, "hybrid", authority)?;
         let hook = Hook::start(&folder, "policy-server", &cluster, authority, &settings)?;
-        let manager = controllers::manager(&folder, &cluster)?;
+        let manager = controllers::manager(&cluster)?;
         let kubelet = Kubelet::start(&cluster);
         cluster.namespaces(&[TEAM])?;
         Ok((cluster, hook, manager, kubelet))
