@@ -1,19 +1,25 @@
 //! `make e2e-cluster`: the policy behind a real kube-apiserver, with the controllers that write there.
 
-mod api_server;
+pub(crate) mod api_server;
 mod controllers;
+mod external;
+mod failures;
 mod faults;
 mod fleet;
-mod hook;
+pub(crate) mod hook;
 mod jobs;
 mod kubelet;
 mod modules;
 mod multikueue;
+mod people;
 
 use std::path::Path;
 
+use api_server::ApiServer;
 use fleet::Fleet;
+use hook::{Hook, RELEASE};
 
+use crate::deploy;
 use crate::programs;
 use crate::report::Report;
 use crate::tls::Authority;
@@ -53,11 +59,38 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
     let Some(authority) = report.need("a certificate for the run", Authority::new()) else {
         return;
     };
+    if ["people", "external", "failures"].into_iter().any(wanted) {
+        alone(report, folder, &authority, &wanted);
+    }
     if wanted("jobs") {
         jobs::run(report, folder, &authority);
     }
     if wanted("multikueue") || wanted("faults") {
         fleet(report, folder, &authority, &wanted, only);
+    }
+}
+
+/// The parts that need no controllers.
+fn alone(report: &mut Report, folder: &Path, authority: &Authority, wanted: &dyn Fn(&str) -> bool) {
+    report.section("deploy/hybrid.yml behind deploy/webhook.yml");
+    let folder = folder.join("people");
+    let started = deploy::settings("hybrid", RELEASE).and_then(|settings| {
+        let cluster = ApiServer::start(&folder, "hybrid", authority)?;
+        people::before(&cluster)?;
+        let hook = Hook::start(&folder, "policy-server", &cluster, authority, &settings)?;
+        Ok((cluster, hook, settings))
+    });
+    let Some((cluster, mut hook, settings)) = report.need("they are in force", started) else {
+        return;
+    };
+    if wanted("people") {
+        people::run(report, &cluster);
+    }
+    if wanted("external") {
+        external::run(report, &cluster);
+    }
+    if wanted("failures") {
+        failures::run(report, &cluster, &mut hook, &settings);
     }
 }
 

@@ -48,6 +48,16 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    // Interrupted, it still leaves nothing behind; the servers end with it.
+    let path = folder.path().to_owned();
+    let stopped = ctrlc::set_handler(move || {
+        // What a server is writing may be in the way.
+        let _ = std::fs::remove_dir_all(&path);
+        std::process::exit(130);
+    });
+    if let Err(error) = stopped {
+        eprintln!("signals are not handled: {error}");
+    }
     match &words[..] {
         ["kwctl"] => kwctl::run(&mut report, folder.path()),
         ["server"] => server::run(&mut report, folder.path()),

@@ -251,7 +251,10 @@ impl Workload {
             Duration::from_secs(60),
             || {
                 let copy = done(client.get(&self.own())?)?;
-                Ok((!copy["status"]["startTime"].is_null()).then_some(()))
+                let status = &copy["status"];
+                let active = status["replicatedJobsStatus"][0]["active"].as_u64();
+                let begun = !status["startTime"].is_null() || active > Some(0);
+                Ok(begun.then_some(()))
             },
         )
     }

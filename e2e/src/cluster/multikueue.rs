@@ -44,17 +44,14 @@ pub(crate) fn run(report: &mut Report, fleet: &Fleet) {
         workloads.iter().try_for_each(|w| w.submit(hub)),
     );
     report.check("a Job is deleted while it runs", deleted(fleet));
-    let slow = json!({"e2e/run": "5000"});
-    for stopped in [
-        queued_job("stopped", &json!({}), &slow, "Complete"),
-        queued_set("set-stopped", &slow, "Completed"),
-    ] {
-        report.check(
-            &format!("{}: stopped while it runs, and started again", stopped.name),
-            evicted(fleet, &stopped),
-        );
-        workloads.push(stopped);
-    }
+    // A JobSet, because a Job that runs cannot be stopped on the hub: Kueue 0.14 then restores its template, which the API
+    // server of 1.36 refuses while the copied status still says that pods are active.
+    let stopped = queued_set("stopped", &json!({"e2e/run": "5000"}), "Completed");
+    report.check(
+        "a JobSet is stopped while it runs, and started again",
+        evicted(fleet, &stopped),
+    );
+    workloads.push(stopped);
     report.check(
         "all end on the hub as they should",
         all_end(hub, &workloads, LIMIT),
