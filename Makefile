@@ -55,6 +55,13 @@ annotated-pods-policy.wasm: policy.wasm pods-metadata.yml README.md ## The same 
 		$(TOOL)/annotate pods-metadata.yml README.md policy.wasm $@; \
 	fi
 
+annotated-noop.wasm: noop.wasm policy-metadata.yml README.md ## The module that does nothing, for PolicyServer
+	@if command -v kwctl >/dev/null; then \
+		kwctl annotate --metadata-path policy-metadata.yml --usage-path README.md --output-path $@ noop.wasm; \
+	else \
+		$(TOOL)/annotate policy-metadata.yml README.md noop.wasm $@; \
+	fi
+
 PRINTABLE := crates/managed-by/src/go/printable.rs
 .PHONY: fmt lint check-each generated
 fmt: ## Fail unless the code is formatted
@@ -104,12 +111,23 @@ release-notes: ## Print what the changelog says of TAG
 
 E2E := cargo run --quiet --package managed-by-e2e --
 
-.PHONY: e2e e2e-server deny reproducible
+.PHONY: e2e e2e-server e2e-cluster e2e-kind bench-server deny reproducible
 e2e: annotated-policy.wasm annotated-pods-policy.wasm ## Run kwctl as the README says: the examples, and what else it is used for (docs/testing.md)
 	@$(E2E) kwctl
 
 e2e-server: annotated-policy.wasm annotated-pods-policy.wasm ## Ask a real PolicyServer everything, over HTTPS
 	@$(E2E) server
+
+# Of people, external, failures, jobs, multikueue and faults (one of those: faults:hub, faults:worker, faults:restart, faults:writers).
+ONLY ?=
+e2e-cluster: annotated-policy.wasm annotated-pods-policy.wasm ## Put the policy behind a real kube-apiserver with real controllers; the parts in ONLY, or all
+	@$(E2E) cluster $(ONLY)
+
+e2e-kind: annotated-policy.wasm ## Apply the manifests in a cluster of kind with Kubewarden's chart (needs docker, kind, helm, kubectl, kwctl)
+	@e2e/kind.sh
+
+bench-server: annotated-policy.wasm annotated-noop.wasm ## Time the policy in PolicyServer beside one that does nothing, and write docs/performance.md
+	@$(E2E) bench
 
 deny: ## Check licences, sources and advisories of the dependencies (needs cargo-deny)
 	cargo deny check
@@ -168,4 +186,4 @@ help: ## Say what each target does
 
 clean: ## Remove what was built
 	cargo clean
-	rm -f policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm
+	rm -f policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm

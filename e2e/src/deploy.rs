@@ -98,9 +98,10 @@ pub(crate) fn policies() -> Result<Map<String, Value>> {
     }
     for mut file in yaml("deploy/policies.yml")? {
         for (name, entry) in file.as_object_mut().context("policies by name")? {
-            entry["module"] = module(match entry["contextAwareResources"].is_null() {
-                true => MODULE,
-                false => PODS_MODULE,
+            entry["module"] = module(if entry["contextAwareResources"].is_null() {
+                MODULE
+            } else {
+                PODS_MODULE
             })?
             .into();
             policies.insert(name.clone(), entry.take());

@@ -40,9 +40,10 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 fn read(path: &Path) -> Result<Example> {
     let mut review: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
     let settings = path.with_extension("settings.yml");
-    let settings = match settings.exists() {
-        true => serde_yaml_ng::from_str(&fs::read_to_string(settings)?)?,
-        false => json!({}),
+    let settings = if settings.exists() {
+        serde_yaml_ng::from_str(&fs::read_to_string(settings)?)?
+    } else {
+        json!({})
     };
     let name = path.with_extension("");
     let parts: Vec<_> = name

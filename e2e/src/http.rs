@@ -53,9 +53,10 @@ pub(crate) fn agent(authority: Option<&str>) -> Result<Agent> {
 pub(crate) fn send(agent: &Agent, request: Request<Vec<u8>>) -> Result<Answer> {
     let what = format!("{} {}", request.method(), request.uri());
     let (parts, body) = request.into_parts();
-    let response = match body.is_empty() {
-        true => agent.run(Request::from_parts(parts, ())),
-        false => agent.run(Request::from_parts(parts, body)),
+    let response = if body.is_empty() {
+        agent.run(Request::from_parts(parts, ()))
+    } else {
+        agent.run(Request::from_parts(parts, body))
     };
     read(response.with_context(|| what.clone())?).with_context(|| what)
 }

@@ -19,16 +19,23 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn request(&self, method: &str, path: &str, kind: &str, body: &Value) -> Result<Answer> {
-        let body = match body {
-            Value::Null => Vec::new(),
-            body => serde_json::to_vec(body)?,
+    fn request(
+        &self,
+        method: &str,
+        path: &str,
+        media_type: &str,
+        object: &Value,
+    ) -> Result<Answer> {
+        let body = if object.is_null() {
+            Vec::new()
+        } else {
+            serde_json::to_vec(object)?
         };
         let request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.url))
             .header("authorization", format!("Bearer {}", self.token))
-            .header("content-type", kind)
+            .header("content-type", media_type)
             .body(body)?;
         http::send(&self.agent, request)
     }
@@ -41,13 +48,9 @@ impl Client {
         self.request("POST", path, JSON, object)
     }
 
-    pub(crate) fn put(&self, path: &str, object: &Value) -> Result<Answer> {
-        self.request("PUT", path, JSON, object)
-    }
-
     /// A merge patch.
-    pub(crate) fn patch(&self, path: &str, patch: &Value) -> Result<Answer> {
-        self.request("PATCH", path, "application/merge-patch+json", patch)
+    pub(crate) fn patch(&self, path: &str, change: &Value) -> Result<Answer> {
+        self.request("PATCH", path, "application/merge-patch+json", change)
     }
 
     /// A server-side apply.
@@ -102,9 +105,10 @@ pub(crate) fn done(answer: Answer) -> Result<Value> {
 
 /// Where objects of a namespace are: `path("batch/v1", "team-a", "jobs")`.
 pub(crate) fn path(api_version: &str, namespace: &str, resource: &str) -> String {
-    let prefix = match api_version.contains('/') {
-        true => "apis",
-        false => "api",
+    let prefix = if api_version.contains('/') {
+        "apis"
+    } else {
+        "api"
     };
     format!("/{prefix}/{api_version}/namespaces/{namespace}/{resource}")
 }

@@ -108,9 +108,10 @@ fn bats(report: &mut Report) {
     let written = file.lines().filter(|l| l.starts_with("@test ")).count();
     report.check(
         &format!("all {written} cases of e2e.bats ran"),
-        match cases == written && written > 0 {
-            true => Ok(()),
-            false => Err(anyhow::anyhow!("{cases}: {text}")),
+        if cases == written && written > 0 {
+            Ok(())
+        } else {
+            Err(anyhow::anyhow!("{cases}: {text}"))
         },
     );
 }

@@ -14,6 +14,7 @@
     reason = "no input of a stranger reaches this program, and a panic of it is a failed run"
 )]
 
+mod bench;
 mod cluster;
 mod deploy;
 mod example;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
     match &words[..] {
         ["kwctl"] => kwctl::run(&mut report, folder.path()),
         ["server"] => server::run(&mut report, folder.path()),
+        ["bench"] => bench::run(&mut report, folder.path()),
         ["cluster", parts @ ..] => {
             if let Some(unknown) = parts.iter().find(|p| !cluster::is_part(p)) {
                 eprintln!("no part {unknown}: {}", cluster::PARTS.join(", "));

@@ -14,7 +14,7 @@ use crate::process::{Process, free_port};
 use crate::tls::Authority;
 
 /// How long it may take to compile the modules.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 
 /// Where a PolicyServer listens, and what it is given. It may be stopped and started again at the same place.
 pub(crate) struct Place {

@@ -56,8 +56,9 @@ pub(crate) fn version(name: &str) -> String {
     let output = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
     let line = output.unwrap_or_default();
     let line = line.lines().next().unwrap_or_default();
-    match line.to_lowercase().contains(&name.to_lowercase()) {
-        true => line.to_owned(),
-        false => format!("{name} {line}"),
+    if line.to_lowercase().contains(&name.to_lowercase()) {
+        line.to_owned()
+    } else {
+        format!("{name} {line}")
     }
 }

@@ -64,6 +64,10 @@ impl Report {
     }
 
     /// Something that was seen and is worth a line, but is neither right nor wrong.
+    #[expect(
+        clippy::unused_self,
+        reason = "all of the output goes through the report"
+    )]
     pub(crate) fn note(&self, text: &str) {
         println!("      {text}");
     }

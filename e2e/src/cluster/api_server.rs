@@ -14,7 +14,7 @@ use crate::kube::{Client, done};
 use crate::process::{Process, free_port};
 use crate::tls::{self, Authority};
 
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 
 /// Those who ask. Each controller has a name of its own, so that the rules about writers have something to judge.
 pub(crate) const ADMIN: &str = "admin";

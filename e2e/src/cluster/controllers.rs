@@ -17,7 +17,7 @@ use crate::tls::Authority;
 const BUILT_IN: &str = "--controllers=job-controller,cronjob-controller,namespace-controller,\
     garbage-collector-controller,ttl-after-finished-controller";
 
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 
 /// kube-controller-manager, with a service account for each of its controllers, as a cluster has it.
 pub(crate) fn manager(cluster: &ApiServer) -> Result<Process> {

@@ -42,7 +42,7 @@ pub(super) fn run(report: &mut Report, cluster: &ApiServer, hook: &mut Hook, set
 
 fn ignored(cluster: &ApiServer, hook: &Hook) -> Result<()> {
     hook.apply(cluster, |webhook| {
-        webhook["failurePolicy"] = "Ignore".into()
+        webhook["failurePolicy"] = "Ignore".into();
     })?;
     let ana = cluster.client(ANA);
     let typo = job(
@@ -67,7 +67,7 @@ fn ignored(cluster: &ApiServer, hook: &Hook) -> Result<()> {
 fn back(cluster: &ApiServer, hook: &mut Hook, settings: &Value) -> Result<()> {
     hook.serve(settings)?;
     hook.apply(cluster, |_| ())?;
-    hook.in_force(cluster)?;
+    Hook::in_force(cluster)?;
     let typo = job(
         TEAM,
         "judged",

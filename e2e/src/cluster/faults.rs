@@ -13,7 +13,7 @@ use crate::report::Report;
 const OUTAGE: Duration = Duration::from_secs(30);
 
 /// How long everything may take to end after it.
-const RECOVERY: Duration = Duration::from_secs(120);
+const RECOVERY: Duration = Duration::from_mins(2);
 
 /// How many workloads are under way.
 const WORKLOADS: usize = 30;
@@ -89,7 +89,7 @@ fn fault(
     fleet: &mut Fleet,
     name: &str,
     begin: fn(&mut Fleet) -> Result<()>,
-    end: fn(&mut Fleet) -> Result<()>,
+    repair: fn(&mut Fleet) -> Result<()>,
 ) -> Result<()> {
     let workloads: Vec<_> = (0..WORKLOADS)
         .map(|number| workload(name, number))
@@ -101,10 +101,10 @@ fn fault(
     let running = &workloads[0];
     running.runs(&fleet.worker.cluster)?;
     begin(fleet).context("the fault")?;
-    let began = Instant::now();
+    let start = Instant::now();
     let mut later = workloads[third..].iter();
     let mut next = later.next();
-    while began.elapsed() < OUTAGE {
+    while start.elapsed() < OUTAGE {
         // Whoever is refused tries again.
         if let Some(workload) = next
             && later.len() >= third
@@ -114,7 +114,7 @@ fn fault(
         }
         thread::sleep(Duration::from_secs(1));
     }
-    end(fleet).context("mending")?;
+    repair(fleet).context("mending")?;
     for workload in next.into_iter().chain(later) {
         workload.submit(&fleet.hub.cluster)?;
     }
@@ -131,11 +131,13 @@ fn workload(fault: &str, number: usize) -> Workload {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as the other faults")]
 fn no_hub(fleet: &mut Fleet) -> Result<()> {
     fleet.hub.hook.kill();
     Ok(())
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as the other faults")]
 fn no_worker(fleet: &mut Fleet) -> Result<()> {
     fleet.worker.hook.kill();
     Ok(())

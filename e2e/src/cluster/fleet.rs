@@ -108,15 +108,11 @@ impl Member {
     }
 
     fn active(&self, path: &str) -> Result<()> {
-        until(
-            &format!("Active of {path}"),
-            Duration::from_secs(60),
-            || {
-                let object = done(self.cluster.client(ADMIN).get(path)?)?;
-                ensure!(has(&object["status"], "Active"), "{}", object["status"]);
-                Ok(Some(()))
-            },
-        )
+        until(&format!("Active of {path}"), Duration::from_mins(1), || {
+            let object = done(self.cluster.client(ADMIN).get(path)?)?;
+            ensure!(has(&object["status"], "Active"), "{}", object["status"]);
+            Ok(Some(()))
+        })
     }
 }
 
@@ -222,7 +218,7 @@ impl Workload {
 
     /// Hands it in. Who is told that nobody can judge it now tries again, as people do.
     pub(crate) fn submit(&self, cluster: &ApiServer) -> Result<()> {
-        let limit = Duration::from_secs(60);
+        let limit = Duration::from_mins(1);
         until(&format!("creation of {}", self.name), limit, || {
             let answer = cluster.client(ANA).post(&self.path, &self.object)?;
             // The answer to an earlier try may have been lost.
@@ -248,7 +244,7 @@ impl Workload {
         let client = worker.client(ANA);
         until(
             &format!("start of {}", self.name),
-            Duration::from_secs(60),
+            Duration::from_mins(1),
             || {
                 let copy = done(client.get(&self.own())?)?;
                 let status = &copy["status"];

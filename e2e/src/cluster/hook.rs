@@ -47,7 +47,7 @@ impl Hook {
         };
         hook.serve(settings)?;
         hook.apply(cluster, |_| ())?;
-        hook.in_force(cluster)?;
+        Self::in_force(cluster)?;
         Ok(hook)
     }
 
@@ -74,7 +74,7 @@ impl Hook {
     }
 
     /// Waits until the API server asks: it learns of a new configuration a little later.
-    pub(crate) fn in_force(&self, cluster: &ApiServer) -> Result<()> {
+    pub(crate) fn in_force(cluster: &ApiServer) -> Result<()> {
         cluster.namespaces(&[PROBE])?;
         let typo = job(
             PROBE,

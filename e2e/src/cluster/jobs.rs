@@ -36,6 +36,7 @@ enum End {
 /// A Job: its name, its spec, the annotations of its pods, and how it ends.
 type Shape = (&'static str, Value, Value, End);
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn shapes() -> Vec<Shape> {
     let indexed = |completions: u32, more: Value| {
         let mut spec = json!({"completions": completions, "parallelism": completions, "completionMode": "Indexed"});

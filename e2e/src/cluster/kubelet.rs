@@ -56,13 +56,13 @@ impl Kubelet {
         let ended = Arc::new(AtomicBool::new(false));
         let pods = Pods::default();
         let client = cluster.client(KUBELET);
-        let (watcher, watched, stop) = (client.clone(), pods.clone(), ended.clone());
+        let (watching, seen, done) = (client.clone(), pods.clone(), ended.clone());
         thread::spawn(move || {
-            while !stop.load(Ordering::Relaxed) {
+            while !done.load(Ordering::Relaxed) {
                 // It ends when the API server does, and now and then by itself.
-                let _ = watcher.watch("/api/v1/pods", |event| {
-                    see(&watched, event);
-                    !stop.load(Ordering::Relaxed)
+                let _ = watching.watch("/api/v1/pods", |event| {
+                    see(&seen, event);
+                    !done.load(Ordering::Relaxed)
                 });
                 thread::sleep(Duration::from_millis(100));
             }
@@ -123,7 +123,7 @@ fn act(client: &Client, pods: &Pods) {
     }
     for (pod, step) in steps {
         // A pod may be gone by now.
-        let _ = take(client, &pod, step);
+        let _ = take(client, &pod, &step);
     }
 }
 
@@ -170,15 +170,15 @@ fn step(pod: &mut Pod) -> Option<Step> {
     }
 }
 
-fn take(client: &Client, pod: &Value, step: Step) -> Result<()> {
+fn take(client: &Client, pod: &Value, step: &Step) -> Result<()> {
     let text = |key: &str| pod["metadata"][key].as_str().unwrap_or_default();
     let path = format!("{}/{}", path("v1", text("namespace"), "pods"), text("name"));
     let status = format!("{path}/status");
     match step {
         Step::Run => drop(client.patch(&status, &running(pod))?),
-        Step::End(code) => drop(client.patch(&status, &ended(pod, code))?),
+        Step::End(code) => drop(client.patch(&status, &ended(pod, *code))?),
         Step::Remove { was_alive } => {
-            if was_alive {
+            if *was_alive {
                 client.patch(&status, &ended(pod, 137))?;
             }
             client.delete_now(&path)?;

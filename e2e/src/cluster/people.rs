@@ -122,7 +122,7 @@ pub(super) fn run(report: &mut Report, cluster: &ApiServer) {
             required,
         ),
         (
-            "create: a CronJob with a typo in its template is told of it",
+            "create: a CronJob with a typo in its template is denied",
             nested,
         ),
         (
@@ -250,9 +250,9 @@ fn nested(_: &ApiServer, ana: &Client) -> Result<()> {
     let answer = ana.post(&path("batch/v1", TEAM, "cronjobs"), &cron)?;
     let words = [
         "spec.jobTemplate.spec.managedBy",
-        "kubernetes.io/job-controler",
+        "[managed-by/reserved-domain]",
     ];
-    expect(&answer, 201, &words)
+    expect(&answer, 422, &words)
 }
 
 fn immutable(_: &ApiServer, ana: &Client) -> Result<()> {
@@ -308,10 +308,10 @@ fn labelled(_: &ApiServer, ana: &Client) -> Result<()> {
 fn finalized(_: &ApiServer, ana: &Client) -> Result<()> {
     let path = format!("{}/old-held", jobs(TEAM));
     expect(&ana.delete(&path)?, 200, &[])?;
-    let held = done(ana.get(&path)?)?;
-    ensure!(!held["metadata"]["deletionTimestamp"].is_null(), "{held}");
-    let patch = json!({"metadata": {"finalizers": null}});
-    expect(&ana.patch(&path, &patch)?, 200, &[])?;
+    let old = done(ana.get(&path)?)?;
+    ensure!(!old["metadata"]["deletionTimestamp"].is_null(), "{old}");
+    let freed = json!({"metadata": {"finalizers": null}});
+    expect(&ana.patch(&path, &freed)?, 200, &[])?;
     ensure!(ana.get(&path)?.code == 404);
     Ok(())
 }

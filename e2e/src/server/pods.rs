@@ -22,9 +22,10 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     if !programs::all_there(report, "pods", &["etcd", "kube-apiserver"]) {
         return;
     }
-    let Some((cluster, server)) = report.need("deploy/pods.yml, and an API server to ask", {
-        start(folder, authority)
-    }) else {
+    let Some((cluster, server)) = report.need(
+        "deploy/pods.yml, and an API server to ask",
+        start(folder, authority),
+    ) else {
         return;
     };
     for owner in ["delegated", "standard", "missing", "nobody"] {
@@ -35,7 +36,7 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     }
     report.check(
         "without the host capability the look-up fails, and is told",
-        { ungranted(&server) },
+        ungranted(&server),
     );
     drop(cluster);
     for (policy, code) in [("pods", Value::Null), ("strict", json!(503))] {
