@@ -13,6 +13,9 @@ WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=targe
 # What runs behind some targets, see xtask/src/main.rs.
 XTASK := cargo run --quiet --package xtask --
 
+# What `make test` builds: not the tool that drives the real programs, which has targets of its own.
+TESTED := --workspace --exclude managed-by-e2e
+
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: demo test
@@ -20,7 +23,7 @@ demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the bu
 	@$(XTASK) demo annotated-policy.wasm examples
 
 test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
-	cargo test --workspace --quiet
+	cargo test $(TESTED) --quiet
 
 .PHONY: setup
 setup: ## Install the pinned toolchain and the wasm target where they are missing
@@ -64,7 +67,7 @@ else \
 fi
 endef
 
-PRINTABLE := crates/managed-by/src/go/printable.rs
+PRINTABLE := crates/managed-by/src/upstream/go/printable.rs
 .PHONY: fmt lint check-each generated
 fmt: ## Fail unless the code is formatted
 	cargo fmt --all -- --check
@@ -107,15 +110,31 @@ release-check: generated ## Fail unless version, changelog and generated files a
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
 	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md has changes that are not released"; exit 1; }
-	cargo test --quiet --workspace --test policy -- deploy:: docs:: settings::
+	cargo test --quiet $(TESTED) --test policy -- deploy:: docs:: settings::
 
 .PHONY: release-notes
 release-notes: ## Print what the changelog says of TAG
 	@awk '/^## /{of = index($$0, "## $(TAG:v%=%) (") == 1; next} of' CHANGELOG.md
 
-.PHONY: e2e deny reproducible
-e2e: annotated-policy.wasm ## Run the examples through kwctl, where it is installed (needs bats)
-	bats e2e.bats
+E2E := cargo run --quiet --package managed-by-e2e --
+
+.PHONY: e2e e2e-server e2e-cluster e2e-kind bench-server deny reproducible
+e2e: annotated-policy.wasm annotated-pods-policy.wasm ## Run kwctl as the README says: the examples, and what else it is used for (docs/testing.md)
+	@$(E2E) kwctl
+
+e2e-server: annotated-policy.wasm annotated-pods-policy.wasm ## Ask a real PolicyServer everything, over HTTPS
+	@$(E2E) server
+
+# Of people, external, failures, jobs, multikueue and faults (one of those: faults:hub, faults:worker, faults:restart, faults:writers).
+ONLY ?=
+e2e-cluster: annotated-policy.wasm annotated-pods-policy.wasm ## Put the policy behind a real kube-apiserver with real controllers; the parts in ONLY, or all
+	@$(E2E) cluster $(ONLY)
+
+e2e-kind: annotated-policy.wasm ## Apply the manifests in a cluster of kind with Kubewarden's chart (needs docker, kind, helm, kubectl, kwctl)
+	@e2e/kind.sh
+
+bench-server: annotated-policy.wasm annotated-noop.wasm ## Time the policy in PolicyServer beside one that does nothing, and write docs/performance.md
+	@$(E2E) bench
 
 deny: ## Check licences, sources and advisories of the dependencies (needs cargo-deny)
 	cargo deny check
@@ -132,7 +151,7 @@ bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, i
 	cargo bench --quiet --profile dev --package managed-by-policy --bench engine
 
 fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
-	UPDATE_COSTS=1 cargo test --quiet --workspace --test policy costs::
+	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::
 
 .PHONY: conformance conformance-verify conformance-live oracle
 conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)
@@ -174,4 +193,4 @@ help: ## Say what each target does
 
 clean: ## Remove what was built
 	cargo clean
-	rm -f policy.wasm pods-policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm annotated-noop.wasm
+	rm -f policy.wasm pods-policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm

@@ -53,7 +53,10 @@ fn not_json() {
 #[test]
 fn empty_input() {
     malformed("", "not JSON: EOF while parsing a value at line 1 column 0");
-    malformed(" \n", "not JSON: EOF while parsing a value at line 2 column 0");
+    malformed(
+        " \n",
+        "not JSON: EOF while parsing a value at line 2 column 0",
+    );
 }
 
 #[test]

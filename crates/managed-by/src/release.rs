@@ -172,13 +172,19 @@ mod tests {
     #[test]
     fn sets_are_written_as_runs() {
         let set = |names: &[&str]| -> ReleaseSet {
-            names.iter().map(|name| name.parse::<Release>().unwrap()).collect()
+            names
+                .iter()
+                .map(|name| name.parse::<Release>().unwrap())
+                .collect()
         };
         for (names, expected) in [
             (&[][..], ""),
             (&["1.30"], "1.30"),
             (&["1.30", "1.31"], "1.30 to 1.31"),
-            (&["1.30", "1.32", "1.33", "1.37"], "1.30, 1.32 to 1.33, 1.37"),
+            (
+                &["1.30", "1.32", "1.33", "1.37"],
+                "1.30, 1.32 to 1.33, 1.37",
+            ),
         ] {
             assert_eq!(set(names).to_string(), expected);
             assert_eq!(set(names).iter().count(), names.len());

@@ -529,11 +529,11 @@ impl<'a> Body<'a> {
             Self::Read(object) => object.map(Some),
             Self::Unread(raw) => {
                 let note = Note::default();
-                late(raw, Place::root(&note), |value| Object::read(value, profile))?
+                late(raw, Place::root(&note), |value| {
+                    Object::read(value, profile)
+                })?
             }
         };
-        object
-            .map_err(|e| e.within(member))?
-            .ok_or_else(nothing)
+        object.map_err(|e| e.within(member))?.ok_or_else(nothing)
     }
 }

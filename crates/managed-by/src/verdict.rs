@@ -82,7 +82,10 @@ impl Verdict<'_> {
     /// The answer to a pod where the settings ask for nothing: the audit log says why nothing was judged.
     pub(crate) fn pod_not_judged(role: Role) -> Self {
         let mut verdict = Self::accepted();
-        let why = format!("pods are judged with role management, not {}", role.as_str());
+        let why = format!(
+            "pods are judged with role management, not {}",
+            role.as_str()
+        );
         verdict.audit_annotations.push(("not-judged", why));
         verdict
     }

@@ -127,9 +127,19 @@ fn search(
     // The first state is that of a new object. What can be reached from there may be stored, and the background audit
     // replays what is stored as a create.
     for index in reached_from(0) {
-        let request = request(find(kind), "CREATE", "", &with(&states[index]), &Value::Null);
+        let request = request(
+            find(kind),
+            "CREATE",
+            "",
+            &with(&states[index]),
+            &Value::Null,
+        );
         let answer = natively(&request, &settings);
-        assert!(answer.allowed, "{kind}: {} is denied: {answer:?}", states[index]);
+        assert!(
+            answer.allowed,
+            "{kind}: {} is denied: {answer:?}",
+            states[index]
+        );
     }
     for (start, from) in states.iter().enumerate() {
         let reached = reached_from(start);

@@ -195,7 +195,10 @@ pub(super) fn table() -> Result<String> {
         writeln!(text, "| {kind} | {} |", cells.join(" | "))?;
     }
     let all: usize = matrix.values().sum();
-    writeln!(text, "\nAll {all} were denied, with default settings, on a delegated object.")?;
+    writeln!(
+        text,
+        "\nAll {all} were denied, with default settings, on a delegated object."
+    )?;
     Ok(text)
 }
 
@@ -251,7 +254,9 @@ fn is_done(kind: &str, status: &Value) -> bool {
     // Kueue takes a failed AppWrapper for one only when its resources are gone.
     let is_word_final = |word: &str| word != "Failed" || !is_true(status, "ResourcesDeployed");
     let by_word = word(kind).is_some_and(|(field, words)| {
-        words.iter().any(|w| status[field] == *w && is_word_final(w))
+        words
+            .iter()
+            .any(|w| status[field] == *w && is_word_final(w))
     });
     let by_tekton = is_tekton(kind) && tekton_outcome(status).is_some();
     by_condition || by_word || by_tekton
@@ -292,7 +297,11 @@ fn taken_back(kind: &Kind<'_>, request: &Value) -> Option<Value> {
         return Some(broken);
     }
     // For Tekton `False` is an outcome too.
-    let other = if is_tekton(kind.name()) { "Unknown" } else { "False" };
+    let other = if is_tekton(kind.name()) {
+        "Unknown"
+    } else {
+        "False"
+    };
     for condition in status["conditions"].as_array_mut()? {
         condition["status"] = other.into();
     }

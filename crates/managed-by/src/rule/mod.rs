@@ -60,10 +60,8 @@ impl Check {
         if enforcement == Enforcement::Off || !self.rule.holds_in(context.release) {
             return Ok(());
         }
-        let is_about_job_status = matches!(
-            self.run,
-            Run::JobStatus(_) | Run::JobStatusTransition(_)
-        );
+        let is_about_job_status =
+            matches!(self.run, Run::JobStatus(_) | Run::JobStatusTransition(_));
         if context.is_of_job_status_alone && !is_about_job_status {
             return Ok(());
         }

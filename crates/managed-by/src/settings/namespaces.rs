@@ -70,13 +70,16 @@ impl<'a> Entry<'a> {
         let mut labels = None;
         // The outer one: whether the key is there. The inner one: whether what it holds is right.
         let mut delegation: Option<Option<Delegation>> = None;
-        reading.fields(value, path, &KEYS, |reading, value, name, path| {
-            match name {
+        reading.fields(
+            value,
+            path,
+            &KEYS,
+            |reading, value, name, path| match name {
                 "match" => patterns = Some(reading.strings(value, path, &MATCH_LIST)),
                 "matchLabels" => labels = Some(read_labels(value, path, reading)),
                 _ => delegation = Some(reading.word(value, path, Delegation::ALL)),
-            }
-        });
+            },
+        );
         let is_object = value.json_type() == Type::Object;
         if is_object && patterns.is_none() && labels.is_none() {
             let path = Path::Member(path, "match");
@@ -98,11 +101,13 @@ impl<'a> Entry<'a> {
 
 impl Entry<'_> {
     fn matches(&self, namespace: &str, labels: &mut Labels<'_>) -> bool {
-        let of_namespace = |patterns: &Vec<Cow<'_, str>>| {
-            patterns.iter().any(|p| glob::matches(p, namespace))
-        };
+        let of_namespace =
+            |patterns: &Vec<Cow<'_, str>>| patterns.iter().any(|p| glob::matches(p, namespace));
         self.patterns.as_ref().is_none_or(of_namespace)
-            && self.labels.iter().all(|(key, value)| labels.has(key, value))
+            && self
+                .labels
+                .iter()
+                .all(|(key, value)| labels.has(key, value))
     }
 }
 
@@ -231,8 +236,7 @@ impl<'a> Namespaces<'a> {
             let text = format!("got {count} patterns in all, expected at most {MAX_PATTERNS}");
             reading.push(Problem::semantic(&PATH, text));
         } else if wildcards > MAX_WILDCARDS {
-            let text =
-                format!("got {wildcards} patterns with *, expected at most {MAX_WILDCARDS}");
+            let text = format!("got {wildcards} patterns with *, expected at most {MAX_WILDCARDS}");
             reading.push(Problem::semantic(&PATH, text));
         }
         delegations

@@ -93,8 +93,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     let brief = format!("a {kind} in namespace {namespace} {must} be delegated ({why})");
     if is_template && delegation == Delegation::Required {
         // A webhook may yet set the field of each workload that is made of the template.
-        let detail = format!("each {kind} made of this is denied unless a webhook sets the field: {brief}");
-        let brief = format!("each {kind} made of this is denied unless a webhook sets the field ({why})");
+        let detail =
+            format!("each {kind} made of this is denied unless a webhook sets the field: {brief}");
+        let brief =
+            format!("each {kind} made of this is denied unless a webhook sets the field ({why})");
         findings.warn(FieldError::forbidden(context.path(), detail).briefly(brief));
         return Ok(());
     }

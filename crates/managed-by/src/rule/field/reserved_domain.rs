@@ -3,8 +3,8 @@
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::kind::{EXTERNAL, RESERVED};
 use crate::near::nearest;
-use crate::settings::Problems;
 use crate::rule::{Check, Context, Findings, Run};
+use crate::settings::Problems;
 
 /// Domains of the Kubernetes project; their subdomains are its own too.
 const PROJECT: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
