@@ -32,7 +32,12 @@ fn find(kind: &str) -> (&'static Kind<'static>, &'static str) {
 
 fn create(kind: &str, object: &Value) -> Answer {
     let request = request(find(kind), "CREATE", "", &Value::Null, object);
-    everywhere(&request, &json!({}))
+    everywhere(&request, &strict())
+}
+
+/// Settings under which the rules about a status deny on objects that their own controllers reconcile too.
+fn strict() -> Value {
+    xtask::kinds::questions::strict()
 }
 
 /// The answer to a status update of an object with nothing but a status.
@@ -53,7 +58,7 @@ fn status_of(kind: &str, object: &Value, old: &Value, new: &Value) -> Answer {
         object
     };
     let request = request(find(kind), "UPDATE", "status", &with(old), &with(new));
-    everywhere(&request, &json!({}))
+    everywhere(&request, &strict())
 }
 
 #[track_caller]
