@@ -128,12 +128,19 @@ fn default_settings_deny_nothing_that_controllers_of_custom_resources_did() {
         counts,
         [
             ("AppWrapper", 62),
+            ("JAXJob", 57),
             ("Job", 32),
             ("JobSet", 131),
-            ("MPIJob", 14),
+            ("MPIJob", 78),
+            ("PaddleJob", 143),
+            ("PipelineRun", 215),
+            ("PyTorchJob", 209),
             ("RayCluster", 92),
             ("RayJob", 25),
+            ("TFJob", 158),
+            ("TaskRun", 495),
             ("TrainJob", 20),
+            ("XGBoostJob", 166),
         ]
     );
     let warned: Vec<_> = warned.iter().map(|(what, n)| (&**what, *n)).collect();

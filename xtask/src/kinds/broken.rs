@@ -291,6 +291,8 @@ fn after_the_outcome(kind: &Kind<'_>, request: &Value) -> Option<Value> {
 /// The new object runs.
 fn taken_back(kind: &Kind<'_>, request: &Value) -> Option<Value> {
     let mut broken = after_the_outcome(kind, request)?;
+    // What else was written may be a way out, such as one more attempt of a TaskRun.
+    broken["object"]["status"] = broken["oldObject"]["status"].clone();
     let status = &mut broken["object"]["status"];
     if let Some((field, _)) = word(kind.name()) {
         status[field] = "Running".into();

@@ -115,9 +115,11 @@ pub fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
         object
     };
     for (old, new) in bad_statuses() {
-        let plain = || json!({"metadata": {"name": "x"}, "spec": {}});
-        let (old, new) = (status(plain(), &old), status(plain(), &new));
-        all.push((strict(), request(kind, "UPDATE", "status", &old, &new)));
+        let plain = json!({"metadata": {"name": "x"}, "spec": {}});
+        for object in [plain, field(MULTIKUEUE)] {
+            let (old, new) = (status(object.clone(), &old), status(object, &new));
+            all.push((strict(), request(kind, "UPDATE", "status", &old, &new)));
+        }
     }
     for version in kind.0.pruned_in() {
         let object = with(kind.0, None);
