@@ -129,7 +129,6 @@ fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {
     }
     let mut lines =
         vec![r#"!has(request.subResource) || request.subResource == "status" && ("#.to_owned()];
-    lines.extend(pruned().map(|line| format!("  {line} ||")));
     let mut comment = "Of updates of the status those of delegated objects: `managedBy` is set, and not to the name of the kind's own controller.".to_owned();
     if !writers.is_empty() {
         comment.push_str(" And all of the kinds with `standard_status_writers`.");
