@@ -13,6 +13,9 @@ WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=targe
 # What runs behind some targets, see xtask/src/main.rs.
 XTASK := cargo run --quiet --package xtask --
 
+# What `make test` builds: not the tool that drives the real programs, which has targets of its own.
+TESTED := --workspace --exclude managed-by-e2e
+
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: demo test
@@ -20,7 +23,7 @@ demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the bu
 	@$(XTASK) demo annotated-policy.wasm examples
 
 test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
-	cargo test --workspace --quiet
+	cargo test $(TESTED) --quiet
 
 .PHONY: setup
 setup: ## Install the pinned toolchain and the wasm target where they are missing
@@ -49,7 +52,7 @@ noop.wasm: $(RUST_SOURCES) | setup
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module with its metadata, as PolicyServer wants it
 	$(annotate)
 
-annotated-pods-policy.wasm: pods-policy.wasm pods-metadata.yml README.md ## The same for the policy that looks at pods and reads Jobs
+annotated-pods-policy.wasm: pods-policy.wasm pods-metadata.yml pods/README.md ## The same for the policy that looks at pods and reads Jobs
 	$(annotate)
 
 annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md ## The same for the policy that does nothing
@@ -89,16 +92,16 @@ generated: setup ## Fail if a generated file would change (Go's table only where
 	fi
 
 .PHONY: docs
-docs: ## Write every generated file: documentation, the settings' schema, e2e.bats, the rules of the metadata
+docs: ## Write every generated file: documentation, the settings' schema, e2e.bats, the rules of the metadata, matchConditions, the packages for Artifact Hub
 	@$(XTASK) generate
 
-artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml ## What Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
-	$(XTASK) artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
-	mv $@.new $@
-
-pods/artifacthub-pkg.yml: pods-metadata.yml questions-ui.yml ## The same for the policy that looks at pods
-	$(XTASK) artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
-	mv $@.new $@
+.PHONY: artifacthub
+artifacthub: ## Write what Artifact Hub reads to target/artifacthub, with the time of the released commit
+	@rm -rf target/artifacthub && mkdir -p target/artifacthub/pods
+	@cp artifacthub-repo.yml README.md target/artifacthub && cp pods/README.md target/artifacthub/pods
+	@for package in artifacthub-pkg.yml pods/artifacthub-pkg.yml; do \
+		sed "/^displayName: /a createdAt: $$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" $$package > target/artifacthub/$$package; \
+	done
 
 # The tag that is to be released.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
@@ -107,15 +110,31 @@ release-check: generated ## Fail unless version, changelog and generated files a
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
 	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md has changes that are not released"; exit 1; }
-	cargo test --quiet --workspace --test policy -- deploy:: docs:: settings::
+	cargo test --quiet $(TESTED) --test policy -- deploy:: docs:: settings::
 
 .PHONY: release-notes
 release-notes: ## Print what the changelog says of TAG
 	@awk '/^## /{of = index($$0, "## $(TAG:v%=%) (") == 1; next} of' CHANGELOG.md
 
-.PHONY: e2e deny reproducible
-e2e: annotated-policy.wasm ## Run the examples through kwctl, where it is installed (needs bats)
-	bats e2e.bats
+E2E := cargo run --quiet --package managed-by-e2e --
+
+.PHONY: e2e e2e-server e2e-cluster e2e-kind bench-server deny reproducible
+e2e: annotated-policy.wasm annotated-pods-policy.wasm ## Run kwctl as the README says: the examples, and what else it is used for (docs/testing.md)
+	@$(E2E) kwctl
+
+e2e-server: annotated-policy.wasm annotated-pods-policy.wasm ## Ask a real PolicyServer everything, over HTTPS
+	@$(E2E) server
+
+# Of people, external, failures, jobs, multikueue and faults (one of those: faults:hub, faults:worker, faults:restart, faults:writers).
+ONLY ?=
+e2e-cluster: annotated-policy.wasm annotated-pods-policy.wasm ## Put the policy behind a real kube-apiserver with real controllers; the parts in ONLY, or all
+	@$(E2E) cluster $(ONLY)
+
+e2e-kind: annotated-policy.wasm ## Apply the manifests in a cluster of kind with Kubewarden's chart (needs docker, kind, helm, kubectl, kwctl)
+	@e2e/kind.sh
+
+bench-server: annotated-policy.wasm annotated-noop.wasm ## Time the policy in PolicyServer beside one that does nothing, and write docs/performance.md
+	@$(E2E) bench
 
 deny: ## Check licences, sources and advisories of the dependencies (needs cargo-deny)
 	cargo deny check
@@ -132,7 +151,7 @@ bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, i
 	cargo bench --quiet --profile dev --package managed-by-policy --bench engine
 
 fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
-	UPDATE_COSTS=1 cargo test --quiet --workspace --test policy costs::
+	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::
 
 .PHONY: conformance conformance-verify conformance-live oracle
 conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)
@@ -174,4 +193,4 @@ help: ## Say what each target does
 
 clean: ## Remove what was built
 	cargo clean
-	rm -f policy.wasm pods-policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm annotated-noop.wasm
+	rm -f policy.wasm pods-policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm

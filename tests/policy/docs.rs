@@ -170,6 +170,7 @@ fn dependencies_are_explained() {
         "crates/engine/Cargo.toml",
         "crates/managed-by/Cargo.toml",
         "crates/noop/Cargo.toml",
+        "e2e/Cargo.toml",
         "xtask/Cargo.toml",
     ];
     let mut used = BTreeSet::new();

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# `make e2e-kind`: a cluster of kind with Kubewarden's own chart, and the manifests of deploy/ applied as a user applies them. Needs docker, kind, helm, kubectl and kwctl;
+# the chart and the images come from their projects. Everything is removed at the end.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+CHART=6.0.2 # admission-controller, with Kubewarden 1.37.2
+CLUSTER=managed-by-e2e
+REGISTRY=managed-by-e2e-registry
+PORT=5001
+passed=0 failed=0
+
+for program in docker kind helm kubectl kwctl; do
+  command -v "$program" >/dev/null || { echo "skip  kind: $program is not on the PATH"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }
+done
+
+work=$(mktemp -d)
+export KUBECONFIG=$work/kubeconfig
+clean_up() {
+  kind delete cluster --name "$CLUSTER" >/dev/null 2>&1 || true
+  docker rm --force "$REGISTRY" >/dev/null 2>&1 || true
+  rm -rf "$work"
+}
+trap clean_up EXIT
+
+check() { # what, command...
+  local what=$1
+  shift
+  if "$@" >"$work/output" 2>&1; then
+    passed=$((passed + 1)) && echo "ok    $what"
+  else
+    failed=$((failed + 1)) && echo "FAIL  $what" && sed 's/^/      /' "$work/output"
+  fi
+}
+
+# The module, in a registry that the nodes reach under a name, and this machine on loopback.
+docker run --detach --name "$REGISTRY" --publish "127.0.0.1:$PORT:5000" registry:2 >/dev/null
+kind create cluster --name "$CLUSTER" --wait 120s
+docker network connect kind "$REGISTRY"
+echo "insecure_sources: [\"127.0.0.1:$PORT\"]" >"$work/sources.yml"
+kwctl push --sources-path "$work/sources.yml" annotated-policy.wasm "127.0.0.1:$PORT/managed-by-policy:e2e"
+
+helm install kubewarden admission-controller --repo https://charts.kubewarden.io --version "$CHART" --namespace kubewarden --create-namespace \
+  --set "policyServer.insecureSources[0]=$REGISTRY:5000" --wait --timeout 10m >/dev/null
+
+kubectl create namespace team-a
+# Before the policy: only the audit can find it.
+kubectl create job stored --namespace team-a --image busybox -- true
+
+sed "s#module: registry://.*#module: registry://$REGISTRY:5000/managed-by-policy:e2e#" deploy/management.yml >"$work/management.yml"
+check "deploy/management.yml is applied" kubectl apply --filename "$work/management.yml"
+check "the policy becomes active" kubectl wait --for=condition=PolicyActive --timeout=5m clusteradmissionpolicy/managed-by
+check "monitor: a Job that is not delegated is created" kubectl create job watched --namespace team-a --image busybox -- true
+check "it goes to mode protect" kubectl patch clusteradmissionpolicy managed-by --type merge --patch '{"spec": {"mode": "protect"}}'
+
+denied() {
+  for _ in $(seq 60); do
+    # An admin in system:masters is exempt in these settings; ana is nobody of the kind.
+    if kubectl create job denied --namespace team-a --image busybox --dry-run=server --as ana --as-group developers -- true 2>&1 | grep --quiet 'managed-by/delegation'; then
+      return 0
+    fi
+    sleep 2
+  done
+  return 1
+}
+kubectl create clusterrolebinding ana --clusterrole edit --user ana
+check "protect: a Job that is not delegated is denied" denied
+
+scanned() {
+  local scanner
+  scanner=$(kubectl get cronjobs --namespace kubewarden --output name | grep audit-scanner)
+  kubectl create job scan --namespace kubewarden --from "$scanner"
+  kubectl wait --for=condition=Complete --timeout=5m --namespace kubewarden job/scan
+  kubectl get reports.openreports.io --namespace team-a --output json >"$work/reports.json"
+  jq --exit-status '[.items[] | select(.scope.name == "stored") | .results[] | select(.result == "fail" and (.policy | contains("managed-by")))] | length > 0' "$work/reports.json"
+}
+check "the audit scanner reports the Job that was there before" scanned
+
+echo
+echo "$passed passed, $failed failed, 0 skipped"
+exit $((failed > 0))

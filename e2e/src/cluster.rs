@@ -1,0 +1,128 @@
+//! `make e2e-cluster`: the policy behind a real kube-apiserver, with the controllers that write there.
+
+pub(crate) mod api_server;
+mod controllers;
+mod external;
+mod failures;
+mod faults;
+mod fleet;
+pub(crate) mod hook;
+mod jobs;
+mod kubelet;
+mod modules;
+mod multikueue;
+mod people;
+
+use std::path::Path;
+
+use api_server::ApiServer;
+use fleet::Fleet;
+use hook::{Hook, RELEASE};
+
+use crate::deploy;
+use crate::programs;
+use crate::report::Report;
+use crate::tls::Authority;
+
+/// The parts, in the order in which they run.
+pub(crate) const PARTS: [&str; 6] = [
+    "people",
+    "external",
+    "failures",
+    "jobs",
+    "multikueue",
+    "faults",
+];
+
+/// Whether a word names a part, or one of the faults as `faults:hub`.
+pub(crate) fn is_part(word: &str) -> bool {
+    match word.split_once(':') {
+        Some((part, fault)) => part == "faults" && faults::NAMES.contains(&fault),
+        None => PARTS.contains(&word),
+    }
+}
+
+/// Runs the parts that are named, all of them if none is.
+pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
+    let wanted = |part: &str| {
+        let names = |word: &&str| word.split(':').next() == Some(part);
+        only.is_empty() || only.iter().any(names)
+    };
+    let needed = ["etcd", "kube-apiserver", "policy-server"];
+    if !programs::all_there(report, "cluster", &needed) {
+        return;
+    }
+    report.section("versions");
+    for name in needed {
+        report.note(&programs::version(name));
+    }
+    let Some(authority) = report.need("a certificate for the run", Authority::new()) else {
+        return;
+    };
+    if ["people", "external", "failures"].into_iter().any(wanted) {
+        alone(report, folder, &authority, &wanted);
+    }
+    if wanted("jobs") {
+        jobs::run(report, folder, &authority);
+    }
+    if wanted("multikueue") || wanted("faults") {
+        fleet(report, folder, &authority, &wanted, only);
+    }
+}
+
+/// The parts that need no controllers.
+fn alone(report: &mut Report, folder: &Path, authority: &Authority, wanted: &dyn Fn(&str) -> bool) {
+    report.section("deploy/hybrid.yml behind deploy/webhook.yml");
+    let folder = folder.join("people");
+    let started = deploy::settings("hybrid", RELEASE).and_then(|settings| {
+        let cluster = ApiServer::start(&folder, "hybrid", authority)?;
+        people::before(&cluster)?;
+        let hook = Hook::start(&folder, "policy-server", &cluster, authority, &settings)?;
+        Ok((cluster, hook, settings))
+    });
+    let Some((cluster, mut hook, settings)) = report.need("they are in force", started) else {
+        return;
+    };
+    if wanted("people") {
+        people::run(report, &cluster);
+    }
+    if wanted("external") {
+        external::run(report, &cluster);
+    }
+    if wanted("failures") {
+        failures::run(report, &cluster, &mut hook, &settings);
+    }
+}
+
+/// The parts that need two clusters.
+fn fleet(
+    report: &mut Report,
+    folder: &Path,
+    authority: &Authority,
+    wanted: &dyn Fn(&str) -> bool,
+    only: &[&str],
+) {
+    report.section("two clusters");
+    if !programs::all_there(report, "multikueue and faults", &fleet::PROGRAMS) {
+        return;
+    }
+    for module in [modules::JOBSET, modules::KUEUE] {
+        report.note(module);
+    }
+    let started = Fleet::start(&folder.join("fleet"), authority);
+    let Some(mut fleet) = report.need("MultiKueue connects the hub with its worker", started)
+    else {
+        return;
+    };
+    if wanted("multikueue") {
+        multikueue::run(report, &fleet);
+    }
+    if wanted("faults") {
+        // `faults:hub` is one of them.
+        let fault = |name: &str| {
+            let names = |word: &&str| word.strip_prefix("faults:").is_some_and(|n| n == name);
+            only.is_empty() || only.contains(&"faults") || only.iter().any(names)
+        };
+        faults::run(report, &mut fleet, &fault);
+    }
+}

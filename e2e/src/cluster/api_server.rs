@@ -1,0 +1,268 @@
+//! etcd and kube-apiserver on loopback.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+use ureq::Agent;
+
+use crate::deploy::base64;
+use crate::http;
+use crate::kube::{Client, done};
+use crate::process::{Process, free_port};
+use crate::tls::{self, Authority};
+
+const START: Duration = Duration::from_mins(1);
+
+/// Those who ask. Each controller has a name of its own, so that the rules about writers have something to judge.
+pub(crate) const ADMIN: &str = "admin";
+/// kube-controller-manager, which makes itself a service account for each controller.
+pub(crate) const MANAGER: &str = "system:kube-controller-manager";
+/// What it makes for the Job controller.
+pub(crate) const JOB_CONTROLLER: &str = "system:serviceaccount:kube-system:job-controller";
+/// Kueue.
+pub(crate) const KUEUE: &str = "system:serviceaccount:kueue-system:kueue-controller-manager";
+/// The hub's Kueue where it works on the worker.
+pub(crate) const MULTIKUEUE: &str = "system:serviceaccount:kueue-system:multikueue-sa";
+/// JobSet.
+pub(crate) const JOBSET: &str = "system:serviceaccount:jobset-system:jobset-controller-manager";
+/// PolicyServer, which looks Jobs up.
+pub(crate) const POLICY_SERVER: &str = "system:serviceaccount:kubewarden:policy-server";
+/// The scripted kubelet.
+pub(crate) const KUBELET: &str = "system:node:e2e";
+/// A person.
+pub(crate) const ANA: &str = "ana";
+/// The person who breaks the glass in `deploy/hybrid.yml`.
+pub(crate) const BREAK_GLASS: &str = "break-glass";
+
+/// Users with their groups. A user's token is the user's name.
+const USERS: [(&str, &str); 10] = [
+    (ADMIN, "system:masters"),
+    (MANAGER, ""),
+    (JOB_CONTROLLER, "system:serviceaccounts"),
+    (KUEUE, "system:serviceaccounts"),
+    (MULTIKUEUE, "system:serviceaccounts"),
+    (JOBSET, "system:serviceaccounts"),
+    (POLICY_SERVER, "system:serviceaccounts"),
+    (KUBELET, "system:nodes"),
+    (ANA, "developers"),
+    (BREAK_GLASS, "developers"),
+];
+
+/// What is written, by whom, with the answer and the annotations of webhooks; nothing of what is read.
+const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
+    {"level": "Metadata", "verbs": ["create", "update", "patch", "delete"], "resources": [
+        {"group": "batch"}, {"group": "jobset.x-k8s.io"}, {"group": "workload.codeflare.dev"}, {"group": "kubeflow.org"}]},
+    {"level": "None"}]}"#;
+
+/// A cluster without nodes.
+pub(crate) struct ApiServer {
+    pub(crate) folder: PathBuf,
+    pub(crate) url: String,
+    authority: String,
+    agent: Agent,
+    // In this order, so that kube-apiserver ends before its store.
+    _server: Process,
+    _etcd: Process,
+}
+
+impl ApiServer {
+    /// Starts both and waits until they are ready.
+    pub(crate) fn start(parent: &Path, name: &str, authority: &Authority) -> Result<Self> {
+        let folder = parent.join(name);
+        fs::create_dir_all(&folder)?;
+        let etcd = Self::etcd(&folder)?;
+        let port = free_port()?;
+        let files = authority.sign(&folder)?;
+        tls::signing_key(&folder)?;
+        fs::write(folder.join("audit-policy.json"), AUDIT_POLICY)?;
+        let line = |(user, groups): &(&str, &str)| format!("{user},{user},{user},\"{groups}\"\n");
+        let users: String = USERS.iter().map(line).collect();
+        fs::write(folder.join("tokens.csv"), users)?;
+        let mut server = Process::start("kube-apiserver", "kube-apiserver", &folder, |command| {
+            command
+                .arg(format!("--etcd-servers={}", etcd.1))
+                .arg(format!("--secure-port={port}"))
+                .arg(format!("--tls-cert-file={}", files.certificate.display()))
+                .arg(format!("--tls-private-key-file={}", files.key.display()))
+                .args([
+                    "--bind-address=127.0.0.1",
+                    "--endpoint-reconciler-type=none",
+                    "--service-cluster-ip-range=10.0.0.0/24",
+                    // What is tested is admission, not RBAC.
+                    "--authorization-mode=AlwaysAllow",
+                    "--token-auth-file=tokens.csv",
+                    "--service-account-issuer=https://e2e",
+                    "--service-account-key-file=service-accounts.pub",
+                    "--service-account-signing-key-file=service-accounts.key",
+                    // It waits for a service account in each namespace, which nobody makes here.
+                    "--disable-admission-plugins=ServiceAccount",
+                    "--audit-policy-file=audit-policy.json",
+                    "--audit-log-path=audit.log",
+                ])
+        })?;
+        let url = format!("https://127.0.0.1:{port}");
+        let authority = authority.pem();
+        let agent = http::agent(Some(&authority))?;
+        let admin = Client {
+            agent: agent.clone(),
+            url: url.clone(),
+            token: ADMIN.to_owned(),
+        };
+        server.wait_until("readiness", START, || {
+            admin.get("/readyz").is_ok_and(|answer| answer.code == 200)
+        })?;
+        Ok(Self {
+            folder,
+            url,
+            authority,
+            agent,
+            _server: server,
+            _etcd: etcd.0,
+        })
+    }
+
+    fn etcd(folder: &Path) -> Result<(Process, String)> {
+        let url = format!("http://127.0.0.1:{}", free_port()?);
+        let peers = format!("http://127.0.0.1:{}", free_port()?);
+        let mut etcd = Process::start("etcd", "etcd", folder, |command| {
+            command
+                .args(["--name=e2e", "--data-dir=etcd"])
+                .arg(format!("--listen-client-urls={url}"))
+                .arg(format!("--advertise-client-urls={url}"))
+                .arg(format!("--listen-peer-urls={peers}"))
+                .arg(format!("--initial-advertise-peer-urls={peers}"))
+                .arg(format!("--initial-cluster=e2e={peers}"))
+        })?;
+        let agent = http::agent(None)?;
+        let health = format!("{url}/health");
+        etcd.wait_until("health", START, || agent.get(&health).call().is_ok())?;
+        Ok((etcd, url))
+    }
+
+    /// One of [`USERS`].
+    pub(crate) fn client(&self, user: &str) -> Client {
+        Client {
+            agent: self.agent.clone(),
+            url: self.url.clone(),
+            token: user.to_owned(),
+        }
+    }
+
+    /// The same as text, for programs and for Secrets.
+    pub(crate) fn kubeconfig(&self, user: &str) -> Value {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "e2e", "cluster": {
+                "server": self.url,
+                "certificate-authority-data": base64(self.authority.as_bytes()),
+            }}],
+            "users": [{"name": user, "user": {"token": user}}],
+            "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": user}}],
+            "current-context": "e2e",
+        })
+    }
+
+    /// The same as a file.
+    pub(crate) fn kubeconfig_file(&self, user: &str) -> Result<PathBuf> {
+        // KUBECONFIG is a list with colons.
+        let name = user.replace(':', "-");
+        let file = self.folder.join(format!("{name}.kubeconfig"));
+        fs::write(&file, self.kubeconfig(user).to_string())?;
+        Ok(file)
+    }
+
+    /// Makes namespaces.
+    pub(crate) fn namespaces(&self, names: &[&str]) -> Result<()> {
+        for name in names {
+            let answer = self
+                .client(ADMIN)
+                .post("/api/v1/namespaces", &json!({"metadata": {"name": name}}))?;
+            if answer.code != 409 {
+                done(answer).with_context(|| format!("namespace {name}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What its audit log holds.
+    pub(crate) fn audit(&self) -> Result<Audit> {
+        let text = fs::read_to_string(self.folder.join("audit.log"))?;
+        let mut events = Vec::new();
+        // The last line may be half written.
+        for line in text.lines() {
+            if let Ok(event) = serde_json::from_str(line) {
+                events.push(event);
+            }
+        }
+        Ok(Audit { events })
+    }
+}
+
+/// The audit log.
+pub(crate) struct Audit {
+    events: Vec<Value>,
+}
+
+impl Audit {
+    /// Those after the first ones, for looking at one part of a run.
+    pub(crate) fn after(&self, count: usize) -> Self {
+        let events = self.events.iter().skip(count).cloned().collect();
+        Self { events }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// What somebody wrote and the policy judged.
+    pub(crate) fn judged(&self, user: &str) -> impl Iterator<Item = &Value> {
+        self.events.iter().filter(move |event| {
+            event["user"]["username"] == user && annotation(event, "mode").is_some()
+        })
+    }
+
+    /// What the policy's webhook denied or could not judge.
+    pub(crate) fn denied(&self) -> impl Iterator<Item = &Value> {
+        self.events.iter().filter(|event| {
+            let message = event["responseStatus"]["message"].as_str();
+            message.is_some_and(|m| m.contains("managed-by.policies.example.com"))
+        })
+    }
+
+    /// What the policy warned of.
+    pub(crate) fn warned(&self) -> impl Iterator<Item = &Value> {
+        let warned = |event: &&Value| annotation(event, "warned").is_some();
+        self.events.iter().filter(warned)
+    }
+
+    /// The last request on an object.
+    pub(crate) fn last(&self, name: &str) -> Option<&Value> {
+        let is_it = |event: &&Value| event["objectRef"]["name"] == name;
+        self.events.iter().rev().find(is_it)
+    }
+}
+
+/// An annotation of the policy's, as the API server names it after the webhook.
+pub(crate) fn annotation<'e>(event: &'e Value, key: &str) -> Option<&'e str> {
+    let key = format!("managed-by.policies.example.com/{key}");
+    event["annotations"][key].as_str()
+}
+
+/// An event in a line.
+pub(crate) fn line(event: &Value) -> String {
+    let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or("");
+    format!(
+        "{} by {}: {} {}/{} {} {}",
+        text("/verb"),
+        text("/user/username"),
+        text("/objectRef/resource"),
+        text("/objectRef/namespace"),
+        text("/objectRef/name"),
+        text("/objectRef/subresource"),
+        text("/responseStatus/message"),
+    )
+}

@@ -1,0 +1,163 @@
+//! Controllers as separate programs.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+use super::api_server::{ApiServer, JOBSET, KUEUE, MANAGER};
+use super::modules;
+use crate::http;
+use crate::process::{Process, free_port};
+use crate::tls::Authority;
+
+/// What the Jobs of a cluster need of kube-controller-manager.
+const BUILT_IN: &str = "--controllers=job-controller,cronjob-controller,namespace-controller,\
+    garbage-collector-controller,ttl-after-finished-controller";
+
+const START: Duration = Duration::from_mins(1);
+
+/// kube-controller-manager, with a service account for each of its controllers, as a cluster has it.
+pub(crate) fn manager(cluster: &ApiServer) -> Result<Process> {
+    let kubeconfig = cluster.kubeconfig_file(MANAGER)?;
+    let folder = &cluster.folder;
+    let name = "kube-controller-manager";
+    Process::start(name, name, folder, |command| {
+        command
+            .arg(format!("--kubeconfig={}", kubeconfig.display()))
+            .args([
+                "--service-account-private-key-file=service-accounts.key",
+                "--use-service-account-credentials",
+                "--leader-elect=false",
+                // Its default of 20 requests in a second would be most of the waiting.
+                "--kube-api-qps=300",
+                "--kube-api-burst=600",
+                "--secure-port=0",
+                BUILT_IN,
+            ])
+    })
+}
+
+/// JobSet's manager with its CRD and its webhooks.
+pub(crate) fn jobset(cluster: &ApiServer, authority: &Authority) -> Result<Process> {
+    let module = modules::folder(modules::JOBSET)?;
+    modules::crds(cluster, &module.join("config/components/crd/bases"))?;
+    let place = Place::new(cluster, "jobset", authority)?;
+    let kind = "config.jobset.x-k8s.io/v1alpha1";
+    place.configure(
+        kind,
+        &json!({"clientConnection": {"qps": 300, "burst": 600}}),
+    )?;
+    let kubeconfig = cluster.kubeconfig_file(JOBSET)?;
+    let process = Process::start("jobset", "jobset", &cluster.folder, |command| {
+        command
+            .arg(format!("--config={}", place.config().display()))
+            .arg(format!("--kubeconfig={}", kubeconfig.display()))
+            .arg("--zap-devel=false")
+    })?;
+    let process = place.ready(process)?;
+    let words = ["jobset", "pod"];
+    modules::webhooks(cluster, &module, "jobset", &place.url(), authority, &words)?;
+    Ok(process)
+}
+
+/// Kueue's manager with its CRDs and its webhooks, for Jobs and JobSets.
+pub(crate) fn kueue(cluster: &ApiServer, authority: &Authority) -> Result<Process> {
+    let module = modules::folder(modules::KUEUE)?;
+    modules::crds(cluster, &module.join("config/components/crd/bases"))?;
+    let place = Place::new(cluster, "kueue", authority)?;
+    place.configure(
+        "config.kueue.x-k8s.io/v1beta1",
+        &json!({
+            "clientConnection": {"qps": 300, "burst": 600},
+            "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
+        }),
+    )?;
+    // It reads this certificate from a fixed place, which only it gets to see: its /etc is a folder of the run.
+    let etc = place.folder.join("etc");
+    authority.sign(&etc.join("kueue/metrics/certs"))?;
+    let mount = r#"mount --bind "$0" /etc && exec setpriv --pdeathsig KILL -- "$@""#;
+    let kubeconfig = cluster.kubeconfig_file(KUEUE)?;
+    let kueue = crate::programs::find("kueue").unwrap_or_default();
+    let process = Process::start("unshare", "kueue", &cluster.folder, |command| {
+        // Root may mount; others may within a namespace of their own.
+        let is_root =
+            fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0);
+        if !is_root {
+            command.args(["--user", "--map-root-user"]);
+        }
+        command
+            .args(["--mount", "--", "sh", "-c", mount])
+            .arg(etc)
+            .arg(kueue)
+            .arg(format!("--config={}", place.config().display()))
+            .arg("--feature-gates=VisibilityOnDemand=false,MultiKueueBatchJobWithManagedBy=true")
+            .env("KUBECONFIG", kubeconfig)
+    })?;
+    let process = place.ready(process)?;
+    let words = ["batch-v1-job", "jobset", "kueue-x-k8s-io"];
+    modules::webhooks(cluster, &module, "kueue", &place.url(), authority, &words)?;
+    Ok(process)
+}
+
+/// Where a manager on controller-runtime listens.
+struct Place {
+    folder: std::path::PathBuf,
+    webhook: u16,
+    probe: u16,
+}
+
+impl Place {
+    fn new(cluster: &ApiServer, name: &str, authority: &Authority) -> Result<Self> {
+        let folder = cluster.folder.join(name);
+        authority.sign(&folder)?;
+        Ok(Self {
+            folder,
+            webhook: free_port()?,
+            probe: free_port()?,
+        })
+    }
+
+    fn config(&self) -> std::path::PathBuf {
+        self.folder.join("config.yml")
+    }
+
+    fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.webhook)
+    }
+
+    /// Writes its configuration: on loopback, alone, with certificates that are there.
+    fn configure(&self, api_version: &str, more: &Value) -> Result<()> {
+        let mut config = json!({
+            "apiVersion": api_version,
+            "kind": "Configuration",
+            "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", self.probe)},
+            "metrics": {"bindAddress": "0"},
+            "webhook": {"host": "127.0.0.1", "port": self.webhook, "certDir": path(&self.folder)?},
+            "leaderElection": {"leaderElect": false},
+            "internalCertManagement": {"enable": false},
+        });
+        super::hook::merge(&mut config, more);
+        Ok(fs::write(
+            self.config(),
+            serde_yaml_ng::to_string(&config)?,
+        )?)
+    }
+
+    fn ready(&self, mut process: Process) -> Result<Process> {
+        let agent = http::agent(None)?;
+        let url = format!("http://127.0.0.1:{}/readyz", self.probe);
+        process.wait_until("readiness", START, || {
+            agent.get(&url).call().is_ok_and(|a| a.status() == 200)
+        })?;
+        Ok(process)
+    }
+}
+
+fn path(path: &Path) -> Result<&str> {
+    let text = path.to_str();
+    ensure!(text.is_some(), "{}", path.display());
+    Ok(text.unwrap_or_default())
+}

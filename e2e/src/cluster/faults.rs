@@ -1,0 +1,179 @@
+//! What may go wrong with the policy while work is under way. Whatever it was: nothing is lost.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use super::fleet::{Fleet, Workload, all_end, queued_job, queued_set, settings};
+use crate::report::Report;
+
+/// How long a fault lasts.
+const OUTAGE: Duration = Duration::from_secs(30);
+
+/// How long everything may take to end after it.
+const RECOVERY: Duration = Duration::from_mins(2);
+
+/// How many workloads are under way.
+const WORKLOADS: usize = 30;
+
+/// The names of the faults.
+pub(crate) const NAMES: [&str; 4] = ["hub", "worker", "restart", "writers"];
+
+/// A fault: its name, what it is, how it begins and how it is mended.
+type Fault = (
+    &'static str,
+    &'static str,
+    fn(&mut Fleet) -> Result<()>,
+    fn(&mut Fleet) -> Result<()>,
+);
+
+const FAULTS: [Fault; 4] = [
+    (
+        "hub",
+        "PolicyServer of the hub is gone for 30 s",
+        no_hub,
+        mend,
+    ),
+    (
+        "worker",
+        "PolicyServer of the worker is gone for 30 s",
+        no_worker,
+        mend,
+    ),
+    (
+        "restart",
+        "both are started once more, with other settings",
+        other_settings,
+        mend,
+    ),
+    (
+        "writers",
+        "settings with wrong writers for 30 s on both",
+        wrong_writers,
+        mend,
+    ),
+];
+
+/// Runs the faults that are wanted by name.
+pub(crate) fn run(report: &mut Report, fleet: &mut Fleet, wanted: &dyn Fn(&str) -> bool) {
+    report.section("faults: 30 Jobs and JobSets each, and nothing is lost");
+    for (name, what, begin, end) in FAULTS.into_iter().filter(|fault| wanted(fault.0)) {
+        let (before, during) = (fleet.hub.cluster.audit(), fleet.worker.cluster.audit());
+        let counts = (before.map(|a| a.len()), during.map(|a| a.len()));
+        let outcome = fault(fleet, name, begin, end);
+        let passed = report.check(what, outcome);
+        if let (Ok(hub), Ok(worker)) = counts {
+            for (name, member, count) in
+                [("hub", &fleet.hub, hub), ("worker", &fleet.worker, worker)]
+            {
+                let denied = member
+                    .cluster
+                    .audit()
+                    .map(|a| a.after(count).denied().count());
+                report.note(&format!(
+                    "{} requests were refused on the {name}",
+                    denied.unwrap_or_default()
+                ));
+            }
+        }
+        if !passed {
+            report.note("what was lost stays as it is; the next fault has workloads of its own");
+        }
+    }
+}
+
+/// A third is under way when the fault begins, a third is handed in during it, a third after it.
+fn fault(
+    fleet: &mut Fleet,
+    name: &str,
+    begin: fn(&mut Fleet) -> Result<()>,
+    repair: fn(&mut Fleet) -> Result<()>,
+) -> Result<()> {
+    let workloads: Vec<_> = (0..WORKLOADS)
+        .map(|number| workload(name, number))
+        .collect();
+    let third = WORKLOADS / 3;
+    for workload in &workloads[..third] {
+        workload.submit(&fleet.hub.cluster)?;
+    }
+    let running = &workloads[0];
+    running.runs(&fleet.worker.cluster)?;
+    begin(fleet).context("the fault")?;
+    let start = Instant::now();
+    let mut later = workloads[third..].iter();
+    let mut next = later.next();
+    while start.elapsed() < OUTAGE {
+        // Whoever is refused tries again.
+        if let Some(workload) = next
+            && later.len() >= third
+            && workload.try_submit(&fleet.hub.cluster)?
+        {
+            next = later.next();
+        }
+        thread::sleep(Duration::from_secs(1));
+    }
+    repair(fleet).context("mending")?;
+    for workload in next.into_iter().chain(later) {
+        workload.submit(&fleet.hub.cluster)?;
+    }
+    all_end(&fleet.hub.cluster, &workloads, RECOVERY)
+}
+
+/// Every third one is a JobSet. They run for a second to ten, so that many of them end while the fault lasts.
+fn workload(fault: &str, number: usize) -> Workload {
+    let run = json!({"e2e/run": (1000 + number % 10 * 1000).to_string()});
+    let name = format!("{fault}-{number}");
+    match number % 3 {
+        2 => queued_set(&name, &run, "Completed"),
+        _ => queued_job(&name, &json!({}), &run, "Complete"),
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as the other faults")]
+fn no_hub(fleet: &mut Fleet) -> Result<()> {
+    fleet.hub.hook.kill();
+    Ok(())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as the other faults")]
+fn no_worker(fleet: &mut Fleet) -> Result<()> {
+    fleet.worker.hook.kill();
+    Ok(())
+}
+
+/// The settings of `deploy/` once more.
+fn mend(fleet: &mut Fleet) -> Result<()> {
+    fleet.hub.hook.serve(&settings("management")?)?;
+    fleet.worker.hook.serve(&settings("worker")?)
+}
+
+fn both(fleet: &mut Fleet, change: impl Fn(&mut Value)) -> Result<()> {
+    let (mut hub, mut worker) = (settings("management")?, settings("worker")?);
+    change(&mut hub);
+    change(&mut worker);
+    fleet.hub.hook.serve(&hub)?;
+    fleet.worker.hook.serve(&worker)
+}
+
+fn other_settings(fleet: &mut Fleet) -> Result<()> {
+    both(fleet, |settings| {
+        settings["rules"] =
+            json!({"managed-by/reserved-domain": "deny", "managed-by/nested": "deny"});
+    })
+}
+
+fn wrong_writers(fleet: &mut Fleet) -> Result<()> {
+    const NOBODY: &str = "system:serviceaccount:kueue-system:nobody";
+    both(fleet, |settings| {
+        settings["standard_status_writers"] = json!({"Job": [NOBODY]});
+        for controller in settings["controllers"]
+            .as_object_mut()
+            .into_iter()
+            .flatten()
+        {
+            controller.1["status_writers"] = json!([NOBODY]);
+        }
+    })
+}

@@ -1,0 +1,114 @@
+//! PolicyServer behind `deploy/webhook.yml`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use super::api_server::{ADMIN, ApiServer, POLICY_SERVER};
+use crate::deploy;
+use crate::kube::{done, jobs};
+use crate::policy_server::{Place, PolicyServer};
+use crate::process::until;
+use crate::tls::Authority;
+
+/// The release of the kube-apiserver that runs here.
+pub(crate) const RELEASE: &str = "1.36";
+
+/// A namespace in which [`Hook::in_force`] asks.
+const PROBE: &str = "e2e-probe";
+
+const CONFIGURATIONS: &str =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+
+/// A PolicyServer, and the webhook that makes a cluster ask it.
+pub(crate) struct Hook {
+    place: Place,
+    server: Option<PolicyServer>,
+    authority: String,
+}
+
+impl Hook {
+    /// Starts PolicyServer with settings for the policy `managed-by`, in mode `protect`, and applies `deploy/webhook.yml`.
+    pub(crate) fn start(
+        parent: &Path,
+        name: &str,
+        cluster: &ApiServer,
+        authority: &Authority,
+        settings: &Value,
+    ) -> Result<Self> {
+        let mut place = Place::new(parent, name, authority)?;
+        place.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
+        let mut hook = Self {
+            place,
+            server: None,
+            authority: authority.pem(),
+        };
+        hook.serve(settings)?;
+        hook.apply(cluster, |_| ())?;
+        Self::in_force(cluster)?;
+        Ok(hook)
+    }
+
+    /// Starts PolicyServer once more, with these settings.
+    pub(crate) fn serve(&mut self, settings: &Value) -> Result<()> {
+        self.kill();
+        let policies = json!({"managed-by": deploy::protect(settings)?});
+        self.server = Some(self.place.start(&policies)?);
+        Ok(())
+    }
+
+    /// Ends PolicyServer as a failing node would.
+    pub(crate) fn kill(&mut self) {
+        self.server = None;
+    }
+
+    /// Applies `deploy/webhook.yml`, with a change.
+    pub(crate) fn apply(&self, cluster: &ApiServer, change: impl FnOnce(&mut Value)) -> Result<()> {
+        let mut configuration = deploy::webhook(&self.place.url(), &self.authority)?;
+        change(&mut configuration["webhooks"][0]);
+        let path = format!("{CONFIGURATIONS}/managed-by");
+        done(cluster.client(ADMIN).apply(&path, &configuration)?)?;
+        Ok(())
+    }
+
+    /// Waits until the API server asks: it learns of a new configuration a little later.
+    pub(crate) fn in_force(cluster: &ApiServer) -> Result<()> {
+        cluster.namespaces(&[PROBE])?;
+        let typo = job(
+            PROBE,
+            "probe",
+            &json!({"managedBy": "kubernetes.io/job-controler"}),
+        );
+        until("webhook in force", Duration::from_secs(20), || {
+            let path = format!("{}?dryRun=All", jobs(PROBE));
+            let answer = cluster.client(ADMIN).post(&path, &typo)?;
+            let asked = answer.code > 299 || !answer.warnings.is_empty();
+            if answer.code == 500 && !answer.message().contains("webhook") {
+                bail!("{}", answer.message());
+            }
+            Ok(asked.then_some(()))
+        })
+    }
+}
+
+/// A Job with more in its spec.
+pub(crate) fn job(namespace: &str, name: &str, spec: &Value) -> Value {
+    let pod = json!({"restartPolicy": "Never", "containers": [{"name": "main", "image": "e2e", "resources": {"requests": {"cpu": "1"}}}]});
+    let mut job = json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"template": {"metadata": {"annotations": {}}, "spec": pod}},
+    });
+    merge(&mut job["spec"], spec);
+    job
+}
+
+/// Puts the members of one object into another.
+pub(crate) fn merge(into: &mut Value, from: &Value) {
+    for (key, value) in from.as_object().into_iter().flatten() {
+        into[key] = value.clone();
+    }
+}

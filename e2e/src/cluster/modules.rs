@@ -1,0 +1,109 @@
+//! CRDs and webhooks of other projects, out of the Go modules in which they publish them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use super::api_server::{ADMIN, ApiServer};
+use crate::deploy::{base64, documents};
+use crate::kube::done;
+use crate::process::until;
+use crate::tls::Authority;
+
+/// The versions that are tested.
+pub(crate) const JOBSET: &str = "sigs.k8s.io/jobset@v0.12.0";
+pub(crate) const KUEUE: &str = "sigs.k8s.io/kueue@v0.14.0";
+
+const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// Where Go keeps a module. It is fetched if it is not there yet.
+pub(crate) fn folder(module: &str) -> Result<PathBuf> {
+    // Away from any go.mod.
+    let output = Command::new("go")
+        .args(["mod", "download", "-json", module])
+        .current_dir(std::env::temp_dir())
+        .output()?;
+    let answer: Value = serde_json::from_slice(&output.stdout).with_context(|| {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        format!("go mod download {module}: {said}")
+    })?;
+    let folder = answer["Dir"]
+        .as_str()
+        .with_context(|| format!("{module}: {answer}"))?;
+    Ok(PathBuf::from(folder))
+}
+
+/// Applies the CRDs in a folder, and waits until they are served.
+pub(crate) fn crds(cluster: &ApiServer, folder: &Path) -> Result<()> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        for crd in documents(&fs::read_to_string(entry?.path())?)? {
+            names.push(crd_of(cluster, &crd)?);
+        }
+    }
+    ensure!(!names.is_empty(), "no CRD in {}", folder.display());
+    names.iter().try_for_each(|name| served(cluster, name))
+}
+
+/// Applies one.
+pub(crate) fn crd(cluster: &ApiServer, crd: &Value) -> Result<()> {
+    let name = crd_of(cluster, crd)?;
+    served(cluster, &name)
+}
+
+fn crd_of(cluster: &ApiServer, crd: &Value) -> Result<String> {
+    ensure!(crd["kind"] == "CustomResourceDefinition", "{crd}");
+    let name = crd["metadata"]["name"].as_str().context("no name")?;
+    done(
+        cluster
+            .client(ADMIN)
+            .apply(&format!("{CRDS}/{name}"), crd)?,
+    )?;
+    Ok(name.to_owned())
+}
+
+fn served(cluster: &ApiServer, name: &str) -> Result<()> {
+    until(&format!("CRD {name}"), Duration::from_secs(20), || {
+        let crd = done(cluster.client(ADMIN).get(&format!("{CRDS}/{name}"))?)?;
+        Ok(super::jobs::has(&crd["status"], "Established").then_some(()))
+    })
+}
+
+/// Applies a project's own webhooks, those whose path holds one of the words, at an address on loopback.
+pub(crate) fn webhooks(
+    cluster: &ApiServer,
+    module: &Path,
+    project: &str,
+    url: &str,
+    authority: &Authority,
+    words: &[&str],
+) -> Result<()> {
+    let file = module.join("config/components/webhook/manifests.yaml");
+    let bundle = base64(authority.pem().as_bytes());
+    for mut configuration in documents(&fs::read_to_string(file)?)? {
+        let webhooks = configuration["webhooks"]
+            .as_array_mut()
+            .context("no webhooks")?;
+        let path = |webhook: &Value| {
+            let path = webhook["clientConfig"]["service"]["path"].as_str();
+            path.unwrap_or_default().to_owned()
+        };
+        webhooks.retain(|webhook| words.iter().any(|word| path(webhook).contains(word)));
+        for webhook in webhooks {
+            let url = format!("{url}{}", path(webhook));
+            webhook["clientConfig"] = json!({"url": url, "caBundle": bundle});
+        }
+        let resource = match configuration["kind"].as_str() {
+            Some("MutatingWebhookConfiguration") => "mutatingwebhookconfigurations",
+            _ => "validatingwebhookconfigurations",
+        };
+        configuration["metadata"]["name"] = project.into();
+        let path = format!("/apis/admissionregistration.k8s.io/v1/{resource}/{project}");
+        done(cluster.client(ADMIN).apply(&path, &configuration)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! The project's manifests, and what is made of them for servers on loopback.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use base64::Engine as _;
+use serde_json::{Map, Value, json};
+
+/// The manifests of policies that judge workloads.
+pub(crate) const POLICIES: [&str; 4] = ["management", "worker", "hybrid", "namespace"];
+
+/// The module, with its metadata.
+pub(crate) const MODULE: &str = "annotated-policy.wasm";
+
+/// The same for pods.
+pub(crate) const PODS_MODULE: &str = "annotated-pods-policy.wasm";
+
+/// A file of the repository.
+pub(crate) fn root(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file)
+}
+
+/// Its text.
+pub(crate) fn text(file: &str) -> Result<String> {
+    fs::read_to_string(root(file)).with_context(|| file.to_owned())
+}
+
+/// The documents in a YAML file of the repository.
+pub(crate) fn yaml(file: &str) -> Result<Vec<Value>> {
+    documents(&text(file)?).with_context(|| file.to_owned())
+}
+
+/// The documents in a text.
+pub(crate) fn documents(text: &str) -> Result<Vec<Value>> {
+    let mut documents = Vec::new();
+    for document in serde_yaml_ng::Deserializer::from_str(text) {
+        let document = <Value as serde::Deserialize>::deserialize(document)?;
+        if !document.is_null() {
+            documents.push(document);
+        }
+    }
+    Ok(documents)
+}
+
+/// What PolicyServer calls a module on disk.
+pub(crate) fn module(file: &str) -> Result<String> {
+    let path = root(file);
+    let path = path.canonicalize().with_context(|| format!("no {file}"))?;
+    Ok(format!("file://{}", path.display()))
+}
+
+/// `deploy/NAME.yml` as an entry of `policies.yml`: what Kubewarden's controller makes of it.
+pub(crate) fn policy(name: &str) -> Result<Value> {
+    let documents = yaml(&format!("deploy/{name}.yml"))?;
+    let is_policy = |d: &&Value| {
+        d["kind"]
+            .as_str()
+            .is_some_and(|k| k.ends_with("AdmissionPolicy"))
+    };
+    let Some(resource) = documents.iter().find(is_policy) else {
+        bail!("deploy/{name}.yml has no policy");
+    };
+    let spec = &resource["spec"];
+    let mut entry = json!({
+        "module": module(MODULE)?,
+        "policyMode": spec["mode"],
+        "allowedToMutate": spec["mutating"],
+        "settings": spec["settings"],
+    });
+    if !spec["contextAwareResources"].is_null() {
+        entry["module"] = module(PODS_MODULE)?.into();
+        entry["contextAwareResources"] = spec["contextAwareResources"].clone();
+        // Kubewarden's controller grants all of them; a PolicyServer alone grants what its file says.
+        entry["hostCapabilities"] = yaml("pods-metadata.yml")?[0]["hostCapabilities"].clone();
+    }
+    Ok(entry)
+}
+
+/// The settings of `deploy/NAME.yml` for an API server of a release, as its comment asks for.
+pub(crate) fn settings(name: &str, release: &str) -> Result<Value> {
+    let mut settings = policy(name)?["settings"].take();
+    settings["kubernetes_version"] = release.into();
+    Ok(settings)
+}
+
+/// A policy in `policies.yml` that denies.
+pub(crate) fn protect(settings: &Value) -> Result<Value> {
+    let mode = "protect";
+    Ok(json!({"module": module(MODULE)?, "policyMode": mode, "settings": settings}))
+}
+
+/// All of `deploy/` as one `policies.yml`, in the mode that each file says.
+pub(crate) fn policies() -> Result<Map<String, Value>> {
+    let mut policies = Map::new();
+    for name in POLICIES {
+        policies.insert(name.to_owned(), policy(name)?);
+    }
+    for mut file in yaml("deploy/policies.yml")? {
+        for (name, entry) in file.as_object_mut().context("policies by name")? {
+            entry["module"] = module(if entry["contextAwareResources"].is_null() {
+                MODULE
+            } else {
+                PODS_MODULE
+            })?
+            .into();
+            policies.insert(name.clone(), entry.take());
+        }
+    }
+    Ok(policies)
+}
+
+/// `deploy/webhook.yml` as it is, but for the address and the authority.
+pub(crate) fn webhook(url: &str, authority: &str) -> Result<Value> {
+    let mut documents = yaml("deploy/webhook.yml")?;
+    let configuration = &mut documents[0];
+    let webhooks = configuration["webhooks"].as_array_mut();
+    for webhook in webhooks.context("no webhooks")? {
+        let path = webhook["clientConfig"]["service"]["path"].as_str();
+        let url = format!("{url}{}", path.context("no path")?);
+        webhook["clientConfig"] = json!({"url": url, "caBundle": base64(authority.as_bytes())});
+    }
+    Ok(configuration.take())
+}
+
+/// As Kubernetes writes bytes.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}

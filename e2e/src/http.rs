@@ -1,0 +1,104 @@
+//! Plain HTTP with JSON.
+
+use std::io::{BufRead as _, BufReader};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use ureq::http::{Request, Response};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig};
+use ureq::{Agent, Body};
+
+/// An answer, whatever its code.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) body: Value,
+    /// The texts of its `Warning` headers.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Answer {
+    /// The message in a `Status` or in an error.
+    pub(crate) fn message(&self) -> &str {
+        self.body["message"].as_str().unwrap_or_default()
+    }
+}
+
+/// A client that trusts one authority.
+pub(crate) fn agent(authority: Option<&str>) -> Result<Agent> {
+    let mut tls = TlsConfig::builder();
+    if let Some(pem) = authority {
+        let mut roots = Vec::new();
+        for item in ureq::tls::parse_pem(pem.as_bytes()) {
+            if let PemItem::Certificate(certificate) = item? {
+                roots.push(certificate);
+            }
+        }
+        tls = tls.root_certs(RootCerts::from(
+            roots.into_iter().collect::<Vec<Certificate<'_>>>(),
+        ));
+    }
+    let config = Agent::config_builder()
+        .tls_config(tls.build())
+        .http_status_as_error(false)
+        // A proxy has no business on loopback.
+        .proxy(None)
+        .max_idle_connections_per_host(64)
+        .timeout_connect(Some(Duration::from_secs(10)));
+    Ok(Agent::new_with_config(config.build()))
+}
+
+/// Sends a request and reads its answer.
+pub(crate) fn send(agent: &Agent, request: Request<Vec<u8>>) -> Result<Answer> {
+    let what = format!("{} {}", request.method(), request.uri());
+    let (parts, body) = request.into_parts();
+    let response = if body.is_empty() {
+        agent.run(Request::from_parts(parts, ()))
+    } else {
+        agent.run(Request::from_parts(parts, body))
+    };
+    read(response.with_context(|| what.clone())?).with_context(|| what)
+}
+
+fn read(mut response: Response<Body>) -> Result<Answer> {
+    let warnings = response.headers().get_all("warning").iter();
+    let warnings = warnings
+        .filter_map(|w| w.to_str().ok().map(warning))
+        .collect();
+    let code = response.status().as_u16();
+    let text = response
+        .body_mut()
+        .with_config()
+        .limit(1 << 28)
+        .read_to_string()?;
+    // Not every error comes as JSON.
+    let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    Ok(Answer {
+        code,
+        body,
+        warnings,
+    })
+}
+
+/// The text in `299 - "text"`.
+fn warning(header: &str) -> String {
+    let text = header.split_once('"').map_or(header, |(_, rest)| rest);
+    let text = text.strip_suffix('"').unwrap_or(text);
+    text.replace("\\\"", "\"").replace("\\\\", "\\")
+}
+
+/// Hands over each line of a stream of JSON documents until the stream ends, or until it says stop.
+pub(crate) fn stream(
+    agent: &Agent,
+    request: Request<()>,
+    mut each: impl FnMut(Value) -> bool,
+) -> Result<()> {
+    let response = agent.run(request)?;
+    for line in BufReader::new(response.into_body().into_reader()).lines() {
+        if !each(serde_json::from_str(&line?)?) {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! A client of kube-apiserver.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use ureq::Agent;
+use ureq::http::Request;
+
+use crate::http::{self, Answer};
+
+const JSON: &str = "application/json";
+
+/// Somebody who asks kube-apiserver.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    pub(crate) agent: Agent,
+    pub(crate) url: String,
+    /// The token, which is the user's name.
+    pub(crate) token: String,
+}
+
+impl Client {
+    fn request(
+        &self,
+        method: &str,
+        path: &str,
+        media_type: &str,
+        object: &Value,
+    ) -> Result<Answer> {
+        let body = if object.is_null() {
+            Vec::new()
+        } else {
+            serde_json::to_vec(object)?
+        };
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url))
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", media_type)
+            .body(body)?;
+        http::send(&self.agent, request)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Result<Answer> {
+        self.request("GET", path, JSON, &Value::Null)
+    }
+
+    pub(crate) fn post(&self, path: &str, object: &Value) -> Result<Answer> {
+        self.request("POST", path, JSON, object)
+    }
+
+    /// A merge patch.
+    pub(crate) fn patch(&self, path: &str, change: &Value) -> Result<Answer> {
+        self.request("PATCH", path, "application/merge-patch+json", change)
+    }
+
+    /// A server-side apply.
+    pub(crate) fn apply(&self, path: &str, object: &Value) -> Result<Answer> {
+        let path = format!("{path}?fieldManager=e2e&force=true");
+        self.request("PATCH", &path, "application/apply-patch+yaml", object)
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Result<Answer> {
+        self.request(
+            "DELETE",
+            path,
+            JSON,
+            &json!({"propagationPolicy": "Background"}),
+        )
+    }
+
+    /// Deletes without waiting for anybody.
+    pub(crate) fn delete_now(&self, path: &str) -> Result<Answer> {
+        self.request("DELETE", path, JSON, &json!({"gracePeriodSeconds": 0}))
+    }
+
+    /// Creates an object, which must succeed.
+    pub(crate) fn create(&self, path: &str, object: &Value) -> Result<Value> {
+        done(self.post(path, object)?)
+    }
+
+    /// The items of a list.
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<Value>> {
+        let mut list = done(self.get(path)?)?;
+        Ok(match list["items"].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        })
+    }
+
+    /// Hands over the events of a watch, from the beginning, until it says stop or the stream ends.
+    pub(crate) fn watch(&self, path: &str, each: impl FnMut(Value) -> bool) -> Result<()> {
+        let request = Request::get(format!("{}{path}?watch=1", self.url))
+            .header("authorization", format!("Bearer {}", self.token))
+            .body(())?;
+        http::stream(&self.agent, request, each)
+    }
+}
+
+/// The body of an answer that is no error.
+pub(crate) fn done(answer: Answer) -> Result<Value> {
+    let (code, body) = (answer.code, answer.body);
+    ensure!(code < 300, "{code} {}", body["message"]);
+    Ok(body)
+}
+
+/// Where objects of a namespace are: `path("batch/v1", "team-a", "jobs")`.
+pub(crate) fn path(api_version: &str, namespace: &str, resource: &str) -> String {
+    let prefix = if api_version.contains('/') {
+        "apis"
+    } else {
+        "api"
+    };
+    format!("/{prefix}/{api_version}/namespaces/{namespace}/{resource}")
+}
+
+/// Where the Jobs of a namespace are.
+pub(crate) fn jobs(namespace: &str) -> String {
+    path("batch/v1", namespace, "jobs")
+}

@@ -1,0 +1,135 @@
+//! What PolicyServer answers is what the library says natively.
+
+use anyhow::{Result, ensure};
+use serde_json::{Map, Value};
+
+use super::{Case, named};
+use crate::deploy::POLICIES;
+use crate::example::Example;
+use crate::policy_server::PolicyServer;
+use crate::report::Report;
+use crate::verdict::{expected, same};
+
+/// Denied with any settings.
+const IMMUTABLE: &str = "field/10-field-changed-after-creation";
+
+/// Fine for the API server, but not on a management cluster.
+const NOT_DELEGATED: &str = "site/02-management-not-delegated";
+
+/// Fine everywhere.
+const DELEGATED: &str = "site/01-management-delegated-to-multikueue";
+
+pub(super) fn run(
+    report: &mut Report,
+    server: &PolicyServer,
+    policies: &Map<String, Value>,
+    cases: &[Case],
+) {
+    let (examples, traces): (Vec<_>, Vec<_>) = cases
+        .iter()
+        .partition(|case| !case.example.name.contains(':'));
+    for (what, cases) in [("example", examples), ("recorded request", traces)] {
+        let text = format!("{} {what}s: the library's verdict and words", cases.len());
+        report.check(
+            &text,
+            cases.iter().try_for_each(|case| judged(server, case)),
+        );
+    }
+    report.check("/audit answers the same", {
+        cases.iter().step_by(7).try_for_each(|c| audited(server, c))
+    });
+    for name in POLICIES {
+        report.check(
+            &format!("deploy/{name}.yml as it is: monitor lets it pass and tells, /audit denies"),
+            monitored(server, name, &policies[name]["settings"], cases),
+        );
+    }
+    let name = "managed-by";
+    report.check(
+        "deploy/policies.yml as it is",
+        monitored(server, name, &policies[name]["settings"], cases),
+    );
+    report.check("a message of the manifest's own", worded(server, cases));
+    report.check("policy groups: both, either", groups(server, cases));
+}
+
+fn judged(server: &PolicyServer, case: &Case) -> Result<()> {
+    let Example {
+        name,
+        request,
+        settings,
+    } = &case.example;
+    let answer = server.review(&format!("/validate/{}", case.policy), request)?;
+    same(name, &answer, &expected(request, settings)?)
+}
+
+fn audited(server: &PolicyServer, case: &Case) -> Result<()> {
+    let example = &case.example;
+    let answer = server.review(&format!("/audit/{}", case.policy), &example.request)?;
+    let expected = expected(&example.request, &example.settings)?;
+    same(&example.name, &answer, &expected)
+}
+
+/// In mode `monitor` the verdict is not enforced, but warnings and annotations are there.
+fn monitored(server: &PolicyServer, policy: &str, settings: &Value, cases: &[Case]) -> Result<()> {
+    let example = &named(cases, IMMUTABLE)?.example;
+    let denial = expected(&example.request, settings)?;
+    ensure!(denial["allowed"] == false, "{denial}");
+    let audited = server.review(&format!("/audit/{policy}"), &example.request)?;
+    same(policy, &audited, &denial)?;
+    let mut passed = denial;
+    passed["allowed"] = true.into();
+    if let Some(keys) = passed.as_object_mut() {
+        keys.remove("status");
+    }
+    let answer = server.review(&format!("/validate/{policy}"), &example.request)?;
+    same(policy, &answer, &passed)?;
+    let uid = example.request["uid"].as_str().unwrap_or_default();
+    let log = server.process.log()?;
+    let said = log
+        .lines()
+        .any(|l| l.contains(uid) && l.contains("field is immutable"));
+    ensure!(said, "the log does not say what {policy} would have denied");
+    Ok(())
+}
+
+fn worded(server: &PolicyServer, cases: &[Case]) -> Result<()> {
+    let request = &named(cases, IMMUTABLE)?.example.request;
+    let answer = server.review("/validate/worded", request)?;
+    let status = &answer["status"];
+    ensure!(status["message"] == "ask the platform team", "{answer}");
+    let cause = &status["details"]["causes"][0]["message"];
+    let ours = expected(request, &Value::Object(Map::new()))?;
+    ensure!(*cause == ours["status"]["message"], "{answer}");
+    Ok(())
+}
+
+/// What a group keeps of its members: their verdicts and messages, but neither codes nor warnings nor annotations.
+fn groups(server: &PolicyServer, cases: &[Case]) -> Result<()> {
+    for (group, name, causes) in [
+        ("both", DELEGATED, &[][..]),
+        ("either", DELEGATED, &[]),
+        ("both", NOT_DELEGATED, &["site"]),
+        ("either", NOT_DELEGATED, &[]),
+        ("both", IMMUTABLE, &["upstream"]),
+        ("either", IMMUTABLE, &["upstream", "site"]),
+    ] {
+        let request = &named(cases, name)?.example.request;
+        let answer = server.review(&format!("/validate/group-{group}"), request)?;
+        let got: Vec<_> = answer["status"]["details"]["causes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|cause| cause["field"].as_str().unwrap_or_default())
+            .collect();
+        let wanted: Vec<_> = causes
+            .iter()
+            .map(|m| format!("spec.policies.{m}"))
+            .collect();
+        let is_right = answer["allowed"] == causes.is_empty()
+            && wanted.iter().all(|w| got.contains(&w.as_str()))
+            && got.len() == wanted.len();
+        ensure!(is_right, "{group} of {name}: {answer}");
+    }
+    Ok(())
+}

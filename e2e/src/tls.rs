@@ -1,0 +1,55 @@
+//! Certificates that are made for one run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+/// An authority that signs the servers' certificates.
+pub(crate) struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+/// A certificate and its key, on disk.
+pub(crate) struct Files {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Result<Self> {
+        let mut params = CertificateParams::new(Vec::<String>::new())?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+        Ok(Self { issuer })
+    }
+
+    /// Its own certificate.
+    pub(crate) fn pem(&self) -> String {
+        self.issuer.pem()
+    }
+
+    /// Writes a certificate for loopback, as `tls.crt` and `tls.key`.
+    pub(crate) fn sign(&self, folder: &Path) -> Result<Files> {
+        let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let key = KeyPair::generate()?;
+        let certificate = CertificateParams::new(names)?.signed_by(&key, &self.issuer)?;
+        let files = Files {
+            certificate: folder.join("tls.crt"),
+            key: folder.join("tls.key"),
+        };
+        fs::create_dir_all(folder)?;
+        fs::write(&files.certificate, certificate.pem())?;
+        fs::write(&files.key, key.serialize_pem())?;
+        Ok(files)
+    }
+}
+
+/// A key for the API server to sign the tokens of service accounts with, as `service-accounts.key` and `.pub`.
+pub(crate) fn signing_key(folder: &Path) -> Result<()> {
+    let key = KeyPair::generate()?;
+    fs::write(folder.join("service-accounts.key"), key.serialize_pem())?;
+    fs::write(folder.join("service-accounts.pub"), key.public_key_pem())?;
+    Ok(())
+}
