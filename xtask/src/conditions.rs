@@ -203,33 +203,18 @@ fn quoted(names: &BTreeSet<&str>) -> String {
     quoted.join(", ")
 }
 
-/// A manifest with its `matchConditions` replaced: the lines that are indented more than that key.
+/// A manifest with its `matchConditions` replaced: the lines after that key that are indented more.
 fn replaced(path: &str, conditions: &[Condition]) -> Result<String> {
     let text = read(path)?;
-    let mut lines = text.lines().peekable();
-    let mut made = String::new();
-    let mut count = 0;
-    while let Some(line) = lines.next() {
+    let parts = text.split_once("matchConditions:\n");
+    let (before, after) = parts.with_context(|| format!("{path}: no matchConditions"))?;
+    let indent = before.rsplit('\n').next().unwrap_or_default();
+    let is_inside = |line: &&str| line.len().saturating_sub(line.trim_start().len()) > indent.len();
+    let mut made = format!("{before}matchConditions:\n{}", yaml(conditions, indent)?);
+    for line in after.lines().skip_while(is_inside) {
         writeln!(made, "{line}")?;
-        let Some(indent) = line.strip_suffix("matchConditions:") else {
-            continue;
-        };
-        if !indent.trim().is_empty() {
-            continue;
-        }
-        count += 1;
-        while lines
-            .next_if(|line| indent_of(line) > indent.len())
-            .is_some()
-        {}
-        write!(made, "{}", yaml(conditions, indent)?)?;
     }
-    ensure!(count == 1, "{path}: {count} times matchConditions");
     Ok(made)
-}
-
-fn indent_of(line: &str) -> usize {
-    line.len().saturating_sub(line.trim_start().len())
 }
 
 fn yaml(conditions: &[Condition], indent: &str) -> Result<String> {
