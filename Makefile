@@ -67,7 +67,7 @@ else \
 fi
 endef
 
-PRINTABLE := crates/managed-by/src/go/printable.rs
+PRINTABLE := crates/managed-by/src/upstream/go/printable.rs
 .PHONY: fmt lint check-each generated
 fmt: ## Fail unless the code is formatted
 	cargo fmt --all -- --check

@@ -17,12 +17,16 @@ use crate::{Error, oracle};
 pub const JOBS: [&str; 3] = ["jobs-1.36", "child-jobs", "multikueue-0.14-hub"];
 
 /// The streams of custom resources, which upstream's code has no say in: each project's own controllers.
-pub const CUSTOM: [&str; 5] = [
+pub const CUSTOM: [&str; 9] = [
     "jobset-0.12",
     "trainer-2.3",
     "mpi-operator-0.8",
     "appwrapper-1.2",
     "kuberay-1.7",
+    "tekton-1.12",
+    "tekton-1.12-races",
+    "training-operator-1.9",
+    "multikueue-0.14-training-operator-hub",
 ];
 
 /// What upstream says to the requests of Jobs. The requests themselves are made from the streams.

@@ -1,7 +1,6 @@
 //! What the library says natively, in the form in which PolicyServer answers.
 
 use anyhow::{Result, anyhow, ensure};
-
 use managed_by::{AdmissionRequest, Cluster, Offline, Settings, Verdict, review_in};
 use serde_json::{Value, json};
 

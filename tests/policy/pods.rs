@@ -161,7 +161,7 @@ fn a_failed_look_up_passes_with_a_warning_or_is_denied() {
         ),
         (
             Played::Giving("{"),
-            "not a Job: not JSON: expected a key at byte 1".to_owned(),
+            "not a Job: not JSON: EOF while parsing an object at line 1 column 1".to_owned(),
         ),
     ] {
         let open = answer_in(cluster, &delegated(), &management());

@@ -75,10 +75,21 @@ fn schema() -> Result<Value> {
         "status_writers": describe(or_null(list(&people, 1)), "controllers[NAME].status_writers"),
     })));
     let mut entry = object(json!({
-        "match": describe(list(&namespaces, 1), "namespaces[].match"),
+        "match": describe(or_null(list(&namespaces, 1)), "namespaces[].match"),
+        "matchLabels": describe(json!({
+            "type": ["object", "null"],
+            "additionalProperties": {"type": "string"},
+            "minProperties": 1,
+            "maxProperties": 16,
+        }), "namespaces[].matchLabels"),
         "delegation": describe(words(&Delegation::ALL.iter().map(|(w, _)| *w).collect::<Vec<_>>()), "namespaces[].delegation"),
     }));
-    entry["required"] = json!(["match", "delegation"]);
+    let given = |key: &str| {
+        let of_type = if key == "match" { "array" } else { "object" };
+        json!({"required": [key], "properties": {key: {"type": of_type}}})
+    };
+    entry["required"] = json!(["delegation"]);
+    entry["anyOf"] = json!([given("match"), given("matchLabels")]);
     let writers: Map<_, _> = kinds
         .iter()
         .map(|kind| ((*kind).to_owned(), or_null(list(&people, 1))))
@@ -131,8 +142,8 @@ fn page() -> Result<String> {
     let mut text = "\
 # Settings
 
-Generated from the code (`make docs`); the tests run the examples. Every key may be left out, and `{}` denies nothing
-of a Job or CronJob that the kube-apiserver of `kubernetes_version` accepts. The same as a schema, for editors: [settings.schema.json](settings.schema.json). Whole
+Generated from the code (`make docs`); the tests run the examples. Every key may be left out. `{}` denies nothing of a
+Job or CronJob that the kube-apiserver of any release from 1.30 to 1.37 accepts. The same as a schema, for editors: [settings.schema.json](settings.schema.json). Whole
 settings, for three clusters: [examples/settings](../examples/settings).
 
 PolicyServer asks the policy about its settings when it starts, and does not start with bad ones: the policy tells every

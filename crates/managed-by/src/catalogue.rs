@@ -21,11 +21,10 @@ macro_rules! catalogue {
         pub(crate) fn run<'a>(
             context: &Context<'a>,
         ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
-            let mut enforcement = context.settings.rules().map(|(_, enforcement)| enforcement);
+            let mut choices = context.settings.choices();
             let mut findings = Findings::on(context.kind);
             $(
-                let next = enforcement.next().unwrap_or($check.rule.default);
-                $check.run(next, context, &mut findings)?;
+                $check.run(choices.next().flatten(), context, &mut findings)?;
             )*
             Ok(findings.list)
         }
@@ -70,6 +69,7 @@ catalogue! {
     field::reserved_domain::RULE,
     field::wrong_kind::RULE,
     field::unchecked_format::RULE,
+    field::pruned_version::RULE,
     field::closed_set::RULE,
     field::nested::RULE,
     field::allowed::RULE,
@@ -97,6 +97,11 @@ pub fn rules() -> &'static [&'static Rule] {
 /// The rule with an id.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.id == id)
+}
+
+/// The place of a rule in the order in which findings are reported.
+pub(crate) fn place(rule: &Rule) -> Option<usize> {
+    RULES.iter().position(|known| *known == rule)
 }
 
 /// The settings that `{}` means.

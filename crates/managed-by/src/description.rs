@@ -154,6 +154,11 @@ impl Rule {
         }
     }
 
+    /// Whether this is one of kube-apiserver's checks of a Job's status.
+    pub(crate) fn is_about_job_status(&self) -> bool {
+        self.id.starts_with("job-status/")
+    }
+
     /// Whether this rule is the admin's to give, rather than the API's.
     pub fn is_site_specific(&self) -> bool {
         self.scope == Scope::Site

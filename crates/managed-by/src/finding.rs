@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::description::Rule;
 use crate::object::job::Uncounted;
-use crate::release::Release;
+use crate::release::{Release, ReleaseSet};
 use crate::upstream::go;
 use crate::upstream::time::Time;
 
@@ -291,8 +291,10 @@ impl<'a> FieldError<'a> {
 pub struct Finding<'a> {
     rule: &'static Rule,
     error: FieldError<'a>,
-    /// Whether kube-apiserver would have found it too, so that its words are kept.
+    /// Whether kube-apiserver would have found it too, so that its error text is kept.
     upstream: bool,
+    /// The releases that find it, where not all do and the settings choose none.
+    releases: Option<ReleaseSet>,
 }
 
 impl<'a> Finding<'a> {
@@ -301,7 +303,21 @@ impl<'a> Finding<'a> {
             rule,
             error,
             upstream,
+            releases: None,
         }
+    }
+
+    /// The same finding, of some releases alone.
+    pub(crate) fn of_releases(self, releases: ReleaseSet) -> Self {
+        Self {
+            releases: Some(releases),
+            ..self
+        }
+    }
+
+    /// The releases of kube-apiserver that deny for this, where the settings choose no release and not all do.
+    pub fn releases(&self) -> Option<ReleaseSet> {
+        self.releases
     }
 
     /// The rule that fired.
@@ -332,7 +348,14 @@ impl<'a> Finding<'a> {
 
     /// The finding as a warning, which the API server never gives: short, and with its rule.
     pub fn warning(&self, release: Release) -> String {
-        self.named(&self.error.short_text(release))
+        let Some(releases) = self.releases else {
+            return self.named(&self.error.short_text(release));
+        };
+        let release = releases.iter().last().unwrap_or(release);
+        let text = self.error.short_text(release);
+        self.named(&format!(
+            "{text}; kube-apiserver {releases} denies it, set kubernetes_version to deny it here"
+        ))
     }
 
     /// A text about it with the name of its rule.

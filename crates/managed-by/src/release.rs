@@ -39,6 +39,20 @@ impl Release {
         Self::V1_37,
     ];
 
+    /// One release of each run whose verdicts are the same; the newest is the last. What differs within a run is texts.
+    ///
+    /// Source: the oracle (`docs/conformance.md`); the vectors hold each release of a run to the others.
+    pub(crate) const VERDICTS: &[Self] = &[Self::V1_30, Self::V1_31, Self::V1_37];
+
+    /// The releases that give the verdicts of this one, which is in [`Release::VERDICTS`].
+    pub(crate) fn run(self) -> ReleaseSet {
+        let runs = Self::VERDICTS.iter().rev();
+        let before = runs.copied().find(|release| *release < self);
+        let all = Self::ALL.iter().copied();
+        all.filter(|release| *release <= self && Some(*release) > before)
+            .collect()
+    }
+
     /// The release as written in settings: `1.37`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -57,6 +71,75 @@ impl Release {
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+/// A set of releases.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReleaseSet(u16);
+
+impl ReleaseSet {
+    /// All releases.
+    pub fn all() -> Self {
+        Release::ALL.iter().copied().collect()
+    }
+
+    /// Whether a release is in the set.
+    pub fn contains(self, release: Release) -> bool {
+        self.0 & Self::bit(release) != 0
+    }
+
+    /// The releases of both sets.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether no release is.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The releases, oldest first.
+    pub fn iter(self) -> impl Iterator<Item = Release> {
+        let all = Release::ALL.iter().copied();
+        all.filter(move |release| self.contains(*release))
+    }
+
+    const fn bit(release: Release) -> u16 {
+        1 << release as u16
+    }
+}
+
+impl FromIterator<Release> for ReleaseSet {
+    fn from_iter<I: IntoIterator<Item = Release>>(releases: I) -> Self {
+        let with = |set: u16, release| set | Self::bit(release);
+        Self(releases.into_iter().fold(0, with))
+    }
+}
+
+/// As people write it: `1.30, 1.32 to 1.37`.
+impl fmt::Display for ReleaseSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut runs: Vec<(Release, Release)> = Vec::new();
+        let mut before = None;
+        for release in Release::ALL.iter().copied() {
+            if self.contains(release) {
+                match runs.last_mut() {
+                    Some((_, last)) if before == Some(*last) => *last = release,
+                    _ => runs.push((release, release)),
+                }
+            }
+            before = Some(release);
+        }
+        for (index, (first, last)) in runs.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            write!(f, "{comma}{first}")?;
+            if last != first {
+                write!(f, " to {last}")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -79,5 +162,33 @@ impl FromStr for Release {
     fn from_str(text: &str) -> Result<Self, UnknownRelease> {
         let named = Self::ALL.iter().find(|release| release.as_str() == text);
         named.copied().ok_or(UnknownRelease)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Release, ReleaseSet};
+
+    #[test]
+    fn sets_are_written_as_runs() {
+        let set = |names: &[&str]| -> ReleaseSet {
+            names
+                .iter()
+                .map(|name| name.parse::<Release>().unwrap())
+                .collect()
+        };
+        for (names, expected) in [
+            (&[][..], ""),
+            (&["1.30"], "1.30"),
+            (&["1.30", "1.31"], "1.30 to 1.31"),
+            (
+                &["1.30", "1.32", "1.33", "1.37"],
+                "1.30, 1.32 to 1.33, 1.37",
+            ),
+        ] {
+            assert_eq!(set(names).to_string(), expected);
+            assert_eq!(set(names).iter().count(), names.len());
+        }
+        assert_eq!(ReleaseSet::all().to_string(), "1.30 to 1.37");
     }
 }

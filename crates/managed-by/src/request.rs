@@ -103,6 +103,8 @@ pub struct AdmissionRequest<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) namespace: Cow<'a, str>,
     pub(crate) resource: Cow<'a, str>,
+    /// The version that the client wrote: of `requestKind`, else of `kind`.
+    pub(crate) version: Cow<'a, str>,
     /// Who asks. Not read where nothing is judged.
     pub(crate) user: UserInfo<'a>,
     /// What is asked for.
@@ -246,6 +248,7 @@ const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 #[derive(Default)]
 struct RequestReading<'a> {
     kind: Option<GroupVersionKind<'a>>,
+    request_kind: GroupVersionKind<'a>,
     /// The inner one is [`None`] for a word that names no operation.
     operation: Option<Option<Operation>>,
     sub_resource: Cow<'a, str>,
@@ -294,6 +297,10 @@ impl<'a> RequestReading<'a> {
             name: self.name,
             namespace: Cow::default(),
             resource: Cow::default(),
+            version: match &self.request_kind.version {
+                version if version.is_empty() => kind.version.clone(),
+                version => version.clone(),
+            },
             user: UserInfo::default(),
             subject: Subject::NotJudged,
             source,
@@ -354,6 +361,10 @@ impl<'a> Members<'a> for RequestReading<'a> {
                 value.skip()?;
             }
             "kind" => self.kind = Some(GroupVersionKind::read(value)?),
+            "requestKind" => {
+                self.request_kind = GroupVersionKind::default();
+                value.visit(&mut self.request_kind)?;
+            }
             "name" => self.name = value.string_or_null()?.unwrap_or_default(),
             "namespace" => self.namespace = value.string_or_null()?.unwrap_or_default(),
             "resource" => {
@@ -513,16 +524,16 @@ impl<'a> Body<'a> {
 
     fn of_kind(self, profile: &'a Kind<'a>, member: &str) -> Result<Object<'a>> {
         let nothing = || Malformed::shape(member, "an object", "nothing");
-        match self {
-            Self::Absent => Err(nothing()),
-            Self::Read(object) => object,
+        let object = match self {
+            Self::Absent => return Err(nothing()),
+            Self::Read(object) => object.map(Some),
             Self::Unread(raw) => {
                 let note = Note::default();
-                let root = Place::root(&note);
-                let path = root.member(member);
-                let object = late(raw, root.at(&path), |value| Object::read(value, profile))?;
-                object?.ok_or_else(nothing)
+                late(raw, Place::root(&note), |value| {
+                    Object::read(value, profile)
+                })?
             }
-        }
+        };
+        object.map_err(|e| e.within(member))?.ok_or_else(nothing)
     }
 }

@@ -2,10 +2,13 @@
 
 use crate::catalogue;
 use crate::cluster::{Cluster, Offline};
+use crate::description::Enforcement;
+use crate::finding::Finding;
+use crate::release::{Release, ReleaseSet};
 use crate::request::{AdmissionRequest, Subject};
 use crate::rule::Context;
 use crate::rule::pods::{self, PodFindings};
-use crate::settings::{Role, Settings};
+use crate::settings::{Problems, Settings};
 use crate::verdict::{Verdict, answer};
 
 /// Judges a request, without a cluster to ask.
@@ -22,8 +25,8 @@ pub fn review_in<'a>(
     let findings = match &request.subject {
         Subject::NotJudged => return Verdict::accepted(),
         Subject::UnknownKind(kind) => return Verdict::unknown_kind(kind),
-        Subject::Pod(_) if settings.role() != Role::Management => {
-            return Verdict::pod_without_role();
+        Subject::Pod(_) if !settings.judges_pods() => {
+            return Verdict::pod_not_judged(settings.role());
         }
         Subject::Pod(pod) => match pods::run(request, pod, settings, cluster) {
             PodFindings::Unanswered(failure) => {
@@ -32,10 +35,70 @@ pub fn review_in<'a>(
             PodFindings::Found(findings) => Ok(findings),
         },
         Subject::Change(kind, change) => {
-            catalogue::run(&Context::new(request, kind, change, settings))
+            let context = |release| Context::new(request, kind, change, settings, release);
+            match settings.kubernetes_version() {
+                Some(release) => catalogue::run(&context(release)),
+                None => run_on_all_releases(context),
+            }
         }
     };
     findings
         .and_then(|findings| answer(request, settings, findings))
         .unwrap_or_else(|problems| Verdict::misconfigured(&problems))
+}
+
+/// What a rule found, and what it does.
+type Found<'a> = (Enforcement, Finding<'a>);
+
+/// What the rules find where the settings choose no release: kube-apiserver's checks of a status deny what all releases
+/// deny, and warn where some release accepts.
+fn run_on_all_releases<'a>(
+    context: impl Fn(Release) -> Context<'a>,
+) -> Result<Vec<Found<'a>>, Problems> {
+    let newest = context(Release::default());
+    let findings = catalogue::run(&newest)?;
+    if newest.status.is_none() {
+        return Ok(findings);
+    }
+    let mut opinions = vec![(Release::default(), findings)];
+    for &release in Release::VERDICTS.iter().rev().skip(1) {
+        let context = context(release).of_job_status_alone();
+        opinions.push((release, catalogue::run(&context)?));
+    }
+    let is_denial = |(enforcement, finding): &Found<'_>| {
+        *enforcement == Enforcement::Deny && finding.is_upstream()
+    };
+    let denies = |(_, findings): &(Release, Vec<Found<'_>>)| findings.iter().any(is_denial);
+    let is_unanimous = opinions.iter().all(denies);
+    let is_undisputed = !opinions.iter().any(denies);
+    if is_unanimous || is_undisputed {
+        return Ok(opinions.swap_remove(0).1);
+    }
+    Ok(disputed(opinions))
+}
+
+/// What some releases find and others do not, each thing once, as a warning that says which do.
+#[cold]
+fn disputed<'a>(opinions: Vec<(Release, Vec<Found<'a>>)>) -> Vec<Found<'a>> {
+    let mut all: Vec<(Found<'a>, ReleaseSet)> = Vec::new();
+    for (release, findings) in opinions {
+        for found in findings {
+            let is_same = |((_, known), _): &&mut (Found<'a>, ReleaseSet)| {
+                known.rule() == found.1.rule() && known.error().path() == found.1.error().path()
+            };
+            match all.iter_mut().find(is_same) {
+                Some((_, releases)) => *releases = releases.union(release.run()),
+                None => all.push((found, release.run())),
+            }
+        }
+    }
+    let warn = |((enforcement, finding), releases): (Found<'a>, ReleaseSet)| {
+        if !finding.is_upstream() || !finding.rule().is_about_job_status() {
+            return (enforcement, finding);
+        }
+        (Enforcement::Warn, finding.of_releases(releases))
+    };
+    let mut findings: Vec<_> = all.into_iter().map(warn).collect();
+    findings.sort_by_key(|(_, finding)| catalogue::place(finding.rule()));
+    findings
 }

@@ -9,7 +9,7 @@ use crate::finding::{ErrorType, Finding};
 use crate::kind::Mode;
 use crate::request::{AdmissionRequest, GroupVersionKind, Subject};
 use crate::rule::pods::LookupFailed;
-use crate::settings::{OnLookupFailure, Problems, Settings};
+use crate::settings::{OnLookupFailure, Problems, Role, Settings};
 use crate::upstream::go;
 
 /// kube-apiserver cuts a warning there.
@@ -79,11 +79,15 @@ impl Verdict<'_> {
         Self::accepted().warning(warning)
     }
 
-    /// The answer to a pod where the settings ask for nothing. Somebody pays for this and gets nothing.
-    pub(crate) fn pod_without_role() -> Self {
-        let warning =
-            "managed-by-policy judges pods only with role: management, and let this one pass";
-        Self::accepted().warning(warning.to_owned())
+    /// The answer to a pod where the settings ask for nothing: the audit log says why nothing was judged.
+    pub(crate) fn pod_not_judged(role: Role) -> Self {
+        let mut verdict = Self::accepted();
+        let why = format!(
+            "pods are judged with role management, not {}",
+            role.as_str()
+        );
+        verdict.audit_annotations.push(("not-judged", why));
+        verdict
     }
 
     /// The answer to a pod whose Job could not be looked up.
@@ -138,7 +142,7 @@ pub(crate) fn answer<'a>(
     settings: &Settings<'_>,
     mut findings: Vec<(Enforcement, Finding<'a>)>,
 ) -> Result<Verdict<'a>, Problems> {
-    let release = settings.kubernetes_version();
+    let release = settings.text_release();
     let exempted = take_exempted(request, settings, &mut findings)?;
     let of_level = |wanted| findings.iter().filter(move |(level, _)| *level == wanted);
     let denials: Vec<&Finding<'a>> = of_level(Enforcement::Deny).map(|(_, f)| f).collect();
@@ -273,7 +277,7 @@ fn envelope(
     is_access_error: bool,
 ) -> String {
     let target = Target::of(request);
-    let release = settings.kubernetes_version();
+    let release = settings.text_release();
     let mut seen = BTreeSet::new();
     let mut list = String::new();
     let told =

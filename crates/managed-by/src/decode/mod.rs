@@ -167,21 +167,6 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
         self.place
     }
 
-    /// The same value, where trouble is noted elsewhere.
-    pub(crate) fn noting<'n>(self, note: &'n Note) -> Value<'n, D>
-    where
-        't: 'n,
-    {
-        let place = Place {
-            path: self.place.path,
-            note,
-        };
-        Value {
-            json: self.json,
-            place,
-        }
-    }
-
     /// The same value, as if it were somewhere else.
     pub(crate) fn at<'p>(self, place: Place<'p>) -> Value<'p, D> {
         let json = self.json;

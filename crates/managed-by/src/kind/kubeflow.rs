@@ -30,18 +30,22 @@ const fn status(outcome: Outcome<'static>, ended: Ends) -> Status<'static> {
     })
 }
 
-/// The Training Operator's jobs.
-const STATUS: Status<'static> = status(OUTCOME, Ends::OUTCOMES);
+/// The Training Operator's jobs. With restart policy `ExitCode` and a code that is not retried they fail without a completion
+/// time, for good (`ReconcilePods` in common/pod.go).
+const STATUS: Status<'static> = status(OUTCOME, Ends::SUCCESS);
 
-/// A TFJob, and an elastic PyTorchJob without a master: a replica type that has succeeded does not end the walk over the
-/// others (`UpdateJobStatus` of the two), so that both outcomes may be noted in one update.
-const STATUS_OF_BOTH: Status<'static> = status(
-    Outcome {
-        both: Both::Allowed,
-        ..OUTCOME
-    },
-    Ends::OUTCOMES,
-);
+/// A replica type that has succeeded does not end the walk over the others (`UpdateJobStatus` of TFJob and PyTorchJob), so
+/// that both outcomes may be noted in one update.
+const OUTCOME_OF_BOTH: Outcome<'static> = Outcome {
+    both: Both::Allowed,
+    ..OUTCOME
+};
+
+/// An elastic PyTorchJob without a master may note both outcomes.
+const PY_TORCH_STATUS: Status<'static> = status(OUTCOME_OF_BOTH, Ends::SUCCESS);
+
+/// A TFJob may note both outcomes, and writes the completion time with either.
+const TF_STATUS: Status<'static> = status(OUTCOME_OF_BOTH, Ends::OUTCOMES);
 
 /// An evicted worker fails an MPIJob without a completion time; a success later takes that back. With a completion time it
 /// is finished.
@@ -56,9 +60,9 @@ const MPI_STATUS: Status<'static> = status(
     Ends::SUCCESS,
 );
 
-const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with either outcome, and `setCondition` nothing after a failure; read at Training Operator 1.9.4";
+const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with a success, a failure by exit code has none (recorded), and `setCondition` writes nothing after a failure; read at Training Operator 1.9.4, recorded with 1.9.3";
 
-const SOURCE_OF_BOTH: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with either outcome, and may note both at once, which is no finding; read at Training Operator 1.9.4";
+const SOURCE_OF_BOTH: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with an outcome (a PyTorchJob that fails by exit code has none, recorded), and may note both at once, which is no finding; read at Training Operator 1.9.4, recorded with 1.9.3";
 
 const WEBHOOK: &str = "a webhook: two values, immutability; nothing of the status";
 
@@ -90,7 +94,7 @@ const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
 pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
     kind: "PyTorchJob",
     plural: "pytorchjobs",
-    status: STATUS_OF_BOTH,
+    status: PY_TORCH_STATUS,
     about: About::new(KindDocs {
         checks: "a webhook: two values; it compares the field with itself, so it may change",
         unchecked: NO_CONTROLLER,
@@ -102,7 +106,7 @@ pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
 pub(super) static TF_JOB: Kind<'static> = Kind {
     kind: "TFJob",
     plural: "tfjobs",
-    status: STATUS_OF_BOTH,
+    status: TF_STATUS,
     about: About::new(KindDocs {
         checks: WEBHOOK,
         unchecked: NO_CONTROLLER,

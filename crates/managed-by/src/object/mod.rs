@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde::de::Deserializer;
 
-use crate::decode::{Members, Note, Raw, Type, Value};
+use crate::decode::{Members, Note, Place, Raw, Type, Value};
 use crate::kind::{Kind, Mode, Status};
 use custom::Custom;
 use job::Job;
@@ -42,7 +42,8 @@ impl<'a> Object<'a> {
         kind: &'a Kind<'a>,
     ) -> Result<crate::decode::Result<Option<Self>>, D::Error> {
         let note = Note::default();
-        let value = value.noting(&note);
+        // Paths begin at the object: whoever has a request around it says so.
+        let value = value.at(Place::root(&note));
         let object = match kind.status {
             Status::Job => job::read(value)?,
             Status::Unjudged | Status::Custom(_) => walk::read(value, kind)?,

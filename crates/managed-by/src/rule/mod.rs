@@ -11,6 +11,7 @@ use crate::finding::{BadValue, FieldError, Finding};
 use crate::kind::{Kind, Mode};
 use crate::object::Object;
 use crate::object::job::JobStatus;
+use crate::release::Release;
 use crate::request::{AdmissionRequest, Change};
 use crate::settings::{Problems, Settings};
 use custom_status::Transition;
@@ -27,8 +28,8 @@ pub(crate) struct Check {
 pub(crate) enum Run {
     /// The change as a whole.
     Change(for<'a> fn(&Context<'a>, &mut Findings<'a>)),
-    /// The change in the light of what the admin chose: the settings that it asks for may be bad.
-    Site(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Result<(), Problems>),
+    /// The change in the light of settings, which may be bad.
+    Configured(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Result<(), Problems>),
     /// A pod and the Job that controls it. This takes a question to the cluster, so it is asked in another way.
     Pod,
     /// A Job's status: on status updates, and on creates that bring one.
@@ -41,6 +42,9 @@ pub(crate) enum Run {
 
 impl Check {
     /// Adds what the rule finds, if it holds and is not off.
+    ///
+    /// # Errors
+    /// If the settings that it asks for are bad.
     #[expect(
         clippy::inline_always,
         reason = "where the rule is a constant, its check is called directly: see `catalogue`"
@@ -48,20 +52,27 @@ impl Check {
     #[inline(always)]
     pub(crate) fn run<'a>(
         &'static self,
-        enforcement: Enforcement,
+        chosen: Option<Enforcement>,
         context: &Context<'a>,
         findings: &mut Findings<'a>,
     ) -> Result<(), Problems> {
-        if enforcement == Enforcement::Off
-            || !self.rule.holds_in(context.settings.kubernetes_version())
-        {
+        let enforcement = chosen.unwrap_or_else(|| self.default_on(context));
+        if enforcement == Enforcement::Off || !self.rule.holds_in(context.release) {
+            return Ok(());
+        }
+        let is_about_job_status =
+            matches!(self.run, Run::JobStatus(_) | Run::JobStatusTransition(_));
+        if context.is_of_job_status_alone && !is_about_job_status {
+            return Ok(());
+        }
+        // An admin's rule must not keep an object from being deleted.
+        if self.rule.is_site_specific() && context.change.is_of_deleted() {
             return Ok(());
         }
         findings.begin(&self.rule, enforcement);
         match (&self.run, &context.status) {
             (Run::Change(check), _) => check(context, findings),
-            (Run::Site(_), _) if context.change.is_of_deleted() => {}
-            (Run::Site(check), _) => check(context, findings)?,
+            (Run::Configured(check), _) => check(context, findings)?,
             (Run::JobStatus(check), Some(status)) => check(status, findings),
             (Run::JobStatusTransition(check), Some(status)) => {
                 if let Some(old) = status.old {
@@ -78,6 +89,16 @@ impl Check {
         }
         Ok(())
     }
+
+    /// What the rule does where the settings choose nothing. By default no rule comes between a project's own controller
+    /// and its own objects: of a custom resource's status it denies only what is written to a delegated object.
+    fn default_on(&self, context: &Context<'_>) -> Enforcement {
+        let is_own = || context.transition.as_ref().is_some_and(|t| !t.is_delegated);
+        match (&self.run, self.rule.default) {
+            (Run::CustomStatus(_), Enforcement::Deny) if is_own() => Enforcement::Warn,
+            (_, default) => default,
+        }
+    }
 }
 
 /// What a rule may look at.
@@ -86,6 +107,10 @@ pub(crate) struct Context<'a> {
     pub(crate) kind: &'a Kind<'a>,
     pub(crate) change: &'a Change<'a>,
     pub(crate) settings: &'a Settings<'a>,
+    /// The release whose rules are asked.
+    pub(crate) release: Release,
+    /// Whether only the rules about a Job's status are asked.
+    is_of_job_status_alone: bool,
     /// The Job status that this change brings in, if it does.
     pub(crate) status: Option<StatusChange<'a>>,
     /// The status of a custom resource that this change brings in, if it does.
@@ -98,14 +123,25 @@ impl<'a> Context<'a> {
         kind: &'a Kind<'a>,
         change: &'a Change<'a>,
         settings: &'a Settings<'a>,
+        release: Release,
     ) -> Self {
         Self {
             request,
             kind,
             change,
             settings,
-            status: StatusChange::of(change, settings.kubernetes_version()),
+            release,
+            is_of_job_status_alone: false,
+            status: StatusChange::of(change, release),
             transition: Transition::of(kind, change),
+        }
+    }
+
+    /// The same for the rules about a Job's status alone.
+    pub(crate) fn of_job_status_alone(self) -> Self {
+        Self {
+            is_of_job_status_alone: true,
+            ..self
         }
     }
 
@@ -178,6 +214,14 @@ impl<'a> Findings<'a> {
             let finding = Finding::new(rule, error, upstream);
             self.list.push((enforcement, finding));
         }
+    }
+
+    /// As [`Findings::push`], for what the rule cannot be sure of: it warns at most.
+    pub(crate) fn warn(&mut self, error: FieldError<'a>) {
+        let running = self.running;
+        self.running = running.map(|(rule, _)| (rule, Enforcement::Warn));
+        self.push(error);
+        self.running = running;
     }
 
     /// Whether the running rule need not look further.

@@ -54,7 +54,7 @@ says. Where they run too, this rule is how it comes out: their updates are denie
     default: Enforcement::Deny,
     scope: Scope::Site,
     },
-    run: Run::Site(check_delegated),
+    run: Run::Configured(check_delegated),
 };
 
 pub(crate) static STANDARD: Check = Check {
@@ -94,7 +94,7 @@ when it stops one. The Job controller is `system:serviceaccount:kube-system:job-
     default: Enforcement::Deny,
     scope: Scope::Site,
     },
-    run: Run::Site(check_standard),
+    run: Run::Configured(check_standard),
 };
 
 fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
@@ -135,7 +135,7 @@ fn judge<'a>(
     of: &str,
     findings: &mut Findings<'a>,
 ) {
-    if may_write(&context.request.user, writers) || context.request.is_noop() {
+    if is_listed(&context.request.user, writers) || context.request.is_noop() {
         return;
     }
     let shown: Vec<&str> = writers.iter().take(MAX_LISTED).map(|w| &**w).collect();
@@ -154,7 +154,8 @@ fn judge<'a>(
     findings.push(FieldError::unauthorized("status", detail).briefly(brief));
 }
 
-fn may_write(user: &UserInfo<'_>, writers: &[Cow<'_, str>]) -> bool {
+/// Whether a user, or a group of theirs, is listed.
+pub(crate) fn is_listed(user: &UserInfo<'_>, writers: &[Cow<'_, str>]) -> bool {
     let is_one = |writer: &Cow<'_, str>| *writer == user.username || user.groups.contains(writer);
     writers.iter().any(is_one)
 }

@@ -8,7 +8,8 @@ use super::names;
 use super::problem::{Problem, Problems};
 use super::reading::{List, MAX_ENTRIES, Reading};
 use crate::decode::{Path, Raw, Type};
-use crate::kind::{self, Holder};
+use crate::kind::{self, Form, Holder};
+use crate::upstream::names::is_managed_by;
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "controllers");
 
@@ -171,7 +172,28 @@ impl<'a> Controllers<'a> {
                 let text = format!("a name without a domain, did you mean \"{known}\"?");
                 reading.push(Problem::semantic(&path, text));
             }
-            Controller::read(*value, &path, reading);
+            let controller = Controller::read(*value, &path, reading);
+            let kinds = Path::Member(&path, "kinds");
+            for (index, kind) in controller.kinds.iter().flatten().enumerate() {
+                if !can_name(kind, name) {
+                    let text = format!("the API of {kind} accepts no such name");
+                    reading.push(Problem::semantic(&Path::Index(&kinds, index), text));
+                }
+            }
         }
     }
+}
+
+/// Whether objects of a kind, or templates of it, can name a controller. A kind that is not known is another problem.
+fn can_name(kind: &str, controller: &str) -> bool {
+    let mut profiles = kind::kinds()
+        .iter()
+        .filter(|known| known.workload() == kind)
+        .peekable();
+    profiles.peek().is_none()
+        || profiles.any(|known| match known.form {
+            Form::Path => is_managed_by(controller),
+            Form::OneOf(values) => values.contains(&controller),
+            Form::Open => true,
+        })
 }

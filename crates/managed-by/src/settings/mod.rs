@@ -85,6 +85,15 @@ impl Role {
         ("worker", Self::Worker),
     ];
 
+    /// The word for it in settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hybrid => "hybrid",
+            Self::Management => "management",
+            Self::Worker => "worker",
+        }
+    }
+
     /// What it asks of a namespace that the settings do not name.
     pub const fn delegation(self) -> Delegation {
         match self {
@@ -100,7 +109,7 @@ impl Role {
 pub struct Settings<'a> {
     kubernetes_version: Option<Release>,
     reserved_value: ReservedValue,
-    role: Role,
+    role: Option<Role>,
     on_lookup_failure: OnLookupFailure,
     /// The rules that the settings know.
     rules: &'static [&'static Rule],
@@ -131,7 +140,7 @@ impl<'a> Settings<'a> {
         Self {
             kubernetes_version: None,
             reserved_value: ReservedValue::default(),
-            role: Role::default(),
+            role: None,
             on_lookup_failure: OnLookupFailure::default(),
             rules,
             chosen: Vec::new(),
@@ -184,7 +193,7 @@ impl<'a> Settings<'a> {
                     let word = reading.word(value, path, ReservedValue::ALL);
                     self.reserved_value = word.unwrap_or_default();
                 }
-                "role" => self.role = reading.word(value, path, Role::ALL).unwrap_or_default(),
+                "role" => self.role = reading.word(value, path, Role::ALL),
                 "on_lookup_failure" => {
                     let word = reading.word(value, path, OnLookupFailure::ALL);
                     self.on_lookup_failure = word.unwrap_or_default();
@@ -246,7 +255,7 @@ impl<'a> Settings<'a> {
         let mut required = delegations
             .iter()
             .filter(|(_, d)| *d == Delegation::Required);
-        if self.role == Role::Worker {
+        if self.role() == Role::Worker {
             for (index, _) in required.clone() {
                 let path = Path::Index(&namespaces, *index);
                 let path = Path::Member(&path, "delegation");
@@ -259,7 +268,7 @@ impl<'a> Settings<'a> {
             let path = Path::Member(&Path::Root, "controllers");
             let by = match required.next() {
                 Some((index, _)) => Path::Index(&namespaces, *index).to_string(),
-                None if self.role == Role::Management => "role management".to_owned(),
+                None if self.role() == Role::Management => "role management".to_owned(),
                 None => return,
             };
             let text = format!("allows nobody, where {by} requires delegation");
@@ -267,8 +276,13 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// The release whose rules and error texts apply.
-    pub fn kubernetes_version(&self) -> Release {
+    /// The release whose rules apply. [`None`]: a rule of kube-apiserver denies only what all releases deny.
+    pub fn kubernetes_version(&self) -> Option<Release> {
+        self.kubernetes_version
+    }
+
+    /// The release whose error texts apply: the chosen one, else the newest.
+    pub(crate) fn text_release(&self) -> Release {
         self.kubernetes_version.unwrap_or_default()
     }
 
@@ -279,7 +293,13 @@ impl<'a> Settings<'a> {
 
     /// What the cluster is to the others.
     pub fn role(&self) -> Role {
-        self.role
+        self.role.unwrap_or_default()
+    }
+
+    /// Whether pods are judged: on a management cluster, and where the settings do not say what the cluster is, because
+    /// there is no other reason to ask about pods.
+    pub(crate) fn judges_pods(&self) -> bool {
+        self.role.is_none_or(|role| role == Role::Management)
     }
 
     /// What happens to a pod whose Job could not be looked up.
@@ -296,12 +316,16 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Every rule with what it does when it fires, in the order of the catalogue.
+    /// Every rule with what it does when it fires, in the order of the catalogue. On an object that its own controller
+    /// reconciles, a rule about the status of custom resources only warns, unless the settings choose otherwise.
     pub fn rules(&self) -> impl Iterator<Item = (&'static Rule, Enforcement)> + '_ {
-        self.rules.iter().enumerate().map(|(index, rule)| {
-            let chosen = self.chosen.get(index).copied().flatten();
-            (*rule, chosen.unwrap_or(rule.default))
-        })
+        let rules = self.rules.iter().zip(self.choices());
+        rules.map(|(rule, chosen)| (*rule, chosen.unwrap_or(rule.default)))
+    }
+
+    /// What the settings choose for each rule, in the order of the catalogue.
+    pub(crate) fn choices(&self) -> impl Iterator<Item = Option<Enforcement>> + '_ {
+        (0..self.rules.len()).map(|index| self.chosen.get(index).copied().flatten())
     }
 
     /// What a rule does when it fires.
@@ -335,14 +359,15 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Whether workloads of a namespace are delegated, with the place of the entry of `namespaces` that says so; without
-    /// one it is the role.
+    /// Whether workloads of a namespace and with labels are delegated, with the place of the entry of `namespaces` that
+    /// says so; without one it is the role.
     pub(crate) fn delegation(
         &self,
         namespace: &str,
+        labels: Option<Raw<'_>>,
     ) -> Result<(Option<usize>, Delegation), Problems> {
-        let entry = self.namespaces.of(namespace)?;
-        Ok(entry.map_or((None, self.role.delegation()), |(i, d)| (Some(i), d)))
+        let entry = self.namespaces.of(namespace, labels)?;
+        Ok(entry.map_or((None, self.role().delegation()), |(i, d)| (Some(i), d)))
     }
 
     /// The users and groups that may write the status of a kind's standard objects; [`None`] is anyone.

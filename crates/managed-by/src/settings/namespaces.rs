@@ -10,10 +10,16 @@ use crate::decode::{Path, Raw, Type, shown};
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "namespaces");
 
-const KEYS: [&str; 2] = ["delegation", "match"];
+const KEYS: [&str; 3] = ["delegation", "match", "matchLabels"];
 
-/// No settings may have more patterns for namespaces in all: each is compared with those before it.
+/// No settings may have more patterns for namespaces in all.
 const MAX_PATTERNS: usize = 4096;
+
+/// No settings may have more of them with a `*`: each pattern is compared with the ones of these before it.
+const MAX_WILDCARDS: usize = 512;
+
+/// No entry may ask for more labels.
+const MAX_LABELS: usize = 16;
 
 /// Whether workloads are delegated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,24 +57,31 @@ const MATCH_LIST: List = List {
 
 /// One entry.
 struct Entry<'a> {
-    patterns: Vec<Cow<'a, str>>,
+    /// [`None`] is every namespace.
+    patterns: Option<Vec<Cow<'a, str>>>,
+    /// The labels that the object must have.
+    labels: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     delegation: Delegation,
 }
 
 impl<'a> Entry<'a> {
     fn read(value: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
         let mut patterns = None;
+        let mut labels = None;
         // The outer one: whether the key is there. The inner one: whether what it holds is right.
         let mut delegation: Option<Option<Delegation>> = None;
-        reading.fields(value, path, &KEYS, |reading, value, name, path| {
-            if name == "match" {
-                patterns = Some(reading.strings(value, path, &MATCH_LIST));
-            } else {
-                delegation = Some(reading.word(value, path, Delegation::ALL));
-            }
-        });
+        reading.fields(
+            value,
+            path,
+            &KEYS,
+            |reading, value, name, path| match name {
+                "match" => patterns = Some(reading.strings(value, path, &MATCH_LIST)),
+                "matchLabels" => labels = Some(read_labels(value, path, reading)),
+                _ => delegation = Some(reading.word(value, path, Delegation::ALL)),
+            },
+        );
         let is_object = value.json_type() == Type::Object;
-        if is_object && patterns.is_none() {
+        if is_object && patterns.is_none() && labels.is_none() {
             let path = Path::Member(path, "match");
             reading.push(Problem::missing(&path, MATCH_LIST.expected));
         }
@@ -79,10 +92,69 @@ impl<'a> Entry<'a> {
             reading.push(Problem::missing(&path, &expected));
         }
         Self {
-            patterns: patterns.unwrap_or_default(),
+            patterns,
+            labels: labels.unwrap_or_default(),
             delegation: delegation.flatten().unwrap_or_default(),
         }
     }
+}
+
+impl Entry<'_> {
+    fn matches(&self, namespace: &str, labels: &mut Labels<'_>) -> bool {
+        let of_namespace =
+            |patterns: &Vec<Cow<'_, str>>| patterns.iter().any(|p| glob::matches(p, namespace));
+        self.patterns.as_ref().is_none_or(of_namespace)
+            && self
+                .labels
+                .iter()
+                .all(|(key, value)| labels.has(key, value))
+    }
+}
+
+/// The labels of an object, decoded when an entry asks for one.
+struct Labels<'a> {
+    json: Option<Raw<'a>>,
+    decoded: Option<Vec<(Cow<'a, str>, Raw<'a>)>>,
+}
+
+impl Labels<'_> {
+    fn has(&mut self, key: &str, value: &str) -> bool {
+        let json = self.json;
+        let decode = || json.map(Raw::members).unwrap_or_default();
+        let labels = self.decoded.get_or_insert_with(decode);
+        // Of two members with one name the last counts.
+        let label = labels.iter().rev().find(|(name, _)| name == key);
+        label.is_some_and(|(_, label)| label.string().as_deref() == Some(value))
+    }
+}
+
+/// Reads labels that an object must have.
+fn read_labels<'a>(
+    value: Raw<'a>,
+    path: &Path<'_>,
+    reading: &mut Reading,
+) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
+    let expected = "an object of labels, each with a value";
+    if !reading.is(value, Type::Object, path, expected) {
+        return Vec::new();
+    }
+    let members = value.members();
+    if members.is_empty() || members.len() > MAX_LABELS {
+        let text = format!("got {} labels, expected 1 to {MAX_LABELS}", members.len());
+        reading.push(Problem::new(path, text));
+    }
+    let mut labels: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
+    for (key, value) in members.into_iter().take(MAX_LABELS) {
+        let path = Path::Quoted(path, &key);
+        if labels.iter().any(|(known, _)| *known == key) {
+            reading.push(Problem::twice(&path));
+        }
+        if reading.is(value, Type::String, &path, "a string") {
+            let value = value.string().unwrap_or_default();
+            labels.push((key, value));
+        }
+    }
+    labels
 }
 
 impl<'a> Namespaces<'a> {
@@ -94,8 +166,16 @@ impl<'a> Namespaces<'a> {
         Self { entries }
     }
 
-    /// What the first entry that matches a namespace says, with its place.
-    pub(super) fn of(&self, namespace: &str) -> Result<Option<(usize, Delegation)>, Problems> {
+    /// What the first entry that matches says, with its place.
+    pub(super) fn of(
+        &self,
+        namespace: &str,
+        labels: Option<Raw<'_>>,
+    ) -> Result<Option<(usize, Delegation)>, Problems> {
+        let mut labels = Labels {
+            json: labels,
+            decoded: None,
+        };
         let mut reading = Reading::lazy();
         let mut found = None;
         for (index, value) in self.entries.iter().enumerate() {
@@ -104,7 +184,7 @@ impl<'a> Namespaces<'a> {
             if !reading.is_clean() {
                 break;
             }
-            if entry.patterns.iter().any(|p| glob::matches(p, namespace)) {
+            if entry.matches(namespace, &mut labels) {
                 found = Some((index, entry.delegation));
                 break;
             }
@@ -125,16 +205,21 @@ impl<'a> Namespaces<'a> {
         let mut delegations = Vec::new();
         let mut earlier = Earlier::default();
         let mut count: usize = 0;
+        let mut wildcards: usize = 0;
         for (index, value) in self.entries.iter().enumerate() {
             let path = Path::Index(&PATH, index);
             let entry = Entry::read(*value, &path, reading);
             delegations.push((index, entry.delegation));
-            count = count.saturating_add(entry.patterns.len());
-            if count > MAX_PATTERNS {
+            // An entry without patterns, and with labels, is about all namespaces, and leaves something to every later one.
+            let patterns = entry.patterns.unwrap_or_default();
+            count = count.saturating_add(patterns.len());
+            let with_star = patterns.iter().filter(|p| p.contains('*')).count();
+            wildcards = wildcards.saturating_add(with_star);
+            if count > MAX_PATTERNS || wildcards > MAX_WILDCARDS {
                 continue;
             }
             let list = Path::Member(&path, "match");
-            for (item, pattern) in entry.patterns.iter().enumerate() {
+            for (item, pattern) in patterns.iter().enumerate() {
                 if let Some(by) = earlier.covering(pattern) {
                     let pattern = shown(pattern, "string");
                     let by = Path::Index(&PATH, by);
@@ -142,10 +227,16 @@ impl<'a> Namespaces<'a> {
                     reading.push(Problem::semantic(&Path::Index(&list, item), text));
                 }
             }
-            earlier.add(index, entry.patterns);
+            // An entry that asks for labels leaves the other objects to later ones.
+            if entry.labels.is_empty() {
+                earlier.add(index, patterns);
+            }
         }
         if count > MAX_PATTERNS {
             let text = format!("got {count} patterns in all, expected at most {MAX_PATTERNS}");
+            reading.push(Problem::semantic(&PATH, text));
+        } else if wildcards > MAX_WILDCARDS {
+            let text = format!("got {wildcards} patterns with *, expected at most {MAX_WILDCARDS}");
             reading.push(Problem::semantic(&PATH, text));
         }
         delegations

@@ -18,14 +18,14 @@ pub struct Key {
 }
 
 /// All keys, in the order of the page.
-pub static KEYS: [Key; 15] = [
+pub static KEYS: &[Key] = &[
     Key {
         path: "kubernetes_version",
         values: "`\"1.30\"` to `\"1.37\"`, in quotes: YAML takes 1.30 for the number 1.3",
-        default: "`\"1.37\"`",
-        text: "The release of your kube-apiserver, whose rules and words apply to `batch/v1`, without its patch: it counts as the \
-               newest. Under a newer release than yours, the status that your Job controller writes may be denied: that of 1.30 \
-               completes Jobs without `SuccessCriteriaMet`.",
+        default: "no release: safe on all of them",
+        text: "The release of your kube-apiserver, without its patch: it counts as the newest. Its rules and error texts apply to \
+               `batch/v1`. Without this key a check of a Job's status denies only what all releases from 1.30 to 1.37 deny. Where \
+               some release accepts, the policy warns and names the releases that deny.",
         accepted: r#"{"kubernetes_version":"1.36"}"#,
         rejected: r#"{"kubernetes_version":1.30}"#,
     },
@@ -96,10 +96,19 @@ pub static KEYS: [Key; 15] = [
     Key {
         path: "namespaces[].match",
         values: "a list of namespaces; `*` stands for any characters",
-        default: "must be given",
-        text: "The namespaces that the entry is about.",
+        default: "must be given, unless `matchLabels` is: then all namespaces",
+        text: "The namespaces that the entry is about. All entries together may have 4096 patterns, 512 of them with `*`.",
         accepted: r#"{"namespaces":[{"match":["team-*"],"delegation":"required"}]}"#,
         rejected: r#"{"namespaces":[{"match":"team-*","delegation":"required"}]}"#,
+    },
+    Key {
+        path: "namespaces[].matchLabels",
+        values: "an object of labels, each with its value",
+        default: "any labels",
+        text: "The labels that an object must have for the entry to be about it, all of them. Use it for Helm hooks, backups \
+               and other Jobs that the cluster runs itself.",
+        accepted: r#"{"role":"management","namespaces":[{"matchLabels":{"example.com/runs-here":"true"},"delegation":"allowed"}]}"#,
+        rejected: r#"{"namespaces":[{"match":["team-*"],"match_labels":{"a":"b"},"delegation":"allowed"}]}"#,
     },
     Key {
         path: "namespaces[].delegation",

@@ -35,7 +35,7 @@ fn empty_and_absent_settings_are_the_default() {
 fn every_key_is_read() {
     let json = r#"{"kubernetes_version":"1.31","reserved_value":"deny","rules":{"managed-by/format":"off","managed-by/wrong-kind":"deny"}}"#;
     let settings = Settings::from_json(json.as_bytes()).unwrap();
-    assert_eq!(settings.kubernetes_version(), Release::V1_31);
+    assert_eq!(settings.kubernetes_version(), Some(Release::V1_31));
     assert_eq!(settings.reserved_value(), ReservedValue::Deny);
     assert_eq!(
         settings.enforcement("managed-by/format"),
@@ -57,7 +57,7 @@ fn every_release_can_be_chosen() {
     for &release in Release::ALL {
         let json = format!(r#"{{"kubernetes_version":"{}"}}"#, release.as_str());
         let settings = Settings::from_json(json.as_bytes()).unwrap();
-        assert_eq!(settings.kubernetes_version(), release);
+        assert_eq!(settings.kubernetes_version(), Some(release));
     }
 }
 

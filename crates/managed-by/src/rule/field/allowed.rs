@@ -41,7 +41,7 @@ What other workloads make of their templates is not: `managed-by/nested` warns w
     default: Enforcement::Deny,
     scope: Scope::Site,
     },
-    run: Run::Site(check),
+    run: Run::Configured(check),
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {

@@ -2,8 +2,11 @@
 
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::FieldError;
-use crate::kind::{Form, Holder, MULTIKUEUE, Mode};
+use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
+use crate::object::Object;
+use crate::object::pod::Controller;
 use crate::request::Change;
+use crate::rule::writer::is_listed;
 use crate::rule::{Check, Context, Findings, Run};
 use crate::settings::{Delegation, Problems, Role};
 use crate::upstream::go;
@@ -19,10 +22,18 @@ what it is given: a workload delegated there waits for a controller that looks e
 nothing itself: a workload that is not delegated starts on it, or waits for ever. The first entry of `namespaces` that
 matches decides, without one the role does: `worker` forbids, `management` requires, `hybrid` allows both.
 
-Runs on create, and on updates that delegate the workload or take it back; not on objects that are being deleted. A
-template may not delegate where that is forbidden, but need not where it is required: the workloads made of it are judged
-themselves. On a management cluster Kueue's webhook sets the field before this policy looks.",
-        fix: "Name a controller where delegation is required, leave the field out where it is forbidden; which is which stands in `namespaces` and `role`.",
+Runs on create, and on updates that delegate the workload or take it back; not on objects that are being deleted.
+
+A workload whose controller (`ownerReferences` with `controller: true`) is a workload with the field is not asked where
+delegation is required: its owner was. Somebody who writes such a reference to a workload that exists gets round the rule. To
+close that way, list who writes the status of the owner's kind in `standard_status_writers`: then only these may create its
+children undelegated.
+
+The template of a CronJob is warned of where delegation is required: each Job that is made of it is judged, and denied unless
+a webhook sets the field first. On a management cluster Kueue's webhook sets the field before this policy looks, but only of
+Jobs with the label `kueue.x-k8s.io/queue-name`. Jobs of Helm hooks, of backups and of CronJobs have none: add the label, or
+an entry of `namespaces` with `matchLabels` that allows them.",
+        fix: "Name a controller where delegation is required. Leave the field out where it is forbidden. `namespaces` and `role` in the settings say which applies.",
     accepted: Example {
         settings: r#"{"role":"worker"}"#,
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",
@@ -42,7 +53,7 @@ themselves. On a management cluster Kueue's webhook sets the field before this p
     default: Enforcement::Deny,
     scope: Scope::Site,
     },
-    run: Run::Site(check),
+    run: Run::Configured(check),
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
@@ -59,24 +70,16 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     };
     let kind = context.kind.workload();
     let namespace = &*context.request.namespace;
-    let (entry, delegation) = context.settings.delegation(namespace)?;
+    let object = context.change.object();
+    let labels = object.metadata.labels;
+    let (entry, delegation) = context.settings.delegation(namespace, labels)?;
+    let is_template = context.kind.holder != Holder::Workload;
     let (must, instead) = match (delegation, new) {
         (Delegation::Forbidden, Mode::Delegated(_)) => {
             ("must not", "leave the field out".to_owned())
         }
-        (Delegation::Required, Mode::Standard) if context.kind.holder == Holder::Workload => {
-            let names = context.settings.controllers_serving(kind, namespace)?;
-            let accepted = |name: &&str| match context.kind.form {
-                Form::OneOf(values) => values.contains(name),
-                Form::Path | Form::Open => true,
-            };
-            let listed = names.iter().map(|name| &**name).find(accepted);
-            let unlisted = (!context.settings.has_allow_list()).then_some(MULTIKUEUE);
-            let instead = match listed.or(unlisted) {
-                Some(name) => format!("to {} for example", go::quote(name)),
-                None => "but the settings list no controller for it".to_owned(),
-            };
-            ("must", instead)
+        (Delegation::Required, Mode::Standard) if !is_child_of_workload(context, object)? => {
+            ("must", advice(context, kind, namespace)?)
         }
         _ => return Ok(()),
     };
@@ -88,7 +91,50 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     };
     let namespace = go::quote(namespace);
     let brief = format!("a {kind} in namespace {namespace} {must} be delegated ({why})");
+    if is_template && delegation == Delegation::Required {
+        // A webhook may yet set the field of each workload that is made of the template.
+        let detail =
+            format!("each {kind} made of this is denied unless a webhook sets the field: {brief}");
+        let brief =
+            format!("each {kind} made of this is denied unless a webhook sets the field ({why})");
+        findings.warn(FieldError::forbidden(context.path(), detail).briefly(brief));
+        return Ok(());
+    }
     let detail = format!("{brief}, {instead}");
     findings.push(FieldError::forbidden(context.path(), detail).briefly(brief));
     Ok(())
+}
+
+/// Whom to delegate to.
+fn advice(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, Problems> {
+    let names = context.settings.controllers_serving(kind, namespace)?;
+    let is_accepted = |name: &&str| match context.kind.form {
+        Form::OneOf(values) => values.contains(name),
+        Form::Path | Form::Open => true,
+    };
+    let listed = names.iter().map(|name| &**name).find(is_accepted);
+    let unlisted = (!context.settings.has_allow_list()).then_some(MULTIKUEUE);
+    Ok(match listed.or(unlisted) {
+        Some(name) => format!("to {} for example", go::quote(name)),
+        None => "but the settings list no controller for it".to_owned(),
+    })
+}
+
+/// Whether the controller of an object is a workload that has the field itself, and who asks may make its children: what
+/// the owner was allowed, the child is. What is made of a template, such as a Job of a CronJob, is judged itself.
+fn is_child_of_workload(context: &Context<'_>, object: &Object<'_>) -> Result<bool, Problems> {
+    let owner = object.metadata.owner_references.map(Controller::find);
+    // References that cannot be read are none of kube-apiserver's.
+    let Some(Ok(Some(owner))) = owner else {
+        return Ok(false);
+    };
+    let kind = owner
+        .api_version
+        .split_once('/')
+        .and_then(|(group, version)| Kind::find(group, version, &owner.kind));
+    if kind.is_none_or(|kind| kind.holder != Holder::Workload) {
+        return Ok(false);
+    }
+    let writers = context.settings.standard_writers(&owner.kind)?;
+    Ok(writers.is_none_or(|writers| is_listed(&context.request.user, &writers)))
 }

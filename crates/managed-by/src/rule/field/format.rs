@@ -85,7 +85,7 @@ pub(super) fn judge<'a>(context: &Context<'a>, value: &'a str, findings: &mut Fi
     }
     if value.len() > MAX_MANAGED_BY {
         // field.TooLongMaxLength had words of its own until 1.32.
-        let detail = if context.settings.kubernetes_version() < Release::V1_32 {
+        let detail = if context.release < Release::V1_32 {
             "may not be longer than 63"
         } else {
             "may not be more than 63 bytes"

@@ -6,6 +6,7 @@ pub(crate) mod delegation;
 pub(crate) mod format;
 pub(crate) mod immutable;
 pub(crate) mod nested;
+pub(crate) mod pruned_version;
 pub(crate) mod reserved;
 pub(crate) mod reserved_domain;
 pub(crate) mod unchecked_format;

@@ -4,6 +4,7 @@ use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule
 use crate::kind::{EXTERNAL, RESERVED};
 use crate::near::nearest;
 use crate::rule::{Check, Context, Findings, Run};
+use crate::settings::Problems;
 
 /// Domains of the Kubernetes project; their subdomains are its own too.
 const PROJECT: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
@@ -16,7 +17,7 @@ pub(crate) static RULE: Check = Check {
     text: "\
 Checks values under the domains of the Kubernetes project (`kubernetes.io`, `k8s.io`, `x-k8s.io` and their subdomains)
 and of each known kind's built-in controller (`ray.io`, `kubeflow.org`, ...): they must be a reserved value or a known
-external controller such as `kueue.x-k8s.io/multikueue`. Anything else there is almost surely a typo
+external controller such as `kueue.x-k8s.io/multikueue`, or one that the setting `controllers` lists. Anything else there is almost surely a typo
 (`kubernetes.io/job-controler`), and a workload with a typo is reconciled by nobody, in silence.
 
 Runs when the value is set on create or changes on update.",
@@ -38,7 +39,7 @@ Runs when the value is set on create or changes on update.",
     default: Enforcement::Warn,
     scope: Scope::Api,
     },
-    run: Run::Change(check),
+    run: Run::Configured(check),
 };
 
 fn known() -> impl Iterator<Item = &'static str> {
@@ -46,15 +47,19 @@ fn known() -> impl Iterator<Item = &'static str> {
     reserved.chain(EXTERNAL.iter().copied())
 }
 
-fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
     let Some(value) = context.incoming() else {
-        return;
+        return Ok(());
     };
     let Some((domain, _)) = value.split_once('/') else {
-        return;
+        return Ok(());
     };
     if !is_reserved(domain) || known().any(|name| name == value) {
-        return;
+        return Ok(());
+    }
+    // A controller that the admin lists is known, whatever its domain.
+    if context.settings.controller(value)?.is_some() {
+        return Ok(());
     }
     let mut detail = "no known controller has this name".to_owned();
     if let Some(name) = nearest(value, known()) {
@@ -63,6 +68,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         detail.push_str("\"?");
     }
     findings.push(context.invalid(value, detail));
+    Ok(())
 }
 
 fn is_reserved(domain: &str) -> bool {

@@ -1,0 +1,56 @@
+//! `managed-by/pruned-version`
+
+use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::finding::FieldError;
+use crate::request::Change;
+use crate::rule::{Check, Context, Findings, Run};
+use crate::upstream::go;
+
+pub(crate) static RULE: Check = Check {
+    rule: Rule {
+        id: "managed-by/pruned-version",
+        docs: Docs::new(Documentation {
+            title: "A write goes through a version whose schema has `managedBy`",
+            text: "\
+Checks the version that the client wrote (`requestKind`, else `kind`). KubeRay also serves `ray.io/v1alpha1`, whose schema has
+no `managedBy`: the API server drops the field there. A client that reads and writes a delegated RayJob through that version
+takes it from its controller. Where the API server converts the object before it asks the policy, the field is gone from both
+objects, and no other rule can see the change.
+
+Runs on create and on updates of the main resource.",
+            fix: "Write through `ray.io/v1`, and stop serving `v1alpha1` in the CustomResourceDefinition.",
+            accepted: Example {
+                settings: "{}",
+                request: r#"{"operation":"CREATE","kind":{"group":"ray.io","version":"v1","kind":"RayJob"},
+                    "requestKind":{"group":"ray.io","version":"v1","kind":"RayJob"},
+                    "object":{"metadata":{"name":"tune"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}}"#,
+            },
+            rejected: Example {
+                settings: r#"{"rules":{"managed-by/pruned-version":"deny"}}"#,
+                request: r#"{"operation":"CREATE","kind":{"group":"ray.io","version":"v1","kind":"RayJob"},
+                    "requestKind":{"group":"ray.io","version":"v1alpha1","kind":"RayJob"},
+                    "object":{"metadata":{"name":"tune"},"spec":{}}}"#,
+            },
+        }),
+        anchor: Anchor::Ours {
+            source: "the CustomResourceDefinitions of KubeRay: `v1alpha1` has no such field, and unknown fields are pruned",
+        },
+        default: Enforcement::Warn,
+        scope: Scope::Api,
+    },
+    run: Run::Change(check),
+};
+
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
+    if matches!(context.change, Change::UpdateStatus { .. }) {
+        return;
+    }
+    let version = &*context.request.version;
+    if context.kind.pruned_in.contains(&version) {
+        let group_version = go::quote(&format!("{}/{version}", context.kind.group));
+        let detail = format!(
+            "{group_version} has no such field, so this write drops it: write through another version"
+        );
+        findings.push(FieldError::forbidden(context.path(), detail));
+    }
+}
