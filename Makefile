@@ -52,7 +52,7 @@ noop.wasm: $(RUST_SOURCES) | setup
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module with its metadata, as PolicyServer wants it
 	$(annotate)
 
-annotated-pods-policy.wasm: pods-policy.wasm pods-metadata.yml README.md ## The same for the policy that looks at pods and reads Jobs
+annotated-pods-policy.wasm: pods-policy.wasm pods-metadata.yml pods/README.md ## The same for the policy that looks at pods and reads Jobs
 	$(annotate)
 
 annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md ## The same for the policy that does nothing
@@ -92,16 +92,16 @@ generated: setup ## Fail if a generated file would change (Go's table only where
 	fi
 
 .PHONY: docs
-docs: ## Write every generated file: documentation, the settings' schema, e2e.bats, the rules of the metadata
+docs: ## Write every generated file: documentation, the settings' schema, e2e.bats, the rules of the metadata, matchConditions, the packages for Artifact Hub
 	@$(XTASK) generate
 
-artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml ## What Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
-	$(XTASK) artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
-	mv $@.new $@
-
-pods/artifacthub-pkg.yml: pods-metadata.yml questions-ui.yml ## The same for the policy that looks at pods
-	$(XTASK) artifacthub $^ $$(date -u +%Y-%m-%dT%H:%M:%SZ) > $@.new
-	mv $@.new $@
+.PHONY: artifacthub
+artifacthub: ## Write what Artifact Hub reads to target/artifacthub, with the time of the released commit
+	@rm -rf target/artifacthub && mkdir -p target/artifacthub/pods
+	@cp artifacthub-repo.yml README.md target/artifacthub && cp pods/README.md target/artifacthub/pods
+	@for package in artifacthub-pkg.yml pods/artifacthub-pkg.yml; do \
+		sed "/^displayName: /a createdAt: $$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" $$package > target/artifacthub/$$package; \
+	done
 
 # The tag that is to be released.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
@@ -125,7 +125,7 @@ e2e: annotated-policy.wasm annotated-pods-policy.wasm ## Run kwctl as the README
 e2e-server: annotated-policy.wasm annotated-pods-policy.wasm ## Ask a real PolicyServer everything, over HTTPS
 	@$(E2E) server
 
-# Of people, external, failures, jobs, multikueue and faults (one of those: faults:hub, faults:worker, faults:restart, faults:writers).
+# Of people, external, failures, conditions, jobs, multikueue and faults (one of those: faults:hub, faults:worker, faults:restart, faults:writers).
 ONLY ?=
 e2e-cluster: annotated-policy.wasm annotated-pods-policy.wasm ## Put the policy behind a real kube-apiserver with real controllers; the parts in ONLY, or all
 	@$(E2E) cluster $(ONLY)

@@ -1,6 +1,7 @@
 //! `make e2e-cluster`: the policy behind a real kube-apiserver, with the controllers that write there.
 
 pub(crate) mod api_server;
+mod conditions;
 mod controllers;
 mod external;
 mod failures;
@@ -25,10 +26,11 @@ use crate::report::Report;
 use crate::tls::Authority;
 
 /// The parts, in the order in which they run.
-pub(crate) const PARTS: [&str; 6] = [
+pub(crate) const PARTS: [&str; 7] = [
     "people",
     "external",
     "failures",
+    "conditions",
     "jobs",
     "multikueue",
     "faults",
@@ -59,7 +61,10 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
     let Some(authority) = report.need("a certificate for the run", Authority::new()) else {
         return;
     };
-    if ["people", "external", "failures"].into_iter().any(wanted) {
+    if ["people", "external", "failures", "conditions"]
+        .into_iter()
+        .any(wanted)
+    {
         alone(report, folder, &authority, &wanted);
     }
     if wanted("jobs") {
@@ -91,6 +96,9 @@ fn alone(report: &mut Report, folder: &Path, authority: &Authority, wanted: &dyn
     }
     if wanted("failures") {
         failures::run(report, &cluster, &mut hook, &settings);
+    }
+    if wanted("conditions") {
+        conditions::run(report, &cluster, &mut hook, &settings);
     }
 }
 

@@ -160,21 +160,34 @@ fn manifest() -> Result<()> {
     Ok(())
 }
 
-/// What is committed was made without kwctl; it would have made the same.
+/// What is committed was made without kwctl; it would have made the same, but for what is said there of installing the policy,
+/// the module of the policy for pods, and the time, which a release adds.
 fn artifact_hub(folder: &Path) -> Result<()> {
-    for (metadata, committed) in [
-        ("policy-metadata.yml", "artifacthub-pkg.yml"),
-        ("pods-metadata.yml", "pods/artifacthub-pkg.yml"),
+    for (metadata, questions, committed) in [
+        (
+            "policy-metadata.yml",
+            "questions-ui.yml",
+            "artifacthub-pkg.yml",
+        ),
+        (
+            "pods-metadata.yml",
+            "pods/questions-ui.yml",
+            "pods/artifacthub-pkg.yml",
+        ),
     ] {
         let made = folder.join("artifacthub-pkg.yml");
         let path = made.display().to_string();
         let arguments = ["scaffold", "artifacthub", "--metadata-path", metadata];
-        let questions = ["--questions-path", "questions-ui.yml", "--output", &path];
+        let questions = ["--questions-path", questions, "--output", &path];
         kwctl(&[&arguments[..], &questions].concat())?;
-        let mut made = deploy::documents(&fs::read_to_string(made)?)?.remove(0);
+        let made = deploy::documents(&fs::read_to_string(made)?)?.remove(0);
         let mut committed = deploy::yaml(committed)?.remove(0);
-        committed["createdAt"] = made["createdAt"].take();
-        made["createdAt"] = committed["createdAt"].clone();
+        for key in ["createdAt", "install"] {
+            committed[key] = made[key].clone();
+        }
+        let module = committed["links"][0]["url"].take();
+        let module = module.as_str().context("no module")?;
+        committed["links"][0]["url"] = module.replace("/pods-policy.wasm", "/policy.wasm").into();
         for (key, value) in made.as_object().context("no keys")? {
             let committed = &committed[key];
             ensure!(value == committed, "{key}: {value}\ncommitted: {committed}");

@@ -1,11 +1,61 @@
-//! What Artifact Hub wants to know of a policy, made of its metadata as `kwctl scaffold artifacthub` makes it.
+//! What Artifact Hub wants to know of a policy, made of its metadata as `kwctl scaffold artifacthub` makes it, but for how to
+//! install it: a manifest of `deploy/` is a better start than the one that kwctl scaffolds. `createdAt` is missing, because a
+//! release adds it (`make artifacthub`).
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
+use crate::generated::{Generated, read};
 use crate::metadata::Metadata;
+
+/// A policy that is published, by its files.
+struct Published {
+    metadata: &'static str,
+    questions: &'static str,
+    /// Its file in a release.
+    module: &'static str,
+    package: &'static str,
+    /// What to do once it is pulled.
+    then: &'static str,
+}
+
+const PUBLISHED: [Published; 2] = [
+    Published {
+        metadata: "policy-metadata.yml",
+        questions: "questions-ui.yml",
+        module: "policy.wasm",
+        package: "artifacthub-pkg.yml",
+        then: "Then take the manifest of a cluster like yours: `management.yml`, `worker.yml` or `hybrid.yml`. \
+            `kwctl scaffold manifest` writes another one: it has no mode, so that it denies from the start; it has every kind, \
+            and the audit scanner leaves out a policy with a kind that the cluster does not serve; and it has no \
+            `matchConditions`, so that every update waits for PolicyServer. The manifests begin with `mode: monitor` and the \
+            kinds that every cluster serves; uncomment the others that yours does.",
+    },
+    Published {
+        metadata: "pods-metadata.yml",
+        questions: "pods/questions-ui.yml",
+        module: "pods-policy.wasm",
+        package: "pods/artifacthub-pkg.yml",
+        then: "Then take the manifest `pods.yml`. `kwctl scaffold manifest` writes another one: it has no mode, so that it denies \
+            from the start; it fails closed, so that no pod is made while PolicyServer is away; it asks for every pod, not only \
+            for those of Jobs; and it has no role that lets PolicyServer read Jobs.",
+    },
+];
+
+/// `artifacthub-pkg.yml` of each policy.
+///
+/// # Errors
+/// As [`package`], and if a file cannot be read.
+pub fn generated() -> Result<Vec<Generated>> {
+    let package = |published: &Published| {
+        let metadata = Metadata::from_yaml(&read(published.metadata)?)?;
+        let text = package(&metadata, &read(published.questions)?, published)?;
+        Ok(Generated::new(published.package, text))
+    };
+    PUBLISHED.iter().map(package).collect()
+}
 
 /// `artifacthub-pkg.yml`.
 #[derive(Serialize)]
@@ -14,7 +64,6 @@ struct Package<'a> {
     version: &'a str,
     name: &'a str,
     display_name: &'a str,
-    created_at: &'a str,
     description: &'a str,
     license: &'a str,
     #[serde(rename = "homeURL")]
@@ -57,11 +106,11 @@ struct Recommendation {
     url: &'static str,
 }
 
-/// The text of the file. `questions` is the text of `questions-ui.yml`, `created_at` an RFC 3339 time.
+/// The text of the file. `questions` is the text of `questions-ui.yml`.
 ///
 /// # Errors
 /// If the metadata lacks an annotation that Artifact Hub shows, or has an author without an address.
-pub fn package(metadata: &Metadata, questions: &str, created_at: &str) -> Result<String> {
+fn package(metadata: &Metadata, questions: &str, published: &Published) -> Result<String> {
     let annotation = |key: &str| {
         let value = metadata.annotations.get(key).map(String::as_str);
         value.with_context(|| format!("metadata: no annotation {key}"))
@@ -69,7 +118,8 @@ pub fn package(metadata: &Metadata, questions: &str, created_at: &str) -> Result
     let version = annotation("io.kubewarden.policy.version")?;
     let image = format!("{}:v{version}", annotation("io.kubewarden.policy.ociUrl")?);
     let source = annotation("io.kubewarden.policy.source")?;
-    let module = format!("{source}/releases/download/v{version}/policy.wasm");
+    let tag = annotation("com.github.release.tag")?;
+    let module = format!("{source}/releases/download/{tag}/{}", published.module);
     let list = |text: &'static str| annotation(text).map(|s| s.split(',').map(str::trim));
     let mut annotations = BTreeMap::from([
         ("kubewarden/mutation", metadata.mutating.to_string()),
@@ -88,7 +138,6 @@ pub fn package(metadata: &Metadata, questions: &str, created_at: &str) -> Result
         version,
         name: annotation("io.kubewarden.policy.title")?,
         display_name: annotation("io.artifacthub.displayName")?,
-        created_at,
         description: annotation("io.kubewarden.policy.description")?,
         license: annotation("io.kubewarden.policy.license")?,
         home_url: annotation("io.kubewarden.policy.url")?,
@@ -107,7 +156,11 @@ pub fn package(metadata: &Metadata, questions: &str, created_at: &str) -> Result
                 url: source,
             },
         ],
-        install: install(&image),
+        install: install(
+            &image,
+            &format!("{source}/tree/{tag}/deploy"),
+            published.then,
+        ),
         maintainers: list("io.kubewarden.policy.author")?
             .map(maintainer)
             .collect::<Result<_, _>>()?,
@@ -130,12 +183,11 @@ fn maintainer(author: &str) -> Result<Maintainer<'_>> {
     })
 }
 
-fn install(image: &str) -> String {
+fn install(image: &str, manifests: &str, then: &str) -> String {
     format!(
-        "The policy can be obtained using [`kwctl`](https://github.com/kubewarden/kwctl):\n\
+        "The policy can be obtained using [kwctl](https://docs.kubewarden.io/howtos/install-kwctl):\n\
          ```console\nkwctl pull {image}\n```\n\
-         Then, generate the policy manifest and tune it to your liking. For example:\n\
-         ```console\nkwctl scaffold manifest -t ClusterAdmissionPolicy registry://{image}\n```\n"
+         {then}\n\nThe manifests are in [deploy/]({manifests}).\n"
     )
 }
 

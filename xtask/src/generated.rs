@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{e2e, kinds, root, rules, settings};
+use crate::{artifacthub, conditions, e2e, kinds, root, rules, settings};
 
 /// A file that is made of the code, and not written by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub fn all() -> Result<Vec<Generated>> {
         kinds::generated()?,
         settings::generated()?,
         e2e::generated()?,
+        conditions::generated()?,
+        artifacthub::generated()?,
     ];
     Ok(generators.concat())
 }

@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 
 pub mod artifacthub;
+pub mod conditions;
 pub mod demo;
 pub mod e2e;
 pub mod examples;

@@ -1,15 +1,15 @@
 //! The commands behind the Makefile's targets.
 
 use std::fs;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use managed_by_engine::{Engine, Policy};
 use xtask::demo::{self, Paint};
+use xtask::generated;
 use xtask::metadata::{self, Metadata};
-use xtask::{artifacthub, generated};
 
 #[derive(Parser)]
 #[command(about)]
@@ -31,15 +31,6 @@ enum Command {
         module: PathBuf,
         /// The module to write
         output: PathBuf,
-    },
-    /// Print what Artifact Hub reads, as `kwctl scaffold artifacthub` makes it
-    Artifacthub {
-        /// For example policy-metadata.yml
-        metadata: PathBuf,
-        /// For example questions-ui.yml
-        questions: PathBuf,
-        /// When the package is made, in RFC 3339
-        created_at: String,
     },
     /// Write every file that is generated from the code
     Generate {
@@ -71,16 +62,6 @@ fn main() -> Result<()> {
             let metadata = Metadata::from_yaml(&read_text(&metadata)?)?;
             let annotated = metadata::annotate(&read(&module)?, metadata, &read_text(&usage)?)?;
             fs::write(&output, annotated).with_context(|| output.display().to_string())
-        }
-        Command::Artifacthub {
-            metadata,
-            questions,
-            created_at,
-        } => {
-            let metadata = Metadata::from_yaml(&read_text(&metadata)?)?;
-            let text = artifacthub::package(&metadata, &read_text(&questions)?, &created_at)?;
-            io::stdout().write_all(text.as_bytes())?;
-            Ok(())
         }
         Command::Generate { check: true } => generated::check(),
         Command::Generate { check: false } => generated::write(),

@@ -64,11 +64,12 @@ pub(crate) fn run(report: &mut Report, fleet: &Fleet) {
     );
     report.check("a person who writes a status is denied", status(fleet));
     judged(report, "hub", &fleet.hub, &[KUEUE]);
+    // Kueue only lets workloads start there, which the API server does not ask about.
     judged(
         report,
         "worker",
         &fleet.worker,
-        &[JOB_CONTROLLER, JOBSET, KUEUE, MULTIKUEUE],
+        &[JOB_CONTROLLER, JOBSET, MULTIKUEUE],
     );
 }
 

@@ -94,7 +94,7 @@ struct Asked<'c>(&'c Client);
 impl Cluster for Asked<'_> {
     fn job(&self, namespace: &str, name: &str) -> Result<Job, Unanswered> {
         let answer = self.0.get(&format!("{}/{name}", jobs(namespace)));
-        match answer.map_err(|e| Unanswered(e.to_string()))? {
+        match answer.map_err(|e| Unanswered::new(e.to_string()))? {
             answer if answer.code == 404 => Ok(Job::NotFound),
             answer => Ok(Job::Found(answer.body.to_string().into_bytes())),
         }

@@ -1,0 +1,267 @@
+//! `matchConditions`: which requests kube-apiserver asks the policy about, in CEL, for every manifest in `deploy/`.
+//!
+//! What it does not ask about cannot be lost while PolicyServer is away (`docs/outages.md`). Both conditions must hold, and
+//! each of them lets pass what it is not about: the first is about updates of the object itself, the second about its
+//! status. `.?` reads a field that may be absent, so that no object makes an expression fail: kube-apiserver has it in all
+//! releases that the policy knows.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result, ensure};
+use managed_by::{Holder, kinds};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use crate::generated::{Generated, read};
+
+/// One of `matchConditions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// Its name, which kube-apiserver puts into errors and metrics.
+    pub name: &'static str,
+    /// Why it is there.
+    pub comment: String,
+    /// CEL, a line each.
+    pub lines: Vec<String>,
+}
+
+/// What the rule `managed-by/nested` reads of the kinds that have it, on updates too.
+const TEMPLATES: &[(&str, &str)] = &[
+    ("JobSet", "spec.replicatedJobs[].template.spec.managedBy"),
+    ("RayJob", "spec.rayClusterSpec.managedBy"),
+    ("RayService", "spec.rayClusterConfig.managedBy"),
+    ("RayCronJob", "spec.jobTemplate.rayClusterSpec.managedBy"),
+    // An object of any kind: it counts as a whole.
+    ("AppWrapper", "spec.components[].template"),
+];
+
+/// The manifests that judge workloads, and where the settings of each are.
+const MANIFESTS: [(&str, &str); 5] = [
+    ("deploy/management.yml", "deploy/management.yml"),
+    ("deploy/worker.yml", "deploy/worker.yml"),
+    ("deploy/hybrid.yml", "deploy/hybrid.yml"),
+    ("deploy/namespace.yml", "deploy/namespace.yml"),
+    ("deploy/webhook.yml", "deploy/policies.yml"),
+];
+
+/// The manifests with the conditions of today.
+///
+/// # Errors
+/// If a manifest cannot be read or has no `matchConditions`, or a kind has templates that are not known here.
+pub fn generated() -> Result<Vec<Generated>> {
+    let mut files = Vec::new();
+    for (path, settings) in MANIFESTS {
+        let conditions = conditions(&writers(&read(settings)?))?;
+        files.push(Generated::new(path, replaced(path, &conditions)?));
+    }
+    let path = "deploy/pods.yml";
+    files.push(Generated::new(path, replaced(path, &[for_pods()])?));
+    Ok(files)
+}
+
+/// The kinds that `standard_status_writers` names in a manifest, those that are commented out too: whoever takes one of them
+/// in need not think of the conditions.
+pub fn writers(manifest: &str) -> BTreeSet<&'static str> {
+    let Some((_, after)) = manifest.split_once("standard_status_writers:\n") else {
+        return BTreeSet::new();
+    };
+    let keys = after.lines().map_while(|line| line.strip_prefix("      "));
+    let keys = keys.filter_map(|line| line.trim_start_matches("# ").split(':').next());
+    let keys: BTreeSet<_> = keys.collect();
+    let named = kinds().iter().map(|kind| kind.name());
+    named.filter(|name| keys.contains(name)).collect()
+}
+
+/// The conditions for all kinds, where the settings name writers for some.
+///
+/// # Errors
+/// If a kind has templates that are not known here.
+pub fn conditions(writers: &BTreeSet<&str>) -> Result<Vec<Condition>> {
+    Ok(vec![the_field_changes()?, the_status_is_judged(writers)?])
+}
+
+fn the_field_changes() -> Result<Condition> {
+    let mut paths: Vec<&str> = Vec::new();
+    for kind in kinds() {
+        let nested = kind.rules().contains(&"managed-by/nested");
+        let template = TEMPLATES.iter().find(|(name, _)| *name == kind.name());
+        ensure!(nested == template.is_some(), "templates of {}", kind.name());
+        paths.push(kind.managed_by_path());
+        paths.extend(template.map(|(_, path)| *path));
+    }
+    let mut lines =
+        vec![r#"request.operation != "UPDATE" || has(request.subResource) ||"#.to_owned()];
+    lines.extend(pruned().map(|line| format!("{line} ||")));
+    let mut known = BTreeSet::new();
+    for path in paths.into_iter().filter(|path| known.insert(*path)) {
+        let (new, old) = (reading("object", path), reading("oldObject", path));
+        lines.push(format!("{new} != {old} ||"));
+    }
+    if let Some(last) = lines.last_mut() {
+        last.truncate(last.len().saturating_sub(" ||".len()));
+    }
+    Ok(Condition {
+        name: "the-field-changes",
+        comment: "Of updates of the object itself those that change `managedBy`, there or in a template of what it makes.".to_owned(),
+        lines,
+    })
+}
+
+fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {
+    let workloads = || kinds().iter().filter(|kind| kind.has_status_rules());
+    let mut reserved: Vec<(String, &str)> = Vec::new();
+    let mut paths: Vec<&str> = Vec::new();
+    for kind in workloads().filter(|kind| kind.holder() == Holder::Workload) {
+        for version in kind.versions() {
+            let key = format!("{}/{version}", kind.group());
+            match reserved.iter().find(|(known, _)| *known == key) {
+                Some((_, value)) => ensure!(
+                    *value == kind.reserved_value(),
+                    "two reserved values in {key}"
+                ),
+                None => reserved.push((key, kind.reserved_value())),
+            }
+        }
+        if !paths.contains(&kind.managed_by_path()) {
+            paths.push(kind.managed_by_path());
+        }
+    }
+    let mut lines =
+        vec![r#"!has(request.subResource) || request.subResource == "status" && ("#.to_owned()];
+    let mut comment = "Of updates of the status those of delegated objects: `managedBy` is set, and not to the name of the kind's own controller.".to_owned();
+    if !writers.is_empty() {
+        comment.push_str(" And all of the kinds with `standard_status_writers`.");
+        lines.push(format!("  request.kind.kind in [{}] ||", quoted(writers)));
+    }
+    let read: Vec<_> = paths
+        .iter()
+        .map(|path| reading("oldObject", path))
+        .collect();
+    lines.push(format!("  [{}].exists(name,", read.join(", ")));
+    lines.push("    name.hasValue() && name != {".to_owned());
+    for (key, value) in reserved {
+        lines.push(format!("      \"{key}\": \"{value}\","));
+    }
+    if let Some(last) = lines.last_mut() {
+        last.truncate(last.len().saturating_sub(1));
+    }
+    lines.push(r#"    }[?(request.kind.group + "/" + request.kind.version)]))"#.to_owned());
+    Ok(Condition {
+        name: "the-status-is-judged",
+        comment,
+        lines,
+    })
+}
+
+/// The one condition of the policy for pods: it looks at those that a Job controls.
+pub fn for_pods() -> Condition {
+    let line = r#"object.?metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == "Job" && owner.?controller.orValue(false))"#;
+    Condition {
+        name: "a-job-controls-it",
+        comment: "Other pods are none of its business.".to_owned(),
+        lines: vec![line.to_owned()],
+    }
+}
+
+/// What asks for a request through a version whose schema has no such field. The object shows nothing there.
+fn pruned() -> impl Iterator<Item = String> {
+    let mut known = BTreeSet::new();
+    let pairs = kinds().iter().flat_map(|kind| {
+        let versions = kind.pruned_in().iter();
+        versions.map(|version| (kind.group(), *version))
+    });
+    pairs.filter(move |pair| known.insert(*pair)).map(|(group, version)| {
+        format!(r#"request.requestKind.group == "{group}" && request.requestKind.version == "{version}""#)
+    })
+}
+
+/// What is at a path of an object, as an optional value; of a list, as a list of them.
+fn reading(object: &str, path: &str) -> String {
+    let optional = |base: &str, path: &str| {
+        let names = path.split('.').filter(|name| !name.is_empty());
+        names.fold(base.to_owned(), |text, name| format!("{text}.?{name}"))
+    };
+    match path.split_once("[]") {
+        None => optional(object, path),
+        Some((list, path)) => format!(
+            "{}.orValue([]).map(item, {})",
+            optional(object, list),
+            optional("item", path)
+        ),
+    }
+}
+
+/// In the order of the documentation.
+fn quoted(names: &BTreeSet<&str>) -> String {
+    let mut rest = names.clone();
+    let ordered = kinds().iter().map(|kind| kind.name());
+    let quoted: Vec<_> = ordered
+        .filter(|name| rest.remove(name))
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    quoted.join(", ")
+}
+
+/// A manifest with its `matchConditions` replaced: the lines after that key that are indented more.
+fn replaced(path: &str, conditions: &[Condition]) -> Result<String> {
+    let text = read(path)?;
+    let parts = text.split_once("matchConditions:\n");
+    let (before, after) = parts.with_context(|| format!("{path}: no matchConditions"))?;
+    let indent = before.rsplit('\n').next().unwrap_or_default();
+    let is_inside = |line: &&str| line.len().saturating_sub(line.trim_start().len()) > indent.len();
+    let mut made = format!("{before}matchConditions:\n{}", yaml(conditions, indent)?);
+    for line in after.lines().skip_while(is_inside) {
+        writeln!(made, "{line}")?;
+    }
+    Ok(made)
+}
+
+fn yaml(conditions: &[Condition], indent: &str) -> Result<String> {
+    let mut text = String::new();
+    for Condition {
+        name,
+        comment,
+        lines,
+    } in conditions
+    {
+        writeln!(text, "{indent}  # {comment}")?;
+        writeln!(text, "{indent}  - name: {name}")?;
+        writeln!(text, "{indent}    expression: |-")?;
+        for line in lines {
+            writeln!(text, "{indent}      {line}")?;
+        }
+    }
+    Ok(text)
+}
+
+/// `matchConditions` of a manifest, by name.
+///
+/// # Errors
+/// If it has none, or one without a name or an expression.
+pub fn of(manifest: &Value) -> Result<Vec<(String, String)>> {
+    let holder = match manifest.pointer("/webhooks/0") {
+        Some(webhook) => Some(webhook),
+        None => manifest.get("spec"),
+    };
+    let list = holder.and_then(|holder| holder.get("matchConditions")?.as_array());
+    let text = |condition: &Value, key| {
+        let text = condition.get(key).and_then(Value::as_str);
+        text.map(ToOwned::to_owned)
+            .with_context(|| format!("a condition without {key}"))
+    };
+    list.context("no matchConditions")?
+        .iter()
+        .map(|condition| Ok((text(condition, "name")?, text(condition, "expression")?)))
+        .collect()
+}
+
+/// The first document of a YAML file of the repository.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn manifest(path: &str) -> Result<Value> {
+    let text = read(path)?;
+    let first = serde_yaml_ng::Deserializer::from_str(&text).next();
+    Ok(Value::deserialize(first.context("no document")?)?)
+}

@@ -1,0 +1,435 @@
+//! The conditions in `deploy/`, evaluated on requests, beside what the library says to the same: what they keep away it
+//! allows without a warning, the status of what is not delegated aside.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test that panics has failed"
+)]
+
+use std::collections::BTreeMap;
+
+use cel::parser::Parser;
+use cel::{Context, IdedExpr, Value as Cel};
+use managed_by::{Holder, Kind, kinds};
+use managed_by_conformance::{trace, vector};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_json::{Value, json};
+use xtask::judge::{Answer, judge};
+use xtask::{conditions, examples, root};
+
+/// A manifest, by what decides here.
+struct Manifest {
+    name: &'static str,
+    settings: Value,
+    conditions: Vec<IdedExpr>,
+}
+
+fn manifest(name: &'static str, settings: Value) -> Manifest {
+    let manifest = conditions::manifest(&format!("deploy/{name}.yml")).unwrap();
+    let conditions = conditions::of(&manifest).unwrap();
+    let parse = |(_, text): &(String, String)| {
+        let parser = Parser::default().enable_optional_syntax(true);
+        parser.parse(text).unwrap()
+    };
+    Manifest {
+        name,
+        settings,
+        conditions: conditions.iter().map(parse).collect(),
+    }
+}
+
+/// Those that judge workloads.
+fn manifests() -> Vec<Manifest> {
+    let mut manifests = Vec::new();
+    for name in ["management", "worker", "hybrid", "namespace"] {
+        let resource = conditions::manifest(&format!("deploy/{name}.yml")).unwrap();
+        manifests.push(manifest(name, resource["spec"]["settings"].clone()));
+        // Who takes no settings over is kept to the same.
+        manifests.push(manifest(name, json!({})));
+    }
+    let policies = conditions::manifest("deploy/policies.yml").unwrap();
+    manifests.push(manifest(
+        "webhook",
+        policies["managed-by"]["settings"].clone(),
+    ));
+    manifests
+}
+
+impl Manifest {
+    /// Whether kube-apiserver asks. An error counts as yes: under `failurePolicy: Fail` the request is refused.
+    fn asks(&self, request: &Value) -> bool {
+        let mut context = Context::default();
+        for (name, value) in [
+            ("object", &request["object"]),
+            ("oldObject", &request["oldObject"]),
+            ("request", request),
+        ] {
+            context.add_variable(name, value).unwrap();
+        }
+        let holds = |condition: &IdedExpr| match Cel::resolve(condition, &context) {
+            Ok(Cel::Bool(holds)) => holds,
+            Ok(other) => panic!("{}: {other:?}", self.name),
+            Err(error) => {
+                assert!(is_malformed(request), "{}: {error}: {request}", self.name);
+                true
+            }
+        };
+        self.conditions.iter().all(holds)
+    }
+}
+
+/// Whether no API server sends this: a schema refuses it first.
+fn is_malformed(request: &Value) -> bool {
+    judge(request, &json!({})).code == Some(400)
+}
+
+/// A request as kube-apiserver sends it: what is empty is left out.
+fn sent(mut request: Value) -> Value {
+    let kind = request["kind"].clone();
+    let members = request.as_object_mut().unwrap();
+    if members.get("subResource").is_some_and(|name| name == "") {
+        members.remove("subResource");
+    }
+    members.entry("requestKind").or_insert(kind);
+    request
+}
+
+fn kind_of(request: &Value) -> Option<&'static Kind<'static>> {
+    let kind = |key: &str| request["kind"][key].as_str().unwrap_or_default();
+    Kind::find(kind("group"), kind("version"), kind("kind"))
+}
+
+/// What is at a path, `[]` for each element of a list. Absent is not the same as `null`.
+fn at<'v>(object: &'v Value, path: &str) -> Vec<Option<&'v Value>> {
+    let get = |path: &str| {
+        path.split('.')
+            .try_fold(object, |value, key| value.get(key))
+    };
+    match path.split_once("[].") {
+        None => vec![get(path)],
+        Some((list, path)) => {
+            let items = get(list).and_then(Value::as_array).into_iter().flatten();
+            items.flat_map(|item| at(item, path)).collect()
+        }
+    }
+}
+
+fn changes(request: &Value, path: &str) -> bool {
+    at(&request["object"], path) != at(&request["oldObject"], path)
+}
+
+/// Whether the stored object is somebody else's than its kind's own controller's.
+fn is_delegated(request: &Value, kind: &Kind<'_>) -> bool {
+    let stored = at(&request["oldObject"], kind.managed_by_path());
+    stored[0]
+        .and_then(Value::as_str)
+        .is_some_and(|name| name != kind.reserved_value())
+}
+
+/// Whether there is something to judge, said once more without CEL.
+fn is_to_be_judged(request: &Value, kind: &Kind<'_>, manifest: &Manifest) -> bool {
+    let is_pruned = kind
+        .pruned_in()
+        .iter()
+        .any(|v| request["requestKind"]["version"] == *v);
+    match (
+        request["operation"].as_str().unwrap(),
+        request["subResource"].as_str(),
+    ) {
+        ("UPDATE", None) => {
+            let templates = match kind.name() {
+                "JobSet" => "spec.replicatedJobs[].template.spec.managedBy",
+                "RayJob" => "spec.rayClusterSpec.managedBy",
+                "RayService" => "spec.rayClusterConfig.managedBy",
+                "RayCronJob" => "spec.jobTemplate.rayClusterSpec.managedBy",
+                "AppWrapper" => "spec.components[].template",
+                _ => kind.managed_by_path(),
+            };
+            is_pruned || changes(request, kind.managed_by_path()) || changes(request, templates)
+        }
+        ("UPDATE", Some("status")) => {
+            let has_writers = WRITERS.contains(&manifest.name) && kind.has_status_rules();
+            has_writers || is_delegated(request, kind)
+        }
+        (_, Some(_)) => false,
+        _ => true,
+    }
+}
+
+/// The manifests that name who writes statuses.
+const WRITERS: [&str; 3] = ["management", "worker", "webhook"];
+
+/// What a run has seen.
+#[derive(Default)]
+struct Seen(BTreeMap<&'static str, usize>);
+
+impl Seen {
+    fn count(&mut self, what: &'static str) {
+        *self.0.entry(what).or_default() += 1;
+    }
+
+    fn of(&self, what: &str) -> usize {
+        self.0.get(what).copied().unwrap_or_default()
+    }
+
+    /// Holds a request, as it is sent under each manifest, to the property.
+    fn check(&mut self, manifests: &[Manifest], request: &Value) {
+        let Some(kind) = kind_of(request) else {
+            return;
+        };
+        // No manifest has rules for deletions, nor for the status of what has none to judge.
+        let status = request.get("subResource").is_some();
+        if request["operation"] == "DELETE" || status && !kind.has_status_rules() {
+            return;
+        }
+        for manifest in manifests {
+            let asks = manifest.asks(request);
+            if is_malformed(request) {
+                self.count("malformed");
+                continue;
+            }
+            let expected = is_to_be_judged(request, kind, manifest);
+            assert_eq!(asks, expected, "{}: {request}", manifest.name);
+            if asks {
+                self.count("asked");
+                continue;
+            }
+            self.count("kept away");
+            let answer = judge(request, &manifest.settings);
+            if is_silent(&answer) {
+                continue;
+            }
+            assert!(
+                status && !is_delegated(request, kind),
+                "{}: {answer:?}: {request}",
+                manifest.name
+            );
+            self.count("status of what is not delegated");
+            let fired = answer.denied().into_iter().chain(answer.warned());
+            let is_about_status =
+                |rule: &str| rule.starts_with("job-status/") || rule.starts_with("status/");
+            assert!(
+                fired.into_iter().all(is_about_status),
+                "{}: {answer:?}: {request}",
+                manifest.name
+            );
+        }
+    }
+}
+
+fn is_silent(answer: &Answer) -> bool {
+    answer.allowed && answer.warnings.is_empty() && answer.denied().is_empty()
+}
+
+#[test]
+fn recorded_requests() {
+    let manifests = manifests();
+    let mut seen = Seen::default();
+    for stream in trace::JOBS.into_iter().chain(trace::CUSTOM) {
+        for case in trace::requests(stream).unwrap() {
+            seen.check(&manifests, &sent(case.request()));
+        }
+    }
+    // What controllers wrote of objects that are their own, and more: nothing is lost that way.
+    assert_eq!(seen.of("status of what is not delegated"), 0);
+    assert!(seen.of("kept away") > 1000, "{:?}", seen.0);
+    assert!(seen.of("asked") > 1000, "{:?}", seen.0);
+}
+
+#[test]
+fn vectors_and_examples() {
+    let manifests = manifests();
+    let mut seen = Seen::default();
+    for file in std::fs::read_dir(vector::folder()).unwrap() {
+        let file = file.unwrap().file_name().into_string().unwrap();
+        for vector in vector::read(&file).unwrap() {
+            seen.check(&manifests, &sent(vector.case.request()));
+        }
+    }
+    for example in examples::read(&root("examples")).unwrap() {
+        seen.check(&manifests, &sent(example.request));
+    }
+    assert!(seen.of("kept away") > 1000, "{:?}", seen.0);
+    assert!(seen.of("asked") > 1000, "{:?}", seen.0);
+}
+
+/// Values of the field: none, names that mean something to some kind, and what is wrong.
+fn values() -> impl Strategy<Value = Option<String>> {
+    let known = managed_by::RESERVED.iter().map(|(name, _)| *name);
+    let others = ["kueue.x-k8s.io/multikueue", "acme.io/runner", "typo", ""];
+    let all: Vec<_> = known.chain(others).map(ToOwned::to_owned).collect();
+    prop_oneof![2 => Just(None), 3 => select(all).prop_map(Some)]
+}
+
+/// Sets what is at a path, making what leads there.
+fn put(object: &mut Value, path: &str, value: Option<String>) {
+    let Some(value) = value else {
+        return;
+    };
+    match path.split_once("[].") {
+        None => path
+            .split('.')
+            .fold(object, |place, key| &mut place[key])
+            .clone_from(&value.into()),
+        Some((list, path)) => {
+            let mut item = json!({"name": "a"});
+            put(&mut item, path, Some(value));
+            let list = list.split('.').fold(object, |place, key| &mut place[key]);
+            *list = json!([item, {"name": "b"}]);
+        }
+    }
+}
+
+/// Where a template of a kind may carry the field too.
+const NESTED: [&str; 5] = [
+    "spec.replicatedJobs[].template.spec.managedBy",
+    "spec.rayClusterSpec.managedBy",
+    "spec.rayClusterConfig.managedBy",
+    "spec.jobTemplate.rayClusterSpec.managedBy",
+    "spec.components[].template.spec.managedBy",
+];
+
+/// Statuses that some rule of some kind has a word on.
+fn statuses() -> impl Strategy<Value = Value> {
+    let condition = |name: &str, status: &str| json!({"type": name, "status": status});
+    let ends = ["Complete", "Completed", "Succeeded", "Failed"]
+        .map(|name| json!({"conditions": [condition(name, "True")]}));
+    let more = [
+        json!({}),
+        json!({"conditions": [condition("Failed", "True"), condition("Completed", "True")]}),
+        json!({"conditions": [condition("Succeeded", "False")]}),
+        json!({"active": 1, "startTime": "2026-11-20T09:00:00Z"}),
+        json!({"active": -1, "restarts": -1}),
+        json!({"restarts": 3, "failed": 2}),
+        json!({"jobDeploymentStatus": "Complete"}),
+        json!({"phase": "Failed"}),
+        json!({"startTime": "2026-11-20T09:00:00Z", "completionTime": "2026-11-20T08:00:00Z"}),
+    ];
+    select(ends.into_iter().chain(more).collect::<Vec<_>>())
+}
+
+/// An object of a kind. Of the places for templates only its own count, but all of them are filled in.
+fn objects() -> impl Strategy<Value = (Option<String>, Vec<Option<String>>, Value, bool)> {
+    let nested = prop::collection::vec(values(), NESTED.len());
+    (values(), nested, statuses(), any::<bool>())
+}
+
+fn object(
+    kind: &Kind<'_>,
+    version: &str,
+    (value, nested, status, has_spec): (Option<String>, Vec<Option<String>>, Value, bool),
+) -> Value {
+    let mut object = json!({
+        "apiVersion": format!("{}/{version}", kind.group()),
+        "kind": kind.name(),
+        "metadata": {"name": "x", "namespace": "team-a", "uid": "1"},
+        "status": status,
+    });
+    if has_spec {
+        object["spec"] = json!({"suspend": true});
+        let own = kind.rules().contains(&"managed-by/nested");
+        for (path, value) in NESTED.into_iter().zip(nested).filter(|_| own) {
+            // Its own field may be below one of them.
+            if !kind.managed_by_path().starts_with(path) && kind_has(kind, path) {
+                put(&mut object, path, value);
+            }
+        }
+        put(&mut object, kind.managed_by_path(), value);
+    }
+    if object["spec"]["components"].is_array() {
+        for component in object["spec"]["components"].as_array_mut().unwrap() {
+            component["template"]["apiVersion"] = "batch/v1".into();
+            component["template"]["kind"] = "Job".into();
+        }
+    }
+    object
+}
+
+fn kind_has(kind: &Kind<'_>, path: &str) -> bool {
+    let own = match kind.name() {
+        "JobSet" => 0,
+        "RayJob" => 1,
+        "RayService" => 2,
+        "RayCronJob" => 3,
+        _ => 4,
+    };
+    NESTED[own] == path
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Every kind in each of its versions, any change of the field, of a template and of the status.
+    #[test]
+    fn generated_requests(
+        (kind, version) in (any::<Index>(), any::<Index>()),
+        (old, new) in (objects(), objects()),
+        (same_field, same_nested) in (any::<bool>(), any::<bool>()),
+        operation in select(vec!["CREATE", "UPDATE", "status"]),
+        requested in any::<Index>(),
+    ) {
+        thread_local!(static MANIFESTS: Vec<Manifest> = manifests());
+        let kind = *kind.get(kinds());
+        let version = *version.get(kind.versions());
+        let mut new = new;
+        if same_field {
+            new.0.clone_from(&old.0);
+        }
+        if same_nested {
+            new.1.clone_from(&old.1);
+            new.3 = old.3;
+        }
+        let (old, new) = (object(kind, version, old), object(kind, version, new));
+        let mut request = json!({
+            "uid": "1", "operation": if operation == "CREATE" { "CREATE" } else { "UPDATE" }, "name": "x", "namespace": "team-a",
+            "kind": {"group": kind.group(), "version": version, "kind": kind.name()},
+            "requestKind": {"group": kind.group(), "version": requested.get(kind.versions()), "kind": kind.name()},
+            "resource": {"group": kind.group(), "version": version, "resource": kind.plural()},
+            "userInfo": {"username": "ana"}, "object": new,
+        });
+        if operation != "CREATE" {
+            request["oldObject"] = old;
+        }
+        if operation == "status" {
+            // kube-apiserver keeps the spec.
+            let spec = request["oldObject"]["spec"].clone();
+            match spec {
+                Value::Null => drop(request["object"].as_object_mut().unwrap().remove("spec")),
+                spec => request["object"]["spec"] = spec,
+            }
+            request["subResource"] = "status".into();
+        }
+        MANIFESTS.with(|manifests| Seen::default().check(manifests, &request));
+    }
+}
+
+/// An API server that is asked for pods looks whether a Job controls them: the library asks for the Job of no others.
+#[test]
+fn pods_of_jobs() {
+    let manifest = manifest("pods", json!({"role": "management"}));
+    let owner = |kind: &str, controller: Value| json!([{"apiVersion": "batch/v1", "kind": kind, "name": "pi", "uid": "0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7b", "controller": controller}]);
+    for (owners, asks) in [
+        (owner("Job", true.into()), true),
+        (owner("Job", false.into()), false),
+        (owner("ReplicaSet", true.into()), false),
+        (json!([]), false),
+        (Value::Null, false),
+    ] {
+        let mut request = json!({"uid": "1", "operation": "CREATE", "name": "pi-1", "namespace": "team-a",
+            "kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
+            "userInfo": {"username": "ana"}, "object": {"metadata": {"name": "pi-1"}}});
+        if !owners.is_null() {
+            request["object"]["metadata"]["ownerReferences"] = owners;
+        }
+        assert_eq!(manifest.asks(&request), asks, "{request}");
+        assert_eq!(
+            is_silent(&judge(&request, &manifest.settings)),
+            !asks,
+            "{request}"
+        );
+    }
+}
