@@ -70,7 +70,8 @@ fn nothing_that_the_job_controller_wrote_is_denied() {
 #[test]
 fn a_hub_works_under_the_settings_of_a_management_cluster() {
     let yaml = std::fs::read_to_string(root("examples/settings/management.yml")).unwrap();
-    let settings: Value = serde_yaml_ng::from_str(&yaml).unwrap();
+    let mut settings: Value = serde_yaml_ng::from_str(&yaml).unwrap();
+    settings["kubernetes_version"] = "1.36".into();
     let requests = trace::requests("multikueue-0.14-hub").unwrap().into_iter();
     let (mut requests_seen, mut statuses_refused) = (0, 0);
     for case in requests {
@@ -159,6 +160,7 @@ fn default_settings_deny_nothing_that_controllers_of_custom_resources_did() {
                 "RayJob rj-nested: managed-by/nested spec.rayClusterSpec.managedBy",
                 1
             ),
+            ("TaskRun typo: managed-by/reserved-domain spec.managedBy", 1),
         ]
     );
 }

@@ -227,7 +227,11 @@ fn is_silent(answer: &Answer) -> bool {
 
 #[test]
 fn recorded_requests() {
-    let manifests = manifests();
+    let mut manifests = manifests();
+    // Without a release the policy warns of what older releases deny.
+    for manifest in &mut manifests {
+        manifest.settings["kubernetes_version"] = "1.36".into();
+    }
     let mut seen = Seen::default();
     for stream in trace::JOBS.into_iter().chain(trace::CUSTOM) {
         for case in trace::requests(stream).unwrap() {

@@ -282,7 +282,11 @@ impl<'a> Members<'a> for JobStatus<'a> {
                 self.completed_indexes = value.string_or_null()?.unwrap_or_default();
             }
             "failedIndexes" => self.failed_indexes = value.string_or_null()?,
-            "uncountedTerminatedPods" => self.uncounted = Uncounted::read(value.keep()?),
+            "uncountedTerminatedPods" => {
+                let mut pods = Uncounted::default();
+                let is_there = value.object_or_null(&mut pods)?;
+                self.uncounted = is_there.then_some(pods);
+            }
             "conditions" => self.conditions = Conditions::read(value.keep()?),
             _ => value.skip()?,
         }
@@ -303,25 +307,44 @@ fn time_or_null<'a, D: Deserializer<'a>>(value: Value<'_, D>) -> Result<Option<T
     Ok(time)
 }
 
-impl<'a> Uncounted<'a> {
-    fn read(value: Kept<'_, 'a>) -> Option<Self> {
-        let mut pods = Self::default();
-        let is_there = value.object_or_null(|name, value| match name {
-            "succeeded" => pods.succeeded = uids(value),
-            "failed" => pods.failed = uids(value),
-            _ => {}
-        });
-        is_there.then_some(pods)
+impl<'a> Members<'a> for Uncounted<'a> {
+    fn member<D: Deserializer<'a>>(
+        &mut self,
+        name: &str,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        match name {
+            "succeeded" => self.succeeded = Uids::read(value)?,
+            "failed" => self.failed = Uids::read(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
     }
 }
 
-/// A list of UIDs; a `null` among them is an empty string for Go.
-fn uids<'a>(value: Kept<'_, 'a>) -> Option<Vec<Cow<'a, str>>> {
-    let mut uids = Vec::new();
-    let is_list = value.array_or_null(|_, uid| {
-        uids.push(uid.string_or_null().unwrap_or_default());
-    });
-    is_list.then_some(uids)
+/// A list of UIDs; a `null` among them is an empty string for Go. There may be thousands, so that they are read in passing.
+#[derive(Default)]
+struct Uids<'a>(Vec<Cow<'a, str>>);
+
+impl<'a> Uids<'a> {
+    fn read<D: Deserializer<'a>>(
+        value: Value<'_, D>,
+    ) -> Result<Option<Vec<Cow<'a, str>>>, D::Error> {
+        let mut uids = Self::default();
+        let is_list = value.array_or_null(&mut uids)?;
+        Ok(is_list.then_some(uids.0))
+    }
+}
+
+impl<'a> Members<'a> for Uids<'a> {
+    fn element<D: Deserializer<'a>>(
+        &mut self,
+        _: usize,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        self.0.push(value.string_or_null()?.unwrap_or_default());
+        Ok(())
+    }
 }
 
 impl Conditions {
