@@ -8,7 +8,7 @@ use crate::vector::{Answer, Case, FieldError};
 ///
 /// The message and the errors are those of kube-apiserver's rules; ours cannot deny by default.
 pub fn ours(case: &Case, settings: &Settings) -> Answer {
-    let release = settings.kubernetes_version();
+    let release = settings.kubernetes_version().unwrap_or_default();
     let mut answer = Answer {
         releases: vec![release.as_str().to_owned()],
         errors: Vec::new(),
