@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use cel::parser::Parser;
 use cel::{Context, IdedExpr, Value as Cel};
-use managed_by::{Holder, Kind, kinds};
+use managed_by::{Kind, kinds};
 use managed_by_conformance::{trace, vector};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
