@@ -394,13 +394,13 @@ says() {
 }
 
 @test 'status/01-running-job-completes' {
-  run kwctl run -r examples/status/01-running-job-completes.json annotated-policy.wasm
+  run kwctl run -r examples/status/01-running-job-completes.json -s examples/status/01-running-job-completes.settings.yml annotated-policy.wasm
   [ "$status" -eq 0 ]
   says '"allowed":true'
 }
 
 @test 'status/02-marked-complete-too-early' {
-  run kwctl run -r examples/status/02-marked-complete-too-early.json annotated-policy.wasm
+  run kwctl run -r examples/status/02-marked-complete-too-early.json -s examples/status/02-marked-complete-too-early.settings.yml annotated-policy.wasm
   [ "$status" -eq 0 ]
   says '"allowed":false'
   says '"code":422'
@@ -409,7 +409,7 @@ says() {
 }
 
 @test 'status/03-terminal-condition-taken-back' {
-  run kwctl run -r examples/status/03-terminal-condition-taken-back.json annotated-policy.wasm
+  run kwctl run -r examples/status/03-terminal-condition-taken-back.json -s examples/status/03-terminal-condition-taken-back.settings.yml annotated-policy.wasm
   [ "$status" -eq 0 ]
   says '"allowed":false'
   says '"code":422'
@@ -418,7 +418,7 @@ says() {
 }
 
 @test 'status/04-counter-goes-down' {
-  run kwctl run -r examples/status/04-counter-goes-down.json annotated-policy.wasm
+  run kwctl run -r examples/status/04-counter-goes-down.json -s examples/status/04-counter-goes-down.settings.yml annotated-policy.wasm
   [ "$status" -eq 0 ]
   says '"allowed":false'
   says '"code":422'
@@ -427,7 +427,7 @@ says() {
 }
 
 @test 'status/05-indexes-that-overlap' {
-  run kwctl run -r examples/status/05-indexes-that-overlap.json annotated-policy.wasm
+  run kwctl run -r examples/status/05-indexes-that-overlap.json -s examples/status/05-indexes-that-overlap.settings.yml annotated-policy.wasm
   [ "$status" -eq 0 ]
   says '"allowed":false'
   says '"code":422'
@@ -436,7 +436,7 @@ says() {
 }
 
 @test 'status/06-start-time-changed-while-running' {
-  run kwctl run -r examples/status/06-start-time-changed-while-running.json annotated-policy.wasm
+  run kwctl run -r examples/status/06-start-time-changed-while-running.json -s examples/status/06-start-time-changed-while-running.settings.yml annotated-policy.wasm
   [ "$status" -eq 0 ]
   says '"allowed":false'
   says '"code":422'
@@ -445,7 +445,7 @@ says() {
 }
 
 @test 'status/07-start-time-changed-while-suspended' {
-  run kwctl run -r examples/status/07-start-time-changed-while-suspended.json annotated-policy.wasm
+  run kwctl run -r examples/status/07-start-time-changed-while-suspended.json -s examples/status/07-start-time-changed-while-suspended.settings.yml annotated-policy.wasm
   [ "$status" -eq 0 ]
   says '"allowed":true'
 }
@@ -469,7 +469,7 @@ says() {
 }
 
 @test 'status/10-stored-job-found-by-the-audit' {
-  run kwctl run -r examples/status/10-stored-job-found-by-the-audit.json annotated-policy.wasm
+  run kwctl run -r examples/status/10-stored-job-found-by-the-audit.json -s examples/status/10-stored-job-found-by-the-audit.settings.yml annotated-policy.wasm
   [ "$status" -eq 0 ]
   says '"allowed":false'
   says '"code":422'
@@ -492,5 +492,5 @@ says() {
 @test 'settings with an unknown rule' {
   run kwctl run -r examples/field/01-created-for-multikueue.json --settings-json '{"rules":{"managed-by/formt":"deny"}}' annotated-policy.wasm
   [ "$status" -eq 1 ]
-  says 'invalid settings: rules["managed-by/formt"]: rules has no such key, expected one of managed-by/format, managed-by/immutable, job-status/negative-counter, job-status/uncounted-uids, job-status/complete-and-failed, job-status/complete-and-failure-target, job-status/completion-time-without-complete, job-status/complete-without-completion-time, job-status/completion-time-before-start-time, job-status/failed-without-failure-target, job-status/complete-without-success-criteria-met, job-status/finished-with-active-pods, job-status/finished-without-start-time, job-status/finished-with-uncounted-pods, job-status/invalid-completed-indexes, job-status/invalid-failed-indexes, job-status/completed-indexes-non-indexed, job-status/failed-indexes-without-backoff-limit-per-index, job-status/failed-indexes-overlap-completed, job-status/finished-with-terminating-pods, job-status/ready-exceeds-active, job-status/success-criteria-met-non-indexed, job-status/success-criteria-met-and-failed, job-status/success-criteria-met-and-failure-target, job-status/success-criteria-met-without-success-policy, job-status/success-policy-without-success-criteria-met, job-status/terminal-condition-disabled, job-status/failed-decreased, job-status/succeeded-decreased, job-status/completion-time-changed, job-status/start-time-changed, job-status/success-criteria-met-disabled, job-status/success-criteria-met-after-complete, managed-by/reserved, managed-by/reserved-domain, managed-by/wrong-kind, managed-by/unchecked-format, managed-by/closed-set, managed-by/nested, managed-by/allowed, managed-by/delegation, status-writer/delegated, status-writer/standard, status/outcome-changed, status/two-outcomes, status/terminal-state, status/exclusive-conditions, status/negative-counter, status/counter-decreased, status/end-before-start, status/end-without-outcome, status/outcome-without-end, pods/delegated-owner; did you mean "managed-by/format"?'
+  says 'invalid settings: rules["managed-by/formt"]: rules has no such key, expected one of managed-by/format, managed-by/immutable, job-status/negative-counter, job-status/uncounted-uids, job-status/complete-and-failed, job-status/complete-and-failure-target, job-status/completion-time-without-complete, job-status/complete-without-completion-time, job-status/completion-time-before-start-time, job-status/failed-without-failure-target, job-status/complete-without-success-criteria-met, job-status/finished-with-active-pods, job-status/finished-without-start-time, job-status/finished-with-uncounted-pods, job-status/invalid-completed-indexes, job-status/invalid-failed-indexes, job-status/completed-indexes-non-indexed, job-status/failed-indexes-without-backoff-limit-per-index, job-status/failed-indexes-overlap-completed, job-status/finished-with-terminating-pods, job-status/ready-exceeds-active, job-status/success-criteria-met-non-indexed, job-status/success-criteria-met-and-failed, job-status/success-criteria-met-and-failure-target, job-status/success-criteria-met-without-success-policy, job-status/success-policy-without-success-criteria-met, job-status/terminal-condition-disabled, job-status/failed-decreased, job-status/succeeded-decreased, job-status/completion-time-changed, job-status/start-time-changed, job-status/success-criteria-met-disabled, job-status/success-criteria-met-after-complete, managed-by/reserved, managed-by/reserved-domain, managed-by/wrong-kind, managed-by/unchecked-format, managed-by/pruned-version, managed-by/closed-set, managed-by/nested, managed-by/allowed, managed-by/delegation, status-writer/delegated, status-writer/standard, status/outcome-changed, status/two-outcomes, status/terminal-state, status/exclusive-conditions, status/negative-counter, status/counter-decreased, status/end-before-start, status/end-without-outcome, status/outcome-without-end, pods/delegated-owner; did you mean "managed-by/format"?'
 }

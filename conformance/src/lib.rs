@@ -7,6 +7,7 @@ pub mod generate;
 pub mod live;
 pub mod oracle;
 pub mod trace;
+pub mod unset;
 pub mod vector;
 
 /// What can go wrong while vectors are made or read.

@@ -1,11 +1,14 @@
 //! `update` writes the vectors anew from upstream's code; `verify` fails if that would change them; `live CASES SEED
-//! [RELEASE...]` asks upstream's code and the library about generated cases.
+//! [RELEASE...]` asks upstream's code and the library about generated cases; `unset CASES SEED` asks the library about them
+//! without a release and with each.
 
 use std::process::ExitCode;
 use std::time::Instant;
 use std::{env, fs};
 
 use managed_by::Release;
+use managed_by_conformance::generate::Generator;
+use managed_by_conformance::unset::Counts;
 use managed_by_conformance::{Error, cases, live, oracle, trace, vector};
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
@@ -15,9 +18,10 @@ fn main() -> ExitCode {
         "update" => update(),
         "verify" => verify(),
         "live" => live(&env::args().skip(2).collect::<Vec<_>>()),
+        "unset" => unset(&env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!(
-                "usage: managed-by-conformance update | verify | live CASES SEED [RELEASE...]"
+                "usage: managed-by-conformance update | verify | live CASES SEED [RELEASE...] | unset CASES SEED"
             );
             return ExitCode::from(2);
         }
@@ -75,6 +79,22 @@ fn live(arguments: &[String]) -> Result<String, Error> {
         return Err(Error::Oracle(format!("{mismatches} mismatches")));
     }
     Ok(format!("seed {seed}: no mismatch"))
+}
+
+fn unset(arguments: &[String]) -> Result<String, Error> {
+    let number = |index: usize| arguments.get(index).and_then(|a| a.parse::<u64>().ok());
+    let usage = || Error::Oracle("unset CASES SEED".to_owned());
+    let (cases, seed) = number(0).zip(number(1)).ok_or_else(usage)?;
+    let start = Instant::now();
+    let mut generator = Generator::new(seed);
+    let mut counts = Counts::default();
+    for number in 0..cases {
+        counts.add(&generator.case(number))?;
+    }
+    Ok(format!(
+        "{counts:?}, {:.1} s",
+        start.elapsed().as_secs_f64()
+    ))
 }
 
 fn update() -> Result<String, Error> {

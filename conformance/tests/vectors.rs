@@ -4,8 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use managed_by::{Release, Settings};
+use managed_by_conformance::generate::Generator;
 use managed_by_conformance::vector::{self, Answer, Vector};
-use managed_by_conformance::{cases, compare, difference, trace};
+use managed_by_conformance::{cases, compare, difference, trace, unset};
 use serde_json::{Value, json};
 
 fn answer(answers: Vec<Answer>, release: Release) -> Answer {
@@ -22,16 +23,11 @@ fn vectors() -> Vec<Vector> {
 #[test]
 fn the_library_answers_as_upstream_does() {
     let known = difference::read().unwrap();
-    let settings = Release::ALL
-        .iter()
-        .map(|release| Settings::for_release(*release))
-        .collect::<Vec<_>>();
     for Vector { case, answers } in vectors() {
         let differs = known.iter().any(|d| case.name.starts_with(&d.prefix));
-        for settings in &settings {
-            let release = settings.kubernetes_version();
+        for &release in Release::ALL {
             let upstream = answer(answers.clone(), release);
-            let ours = compare::ours(&case, settings);
+            let ours = compare::ours(&case, &Settings::for_release(release));
             assert_eq!(
                 compare::same(&upstream, &ours),
                 !differs,
@@ -73,4 +69,20 @@ fn a_create_is_judged_as_a_status_that_comes_from_nothing() {
         count = count.saturating_add(1);
     }
     assert!(count > 100, "{count}");
+}
+
+/// Without a release in the settings the policy denies what all releases deny, and warns of what some do: of every vector, and
+/// of generated cases.
+#[test]
+fn without_a_release_only_what_all_deny_is_denied() {
+    let mut counts = unset::Counts::default();
+    for Vector { case, .. } in vectors() {
+        counts.add(&case).unwrap();
+    }
+    let mut generator = Generator::new(1121);
+    for number in 0..5_000 {
+        counts.add(&generator.case(number)).unwrap();
+    }
+    assert!(counts.denied > 1_000, "{counts:?}");
+    assert!(counts.disputed > 100, "{counts:?}");
 }

@@ -143,11 +143,17 @@ fn on_other_clusters_nobody_is_asked() {
     for role in ["hybrid", "worker"] {
         let answer = answer_in(nobody, &delegated(), &json!({"role": role}));
         assert!(answer.allowed);
-        assert_eq!(
-            answer.warnings,
-            ["managed-by-policy judges pods only with role: management, and let this one pass"]
-        );
+        assert_eq!(answer.warnings, Vec::<String>::new());
+        let why = format!("pods are judged with role management, not {role}");
+        assert_eq!(answer.annotations["not-judged"], why);
     }
+}
+
+/// Nobody asks about pods for another reason: without a role the policy does its work.
+#[test]
+fn without_a_role_pods_are_judged() {
+    let answer = answer_in(Played::Recorded, &delegated(), &json!({}));
+    assert!(!answer.allowed, "{answer:?}");
 }
 
 #[test]

@@ -16,7 +16,11 @@ use crate::Error;
 use crate::policy::Compiled;
 
 /// How many instructions a call may take, about: what compiled code runs in the second that PolicyServer gives at least.
-const FUEL: u64 = 5_000_000_000;
+const FUEL: u64 = if cfg!(test) {
+    50_000_000
+} else {
+    5_000_000_000
+};
 
 type Boxed = Box<dyn StdError + Send + Sync>;
 

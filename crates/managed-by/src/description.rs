@@ -154,9 +154,12 @@ impl Rule {
         }
     }
 
-    /// Whether this is one of kube-apiserver's checks of a Job's status.
-    pub(crate) fn is_about_job_status(&self) -> bool {
-        self.id.starts_with("job-status/")
+    /// Whether the supported releases disagree on what the rule denies: not all have it, or its condition has changed.
+    pub(crate) fn is_disputed(&self) -> bool {
+        let Anchor::Upstream { since, until, .. } = self.anchor else {
+            return false;
+        };
+        since > Release::OLDEST || until.is_some() || CHANGED.contains(&self.id)
     }
 
     /// Whether this rule is the admin's to give, rather than the API's.
@@ -164,6 +167,12 @@ impl Rule {
         self.scope == Scope::Site
     }
 }
+
+/// The rules that all releases have, and whose condition changed in 1.32: a suspended Job is exempt since then.
+const CHANGED: [&str; 2] = [
+    "job-status/finished-without-start-time",
+    "job-status/start-time-changed",
+];
 
 impl fmt::Debug for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

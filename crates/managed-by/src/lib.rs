@@ -53,7 +53,7 @@ pub use description::Documentation;
 pub use description::{Anchor, Enforcement, Example, Rule};
 pub use finding::{ErrorType, FieldError, Finding};
 pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
-pub use release::{Release, UnknownRelease};
+pub use release::{Release, ReleaseSet, UnknownRelease};
 pub use request::{AdmissionRequest, AdmissionReview};
 pub use review::{review, review_in};
 #[cfg(feature = "docs")]

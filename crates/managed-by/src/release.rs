@@ -39,6 +39,9 @@ impl Release {
         Self::V1_37,
     ];
 
+    /// The oldest of all.
+    pub(crate) const OLDEST: Self = Self::V1_30;
+
     /// One release of each run whose verdicts are the same; the newest is the last. What differs within a run is texts.
     ///
     /// Source: the oracle (`docs/conformance.md`); the vectors hold each release of a run to the others.

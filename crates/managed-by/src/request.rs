@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
-use crate::decode::{Malformed, Members, Note, Place, Raw, Result, Type, Value, document, late};
+use crate::decode::{
+    Kept, Malformed, Members, Note, Place, Raw, Result, Type, Value, document, late,
+};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::object::pod::{Pod, is_pod};
@@ -254,7 +256,7 @@ struct RequestReading<'a> {
     sub_resource: Cow<'a, str>,
     name: Cow<'a, str>,
     namespace: Cow<'a, str>,
-    resource: Plural<'a>,
+    resource: Cow<'a, str>,
     user: Option<Raw<'a>>,
     object: Body<'a>,
     old_object: Body<'a>,
@@ -343,7 +345,7 @@ impl<'a> RequestReading<'a> {
         }
         request.user = UserInfo::read(self.user)?;
         request.namespace = self.namespace;
-        request.resource = self.resource.0;
+        request.resource = self.resource;
         Ok(request)
     }
 }
@@ -360,39 +362,27 @@ impl<'a> Members<'a> for RequestReading<'a> {
                 value.place().expected("one kind", "another");
                 value.skip()?;
             }
-            "kind" => self.kind = Some(GroupVersionKind::read(value)?),
+            "kind" => self.kind = Some(GroupVersionKind::read(value.keep()?)),
             "requestKind" => {
-                self.request_kind = GroupVersionKind::default();
-                value.visit(&mut self.request_kind)?;
+                // No rule needs it, so that nothing in it makes a request malformed.
+                let unheard = Note::default();
+                let root = Place::root(&unheard);
+                self.request_kind = GroupVersionKind::read(value.at(root).keep()?);
             }
             "name" => self.name = value.string_or_null()?.unwrap_or_default(),
             "namespace" => self.namespace = value.string_or_null()?.unwrap_or_default(),
             "resource" => {
-                value.object_or_null(&mut self.resource)?;
+                value.keep()?.object_or_null(|name, value| {
+                    if name == "resource" {
+                        self.resource = value.string_or_null().unwrap_or_default();
+                    }
+                });
             }
             "userInfo" => self.user = Some(value.raw()?),
             "object" => self.object = Body::read(value, self.kind.as_ref())?,
             "oldObject" => self.old_object = Body::read(value, self.kind.as_ref())?,
-            "operation" => self.operation = Some(Operation::named(&value.string()?)),
+            "operation" => self.operation = Some(Operation::named(&value.keep()?.string())),
             "subResource" => self.sub_resource = value.string_or_null()?.unwrap_or_default(),
-            _ => value.skip()?,
-        }
-        Ok(())
-    }
-}
-
-/// The plural name in a `GroupVersionResource`.
-#[derive(Default)]
-struct Plural<'a>(Cow<'a, str>);
-
-impl<'a> Members<'a> for Plural<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        match name {
-            "resource" => self.0 = value.string_or_null()?.unwrap_or_default(),
             _ => value.skip()?,
         }
         Ok(())
@@ -409,74 +399,37 @@ impl<'a> UserInfo<'a> {
         let note = Note::default();
         let root = Place::root(&note);
         let path = root.member("userInfo");
-        late(raw, root.at(&path), |value| value.object_or_null(&mut user))?;
+        Kept::new(raw, root.at(&path)).object_or_null(|name, value| match name {
+            "username" => user.username = value.string_or_null().unwrap_or_default(),
+            "groups" => {
+                user.groups.clear();
+                value.array_or_null(|_, group| user.groups.push(group.string()));
+            }
+            _ => {}
+        });
         note.or(user)
     }
 }
 
-impl<'a> Members<'a> for UserInfo<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        match name {
-            "username" => self.username = value.string_or_null()?.unwrap_or_default(),
-            "groups" => {
-                let mut groups = Groups::default();
-                value.array_or_null(&mut groups)?;
-                self.groups = groups.0;
-            }
-            _ => value.skip()?,
-        }
-        Ok(())
-    }
-}
-
-#[derive(Default)]
-struct Groups<'a>(Vec<Cow<'a, str>>);
-
-impl<'a> Members<'a> for Groups<'a> {
-    fn element<D: Deserializer<'a>>(
-        &mut self,
-        _: usize,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        self.0.push(value.string()?);
-        Ok(())
-    }
-}
-
 impl<'a> GroupVersionKind<'a> {
-    fn read<D: Deserializer<'a>>(value: Value<'_, D>) -> std::result::Result<Self, D::Error> {
+    fn read(value: Kept<'_, 'a>) -> Self {
         let mut gvk = Self::default();
-        let place = value.place();
-        value.object(&mut gvk)?;
+        value.object(|name, value| match name {
+            "group" => gvk.group = value.string_or_null().unwrap_or_default(),
+            "version" => gvk.version = value.string_or_null().unwrap_or_default(),
+            "kind" => gvk.kind = value.string_or_null().unwrap_or_default(),
+            _ => {}
+        });
         if gvk.kind.is_empty() {
+            let place = value.place();
             let path = place.member("kind");
             place.at(&path).expected("the name of a kind", "nothing");
         }
-        Ok(gvk)
+        gvk
     }
 
     fn profile(&self) -> Option<&'static Kind<'static>> {
         Kind::find(&self.group, &self.version, &self.kind)
-    }
-}
-
-impl<'a> Members<'a> for GroupVersionKind<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        match name {
-            "group" => self.group = value.string_or_null()?.unwrap_or_default(),
-            "version" => self.version = value.string_or_null()?.unwrap_or_default(),
-            "kind" => self.kind = value.string_or_null()?.unwrap_or_default(),
-            _ => value.skip()?,
-        }
-        Ok(())
     }
 }
 
@@ -518,7 +471,7 @@ impl<'a> Body<'a> {
         let note = Note::default();
         let root = Place::root(&note);
         let path = root.member("object");
-        let pod = late(raw, root.at(&path), |value| Pod::read(value))?;
+        let pod = Pod::read(Kept::new(raw, root.at(&path)));
         note.or(pod)
     }
 

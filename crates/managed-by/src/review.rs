@@ -60,14 +60,18 @@ fn run_on_all_releases<'a>(
     if newest.status.is_none() {
         return Ok(findings);
     }
-    let mut opinions = vec![(Release::default(), findings)];
-    for &release in Release::VERDICTS.iter().rev().skip(1) {
-        let context = context(release).of_job_status_alone();
-        opinions.push((release, catalogue::run(&context)?));
-    }
     let is_denial = |(enforcement, finding): &Found<'_>| {
         *enforcement == Enforcement::Deny && finding.is_upstream()
     };
+    let is_agreed = |found: &Found<'_>| is_denial(found) && !found.1.rule().is_disputed();
+    if findings.iter().any(is_agreed) {
+        return Ok(findings);
+    }
+    let mut opinions = vec![(Release::default(), findings)];
+    for &release in Release::VERDICTS.iter().rev().skip(1) {
+        let context = context(release).of_disputed_rules();
+        opinions.push((release, catalogue::run(&context)?));
+    }
     let denies = |(_, findings): &(Release, Vec<Found<'_>>)| findings.iter().any(is_denial);
     let is_unanimous = opinions.iter().all(denies);
     let is_undisputed = !opinions.iter().any(denies);
@@ -93,7 +97,7 @@ fn disputed<'a>(opinions: Vec<(Release, Vec<Found<'a>>)>) -> Vec<Found<'a>> {
         }
     }
     let warn = |((enforcement, finding), releases): (Found<'a>, ReleaseSet)| {
-        if !finding.is_upstream() || !finding.rule().is_about_job_status() {
+        if !finding.is_upstream() || !finding.rule().is_disputed() {
             return (enforcement, finding);
         }
         (Enforcement::Warn, finding.of_releases(releases))

@@ -45,6 +45,7 @@ fn ids_are_these() {
             "managed-by/reserved-domain",
             "managed-by/wrong-kind",
             "managed-by/unchecked-format",
+            "managed-by/pruned-version",
             "managed-by/closed-set",
             "managed-by/nested",
             "managed-by/allowed",
@@ -124,6 +125,7 @@ fn only_upstream_s_rules_deny_by_default() {
             ("managed-by/reserved-domain", Warn),
             ("managed-by/wrong-kind", Warn),
             ("managed-by/unchecked-format", Warn),
+            ("managed-by/pruned-version", Warn),
             ("managed-by/closed-set", Warn),
             ("managed-by/nested", Warn),
             // Deny, but are silent until `controllers`, `role`, `namespaces` or `standard_status_writers` is given.

@@ -2,7 +2,7 @@
 
 use super::{all, create, find, request, silent, with};
 use crate::support::everywhere;
-use managed_by::{Form, Holder, RESERVED, kinds};
+use managed_by::{Form, Holder, Kind, RESERVED, kinds};
 use serde_json::{Value, json};
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
@@ -20,8 +20,19 @@ fn what_every_api_accepts_is_accepted_in_silence() {
                 &Value::Null,
                 &with(kind, value),
             );
-            silent(&everywhere(&request, &json!({})));
+            let answer = everywhere(&request, &json!({}));
+            assert_eq!(answer.warned(), of_version(kind, version), "{answer:?}");
+            assert!(answer.allowed, "{answer:?}");
         }
+    }
+}
+
+/// What is warned of, whatever is written through a version.
+fn of_version(kind: &Kind<'_>, version: &str) -> &'static [&'static str] {
+    if kind.pruned_in().contains(&version) {
+        &["managed-by/pruned-version spec.managedBy"]
+    } else {
+        &[]
     }
 }
 
@@ -56,7 +67,7 @@ fn the_field_of_a_workload_is_immutable_and_that_of_a_template_is_not() {
             );
             assert_eq!(answer.message(), expected);
             assert_eq!(answer.denied(), [format!("managed-by/immutable {path}")]);
-            assert_eq!(answer.warned(), NONE);
+            assert_eq!(answer.warned(), of_version(kind, version));
             assert_eq!(answer.code, Some(422));
         }
     }

@@ -23,7 +23,7 @@ fn mpi_job_failed_without_completion_time_may_yet_succeed() {
     let none = json!({"startTime": NOON});
     silent(&status("MPIJob v2beta1", &none, &evicted));
     silent(&status("MPIJob v2beta1", &evicted, &succeeded));
-    // The Training Operator writes the time with either outcome.
+    // The Training Operator writes the time with either outcome of an MPIJob.
     let answer = status("MPIJob v1", &none, &evicted);
     let expected = ["status/outcome-without-end status.completionTime"];
     assert_eq!(answer.warned(), expected);
@@ -149,7 +149,8 @@ fn ray_job_has_no_schedule_of_its_own() {
 
 /// A TaskRun that may be tried again a number of times.
 fn task_run(retries: i64) -> Value {
-    json!({"metadata": {"name": "x"}, "spec": {"retries": retries}})
+    let spec = json!({"retries": retries, "managedBy": "kueue.x-k8s.io/multikueue"});
+    json!({"metadata": {"name": "x"}, "spec": spec})
 }
 
 /// A TaskRun that is to run again, after attempts that failed for these reasons.
@@ -316,7 +317,8 @@ fn a_condition_is_not_hidden_behind_another_of_its_type() {
 /// By the attempts it is known how often a TaskRun may be tried again.
 #[test]
 fn task_run_attempts_are_not_lost() {
-    let answer = status_of("TaskRun", &task_run(1), &again(&["Failed"]), &again(&[]));
+    let plain = json!({"metadata": {"name": "x"}, "spec": {"retries": 1}});
+    let answer = status_of("TaskRun", &plain, &again(&["Failed"]), &again(&[]));
     assert_eq!(
         answer.message(),
         r#"TaskRun.tekton.dev "x" is invalid: status.retriesStatus: Invalid value: cannot lose an attempt [status/outcome-changed]"#

@@ -131,8 +131,8 @@ fn search(
             find(kind),
             "CREATE",
             "",
-            &with(&states[index]),
             &Value::Null,
+            &with(&states[index]),
         );
         let answer = natively(&request, &settings);
         assert!(

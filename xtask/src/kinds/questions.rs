@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
-use managed_by::Enforcement;
-use managed_by::rules;
-use managed_by::{Kind, kinds};
-use serde_json::{Value, json};
+use managed_by::{Enforcement, Kind, kinds, rules};
+use serde_json::{Map, Value, json};
 
 use super::name;
 use super::objects::{NOON, ONE, condition, request, when, with};
@@ -66,6 +64,18 @@ fn bad_statuses() -> Vec<(Value, Value)> {
     ]
 }
 
+/// Settings under which the rules about a status deny on objects that their own controllers reconcile too, as by default they
+/// do on delegated ones.
+pub fn strict() -> Value {
+    let rules = rules().iter().filter(|rule| {
+        rule.id().starts_with("status/") && rule.default_enforcement() == Enforcement::Deny
+    });
+    let rules: Map<_, _> = rules
+        .map(|rule| (rule.id().to_owned(), "deny".into()))
+        .collect();
+    json!({ "rules": rules })
+}
+
 /// The requests that a kind is put to, with settings.
 pub fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
     let field = |value: &str| with(kind.0, Some(value));
@@ -105,9 +115,16 @@ pub fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
         object
     };
     for (old, new) in bad_statuses() {
-        let plain = || json!({"metadata": {"name": "x"}, "spec": {}});
-        let (old, new) = (status(plain(), &old), status(plain(), &new));
-        all.push((json!({}), request(kind, "UPDATE", "status", &old, &new)));
+        let plain = json!({"metadata": {"name": "x"}, "spec": {}});
+        for object in [plain, field(MULTIKUEUE)] {
+            let (old, new) = (status(object.clone(), &old), status(object, &new));
+            all.push((strict(), request(kind, "UPDATE", "status", &old, &new)));
+        }
+    }
+    for version in kind.0.pruned_in() {
+        let object = with(kind.0, None);
+        let request = request((kind.0, version), "CREATE", "", &Value::Null, &object);
+        all.push((json!({}), request));
     }
     let (none, some) = (json!({}), json!({"observedGeneration": 1}));
     for (value, settings) in [

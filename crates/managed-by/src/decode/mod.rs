@@ -227,64 +227,117 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
         Ok(true)
     }
 
-    /// Reads an array; `null` is an absent one, and gives `false`. Anything else is noted.
-    pub(crate) fn array_or_null(
-        self,
-        members: &mut impl Members<'de>,
-    ) -> std::result::Result<bool, D::Error> {
+    /// Keeps its text, to be read from there.
+    pub(crate) fn keep(self) -> std::result::Result<Kept<'t, 'de>, D::Error> {
         let place = self.place;
-        match self.visit(members)? {
-            Type::Array => return Ok(true),
-            Type::Null => {}
-            got => place.expected("an array", got.name()),
+        let raw = self.raw()?;
+        Ok(Kept { raw, place })
+    }
+
+    /// As [`Kept::string_or_null`].
+    pub(crate) fn string_or_null(self) -> std::result::Result<Option<Cow<'de, str>>, D::Error> {
+        Ok(self.keep()?.string_or_null())
+    }
+
+    /// As [`Kept::int32_or_null`].
+    pub(crate) fn int32_or_null(self) -> std::result::Result<Option<i32>, D::Error> {
+        Ok(self.keep()?.int32_or_null())
+    }
+}
+
+/// A value that was kept as its text. Small values are read from it, because each view that is read in passing takes a few
+/// kilobytes of the module.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept<'t, 'a> {
+    raw: Raw<'a>,
+    place: Place<'t>,
+}
+
+impl<'t, 'a> Kept<'t, 'a> {
+    /// A value of a document, at its place there.
+    pub(crate) fn new(raw: Raw<'a>, place: Place<'t>) -> Self {
+        Self { raw, place }
+    }
+
+    /// Where it is.
+    pub(crate) fn place(&self) -> Place<'t> {
+        self.place
+    }
+
+    /// Whether it is of a type, or `null`. Anything else is noted.
+    fn is_or_null(self, wanted: Type, expected: &'static str) -> bool {
+        let got = self.raw.json_type();
+        if got != wanted && got != Type::Null {
+            self.place.expected(expected, got.name());
         }
-        Ok(false)
+        got == wanted
+    }
+
+    /// Reads an object: hands out its members. Gives `false` for `null`, which is an absent one; anything else is noted.
+    pub(crate) fn object_or_null(self, mut member: impl FnMut(&str, Kept<'_, 'a>)) -> bool {
+        let is_object = self.is_or_null(Type::Object, "an object");
+        if is_object {
+            for (name, raw) in self.raw.members() {
+                let path = self.place.member(&name);
+                let place = self.place.at(&path);
+                member(&name, Kept { raw, place });
+            }
+        }
+        is_object
+    }
+
+    /// As [`Kept::object_or_null`], but `null` is noted too.
+    pub(crate) fn object(self, member: impl FnMut(&str, Kept<'_, 'a>)) {
+        if !self.object_or_null(member) && self.raw.json_type() == Type::Null {
+            self.place.expected("an object", Type::Null.name());
+        }
+    }
+
+    /// Reads an array: hands out its elements. Gives `false` for `null`, which is an absent one; anything else is noted.
+    pub(crate) fn array_or_null(self, mut element: impl FnMut(usize, Kept<'_, 'a>)) -> bool {
+        let is_array = self.is_or_null(Type::Array, "an array");
+        if is_array {
+            for (index, raw) in self.raw.elements().into_iter().enumerate() {
+                let path = Path::Index(&self.place.path, index);
+                let place = self.place.at(&path);
+                element(index, Kept { raw, place });
+            }
+        }
+        is_array
     }
 
     /// Reads a string; `null` is an absent one. Anything else is noted.
-    pub(crate) fn string_or_null(self) -> std::result::Result<Option<Cow<'de, str>>, D::Error> {
-        let place = self.place;
-        let raw = self.raw()?;
-        if raw.json_type() != Type::Null && raw.json_type() != Type::String {
-            place.expected("a string", raw.json_type().name());
-        }
-        Ok(raw.string())
+    pub(crate) fn string_or_null(self) -> Option<Cow<'a, str>> {
+        self.is_or_null(Type::String, "a string");
+        self.raw.string()
     }
 
     /// Reads a string. Anything else is noted, `null` too.
-    pub(crate) fn string(self) -> std::result::Result<Cow<'de, str>, D::Error> {
-        let place = self.place;
-        let raw = self.raw()?;
-        if raw.json_type() != Type::String {
-            place.expected("a string", raw.json_type().name());
+    pub(crate) fn string(self) -> Cow<'a, str> {
+        let got = self.raw.json_type();
+        if got != Type::String {
+            self.place.expected("a string", got.name());
         }
-        Ok(raw.string().unwrap_or_default())
+        self.raw.string().unwrap_or_default()
     }
 
     /// Reads an integer of 32 bits; `null` is an absent one. Anything else is noted.
-    pub(crate) fn int32_or_null(self) -> std::result::Result<Option<i32>, D::Error> {
-        let place = self.place;
-        let raw = self.raw()?;
-        match raw.json_type() {
-            Type::Null => return Ok(None),
-            Type::Number => match raw.as_str().parse() {
-                Ok(number) => return Ok(Some(number)),
-                Err(_) => place.expected("a 32-bit integer", "another number"),
-            },
-            got => place.expected("a 32-bit integer", got.name()),
+    pub(crate) fn int32_or_null(self) -> Option<i32> {
+        let expected = "a 32-bit integer";
+        if !self.is_or_null(Type::Number, expected) {
+            return None;
         }
-        Ok(None)
+        let number = self.raw.as_str().parse().ok();
+        if number.is_none() {
+            self.place.expected(expected, "another number");
+        }
+        number
     }
 
     /// Reads a boolean; `null` is `false`. Anything else is noted.
-    pub(crate) fn bool_or_null(self) -> std::result::Result<bool, D::Error> {
-        let place = self.place;
-        let raw = self.raw()?;
-        match raw.json_type() {
-            Type::Bool | Type::Null => {}
-            got => place.expected("a boolean", got.name()),
-        }
-        Ok(raw.as_str() == "true")
+    pub(crate) fn bool_or_null(self) -> bool {
+        self.is_or_null(Type::Bool, "a boolean");
+        self.raw.as_str() == "true"
     }
 }
 

@@ -26,6 +26,9 @@ impl Kind<'_> {
         if !self.templates.is_empty() {
             rules.push("managed-by/nested");
         }
+        if !self.pruned_in.is_empty() {
+            rules.push("managed-by/pruned-version");
+        }
         if let Some(status) = self.status_profile() {
             rules.extend(status.rules());
         }

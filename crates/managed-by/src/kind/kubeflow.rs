@@ -144,6 +144,7 @@ pub(super) static MPI_JOB_V1: Kind<'static> = Kind {
     kind: "MPIJob",
     plural: "mpijobs",
     form: Form::Open,
+    status: status(OUTCOME, Ends::OUTCOMES),
     about: About::new(KindDocs {
         checks: "nothing",
         unchecked: NO_CONTROLLER,

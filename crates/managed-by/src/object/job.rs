@@ -6,7 +6,7 @@ use bitflags::bitflags;
 use serde::de::Deserializer;
 
 use super::{Metadata, Object};
-use crate::decode::{Members, Type, Value};
+use crate::decode::{Kept, Members, Value};
 use crate::upstream::time::Time;
 
 /// The parts of a Job that status rules read.
@@ -254,25 +254,15 @@ impl<'a> Members<'a> for SpecReading<'a> {
             "backoffLimitPerIndex" => {
                 self.spec.backoff_limit_per_index = value.int32_or_null()?.is_some();
             }
-            "suspend" => self.spec.suspend = value.bool_or_null()?,
+            "suspend" => self.spec.suspend = value.keep()?.bool_or_null(),
             "successPolicy" => {
-                let place = value.place();
-                let policy = value.visit(&mut Nothing)?;
-                self.spec.success_policy = policy != Type::Null;
-                if !matches!(policy, Type::Null | Type::Object) {
-                    place.expected("an object", policy.name());
-                }
+                self.spec.success_policy = value.keep()?.object_or_null(|_, _| {});
             }
             _ => value.skip()?,
         }
         Ok(())
     }
 }
-
-/// A view of which nothing is kept.
-struct Nothing;
-
-impl Members<'_> for Nothing {}
 
 impl<'a> Members<'a> for JobStatus<'a> {
     fn member<D: Deserializer<'a>>(
@@ -292,22 +282,8 @@ impl<'a> Members<'a> for JobStatus<'a> {
                 self.completed_indexes = value.string_or_null()?.unwrap_or_default();
             }
             "failedIndexes" => self.failed_indexes = value.string_or_null()?,
-            "uncountedTerminatedPods" => {
-                let mut pods = Uncounted::default();
-                let place = value.place();
-                self.uncounted = match value.visit(&mut pods)? {
-                    Type::Object => Some(pods),
-                    Type::Null => None,
-                    got => {
-                        place.expected("an object", got.name());
-                        None
-                    }
-                };
-            }
-            "conditions" => {
-                self.conditions = Conditions::default();
-                value.array_or_null(&mut self.conditions)?;
-            }
+            "uncountedTerminatedPods" => self.uncounted = Uncounted::read(value.keep()?),
+            "conditions" => self.conditions = Conditions::read(value.keep()?),
             _ => value.skip()?,
         }
         Ok(())
@@ -327,77 +303,40 @@ fn time_or_null<'a, D: Deserializer<'a>>(value: Value<'_, D>) -> Result<Option<T
     Ok(time)
 }
 
-impl<'a> Members<'a> for Uncounted<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        match name {
-            "succeeded" => self.succeeded = Uids::read(value)?,
-            "failed" => self.failed = Uids::read(value)?,
-            _ => value.skip()?,
-        }
-        Ok(())
+impl<'a> Uncounted<'a> {
+    fn read(value: Kept<'_, 'a>) -> Option<Self> {
+        let mut pods = Self::default();
+        let is_there = value.object_or_null(|name, value| match name {
+            "succeeded" => pods.succeeded = uids(value),
+            "failed" => pods.failed = uids(value),
+            _ => {}
+        });
+        is_there.then_some(pods)
     }
 }
 
 /// A list of UIDs; a `null` among them is an empty string for Go.
-#[derive(Default)]
-struct Uids<'a>(Vec<Cow<'a, str>>);
-
-impl<'a> Uids<'a> {
-    fn read<D: Deserializer<'a>>(
-        value: Value<'_, D>,
-    ) -> Result<Option<Vec<Cow<'a, str>>>, D::Error> {
-        let mut uids = Self::default();
-        let is_list = value.array_or_null(&mut uids)?;
-        Ok(is_list.then_some(uids.0))
-    }
+fn uids<'a>(value: Kept<'_, 'a>) -> Option<Vec<Cow<'a, str>>> {
+    let mut uids = Vec::new();
+    let is_list = value.array_or_null(|_, uid| {
+        uids.push(uid.string_or_null().unwrap_or_default());
+    });
+    is_list.then_some(uids)
 }
 
-impl<'a> Members<'a> for Uids<'a> {
-    fn element<D: Deserializer<'a>>(
-        &mut self,
-        _: usize,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        self.0.push(value.string_or_null()?.unwrap_or_default());
-        Ok(())
-    }
-}
-
-impl<'a> Members<'a> for Conditions {
-    fn element<D: Deserializer<'a>>(
-        &mut self,
-        _: usize,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        let mut condition = Condition::default();
-        value.object_or_null(&mut condition)?;
-        self.add(&condition.condition, &condition.status);
-        Ok(())
-    }
-}
-
-#[derive(Default)]
-struct Condition<'a> {
-    condition: Cow<'a, str>,
-    status: Cow<'a, str>,
-}
-
-impl<'a> Members<'a> for Condition<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        match name {
-            "type" => self.condition = value.string_or_null()?.unwrap_or_default(),
-            "status" => self.status = value.string_or_null()?.unwrap_or_default(),
-            _ => value.skip()?,
-        }
-        Ok(())
+impl Conditions {
+    fn read(value: Kept<'_, '_>) -> Self {
+        let mut conditions = Self::default();
+        value.array_or_null(|_, entry| {
+            let (mut condition, mut status) = (Cow::default(), Cow::default());
+            entry.object_or_null(|name, value| match name {
+                "type" => condition = value.string_or_null().unwrap_or_default(),
+                "status" => status = value.string_or_null().unwrap_or_default(),
+                _ => {}
+            });
+            conditions.add(&condition, &status);
+        });
+        conditions
     }
 }
 

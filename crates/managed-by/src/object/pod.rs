@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::de::Deserializer;
-
-use crate::decode::{Members, Note, Place, Raw, Result, Value, late};
+use crate::decode::{Kept, Note, Place, Raw, Result};
 
 /// A pod that is to be created.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +21,6 @@ pub(crate) struct Owner<'a> {
     pub(crate) kind: Cow<'a, str>,
     pub(crate) name: Cow<'a, str>,
     pub(crate) uid: Cow<'a, str>,
-    is_controller: bool,
 }
 
 /// Whether a kind is this one.
@@ -32,105 +29,60 @@ pub(crate) fn is_pod(group: &str, version: &str, kind: &str) -> bool {
 }
 
 impl<'a> Pod<'a> {
-    pub(crate) fn read<D: Deserializer<'a>>(
-        value: Value<'_, D>,
-    ) -> std::result::Result<Self, D::Error> {
+    /// Reads a pod.
+    pub(crate) fn read(value: Kept<'_, 'a>) -> Self {
         let mut pod = Self::default();
-        value.object(&mut Reading(&mut pod))?;
-        Ok(pod)
-    }
-}
-
-struct Reading<'r, 'a>(&'r mut Pod<'a>);
-
-impl<'a> Members<'a> for Reading<'_, 'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        if name != "metadata" {
-            return value.skip();
-        }
-        *self.0 = Pod::default();
-        value.object_or_null(self.0).map(|_| ())
-    }
-}
-
-/// The members of a pod's metadata.
-impl<'a> Members<'a> for Pod<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        match name {
-            "name" => self.name = value.string_or_null()?.unwrap_or_default(),
-            "ownerReferences" => {
-                let mut controller = Controller::default();
-                value.array_or_null(&mut controller)?;
-                let is_job =
-                    |owner: &Owner<'_>| owner.api_version == "batch/v1" && owner.kind == "Job";
-                self.job = controller.0.filter(is_job);
+        value.object(|name, value| {
+            if name != "metadata" {
+                return;
             }
-            _ => value.skip()?,
-        }
-        Ok(())
+            pod = Self::default();
+            value.object_or_null(|name, value| match name {
+                "name" => pod.name = value.string_or_null().unwrap_or_default(),
+                "ownerReferences" => {
+                    let is_job =
+                        |owner: &Owner<'_>| owner.api_version == "batch/v1" && owner.kind == "Job";
+                    pod.job = Owner::controller(value).filter(is_job);
+                }
+                _ => {}
+            });
+        });
+        pod
     }
 }
 
-/// The controller among owner references. kube-apiserver lets one owner be the controller.
-#[derive(Default)]
-pub(crate) struct Controller<'a>(Option<Owner<'a>>);
+impl<'a> Owner<'a> {
+    /// The controller among owner references. kube-apiserver lets one owner be the controller.
+    fn controller(references: Kept<'_, 'a>) -> Option<Self> {
+        let mut controller = None;
+        references.array_or_null(|index, reference| {
+            let mut owner = Self {
+                index,
+                ..Self::default()
+            };
+            let mut is_controller = false;
+            reference.object(|name, value| match name {
+                "apiVersion" => owner.api_version = value.string_or_null().unwrap_or_default(),
+                "kind" => owner.kind = value.string_or_null().unwrap_or_default(),
+                "name" => owner.name = value.string_or_null().unwrap_or_default(),
+                "uid" => owner.uid = value.string_or_null().unwrap_or_default(),
+                "controller" => is_controller = value.bool_or_null(),
+                _ => {}
+            });
+            if is_controller {
+                controller = Some(owner);
+            }
+        });
+        controller
+    }
 
-impl<'a> Controller<'a> {
     /// The controller among owner references that were kept as text.
     ///
     /// # Errors
     /// If one of them is of another type than it must be.
-    pub(crate) fn find(references: Raw<'a>) -> Result<Option<Owner<'a>>> {
+    pub(crate) fn controller_of(references: Raw<'a>) -> Result<Option<Self>> {
         let note = Note::default();
-        let mut controller = Self::default();
-        let root = Place::root(&note);
-        late(references, root, |value| {
-            value.array_or_null(&mut controller)
-        })?;
-        note.or(controller.0)
-    }
-}
-
-impl<'a> Members<'a> for Controller<'a> {
-    fn element<D: Deserializer<'a>>(
-        &mut self,
-        index: usize,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        let mut owner = Owner {
-            index,
-            ..Owner::default()
-        };
-        value.object(&mut owner)?;
-        if owner.is_controller {
-            self.0 = Some(owner);
-        }
-        Ok(())
-    }
-}
-
-impl<'a> Members<'a> for Owner<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        match name {
-            "apiVersion" => self.api_version = value.string_or_null()?.unwrap_or_default(),
-            "kind" => self.kind = value.string_or_null()?.unwrap_or_default(),
-            "name" => self.name = value.string_or_null()?.unwrap_or_default(),
-            "uid" => self.uid = value.string_or_null()?.unwrap_or_default(),
-            "controller" => self.is_controller = value.bool_or_null()?,
-            _ => value.skip()?,
-        }
-        Ok(())
+        let controller = Self::controller(Kept::new(references, Place::root(&note)));
+        note.or(controller)
     }
 }

@@ -390,7 +390,7 @@ impl<'a> Reading<'a> {
             }
             Leaf::Conditions(profile) => {
                 let mut conditions = Conditions::new(&[], Some(profile));
-                value.visit(&mut conditions)?;
+                conditions.read(value.raw()?);
                 self.said = conditions.said;
             }
             Leaf::State(path) => {
@@ -400,9 +400,12 @@ impl<'a> Reading<'a> {
             Leaf::TerminalState => self.status.terminal_state = value.raw()?.string(),
             Leaf::Reason => self.status.reason = value.raw()?.string(),
             Leaf::Attempts(attempts) => {
-                let mut list = AttemptList::new(attempts.notes);
-                value.visit(&mut list)?;
-                (self.status.attempts, self.attempt_notes) = (list.count, list.last);
+                let list = value.raw()?.elements();
+                self.status.attempts = list.len();
+                let last = list
+                    .last()
+                    .map(|attempt| notes_of(*attempt, attempts.notes));
+                self.attempt_notes = last.unwrap_or_default();
             }
             Leaf::Start => self.status.start = time(value.raw()?),
             Leaf::End => self.status.end = time(value.raw()?),
@@ -677,23 +680,40 @@ impl<'p, 'a> Conditions<'p, 'a> {
     }
 }
 
-impl<'a> Members<'a> for Conditions<'_, 'a> {
-    fn element<D: Deserializer<'a>>(
-        &mut self,
-        _: usize,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        let mut condition = Condition::default();
-        value.visit(&mut condition)?;
-        if let Some(name) = condition.condition.clone()
-            && self.reads(&name)
-            && !self.seen.contains(&name)
-        {
-            self.say(&condition);
-            self.seen.push(name);
+impl<'a> Conditions<'_, 'a> {
+    fn read(&mut self, list: Raw<'a>) {
+        for entry in list.elements() {
+            let mut condition = Condition::default();
+            for (name, value) in entry.members() {
+                match &*name {
+                    "type" => condition.condition = value.string(),
+                    "status" => condition.status = value.string(),
+                    "reason" => condition.reason = value.string(),
+                    _ => {}
+                }
+            }
+            if let Some(name) = condition.condition.clone()
+                && self.reads(&name)
+                && !self.seen.contains(&name)
+            {
+                self.say(&condition);
+                self.seen.push(name);
+            }
         }
-        Ok(())
     }
+}
+
+/// What the conditions of an earlier attempt say of its failure.
+fn notes_of(attempt: Raw<'_>, notes: &[(FailureNotes, Sign<'_>)]) -> FailureNotes {
+    let mut said = FailureNotes::empty();
+    for (name, value) in attempt.members() {
+        if name == "conditions" {
+            let mut conditions = Conditions::new(notes, None);
+            conditions.read(value);
+            said = conditions.said.notes;
+        }
+    }
+    said
 }
 
 #[derive(Default)]
@@ -716,78 +736,6 @@ impl Condition<'_> {
         self.condition.as_deref() == Some(condition)
             && self.status.as_deref() == Some(status)
             && (reason.is_none() || self.reason.as_deref() == reason)
-    }
-}
-
-impl<'a> Members<'a> for Condition<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        match name {
-            "type" => self.condition = value.raw()?.string(),
-            "status" => self.status = value.raw()?.string(),
-            "reason" => self.reason = value.raw()?.string(),
-            _ => value.skip()?,
-        }
-        Ok(())
-    }
-}
-
-/// A list of the statuses of earlier attempts.
-struct AttemptList<'p> {
-    notes: &'p [(FailureNotes, Sign<'p>)],
-    count: usize,
-    /// What the last one says of its failure.
-    last: FailureNotes,
-}
-
-impl<'p> AttemptList<'p> {
-    fn new(notes: &'p [(FailureNotes, Sign<'p>)]) -> Self {
-        Self {
-            notes,
-            count: 0,
-            last: FailureNotes::empty(),
-        }
-    }
-}
-
-impl<'a> Members<'a> for AttemptList<'_> {
-    fn element<D: Deserializer<'a>>(
-        &mut self,
-        index: usize,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        self.count = index.saturating_add(1);
-        let mut attempt = Attempt {
-            notes: self.notes,
-            said: FailureNotes::empty(),
-        };
-        value.visit(&mut attempt)?;
-        self.last = attempt.said;
-        Ok(())
-    }
-}
-
-struct Attempt<'p> {
-    notes: &'p [(FailureNotes, Sign<'p>)],
-    said: FailureNotes,
-}
-
-impl<'a> Members<'a> for Attempt<'_> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        if name != "conditions" {
-            return value.skip();
-        }
-        let mut conditions = Conditions::new(self.notes, None);
-        value.visit(&mut conditions)?;
-        self.said = conditions.said.notes;
-        Ok(())
     }
 }
 

@@ -60,9 +60,7 @@ impl Check {
         if enforcement == Enforcement::Off || !self.rule.holds_in(context.release) {
             return Ok(());
         }
-        let is_about_job_status =
-            matches!(self.run, Run::JobStatus(_) | Run::JobStatusTransition(_));
-        if context.is_of_job_status_alone && !is_about_job_status {
+        if context.asks_disputed_alone && !self.rule.is_disputed() {
             return Ok(());
         }
         // An admin's rule must not keep an object from being deleted.
@@ -109,8 +107,8 @@ pub(crate) struct Context<'a> {
     pub(crate) settings: &'a Settings<'a>,
     /// The release whose rules are asked.
     pub(crate) release: Release,
-    /// Whether only the rules about a Job's status are asked.
-    is_of_job_status_alone: bool,
+    /// Whether only the rules are asked on which the releases disagree.
+    asks_disputed_alone: bool,
     /// The Job status that this change brings in, if it does.
     pub(crate) status: Option<StatusChange<'a>>,
     /// The status of a custom resource that this change brings in, if it does.
@@ -131,16 +129,16 @@ impl<'a> Context<'a> {
             change,
             settings,
             release,
-            is_of_job_status_alone: false,
+            asks_disputed_alone: false,
             status: StatusChange::of(change, release),
             transition: Transition::of(kind, change),
         }
     }
 
-    /// The same for the rules about a Job's status alone.
-    pub(crate) fn of_job_status_alone(self) -> Self {
+    /// The same for the rules on which the releases disagree.
+    pub(crate) fn of_disputed_rules(self) -> Self {
         Self {
-            is_of_job_status_alone: true,
+            asks_disputed_alone: true,
             ..self
         }
     }

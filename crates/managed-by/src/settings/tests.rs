@@ -361,7 +361,7 @@ fn what_is_too_long_is_told_once() {
 fn there_are_only_so_many_patterns() {
     let items = |i: usize| {
         (0..16)
-            .map(|j| format!("\"n{i}-{j}-*\""))
+            .map(|j| format!("\"n{i}-{j}\""))
             .collect::<Vec<_>>()
             .join(",")
     };
@@ -375,5 +375,64 @@ fn there_are_only_so_many_patterns() {
     assert_eq!(
         problems(&json(257)),
         ["namespaces: got 4112 patterns in all, expected at most 4096"]
+    );
+    let with_star = |count: usize| {
+        let entries: Vec<_> = (0..count)
+            .map(|i| format!(r#"{{"match":["n{i}-*"],"delegation":"allowed"}}"#))
+            .collect();
+        format!(r#"{{"namespaces":[{}]}}"#, entries.join(","))
+    };
+    assert!(Settings::from_json(with_star(512).as_bytes()).is_ok());
+    assert_eq!(
+        problems(&with_star(513)),
+        ["namespaces: got 513 patterns with *, expected at most 512"]
+    );
+}
+
+#[test]
+fn an_entry_may_ask_for_labels() {
+    let entry = |entry: &str| format!(r#"{{"namespaces":[{entry}]}}"#);
+    for right in [
+        r#"{"matchLabels":{"a/b":"c"},"delegation":"allowed"}"#,
+        r#"{"match":["x"],"matchLabels":{"a":"b"},"delegation":"allowed"},{"match":["x"],"delegation":"required"}"#,
+    ] {
+        assert!(
+            Settings::from_json(entry(right).as_bytes()).is_ok(),
+            "{right}"
+        );
+    }
+    for (wrong, problem) in [
+        (
+            r#"{"matchLabels":{},"delegation":"allowed"}"#,
+            "namespaces[0].matchLabels: got 0 labels, expected 1 to 16",
+        ),
+        (
+            r#"{"matchLabels":["a"],"delegation":"allowed"}"#,
+            "namespaces[0].matchLabels: got an array, expected an object of labels, each with a value",
+        ),
+        (
+            r#"{"matchLabels":{"a":1},"delegation":"allowed"}"#,
+            r#"namespaces[0].matchLabels["a"]: got the number 1, expected a string"#,
+        ),
+        (
+            r#"{"match":["x"],"match_labels":{"a":"b"},"delegation":"allowed"}"#,
+            r#"namespaces[0]["match_labels"]: namespaces[0] has no such key, expected one of delegation, match, matchLabels; did you mean "matchLabels"?"#,
+        ),
+    ] {
+        assert_eq!(problems(&entry(wrong)), [problem]);
+    }
+}
+
+/// A kind whose API takes other names never names the controller.
+#[test]
+fn a_controller_that_a_kind_cannot_name_is_told() {
+    assert_eq!(
+        problems(
+            r#"{"controllers":{"runner":{"kinds":["AppWrapper","Job"]},"acme.io/x":{"kinds":["Job","TrainJob"]}}}"#
+        ),
+        [
+            r#"controllers["runner"].kinds[1]: the API of Job accepts no such name"#,
+            r#"controllers["acme.io/x"].kinds[1]: the API of TrainJob accepts no such name"#,
+        ]
     );
 }

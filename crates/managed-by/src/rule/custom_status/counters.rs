@@ -54,8 +54,8 @@ Checks `restarts` and `restartsCountTowardsMax` of a JobSet, `resettingCount` of
 a RayJob: their controllers only add to them. Runs on updates of the status, and not for a delegated workload: its
 controller may start it over in another cluster, where it is counted anew. It warns.",
         fix: "Add to what the status says; to count anew, create the workload anew.",
-        accepted: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", r#"{"restarts":1}"#, r#"{"restarts":2}"#),
-        rejected: status_update!(r#"{"rules":{"status/counter-decreased":"deny"}}"#,
+        accepted: status_update!(standard "{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", r#"{"restarts":1}"#, r#"{"restarts":2}"#),
+        rejected: status_update!(standard r#"{"rules":{"status/counter-decreased":"deny"}}"#,
             "jobset.x-k8s.io", "v1alpha2", "JobSet", r#"{"restarts":2}"#, r#"{"restarts":1}"#),
     }),
     anchor: Anchor::Ours {

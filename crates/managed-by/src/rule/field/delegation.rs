@@ -4,7 +4,7 @@ use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule
 use crate::finding::FieldError;
 use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
 use crate::object::Object;
-use crate::object::pod::Controller;
+use crate::object::pod::Owner;
 use crate::request::Change;
 use crate::rule::writer::is_listed;
 use crate::rule::{Check, Context, Findings, Run};
@@ -123,7 +123,7 @@ fn advice(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, 
 /// Whether the controller of an object is a workload that has the field itself, and who asks may make its children: what
 /// the owner was allowed, the child is. What is made of a template, such as a Job of a CronJob, is judged itself.
 fn is_child_of_workload(context: &Context<'_>, object: &Object<'_>) -> Result<bool, Problems> {
-    let owner = object.metadata.owner_references.map(Controller::find);
+    let owner = object.metadata.owner_references.map(Owner::controller_of);
     // References that cannot be read are none of kube-apiserver's.
     let Some(Ok(Some(owner))) = owner else {
         return Ok(false);

@@ -1,7 +1,7 @@
 //! `managed-by/pruned-version`
 
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
-use crate::finding::FieldError;
+use crate::finding::{BadValue, FieldError};
 use crate::request::Change;
 use crate::rule::{Check, Context, Findings, Run};
 use crate::upstream::go;
@@ -51,6 +51,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         let detail = format!(
             "{group_version} has no such field, so this write drops it: write through another version"
         );
-        findings.push(FieldError::forbidden(context.path(), detail));
+        findings.push(FieldError::invalid(
+            context.path(),
+            BadValue::Omitted,
+            detail,
+        ));
     }
 }

@@ -1,6 +1,6 @@
 //! Conditions: what excludes what, what needs what, and what is final.
 
-use super::{StatusChange, status_rule, status_update};
+use super::{NEWEST, StatusChange, status_rule, status_update};
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, JobStatus};
@@ -40,7 +40,7 @@ status_rule! {
     "Checks that the conditions `Complete` and `FailureTarget` are not both True. Runs when either changes.",
     fix "A Job with `FailureTarget` ends as `Failed`: set that one, or `FailureTarget` not at all.",
     STATE, option "RejectCompleteJobWithFailureTargetCondition", since V1_30,
-    accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
+    accepted status_update!(NEWEST, "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
     rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"FailureTarget","status":"True"}]}"#),
     Run::JobStatus(complete_and_failure_target),
@@ -64,9 +64,9 @@ status_rule! {
 ended. Runs when `Failed` or `failedIndexes` change (so upstream has it).",
     fix "Set `FailureTarget` before `Failed`, or with it, with the same reason.",
     STATE, option "RejectFailedJobWithoutFailureTarget", since V1_31,
-    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Failed","status":"True"}]}"#),
     Run::JobStatus(failed_without_failure_target),
 }
@@ -89,9 +89,9 @@ status_rule! {
 have ended. Runs when either changes.",
     fix "Set `SuccessCriteriaMet` before `Complete`, or with it, with the same reason.",
     STATE, option "RejectCompleteJobWithoutSuccessCriteriaMet", since V1_31,
-    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"}]}"#),
     Run::JobStatus(complete_without_success_criteria_met),
 }
@@ -134,8 +134,8 @@ status_rule! {
     "Checks that the conditions `SuccessCriteriaMet` and `Failed` are not both True. Runs whether they have changed or not.",
     fix "Keep the outcome that came first, and never set the other one.",
     STATE, since V1_30,
-    accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"Failed","status":"True"}]}"#,
+    accepted status_update!(NEWEST, "{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+    rejected status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"Failed","status":"True"}]}"#,
         r#"{"conditions":[{"type":"Failed","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
     Run::JobStatus(success_criteria_met_and_failed),
 }
@@ -156,8 +156,8 @@ status_rule! {
 not.",
     fix "Keep the one that came first, and never set the other one.",
     STATE, since V1_30,
-    accepted status_update!("{}", "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", "{}",
+    accepted status_update!(NEWEST, "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
+    rejected status_update!(NEWEST, "{}", "{}",
         r#"{"conditions":[{"type":"FailureTarget","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
     Run::JobStatus(success_criteria_met_and_failure_target),
 }
@@ -201,9 +201,9 @@ status_rule! {
 not.",
     fix "Set `SuccessCriteriaMet` when the success policy is met, and `Complete` after that, or with it.",
     STATE, since V1_30,
-    accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
+    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#,
+    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#,
         r#"{"conditions":[{"type":"Complete","status":"True"}]}"#,
         r#"{"succeeded":1,"conditions":[{"type":"Complete","status":"True"}]}"#),
     Run::JobStatus(success_policy),
@@ -226,8 +226,8 @@ status_rule! {
 Clients act on them only once.",
     fix "Leave the condition as it is. A Job that is to run again is a new Job.",
     TRANSITION, option "RejectDisablingTerminalCondition", since V1_30,
-    accepted status_update!("{}", "{}", r#"{"conditions":[{"type":"Suspended","status":"True"}]}"#, r#"{"conditions":[{"type":"Suspended","status":"False"}]}"#),
-    rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#, r#"{"conditions":[]}"#),
+    accepted status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"Suspended","status":"True"}]}"#, r#"{"conditions":[{"type":"Suspended","status":"False"}]}"#),
+    rejected status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#, r#"{"conditions":[]}"#),
     Run::JobStatusTransition(terminal_disabled),
 }
 
@@ -253,9 +253,9 @@ status_rule! {
     "Checks that `SuccessCriteriaMet`, once True, stays so.",
     fix "Leave the condition as it is.",
     TRANSITION, since V1_30,
-    accepted status_update!("{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
+    accepted status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
         r#"{"succeeded":1,"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
+    rejected status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"False"}]}"#),
     Run::JobStatusTransition(success_criteria_met_disabled),
 }
@@ -279,9 +279,9 @@ status_rule! {
     "Checks that `SuccessCriteriaMet` is not added to a Job that is Complete already.",
     fix "Set `SuccessCriteriaMet` before `Complete`, or with it.",
     TRANSITION, since V1_30,
-    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", r#"{"conditions":[{"type":"Complete","status":"True"}]}"#,
+    rejected status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"Complete","status":"True"}]}"#,
         r#"{"conditions":[{"type":"Complete","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
     Run::JobStatusTransition(success_criteria_met_after_complete),
 }

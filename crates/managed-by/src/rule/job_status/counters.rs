@@ -1,6 +1,6 @@
 //! The counters of pods.
 
-use super::{StatusChange, status_rule, status_update};
+use super::{NEWEST, StatusChange, status_rule, status_update};
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::JobStatus;
@@ -13,8 +13,8 @@ status_rule! {
 not.",
     fix "Count from zero, and leave out what is not known yet.",
     STATE, since V1_30,
-    accepted status_update!("{}", "{}", "{}", r#"{"active":1,"ready":0,"terminating":0}"#),
-    rejected status_update!("{}", "{}", "{}", r#"{"active":-1}"#),
+    accepted status_update!(NEWEST, "{}", "{}", r#"{"active":1,"ready":0,"terminating":0}"#),
+    rejected status_update!(NEWEST, "{}", "{}", r#"{"active":-1}"#),
     Run::JobStatus(negative),
 }
 
@@ -41,9 +41,9 @@ status_rule! {
 for the pods to end before the condition is set.",
     fix "Wait until the pods have ended, then write `active: 0` with the terminal condition.",
     STATE, option "RejectFinishedJobWithActivePods", since V1_30,
-    accepted status_update!("{}", "{}", "{}",
+    accepted status_update!(NEWEST, "{}", "{}",
         r#"{"active":0,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", "{}",
+    rejected status_update!(NEWEST, "{}", "{}",
         r#"{"active":1,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
     Run::JobStatus(active_of_finished),
 }
@@ -66,9 +66,9 @@ status_rule! {
 `terminating` changes. Wait for the pods to be gone before the condition is set.",
     fix "Set `FailureTarget` or `SuccessCriteriaMet` while pods terminate, and the terminal condition when `terminating` is 0.",
     STATE, option "RejectFinishedJobWithTerminatingPods", since V1_31,
-    accepted status_update!("{}", "{}", "{}",
+    accepted status_update!(NEWEST, "{}", "{}",
         r#"{"terminating":0,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", "{}",
+    rejected status_update!(NEWEST, "{}", "{}",
         r#"{"terminating":2,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
     Run::JobStatus(terminating_of_finished),
 }
@@ -92,8 +92,8 @@ status_rule! {
     "Checks that `ready` is at most `active`. Runs when either changes.",
     fix "Take both counters from one look at the pods; a pod that is ready is active.",
     STATE, option "RejectMoreReadyThanActivePods", since V1_31,
-    accepted status_update!("{}", "{}", r#"{"active":1}"#, r#"{"active":1,"ready":1}"#),
-    rejected status_update!("{}", "{}", r#"{"active":1}"#, r#"{"active":1,"ready":2}"#),
+    accepted status_update!(NEWEST, "{}", r#"{"active":1}"#, r#"{"active":1,"ready":1}"#),
+    rejected status_update!(NEWEST, "{}", r#"{"active":1}"#, r#"{"active":1,"ready":2}"#),
     Run::JobStatus(ready),
 }
 
@@ -117,8 +117,8 @@ status_rule! {
 it has counted, even if the cluster that runs the Job now counts from zero.",
     fix "Write at least what stands there; add what a second run counts to what the first has counted.",
     TRANSITION, option "RejectDecreasingFailedCounter", since V1_30,
-    accepted status_update!("{}", "{}", r#"{"failed":1}"#, r#"{"failed":2}"#),
-    rejected status_update!("{}", "{}", r#"{"failed":2}"#, r#"{"failed":1}"#),
+    accepted status_update!(NEWEST, "{}", r#"{"failed":1}"#, r#"{"failed":2}"#),
+    rejected status_update!(NEWEST, "{}", r#"{"failed":2}"#, r#"{"failed":1}"#),
     Run::JobStatusTransition(failed_decreased),
 }
 
@@ -144,8 +144,8 @@ status_rule! {
 can be scaled down.",
     fix "Write at least what stands there; add what a second run counts to what the first has counted.",
     TRANSITION, option "RejectDecreasingSucceededCounter", since V1_30,
-    accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":3,"parallelism":3}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),
-    rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":3,"parallelism":2}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),
+    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":3,"parallelism":3}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),
+    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":3,"parallelism":2}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),
     Run::JobStatusTransition(succeeded_decreased),
 }
 

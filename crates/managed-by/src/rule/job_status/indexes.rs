@@ -1,6 +1,6 @@
 //! `completedIndexes` and `failedIndexes`: numbers and intervals such as `1,3-5,7`.
 
-use super::{StatusChange, status_rule, status_update};
+use super::{NEWEST, StatusChange, status_rule, status_update};
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::release::Release;
@@ -16,8 +16,8 @@ status_rule! {
 `completions`. Runs when it changes.",
     fix "Write the indexes in increasing order, neighbours as an interval, none twice: `0,2-4`.",
     STATE, option "RejectInvalidCompletedIndexes", since V1_30,
-    accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-3,5"}"#),
-    rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-6"}"#),
+    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-3,5"}"#),
+    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-6"}"#),
     Run::JobStatus(invalid_completed),
 }
 
@@ -46,8 +46,8 @@ status_rule! {
 `completions`. Runs when it changes, on Jobs with `backoffLimitPerIndex`.",
     fix "Write the indexes in increasing order, neighbours as an interval, none twice: `0,2-4`.",
     STATE, option "RejectInvalidFailedIndexes", since V1_30,
-    accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"0,2-3,5"}"#),
-    rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"2,1"}"#),
+    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"0,2-3,5"}"#),
+    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"2,1"}"#),
     Run::JobStatus(invalid_failed),
 }
 
@@ -72,8 +72,8 @@ status_rule! {
     "Checks that `completedIndexes` is empty where the completion mode is not Indexed. Runs when it changes.",
     fix "Leave `completedIndexes` out and count in `succeeded`.",
     STATE, option "RejectCompletedIndexesForNonIndexedJob", since V1_30,
-    accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
-    rejected status_update!("{}", r#"{"completionMode":"NonIndexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
+    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
+    rejected status_update!(NEWEST, r#"{"completionMode":"NonIndexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
     Run::JobStatus(completed_of_non_indexed),
 }
 
@@ -94,8 +94,8 @@ status_rule! {
     "Checks that `failedIndexes` is unset where `backoffLimitPerIndex` is; an empty string is set. Runs when it changes.",
     fix "Leave `failedIndexes` out, which an empty string does not do, and count in `failed`.",
     STATE, option "RejectFailedIndexesForNoBackoffLimitPerIndex", since V1_30,
-    accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":2,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"1"}"#),
-    rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"failedIndexes":"1"}"#),
+    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":2,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"1"}"#),
+    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"failedIndexes":"1"}"#),
     Run::JobStatus(failed_without_limit),
 }
 
@@ -118,9 +118,9 @@ status_rule! {
     "Checks that `failedIndexes` and `completedIndexes` have no index in common. Runs when either changes.",
     fix "Take out of one list what stands in both; an index that has completed does not fail any more.",
     STATE, option "RejectFailedIndexesOverlappingCompleted", since V1_30,
-    accepted status_update!("{}", r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}",
+    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}",
         r#"{"completedIndexes":"0,2-3","failedIndexes":"1,4"}"#),
-    rejected status_update!("{}", r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}",
+    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}",
         r#"{"completedIndexes":"0,2-3","failedIndexes":"3-4"}"#),
     Run::JobStatus(overlap),
 }

@@ -111,9 +111,12 @@ impl Changed {
     }
 }
 
+/// Settings of an example in the newest release: without one, what the releases disagree on is warned of.
+const NEWEST: &str = r#"{"kubernetes_version":"1.37"}"#;
+
 /// A status update of a Job as an example: its spec, the old status and the new one.
 macro_rules! status_update {
-    ($settings:literal, $spec:literal, $old:literal, $new:literal) => {
+    ($settings:expr, $spec:literal, $old:literal, $new:literal) => {
         Example {
             settings: $settings,
             request: concat!(

@@ -1,6 +1,6 @@
 //! `startTime` and `completionTime`.
 
-use super::{StatusChange, status_rule, status_update};
+use super::{NEWEST, StatusChange, status_rule, status_update};
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, JobStatus};
@@ -15,9 +15,9 @@ status_rule! {
     "Checks that `completionTime` is set only with the condition `Complete`: a Job that fails has none. Runs when either changes.",
     fix "Write `completionTime` in the update that sets `Complete`, and not for a Job that fails.",
     STATE, option "RejectNotCompleteJobWithCompletionTime", since V1_30,
-    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z"}"#),
     Run::JobStatus(completion_without_complete),
 }
@@ -40,9 +40,9 @@ status_rule! {
     "Checks that the condition `Complete` comes with `completionTime`. Runs when either changes.",
     fix "Write `completionTime` in the update that sets `Complete`.",
     STATE, option "RejectCompleteJobWithoutCompletionTime", since V1_30,
-    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
     Run::JobStatus(complete_without_completion),
 }
@@ -62,9 +62,9 @@ status_rule! {
     "Checks that `completionTime` is not before `startTime`; the same instant will do. Runs when either changes.",
     fix "Take both times from one clock; whole seconds will do, and equal ones too.",
     STATE, option "RejectCompletionTimeBeforeStartTime", since V1_30,
-    accepted status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T01:00:00+01:00","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
+    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2025-12-31T23:59:59Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
     Run::JobStatus(completion_before_start),
 }
@@ -92,9 +92,9 @@ status_rule! {
 without. Runs when the Job's being finished or `startTime` change.",
     fix "Write `startTime` when the Job is first taken up, or at the latest with the terminal condition.",
     STATE, option "RejectFinishedJobWithoutStartTime", since V1_30,
-    accepted status_update!("{}", r#"{"suspend":true,"completions":0}"#, "{}",
+    accepted status_update!(NEWEST, r#"{"suspend":true,"completions":0}"#, "{}",
         r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", "{}",
+    rejected status_update!(NEWEST, "{}", "{}",
         r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
     Run::JobStatus(finished_without_start),
 }
@@ -116,10 +116,10 @@ status_rule! {
     "Checks that `completionTime`, once set, is not set to another instant. Another offset is the same instant.",
     fix "Keep the time that was written first.",
     TRANSITION, option "RejectMutatingCompletionTime", since V1_30,
-    accepted status_update!("{}", "{}",
+    accepted status_update!(NEWEST, "{}",
         r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}"#,
         r#"{"completionTime":"2026-01-01T01:00:00+01:00","conditions":[{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!("{}", "{}",
+    rejected status_update!(NEWEST, "{}",
         r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}"#,
         r#"{"completionTime":"2026-01-01T00:00:01Z","conditions":[{"type":"Complete","status":"True"}]}"#),
     Run::JobStatusTransition(completion_changed),
@@ -152,10 +152,10 @@ status_rule! {
 in the update that takes the condition `Suspended` from True to False: that is how a Job resumes.",
     fix "Keep the time while the Job runs. When it is suspended the time may go, and be set anew when it resumes.",
     TRANSITION, option "RejectStartTimeUpdateForUnsuspendedJob", since V1_30,
-    accepted status_update!("{}", "{}",
+    accepted status_update!(NEWEST, "{}",
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]}"#,
         r#"{"startTime":"2026-01-01T00:05:00Z","conditions":[{"type":"Suspended","status":"False"}]}"#),
-    rejected status_update!("{}", "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#, r#"{"startTime":"2026-01-01T00:05:00Z"}"#),
+    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#, r#"{"startTime":"2026-01-01T00:05:00Z"}"#),
     Run::JobStatusTransition(start_changed),
 }
 

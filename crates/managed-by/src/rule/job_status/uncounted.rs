@@ -1,6 +1,6 @@
 //! `uncountedTerminatedPods`: pods that have ended and are not in the counters yet.
 
-use super::{StatusChange, status_rule, status_update};
+use super::{NEWEST, StatusChange, status_rule, status_update};
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::Uncounted;
@@ -21,8 +21,8 @@ status_rule! {
 a pod would be counted twice. Runs whether the lists have changed or not.",
     fix "Write each pod's UID once, in the list that says how it ended, and take it out when the pod is counted.",
     STATE, since V1_30,
-    accepted status_update!("{}", "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["b"]}}"#),
-    rejected status_update!("{}", "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["a"]}}"#),
+    accepted status_update!(NEWEST, "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["b"]}}"#),
+    rejected status_update!(NEWEST, "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["a"]}}"#),
     Run::JobStatus(uids),
 }
 
@@ -82,9 +82,9 @@ status_rule! {
 when the Job's being finished or the lists change. Count the pods first, then set the condition.",
     fix "Add the pods to `succeeded` and `failed` and empty the lists, then set the terminal condition, or all in one update.",
     STATE, option "RejectFinishedJobWithUncountedTerminatedPods", since V1_30,
-    accepted status_update!("{}", "{}", "{}",
+    accepted status_update!(NEWEST, "{}", "{}",
         r#"{"startTime":"2026-01-01T00:00:00Z","uncountedTerminatedPods":{},"conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    rejected status_update!("{}", "{}", "{}",
+    rejected status_update!(NEWEST, "{}", "{}",
         r#"{"startTime":"2026-01-01T00:00:00Z","uncountedTerminatedPods":{"failed":["a"]},"conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
     Run::JobStatus(of_finished),
 }
