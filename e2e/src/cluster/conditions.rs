@@ -111,112 +111,121 @@ fn prepare(cluster: &ApiServer) -> Result<()> {
 }
 
 fn writes() -> Vec<Write> {
-    let label = || json!({"metadata": {"labels": {"a": "b"}}});
-    let status = || json!({"status": {"phase": "Running"}});
+    [of_jobs(), of_wrappers(), of_training()].concat()
+}
+
+fn goes_on(what: &'static str, path: &str, change: Value) -> Write {
+    (what, path.to_owned(), change, false)
+}
+
+fn waits(what: &'static str, path: &str, change: Value) -> Write {
+    (what, path.to_owned(), change, true)
+}
+
+fn label() -> Value {
+    json!({"metadata": {"labels": {"a": "b"}}})
+}
+
+fn of_jobs() -> Vec<Write> {
     let job = |name: &str| format!("{}/kept-{name}", jobs(TEAM));
-    let wrapper = |name: &str| format!("{}/kept-{name}", path(WRAPPERS, TEAM, "appwrappers"));
-    let training = |name: &str| format!("{}/kept-{name}", path(TRAINING, TEAM, "pytorchjobs"));
-    let of = |path: String| format!("{path}/status");
-    let template = json!({"spec": {"components": [{"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": "acme.io/x"}}}]}});
-    let active = || json!({"status": {"active": 0, "ready": 0, "terminating": 0}});
+    let status = |name: &str| format!("{}/status", job(name));
+    let counts = || json!({"status": {"active": 0, "ready": 0, "terminating": 0}});
+    let start = json!({"spec": {"suspend": false}});
     vec![
-        ("goes on: a label on a Job", job("own"), label(), false),
-        (
+        goes_on("goes on: a label on a Job", &job("own"), label()),
+        goes_on(
             "goes on: a delegated Job is let start, as Kueue does",
-            job("delegated"),
-            json!({"spec": {"suspend": false}}),
-            false,
+            &job("delegated"),
+            start,
         ),
-        (
-            "goes on: the status of a Job",
-            of(job("own")),
-            active(),
-            false,
-        ),
-        (
+        goes_on("goes on: the status of a Job", &status("own"), counts()),
+        goes_on(
             "goes on: the status of a Job with the reserved value",
-            of(job("reserved")),
-            active(),
-            false,
+            &status("reserved"),
+            counts(),
         ),
-        (
+        waits(
             "waits: the status of a delegated Job",
-            of(job("delegated")),
-            active(),
-            true,
+            &status("delegated"),
+            counts(),
         ),
-        (
+    ]
+}
+
+fn of_wrappers() -> Vec<Write> {
+    let wrapper = |name: &str| format!("{}/kept-{name}", path(WRAPPERS, TEAM, "appwrappers"));
+    let status = |name: &str| format!("{}/status", wrapper(name));
+    let phase = || json!({"status": {"phase": "Running"}});
+    let given = |value: Value| json!({"spec": {"managedBy": value}});
+    let template =
+        json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": "acme.io/x"}});
+    let template = json!({"spec": {"components": [{"template": template}]}});
+    vec![
+        goes_on(
             "goes on: a label on an AppWrapper",
-            wrapper("delegated"),
+            &wrapper("delegated"),
             label(),
-            false,
         ),
-        (
+        goes_on(
             "goes on: a label on an AppWrapper without a spec",
-            wrapper("bare"),
+            &wrapper("bare"),
             label(),
-            false,
         ),
-        (
+        goes_on(
             "goes on: the status of an AppWrapper without a spec",
-            of(wrapper("bare")),
-            status(),
-            false,
+            &status("bare"),
+            phase(),
         ),
-        (
+        goes_on(
             "goes on: the status of an AppWrapper",
-            of(wrapper("own")),
-            status(),
-            false,
+            &status("own"),
+            phase(),
         ),
-        (
+        goes_on(
             "goes on: the status of an AppWrapper with the reserved value",
-            of(wrapper("reserved")),
-            status(),
-            false,
+            &status("reserved"),
+            phase(),
         ),
-        (
+        waits(
             "waits: the status of a delegated AppWrapper",
-            of(wrapper("delegated")),
-            status(),
-            true,
+            &status("delegated"),
+            phase(),
         ),
-        (
+        waits(
             "waits: an AppWrapper is delegated",
-            wrapper("own"),
-            json!({"spec": {"managedBy": MULTIKUEUE}}),
-            true,
+            &wrapper("own"),
+            given(json!(MULTIKUEUE)),
         ),
-        (
+        waits(
             "waits: an AppWrapper is taken back",
-            wrapper("delegated"),
-            json!({"spec": {"managedBy": null}}),
-            true,
+            &wrapper("delegated"),
+            given(Value::Null),
         ),
-        (
+        waits(
             "waits: a template in an AppWrapper changes",
-            wrapper("own"),
+            &wrapper("own"),
             template,
-            true,
         ),
-        (
+    ]
+}
+
+fn of_training() -> Vec<Write> {
+    let job = |name: &str| format!("{}/kept-{name}", path(TRAINING, TEAM, "pytorchjobs"));
+    let status = |name: &str| format!("{}/status", job(name));
+    let counts = || json!({"status": {"replicas": 1}});
+    let given = json!({"spec": {"runPolicy": {"managedBy": MULTIKUEUE}}});
+    vec![
+        goes_on(
             "goes on: the status of a PyTorchJob",
-            of(training("own")),
-            json!({"status": {"replicas": 1}}),
-            false,
+            &status("own"),
+            counts(),
         ),
-        (
+        waits(
             "waits: the status of a delegated PyTorchJob",
-            of(training("delegated")),
-            json!({"status": {"replicas": 1}}),
-            true,
+            &status("delegated"),
+            counts(),
         ),
-        (
-            "waits: a PyTorchJob is delegated",
-            training("own"),
-            json!({"spec": {"runPolicy": {"managedBy": MULTIKUEUE}}}),
-            true,
-        ),
+        waits("waits: a PyTorchJob is delegated", &job("own"), given),
     ]
 }
 
