@@ -9,16 +9,16 @@
 //! - Of two members with one name the last counts.
 //! - An integer is written without fraction and exponent: `1.0` is none.
 //! - A lone surrogate in a string becomes U+FFFD.
-//! - Nesting ends at 10,000 levels (`survey`).
+//! - Nesting ends at 10,000 levels ([`nesting`]).
 //!
 //! Trouble is of two kinds. Bytes that are not JSON end the reading, as an error of `serde_json`. A value of another type than
 //! a view expects is noted in a [`Note`] and passed over, because whether it matters may depend on what comes after it: the
 //! operation follows the object in a request.
 
 mod malformed;
+mod nesting;
 mod path;
 mod raw;
-mod survey;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -32,10 +32,9 @@ use serde_json::value::RawValue;
 pub use malformed::Malformed;
 pub(crate) use path::{MAX_SHOWN, Path, shown};
 pub(crate) use raw::{Raw, Type};
-use survey::Survey;
 
 /// The one deserializer that views are read with.
-type Json<'j, 'de> = &'j mut serde_json::Deserializer<serde_json::de::SliceRead<'de>>;
+type Json<'j, 'de> = &'j mut serde_json::Deserializer<serde_json::de::StrRead<'de>>;
 
 /// What reading gives.
 pub(crate) type Result<T> = std::result::Result<T, Malformed>;
@@ -49,8 +48,7 @@ pub(crate) fn document<'a, T>(
     place: Place<'_>,
     read: impl FnOnce(Value<'_, Json<'_, 'a>>) -> std::result::Result<T, serde_json::Error>,
 ) -> Result<T> {
-    check(bytes)?;
-    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let mut json = serde_json::Deserializer::from_str(text(bytes)?);
     let json_error = |e| Malformed::syntax(&e);
     let read = read(Value {
         json: &mut json,
@@ -61,15 +59,11 @@ pub(crate) fn document<'a, T>(
     Ok(read)
 }
 
-/// Makes sure that a document is UTF-8 and not nested too deep, which `serde_json` does not ask of what it passes over.
-fn check(bytes: &[u8]) -> Result<()> {
-    let survey = Survey::of(bytes);
-    if !survey.is_ascii
-        && let Err(e) = std::str::from_utf8(bytes)
-    {
-        return Err(Malformed::utf_8(e.valid_up_to()));
-    }
-    survey.check_nesting(bytes)
+/// The text of a document that is not nested too deep: `serde_json` asks neither of what it passes over.
+fn text(bytes: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(bytes).map_err(|e| Malformed::utf_8(e.valid_up_to()))?;
+    nesting::check(bytes)?;
+    Ok(text)
 }
 
 /// The first thing of another type than expected.
@@ -327,8 +321,11 @@ impl<'t, 'a> Kept<'t, 'a> {
 
     /// Reads a string; `null` is an absent one. Anything else is noted.
     pub(crate) fn string_or_null(self) -> Option<Cow<'a, str>> {
-        self.is_or_null(Type::String, "a string");
-        self.raw.string()
+        let string = self.raw.string();
+        if string.is_none() {
+            self.is_or_null(Type::String, "a string");
+        }
+        string
     }
 
     /// Reads a string. Anything else is noted, `null` too.
@@ -369,7 +366,7 @@ pub(crate) fn late<'t, 'de, T>(
     place: Place<'t>,
     read: impl FnOnce(Value<'t, Json<'_, 'de>>) -> std::result::Result<T, serde_json::Error>,
 ) -> Result<T> {
-    let mut json = serde_json::Deserializer::from_slice(raw.as_str().as_bytes());
+    let mut json = serde_json::Deserializer::from_str(raw.as_str());
     let json = &mut json;
     read(Value { json, place }).map_err(|e| Malformed::syntax(&e))
 }

@@ -55,8 +55,8 @@ impl<'a> Raw<'a> {
     /// # Errors
     /// If the bytes are not UTF-8, not JSON, or nested too deep.
     pub(crate) fn document(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        super::check(bytes)?;
-        let value: &RawValue = serde_json::from_slice(bytes).map_err(|e| Malformed::syntax(&e))?;
+        let text = super::text(bytes)?;
+        let value: &RawValue = serde_json::from_str(text).map_err(|e| Malformed::syntax(&e))?;
         Ok(Self::from(value))
     }
 
@@ -83,7 +83,7 @@ impl<'a> Raw<'a> {
         if !body.as_bytes().contains(&b'\\') {
             return Some(Cow::Borrowed(body));
         }
-        let mut json = serde_json::Deserializer::from_slice(self.0.as_bytes());
+        let mut json = serde_json::Deserializer::from_str(self.0);
         json.deserialize_bytes(Text).ok()
     }
 
@@ -106,13 +106,13 @@ impl<'a> Raw<'a> {
 
     /// The members of the object that it is, in their order; none of anything else.
     pub(crate) fn members(self) -> Vec<(Cow<'a, str>, Raw<'a>)> {
-        let mut json = serde_json::Deserializer::from_slice(self.0.as_bytes());
+        let mut json = serde_json::Deserializer::from_str(self.0);
         json.deserialize_any(Members).unwrap_or_default()
     }
 
     /// The elements of the array that it is; none of anything else.
     pub(crate) fn elements(self) -> Vec<Raw<'a>> {
-        let mut json = serde_json::Deserializer::from_slice(self.0.as_bytes());
+        let mut json = serde_json::Deserializer::from_str(self.0);
         json.deserialize_any(Elements).unwrap_or_default()
     }
 }

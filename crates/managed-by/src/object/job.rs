@@ -342,7 +342,8 @@ impl<'a> Members<'a> for Uids<'a> {
         _: usize,
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
-        self.0.push(value.string_or_null()?.unwrap_or_default());
+        let uid = value.keep()?;
+        self.0.push(uid.string_or_null().unwrap_or_default());
         Ok(())
     }
 }
