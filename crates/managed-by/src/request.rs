@@ -240,7 +240,10 @@ impl<'a> AdmissionRequest<'a> {
 enum Operation {
     Create,
     Update,
+    /// DELETE, CONNECT.
     Other,
+    /// A word that names none.
+    Unknown,
 }
 
 const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
@@ -251,8 +254,7 @@ const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 struct RequestReading<'a> {
     kind: Option<GroupVersionKind<'a>>,
     request_kind: GroupVersionKind<'a>,
-    /// The inner one is [`None`] for a word that names no operation.
-    operation: Option<Option<Operation>>,
+    operation: Option<Operation>,
     sub_resource: Cow<'a, str>,
     name: Cow<'a, str>,
     namespace: Cow<'a, str>,
@@ -292,8 +294,10 @@ impl<'a> RequestReading<'a> {
             .ok_or_else(|| Malformed::shape("kind", "an object", "nothing"))?;
         let operation = match self.operation {
             None => return Err(Malformed::shape("operation", OPERATIONS, "nothing")),
-            Some(None) => return Err(Malformed::shape("operation", OPERATIONS, "another word")),
-            Some(Some(operation)) => operation,
+            Some(Operation::Unknown) => {
+                return Err(Malformed::shape("operation", OPERATIONS, "another word"));
+            }
+            Some(operation) => operation,
         };
         let mut request = AdmissionRequest {
             name: self.name,
@@ -434,12 +438,12 @@ impl<'a> GroupVersionKind<'a> {
 }
 
 impl Operation {
-    fn named(word: &str) -> Option<Self> {
+    fn named(word: &str) -> Self {
         match word {
-            "CREATE" => Some(Self::Create),
-            "UPDATE" => Some(Self::Update),
-            "DELETE" | "CONNECT" => Some(Self::Other),
-            _ => None,
+            "CREATE" => Self::Create,
+            "UPDATE" => Self::Update,
+            "DELETE" | "CONNECT" => Self::Other,
+            _ => Self::Unknown,
         }
     }
 }

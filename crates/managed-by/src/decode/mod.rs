@@ -167,7 +167,7 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
     }
 
     /// The same value, as if it were somewhere else.
-    pub(crate) fn at<'p>(self, place: Place<'p>) -> Value<'p, D> {
+    pub(crate) fn at(self, place: Place<'_>) -> Value<'_, D> {
         let json = self.json;
         Value { json, place }
     }

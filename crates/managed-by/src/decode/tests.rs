@@ -59,7 +59,7 @@ fn tree<'de, D: Deserializer<'de>>(value: Value<'_, D>) -> std::result::Result<J
 
 fn read(bytes: &[u8]) -> Result<Json> {
     let note = Note::default();
-    document(bytes, Place::root(&note), |value| tree(value))
+    document(bytes, Place::root(&note), tree)
 }
 
 fn arbitrary_json() -> impl Strategy<Value = Json> {

@@ -7,7 +7,7 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     group: "workload.codeflare.dev",
     versions: &["v1beta2"],
     pruned_in: &[],
-    kind: "AppWrapper",
+    name: "AppWrapper",
     plural: "appwrappers",
     managed_by: "spec.managedBy",
     reserved: APP_WRAPPER_CONTROLLER,
@@ -17,7 +17,7 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     steps_back: true,
     templates: &[("spec.components[].template", Template::Any)],
     retries: None,
-    status: Status::Custom(StatusProfile {
+    status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
             dead_end: Some(phase(&["Terminating"])),
             deployed: Some(is_true("ResourcesDeployed")),

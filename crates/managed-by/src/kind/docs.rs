@@ -46,9 +46,9 @@ impl Kind<'_> {
             (Ends::DEAD_END, outcome.dead_end),
         ];
         let names = |ends: Ends| {
-            let named = signs.iter().filter(|(end, _)| ends.contains(*end));
-            let named = named.filter_map(|(_, sign)| sign.as_ref());
-            let names: Vec<_> = named
+            let meant = signs.iter().filter(|(end, _)| ends.contains(*end));
+            let meant = meant.filter_map(|(_, sign)| sign.as_ref());
+            let names: Vec<_> = meant
                 .map(|sign| format!("`{}`", outcome.name(sign)))
                 .collect();
             names.join(", ")

@@ -7,7 +7,7 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
     group: "jobset.x-k8s.io",
     versions: &["v1alpha2"],
     pruned_in: &[],
-    kind: "JobSet",
+    name: "JobSet",
     plural: "jobsets",
     managed_by: "spec.managedBy",
     reserved: JOB_SET_CONTROLLER,
@@ -20,7 +20,7 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
         Template::Object(&batch::JOB),
     )],
     retries: None,
-    status: Status::Custom(StatusProfile {
+    status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome::new(is_true("Completed"), is_true("Failed"))),
         terminal_state: Some("status.terminalState"),
         totals: &["status.restarts", "status.restartsCountTowardsMax"],

@@ -12,9 +12,9 @@ const FORM: Form<'static> = Form::OneOf(&[TRAINING_OPERATOR, MULTIKUEUE]);
 
 const OUTCOME: Outcome<'static> = Outcome::new(is_true("Succeeded"), is_true("Failed"));
 
-const fn status(outcome: Outcome<'static>, ended: Ends) -> Status<'static> {
-    Status::Custom(StatusProfile {
-        outcome: Some(outcome),
+const fn status(outcome: &Outcome<'static>, ended: Ends) -> StatusProfile<'static> {
+    StatusProfile {
+        outcome: Some(*outcome),
         start: Some("status.startTime"),
         end: Some(End {
             path: "status.completionTime",
@@ -27,12 +27,12 @@ const fn status(outcome: Outcome<'static>, ended: Ends) -> Status<'static> {
             "status.replicaStatuses[].failed",
         ],
         ..StatusProfile::EMPTY
-    })
+    }
 }
 
 /// The Training Operator's jobs. With restart policy `ExitCode` and a code that is not retried they fail without a completion
 /// time, for good (`ReconcilePods` in common/pod.go).
-const STATUS: Status<'static> = status(OUTCOME, Ends::SUCCESS);
+static STATUS: StatusProfile<'static> = status(&OUTCOME, Ends::SUCCESS);
 
 /// A replica type that has succeeded does not end the walk over the others (`UpdateJobStatus` of TFJob and PyTorchJob), so
 /// that both outcomes may be noted in one update.
@@ -42,15 +42,18 @@ const OUTCOME_OF_BOTH: Outcome<'static> = Outcome {
 };
 
 /// An elastic PyTorchJob without a master may note both outcomes.
-const PY_TORCH_STATUS: Status<'static> = status(OUTCOME_OF_BOTH, Ends::SUCCESS);
+static PY_TORCH_STATUS: StatusProfile<'static> = status(&OUTCOME_OF_BOTH, Ends::SUCCESS);
 
 /// A TFJob may note both outcomes, and writes the completion time with either.
-const TF_STATUS: Status<'static> = status(OUTCOME_OF_BOTH, Ends::OUTCOMES);
+static TF_STATUS: StatusProfile<'static> = status(&OUTCOME_OF_BOTH, Ends::OUTCOMES);
+
+/// The operator's MPIJob has the completion time with either outcome.
+static MPI_V1_STATUS: StatusProfile<'static> = status(&OUTCOME, Ends::OUTCOMES);
 
 /// An evicted worker fails an MPIJob without a completion time; a success later takes that back. With a completion time it
 /// is finished.
-const MPI_STATUS: Status<'static> = status(
-    Outcome {
+static MPI_STATUS: StatusProfile<'static> = status(
+    &Outcome {
         exits: &[Exit {
             from: Ends::FAILURE,
             when: &[When::WithoutEnd],
@@ -73,7 +76,7 @@ const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
     group: "kubeflow.org",
     versions: &["v1"],
     pruned_in: &[],
-    kind: "",
+    name: "",
     plural: "",
     managed_by: MANAGED_BY,
     reserved: TRAINING_OPERATOR,
@@ -83,7 +86,7 @@ const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
     steps_back: true,
     templates: &[],
     retries: None,
-    status: STATUS,
+    status: Status::Custom(&STATUS),
     about: About::new(KindDocs {
         checks: WEBHOOK,
         unchecked: NO_CONTROLLER,
@@ -92,9 +95,9 @@ const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
 };
 
 pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
-    kind: "PyTorchJob",
+    name: "PyTorchJob",
     plural: "pytorchjobs",
-    status: PY_TORCH_STATUS,
+    status: Status::Custom(&PY_TORCH_STATUS),
     about: About::new(KindDocs {
         checks: "a webhook: two values; it compares the field with itself, so it may change",
         unchecked: NO_CONTROLLER,
@@ -104,9 +107,9 @@ pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
 };
 
 pub(super) static TF_JOB: Kind<'static> = Kind {
-    kind: "TFJob",
+    name: "TFJob",
     plural: "tfjobs",
-    status: TF_STATUS,
+    status: Status::Custom(&TF_STATUS),
     about: About::new(KindDocs {
         checks: WEBHOOK,
         unchecked: NO_CONTROLLER,
@@ -116,19 +119,19 @@ pub(super) static TF_JOB: Kind<'static> = Kind {
 };
 
 pub(super) static XG_BOOST_JOB: Kind<'static> = Kind {
-    kind: "XGBoostJob",
+    name: "XGBoostJob",
     plural: "xgboostjobs",
     ..TRAINING_OPERATOR_JOB
 };
 
 pub(super) static PADDLE_JOB: Kind<'static> = Kind {
-    kind: "PaddleJob",
+    name: "PaddleJob",
     plural: "paddlejobs",
     ..TRAINING_OPERATOR_JOB
 };
 
 pub(super) static JAX_JOB: Kind<'static> = Kind {
-    kind: "JAXJob",
+    name: "JAXJob",
     plural: "jaxjobs",
     form: Form::Open,
     steps_back: false,
@@ -141,10 +144,10 @@ pub(super) static JAX_JOB: Kind<'static> = Kind {
 };
 
 pub(super) static MPI_JOB_V1: Kind<'static> = Kind {
-    kind: "MPIJob",
+    name: "MPIJob",
     plural: "mpijobs",
     form: Form::Open,
-    status: status(OUTCOME, Ends::OUTCOMES),
+    status: Status::Custom(&MPI_V1_STATUS),
     about: About::new(KindDocs {
         checks: "nothing",
         unchecked: NO_CONTROLLER,
@@ -155,11 +158,11 @@ pub(super) static MPI_JOB_V1: Kind<'static> = Kind {
 
 pub(super) static MPI_JOB: Kind<'static> = Kind {
     versions: &["v2beta1"],
-    kind: "MPIJob",
+    name: "MPIJob",
     plural: "mpijobs",
     reserved: MPI_OPERATOR,
     form: Form::Open,
-    status: MPI_STATUS,
+    status: Status::Custom(&MPI_STATUS),
     about: About::new(KindDocs {
         checks: "nothing: its check of the values runs only after it has stepped back",
         unchecked: NO_CONTROLLER,

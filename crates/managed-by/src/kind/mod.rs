@@ -107,7 +107,7 @@ pub struct Kind<'k> {
     pub(crate) versions: &'k [&'k str],
     /// Those of them whose schema has no such field, so that the API server drops it.
     pub(crate) pruned_in: &'k [&'k str],
-    pub(crate) kind: &'k str,
+    pub(crate) name: &'k str,
     pub(crate) plural: &'k str,
     /// The path of `managedBy`.
     pub(crate) managed_by: &'k str,
@@ -136,7 +136,7 @@ pub(crate) enum Status<'k> {
     /// What kube-apiserver judges of a Job's.
     Job,
     /// What its project promises.
-    Custom(StatusProfile<'k>),
+    Custom(&'k StatusProfile<'k>),
 }
 
 /// What is in a template.
@@ -223,7 +223,7 @@ impl<'k> Kind<'k> {
         KINDS
             .iter()
             .copied()
-            .find(|k| k.kind == kind && k.group == group && k.versions.contains(&version))
+            .find(|k| k.name == kind && k.group == group && k.versions.contains(&version))
     }
 
     /// API group.
@@ -243,7 +243,7 @@ impl<'k> Kind<'k> {
 
     /// The kind's name.
     pub fn name(&self) -> &'k str {
-        self.kind
+        self.name
     }
 
     /// The name of its resource: `jobs`.
@@ -284,7 +284,7 @@ impl<'k> Kind<'k> {
     /// The kind that is delegated: this one, or the one that is made of its template.
     pub fn workload(&self) -> &'k str {
         match self.holder {
-            Holder::Workload => self.kind,
+            Holder::Workload => self.name,
             Holder::Template(made) => made,
         }
     }
@@ -308,8 +308,8 @@ impl<'k> Kind<'k> {
     }
 
     /// The promises of a custom resource's status.
-    pub(crate) fn status_profile(&self) -> Option<&StatusProfile<'k>> {
-        match &self.status {
+    pub(crate) fn status_profile(&self) -> Option<&'k StatusProfile<'k>> {
+        match self.status {
             Status::Custom(profile) => Some(profile),
             Status::Unjudged | Status::Job => None,
         }

@@ -20,7 +20,7 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     group: "ray.io",
     versions: VERSIONS,
     pruned_in: &["v1alpha1"],
-    kind: "RayCluster",
+    name: "RayCluster",
     plural: "rayclusters",
     managed_by: "spec.managedBy",
     reserved: KUBERAY_OPERATOR,
@@ -30,7 +30,7 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     steps_back: true,
     templates: &[],
     retries: None,
-    status: Status::Custom(StatusProfile {
+    status: Status::Custom(&StatusProfile {
         exclusive: Some(("RayClusterSuspending", "RayClusterSuspended")),
         // The desired, the minimal and the maximal number repeat the spec and count nothing: KubeRay 1.3 to 1.5.0 lets the
         // maximum overflow into a negative number (`CalculateMaxReplicas`, #4158).
@@ -51,7 +51,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     group: "ray.io",
     versions: VERSIONS,
     pruned_in: &["v1alpha1"],
-    kind: "RayJob",
+    name: "RayJob",
     plural: "rayjobs",
     managed_by: "spec.managedBy",
     reserved: KUBERAY_OPERATOR,
@@ -61,7 +61,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     steps_back: true,
     templates: &[("spec.rayClusterSpec", Template::Spec(&RAY_CLUSTER))],
     retries: None,
-    status: Status::Custom(StatusProfile {
+    status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
             dead_end: Some(state(&["ValidationFailed"])),
             reason: Some(Sign::Word {
@@ -116,7 +116,7 @@ pub(super) static RAY_SERVICE: Kind<'static> = Kind {
     group: "ray.io",
     versions: VERSIONS,
     pruned_in: &["v1alpha1"],
-    kind: "RayService",
+    name: "RayService",
     plural: "rayservices",
     managed_by: "spec.managedBy",
     reserved: KUBERAY_OPERATOR,
@@ -126,7 +126,7 @@ pub(super) static RAY_SERVICE: Kind<'static> = Kind {
     steps_back: true,
     templates: &[("spec.rayClusterConfig", Template::Spec(&RAY_CLUSTER))],
     retries: None,
-    status: Status::Custom(StatusProfile {
+    status: Status::Custom(&StatusProfile {
         counters: &["status.numServeEndpoints"],
         ..StatusProfile::EMPTY
     }),
@@ -141,7 +141,7 @@ pub(super) static RAY_CRON_JOB: Kind<'static> = Kind {
     group: "ray.io",
     versions: &["v1"],
     pruned_in: &[],
-    kind: "RayCronJob",
+    name: "RayCronJob",
     plural: "raycronjobs",
     managed_by: "spec.jobTemplate.managedBy",
     reserved: KUBERAY_OPERATOR,

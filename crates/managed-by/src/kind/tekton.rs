@@ -29,19 +29,19 @@ const OVERWRITTEN: Exit = Exit {
 
 const START: Option<&str> = Some("status.startTime");
 
-const fn end(required_by: Ends) -> Option<End<'static>> {
-    Some(End {
+const fn end(required_by: Ends) -> End<'static> {
+    End {
         path: "status.completionTime",
         needs_outcome: true,
         required_by,
-    })
+    }
 }
 
 pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     group: "tekton.dev",
     versions: VERSIONS,
     pruned_in: &[],
-    kind: "PipelineRun",
+    name: "PipelineRun",
     plural: "pipelineruns",
     managed_by: "spec.managedBy",
     reserved: TEKTON_PIPELINE,
@@ -51,10 +51,10 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     steps_back: true,
     templates: &[],
     retries: None,
-    status: Status::Custom(StatusProfile {
+    status: Status::Custom(&StatusProfile {
         outcome: Some(OUTCOME),
         start: START,
-        end: end(Ends::OUTCOMES),
+        end: Some(end(Ends::OUTCOMES)),
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {
@@ -97,7 +97,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     group: "tekton.dev",
     versions: VERSIONS,
     pruned_in: &[],
-    kind: "TaskRun",
+    name: "TaskRun",
     plural: "taskruns",
     managed_by: "spec.managedBy",
     reserved: TEKTON_PIPELINE,
@@ -107,7 +107,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     steps_back: true,
     templates: &[],
     retries: Some("spec.retries"),
-    status: Status::Custom(StatusProfile {
+    status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
             notes: &[(FailureNotes::AFTER_SUCCESS, SIDECARS_NOT_STOPPED)],
             attempts: Some(Attempts {
@@ -119,7 +119,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
         }),
         start: START,
         // An error that may pass leaves a failed TaskRun without (docs/taskruns.md).
-        end: end(Ends::SUCCESS),
+        end: Some(end(Ends::SUCCESS)),
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {

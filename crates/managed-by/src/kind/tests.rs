@@ -32,10 +32,10 @@ fn a_kind_of_a_version_is_known_once() {
         assert!(!kind.versions.is_empty(), "{kind:?}");
         for version in kind.versions {
             let same = |k: &&&Kind<'_>| {
-                k.kind == kind.kind && k.group == kind.group && k.versions.contains(version)
+                k.name == kind.name && k.group == kind.group && k.versions.contains(version)
             };
             assert_eq!(KINDS.iter().filter(same).count(), 1, "{kind:?}");
-            let found = Kind::find(kind.group, version, kind.kind).unwrap();
+            let found = Kind::find(kind.group, version, kind.name).unwrap();
             assert!(std::ptr::eq(found, *kind), "{kind:?}");
         }
     }

@@ -14,7 +14,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
     group: "trainer.kubeflow.org",
     versions: &["v1alpha1"],
     pruned_in: &[],
-    kind: "TrainJob",
+    name: "TrainJob",
     plural: "trainjobs",
     managed_by: "spec.managedBy",
     reserved: CONTROLLER,
@@ -24,7 +24,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
     steps_back: true,
     templates: &[],
     retries: None,
-    status: Status::Custom(StatusProfile {
+    status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
             both: Both::AfterSuccess,
             notes: &[
@@ -62,7 +62,7 @@ pub(super) static OPTIMIZATION_JOB: Kind<'static> = Kind {
     group: "trainer.kubeflow.org",
     versions: &["v1alpha1"],
     pruned_in: &[],
-    kind: "OptimizationJob",
+    name: "OptimizationJob",
     plural: "optimizationjobs",
     managed_by: "spec.trainJobTemplate.spec.managedBy",
     reserved: CONTROLLER,

@@ -63,7 +63,7 @@ fn nested_values_are_read_with_their_paths() {
     let nested = object.custom.unwrap().nested;
     let found: Vec<_> = nested
         .iter()
-        .map(|n| (&*n.path, n.kind.kind, n.value.as_deref()))
+        .map(|n| (&*n.path, n.kind.name, n.value.as_deref()))
         .collect();
     assert_eq!(
         found,
@@ -91,7 +91,7 @@ fn a_component_is_read_whatever_the_order_of_its_keys() {
             .map(|n| {
                 (
                     &*n.path,
-                    n.kind.kind,
+                    n.kind.name,
                     n.value.as_deref(),
                     n.parent.as_deref(),
                 )

@@ -342,8 +342,8 @@ impl<'a> Reading<'a> {
         if let Some(outcome) = kind.status_profile().and_then(|s| s.outcome) {
             let is = |sign: &Sign<'_>| match *sign {
                 Sign::Word { path, values } => {
-                    let mut states = self.states.iter();
-                    states.any(|(at, word)| *at == path && values.contains(&&**word))
+                    let mut words = self.states.iter();
+                    words.any(|(at, word)| *at == path && values.contains(&&**word))
                 }
                 Sign::Condition { .. } => false,
             };
@@ -400,12 +400,12 @@ impl<'a> Reading<'a> {
             Leaf::TerminalState => self.status.terminal_state = value.raw()?.string(),
             Leaf::Reason => self.status.reason = value.raw()?.string(),
             Leaf::Attempts(attempts) => {
-                let list = value.raw()?.elements();
-                self.status.attempts = list.len();
-                let last = list
+                let attempts_made = value.raw()?.elements();
+                self.status.attempts = attempts_made.len();
+                let notes = attempts_made
                     .last()
                     .map(|attempt| notes_of(*attempt, attempts.notes));
-                self.attempt_notes = last.unwrap_or_default();
+                self.attempt_notes = notes.unwrap_or_default();
             }
             Leaf::Start => self.status.start = time(value.raw()?),
             Leaf::End => self.status.end = time(value.raw()?),
@@ -626,7 +626,7 @@ struct Conditions<'p, 'a> {
     said: Said,
 }
 
-impl<'p, 'a> Conditions<'p, 'a> {
+impl<'p> Conditions<'p, '_> {
     fn new(notes: &'p [(FailureNotes, Sign<'p>)], profile: Option<&'p StatusProfile<'p>>) -> Self {
         let outcome = profile.and_then(|p| p.outcome.as_ref());
         Self {
@@ -686,13 +686,13 @@ impl<'a> Conditions<'_, 'a> {
             let mut condition = Condition::default();
             for (name, value) in entry.members() {
                 match &*name {
-                    "type" => condition.condition = value.string(),
+                    "type" => condition.name = value.string(),
                     "status" => condition.status = value.string(),
                     "reason" => condition.reason = value.string(),
                     _ => {}
                 }
             }
-            if let Some(name) = condition.condition.clone()
+            if let Some(name) = condition.name.clone()
                 && self.reads(&name)
                 && !self.seen.contains(&name)
             {
@@ -718,7 +718,7 @@ fn notes_of(attempt: Raw<'_>, notes: &[(FailureNotes, Sign<'_>)]) -> FailureNote
 
 #[derive(Default)]
 struct Condition<'a> {
-    condition: Option<Cow<'a, str>>,
+    name: Option<Cow<'a, str>>,
     status: Option<Cow<'a, str>>,
     reason: Option<Cow<'a, str>>,
 }
@@ -733,7 +733,7 @@ impl Condition<'_> {
         else {
             return false;
         };
-        self.condition.as_deref() == Some(condition)
+        self.name.as_deref() == Some(condition)
             && self.status.as_deref() == Some(status)
             && (reason.is_none() || self.reason.as_deref() == reason)
     }

@@ -113,7 +113,7 @@ fn check_standard<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Res
     if stored(context).is_none_or(|stored| context.mode(stored).is_delegated()) {
         return Ok(());
     }
-    let kind = context.kind.kind;
+    let kind = context.kind.name;
     if let Some(writers) = context.settings.standard_writers(kind)? {
         let of = format!("a {kind} that is not delegated");
         judge(context, &writers, &of, findings);

@@ -57,10 +57,10 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
             .iter()
             .filter(|k| k.holder == Holder::Workload)
     };
-    let first = move |i: usize, kind: &str| !workloads().take(i).any(|k| k.kind == kind);
+    let first = move |i: usize, kind: &str| !workloads().take(i).any(|k| k.name == kind);
     let all = workloads().enumerate();
-    all.filter(move |&(i, k)| first(i, k.kind))
-        .map(|(_, k)| k.kind)
+    all.filter(move |&(i, k)| first(i, k.name))
+        .map(|(_, k)| k.name)
 }
 
 pub(super) fn wrong_kind(kind: &str) -> Option<String> {

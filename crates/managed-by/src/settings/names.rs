@@ -71,8 +71,7 @@ pub(super) fn wrong_controller(name: &str) -> Option<String> {
         return None;
     }
     let mut text = format!(
-        "expected a controller's name: a domain-prefixed path such as acme.io/runner, at most {} bytes",
-        MAX_MANAGED_BY
+        "expected a controller's name: a domain-prefixed path such as acme.io/runner, at most {MAX_MANAGED_BY} bytes"
     );
     hint(&mut text, name, EXTERNAL);
     Some(text)

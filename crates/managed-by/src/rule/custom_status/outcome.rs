@@ -65,8 +65,8 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     if old.ends.is_empty() {
         return;
     }
-    let is_final = old.ends - step.leaves(outcome.exits);
-    let lost = is_final - new.ends;
+    let is_final = old.ends.difference(step.leaves(outcome.exits));
+    let lost = is_final.difference(new.ends);
     for (end, what, sign) in [
         (
             Ends::SUCCESS,

@@ -43,7 +43,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         return;
     };
     if let Some(value) = context.incoming().filter(|v| !values.contains(v)) {
-        findings.push(context.invalid(value, accepts(context.kind.kind, values)));
+        findings.push(context.invalid(value, accepts(context.kind.name, values)));
     }
 }
 

@@ -139,7 +139,7 @@ fn trap<'k>(outer: &Kind<'_>, outermost: Option<&str>, nested: &Nested<'k>) -> O
 
 impl Trap<'_> {
     fn explain(&self, outer: &Kind<'_>, nested: &Nested<'_>) -> String {
-        let made = nested.kind.kind;
+        let made = nested.kind.name;
         let maker = nested.parent_kind.unwrap_or(outer).workload();
         match self {
             Self::NotRead => "not looked at: too deep down, or after too many others".to_owned(),
