@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, bail};
 use managed_by::rules;
-use managed_by::{Anchor, Rule};
+use managed_by::{Anchor, Enforcement, Rule};
 use serde_json::{Value, from_str};
 
 use crate::generated::{Generated, between_marks, read};
@@ -53,6 +53,31 @@ fn anchor(rule: &Rule) -> String {
     }
 }
 
+/// What the rule does by default.
+fn default(rule: &Rule) -> String {
+    let default = rule.default_enforcement();
+    if rule.id().starts_with("status/") && default == Enforcement::Deny {
+        return "`deny` on delegated objects, `warn` on objects that their own controller reconciles"
+            .to_owned();
+    }
+    format!("`{}`", default.as_str())
+}
+
+/// The ways out of an outcome that the kinds' own controllers take, as the rule about outcomes lists them.
+fn exits(rule: &Rule) -> Result<String> {
+    if rule.id() != "status/outcome-changed" {
+        return Ok(String::new());
+    }
+    let mut text = "| kind | leaves | when |\n| --- | --- | --- |\n".to_owned();
+    for kind in managed_by::kinds() {
+        for (from, when) in kind.exits() {
+            let name = crate::kinds::name(kind);
+            writeln!(text, "| {name} | {from} | {when} |")?;
+        }
+    }
+    Ok(text + "\n")
+}
+
 /// The rules as a table, with links to their pages.
 fn table() -> Result<String> {
     let mut text =
@@ -86,11 +111,12 @@ fn page(rule: &Rule) -> Result<String> {
     let settings: Value = from_str(docs.rejected.settings)?;
     let answer = judge(&request, &settings);
     let mut text = format!(
-        "<!-- Generated from the code: make docs -->\n\n# {}\n\n{}.\n\n{}\n\n- Default: `{}`\n- Source: {}\n",
+        "<!-- Generated from the code: make docs -->\n\n# {}\n\n{}.\n\n{}\n\n{}- Default: {}\n- Source: {}\n",
         rule.id(),
         docs.title,
         docs.text,
-        rule.default_enforcement().as_str(),
+        exits(rule)?,
+        default(rule),
         anchor(rule),
     );
     if let Anchor::Upstream {

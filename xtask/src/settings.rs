@@ -120,12 +120,19 @@ fn schema() -> Result<Value> {
     for key in managed_by::SETTINGS_KEYS {
         ensure!(properties.get(key).is_some(), "the schema lacks {key}");
     }
-    let account = "^system:serviceaccount:";
-    let group = "^system:(authenticated|masters|unauthenticated|serviceaccounts(:.*)?)$";
     let mut schema = or_null(object(properties));
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = "Settings of managed-by-policy".into();
-    schema["$defs"] = json!({
+    schema["$defs"] = definitions();
+    Ok(schema)
+}
+
+/// The names that settings hold: of namespaces, users and groups.
+fn definitions() -> Value {
+    let subdomain = format!(r"{LABEL}(\.{LABEL})*");
+    let account = "^system:serviceaccount:";
+    let group = "^system:(authenticated|masters|unauthenticated|serviceaccounts(:.*)?)$";
+    json!({
         "namespace": {"type": "string", "pattern": r"^(\*|\*?[a-z0-9-]+(\*[a-z0-9-]+)*\*?)$", "maxLength": 63},
         "userOrGroup": {
             "type": "string",
@@ -134,8 +141,7 @@ fn schema() -> Result<Value> {
         },
         "user": {"allOf": [{"$ref": "#/$defs/userOrGroup"}, {"not": {"pattern": group}}]},
         "group": {"allOf": [{"$ref": "#/$defs/userOrGroup"}, {"not": {"pattern": account}}]},
-    });
-    Ok(schema)
+    })
 }
 
 fn page() -> Result<String> {

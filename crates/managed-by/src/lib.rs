@@ -48,9 +48,7 @@ mod verdict;
 pub use catalogue::{rule, rules};
 pub use cluster::{Cluster, Job, Offline, Unanswered};
 pub use decode::Malformed;
-#[cfg(feature = "docs")]
-pub use description::Documentation;
-pub use description::{Anchor, Enforcement, Example, Rule};
+pub use description::{Anchor, Documentation, Enforcement, Example, Rule};
 pub use finding::{ErrorType, FieldError, Finding};
 pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
 pub use release::{Release, ReleaseSet, UnknownRelease};

@@ -136,7 +136,7 @@ fn table() -> Result<String> {
 }
 
 /// A kind's name, with its version where the name is not enough.
-pub(super) fn name(kind: &Kind<'_>) -> String {
+pub(crate) fn name(kind: &Kind<'_>) -> String {
     let twice = kinds().iter().filter(|k| k.name() == kind.name()).count() > 1;
     let version = twice.then(|| format!(" ({})", kind.versions().join(", ")));
     format!("{}{}", kind.name(), version.unwrap_or_default())

@@ -16,19 +16,11 @@ pub(crate) static CHANGED: Check = Check {
         title: "An outcome is final",
         text: "\
 Checks that a workload that has succeeded or failed stays so, that its end is not taken away, and that the `jobStatus` of a RayJob
-and the attempts of a TaskRun stay with it: clients, quotas and whoever made it act on an outcome once. Runs on updates of the status. What the kinds' own controllers do is let pass:
+and the attempts of a TaskRun stay with it: clients, quotas and other controllers act on an outcome once. Runs on updates of
+the status. A status that goes back while there is no outcome (a second dispatch, a resume) is no finding. Of several conditions
+of one type the first counts, as for the projects' own readers.
 
-- an AppWrapper that is being deleted goes to `Terminating`, and stays there; a delegated one that has failed may be dispatched anew
-  while its resources are there (`ResourcesDeployed`), for Kueue waits for that;
-- a TaskRun that has failed runs again, with a new entry in `retriesStatus`, at most `spec.retries` times; one that has
-  succeeded fails where its sidecars cannot be stopped;
-- an MPIJob of `v2beta1` that has failed without a completion time may yet succeed;
-- a TrainJob takes a failure back, unless a deadline was the reason;
-- a RayJob with an end that a newer operator refuses becomes `ValidationFailed`, unless it is delegated, and stays there.
-
-Of several conditions of one type the first counts, as for those who read them.
-
-A status that goes back while there is no outcome (a second dispatch, a resume) is no finding.",
+The kinds' own controllers leave some outcomes themselves. These steps are accepted:",
         fix: "Leave the outcome as it is; to run the workload again, create it anew.",
         accepted: status_update!("{}", "kubeflow.org", "v2beta1", "MPIJob",
             r#"{"conditions":[{"type":"Failed","status":"True","reason":"MPIJobEvicted"}]}"#,
