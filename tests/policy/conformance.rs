@@ -134,7 +134,7 @@ fn names_of_cases_are_unique() {
 #[test]
 fn every_upstream_rule_fires_in_a_vector() {
     let mut silent: BTreeSet<_> = rules()
-        .into_iter()
+        .iter()
         .filter(|r| r.is_upstream())
         .map(|r| r.id())
         .collect();
