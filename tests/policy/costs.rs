@@ -9,7 +9,7 @@ use crate::support::payload::{self, intervals, job_create, job_update, status_up
 use crate::support::{module, root};
 use managed_by_engine::admission;
 use managed_by_engine::meter::Meter;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use xtask::examples;
 
 /// More than this above the record fails, in percent.
@@ -31,6 +31,34 @@ fn payloads() -> Vec<(String, Vec<u8>)> {
     payloads
 }
 
+/// The settings that cost most to look through, of those that are accepted: each pattern is compared with the ones that have a
+/// `*`, and each entry of a list with those before it.
+fn worst_settings() -> [(&'static str, Value); 2] {
+    let namespaces = (0..16).map(|entry| {
+        let pattern = |item: usize| match item % 8 {
+            0 => format!("*a{entry}b{item}*"),
+            _ => format!("n{entry}-{item}"),
+        };
+        let patterns: Vec<_> = (0..256).map(pattern).collect();
+        json!({"match": patterns, "delegation": "allowed"})
+    });
+    let namespaces: Vec<_> = namespaces.collect();
+    let users: Vec<_> = (0..256).map(|i| format!("user-{i}")).collect();
+    let controllers: Map<_, _> = (0..1024)
+        .map(|i| (format!("acme.io/c{i}"), json!({"kinds": ["Job"]})))
+        .collect();
+    [
+        (
+            "4096 patterns, 512 with a star",
+            json!({ "namespaces": namespaces }),
+        ),
+        (
+            "1024 controllers and 256 users",
+            json!({"controllers": controllers, "exempt": {"users": users}}),
+        ),
+    ]
+}
+
 /// The costs of today, by name. Those of the policy that does nothing are taken off: they are the SDK's and the host's.
 fn costs() -> BTreeMap<String, u64> {
     let ours = Meter::load(&module("policy.wasm")).unwrap();
@@ -41,6 +69,11 @@ fn costs() -> BTreeMap<String, u64> {
         .iter()
         .map(|(name, payload)| (format!("fuel: {name}"), own(payload)))
         .collect();
+    for (name, settings) in worst_settings() {
+        let settings = settings.to_string();
+        let cost = ours.measure("validate_settings", settings.as_bytes());
+        costs.insert(format!("fuel: settings, {name}"), cost.unwrap().fuel);
+    }
     let size = module("policy.wasm").len() as u64;
     costs.insert("size: policy.wasm".to_owned(), size);
     costs
