@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{artifacthub, conditions, e2e, kinds, root, rules, settings};
+use crate::{api, artifacthub, conditions, e2e, kinds, root, rules, settings};
 
 /// A file that is made of the code, and not written by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,16 +37,17 @@ pub fn all() -> Result<Vec<Generated>> {
         e2e::generated()?,
         conditions::generated()?,
         artifacthub::generated()?,
+        api::generated()?,
     ];
     Ok(generators.concat())
 }
 
-/// Writes every generated file.
+/// Writes generated files.
 ///
 /// # Errors
-/// As [`all`], and if a file cannot be written.
-pub fn write() -> Result<()> {
-    for Generated { path, text } in all()? {
+/// If a file cannot be written.
+pub fn write(files: Vec<Generated>) -> Result<()> {
+    for Generated { path, text } in files {
         let path = root(&path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -56,13 +57,13 @@ pub fn write() -> Result<()> {
     Ok(())
 }
 
-/// Compares every generated file with the one that is committed.
+/// Compares generated files with the committed ones.
 ///
 /// # Errors
-/// As [`all`], and if a file would change: the error names all of them.
-pub fn check() -> Result<()> {
-    let files = all()?.into_iter();
+/// If a file would change: the error names all of them.
+pub fn check(files: Vec<Generated>) -> Result<()> {
     let stale: Vec<_> = files
+        .into_iter()
         .filter(|file| fs::read_to_string(root(&file.path)).ok().as_ref() != Some(&file.text))
         .map(|file| file.path)
         .collect();

@@ -8,6 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
+pub mod api;
 pub mod artifacthub;
 pub mod conditions;
 pub mod demo;
@@ -16,6 +17,8 @@ pub mod examples;
 pub mod generated;
 pub mod judge;
 pub mod kinds;
+pub mod layers;
+mod library;
 pub mod metadata;
 pub mod rules;
 pub mod settings;

@@ -1,15 +1,15 @@
 //! The commands behind the Makefile's targets.
 
 use std::fs;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use managed_by_engine::{Engine, Policy};
 use xtask::demo::{self, Paint};
-use xtask::generated;
 use xtask::metadata::{self, Metadata};
+use xtask::{api, generated, layers};
 
 #[derive(Parser)]
 #[command(about)]
@@ -38,6 +38,14 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Write the list of the library's public API
+    Api {
+        /// Write nothing, and fail if the list would change
+        #[arg(long)]
+        check: bool,
+    },
+    /// Print the library's modules, each below the ones it uses, and fail if there is a circle
+    Layers,
 }
 
 fn main() -> Result<()> {
@@ -63,8 +71,11 @@ fn main() -> Result<()> {
             let annotated = metadata::annotate(&read(&module)?, metadata, &read_text(&usage)?)?;
             fs::write(&output, annotated).with_context(|| output.display().to_string())
         }
-        Command::Generate { check: true } => generated::check(),
-        Command::Generate { check: false } => generated::write(),
+        Command::Generate { check: true } => generated::check(generated::all()?),
+        Command::Generate { check: false } => generated::write(generated::all()?),
+        Command::Api { check: true } => generated::check(api::generated()?),
+        Command::Api { check: false } => generated::write(api::generated()?),
+        Command::Layers => Ok(io::stdout().write_all(layers::layers()?.as_bytes())?),
     }
 }
 
