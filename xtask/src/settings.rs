@@ -168,6 +168,7 @@ entry of another controller, an entry of `namespaces` behind the one that matche
         text: about,
         accepted,
         rejected,
+        ..
     } in KEYS
     {
         let yaml = |json: &str| -> Result<String> {

@@ -2,6 +2,7 @@
 
 /// One key, where it may stand, and what it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Key {
     /// The path: `controllers[NAME].kinds`.
     pub path: &'static str,
