@@ -312,7 +312,7 @@ struct Reading<'a> {
     nested: Vec<Nested<'a>>,
     retries: usize,
     /// What conditions say.
-    said: Said,
+    facts: ConditionFacts,
     states: Vec<(&'a str, Cow<'a, str>)>,
     /// What the last attempt says of its failure.
     attempt_notes: FailureNotes,
@@ -324,7 +324,7 @@ struct Reading<'a> {
 
 /// What a list of conditions says.
 #[derive(Debug, Clone, Copy, Default)]
-struct Said {
+struct ConditionFacts {
     ends: Ends,
     notes: FailureNotes,
     exclusive: (bool, bool),
@@ -335,10 +335,10 @@ impl<'a> Reading<'a> {
     /// What was read beside the field, if there is anything.
     fn custom(self, kind: &Kind<'_>) -> Option<Box<Custom<'a>>> {
         let mut status = self.status;
-        status.ends = self.said.ends;
-        status.notes = self.said.notes | self.attempt_notes;
-        status.exclusive = self.said.exclusive;
-        status.is_deployed = self.said.is_deployed;
+        status.ends = self.facts.ends;
+        status.notes = self.facts.notes | self.attempt_notes;
+        status.exclusive = self.facts.exclusive;
+        status.is_deployed = self.facts.is_deployed;
         if let Some(outcome) = kind.status_profile().and_then(|s| s.outcome) {
             let is = |sign: &Sign<'_>| match *sign {
                 Sign::Word { path, values } => {
@@ -391,7 +391,7 @@ impl<'a> Reading<'a> {
             Leaf::Conditions(profile) => {
                 let mut conditions = Conditions::new(&[], Some(profile));
                 conditions.read(value.raw()?);
-                self.said = conditions.said;
+                self.facts = conditions.facts;
             }
             Leaf::State(path) => {
                 let word = value.raw()?.string();
@@ -432,7 +432,7 @@ impl<'a> Reading<'a> {
                 self.nested.retain(|nested| !below.has(&nested.path));
             }
             Leaf::Retries => self.retries = 0,
-            Leaf::Conditions(_) => self.said = Said::default(),
+            Leaf::Conditions(_) => self.facts = ConditionFacts::default(),
             Leaf::State(path) => self.states.retain(|(at, _)| *at != path),
             Leaf::TerminalState => self.status.terminal_state = None,
             Leaf::Reason => self.status.reason = None,
@@ -623,7 +623,7 @@ struct Conditions<'p, 'a> {
     profile: Option<&'p StatusProfile<'p>>,
     notes: &'p [(FailureNotes, Sign<'p>)],
     seen: Vec<Cow<'a, str>>,
-    said: Said,
+    facts: ConditionFacts,
 }
 
 impl<'p> Conditions<'p, '_> {
@@ -633,7 +633,7 @@ impl<'p> Conditions<'p, '_> {
             profile,
             notes: outcome.map_or(notes, |o| o.notes),
             seen: Vec::new(),
-            said: Said::default(),
+            facts: ConditionFacts::default(),
         }
     }
 
@@ -641,15 +641,15 @@ impl<'p> Conditions<'p, '_> {
         let says = |sign: &Sign<'_>| condition.is(sign);
         for (notes, sign) in self.notes {
             if says(sign) {
-                self.said.notes |= *notes;
+                self.facts.notes |= *notes;
             }
         }
         let Some(profile) = self.profile else {
             return;
         };
         if let Some((first, second)) = profile.exclusive {
-            self.said.exclusive.0 |= says(&is_true(first));
-            self.said.exclusive.1 |= says(&is_true(second));
+            self.facts.exclusive.0 |= says(&is_true(first));
+            self.facts.exclusive.1 |= says(&is_true(second));
         }
         let Some(outcome) = &profile.outcome else {
             return;
@@ -660,10 +660,10 @@ impl<'p> Conditions<'p, '_> {
             (Ends::DEAD_END, outcome.dead_end),
         ] {
             if sign.as_ref().is_some_and(says) {
-                self.said.ends |= end;
+                self.facts.ends |= end;
             }
         }
-        self.said.is_deployed |= outcome.deployed.as_ref().is_some_and(says);
+        self.facts.is_deployed |= outcome.deployed.as_ref().is_some_and(says);
     }
 
     /// Whether the profile reads conditions of a type.
@@ -710,7 +710,7 @@ fn notes_of(attempt: Raw<'_>, notes: &[(FailureNotes, Sign<'_>)]) -> FailureNote
         if name == "conditions" {
             let mut conditions = Conditions::new(notes, None);
             conditions.read(value);
-            said = conditions.said.notes;
+            said = conditions.facts.notes;
         }
     }
     said
