@@ -84,6 +84,4 @@ impl<'a> Members<'a> for Metadata<'a> {
 }
 
 #[cfg(test)]
-mod decoding;
-#[cfg(test)]
 mod tests;

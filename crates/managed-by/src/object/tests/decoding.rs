@@ -10,8 +10,8 @@ use k8s_openapi::jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::Object;
-use super::job::{self as view, ConditionTypes};
+use crate::object::Object;
+use crate::object::job::{self as view, ConditionTypes};
 use crate::request::{AdmissionRequest, Change, Subject};
 
 /// The condition types that rules read, as the API writes them.

@@ -1,3 +1,5 @@
+mod decoding;
+
 use super::Object;
 use crate::decode::{self, Note, Place, document};
 use crate::kind::{Kind, kinds};
