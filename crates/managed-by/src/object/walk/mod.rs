@@ -7,6 +7,9 @@
 //! strict: a request in which one of them is of the wrong type is malformed, `null` aside. Everything else is the business of
 //! the kind's own schema and is passed over.
 
+mod conditions;
+mod paths;
+
 use std::borrow::Cow;
 
 use serde::de::{Deserializer, Error};
@@ -14,9 +17,11 @@ use serde::de::{Deserializer, Error};
 use super::custom::{Custom, MAX_NESTED, Nested, Status};
 use super::{Metadata, Object};
 use crate::decode::{Members, Place, Raw, Type, Value, late};
-use crate::kind::status::{Attempts, CONDITIONS, Ends, FailureNotes, Sign, StatusProfile, is_true};
+use crate::kind::status::{Ends, FailureNotes, Sign};
 use crate::kind::{Kind, Template};
 use crate::upstream::time::Time;
+use conditions::{ConditionFacts, Conditions, notes_of};
+use paths::{Below, EACH, Leaf, Paths, SPEC, Set};
 
 /// Objects that are nested deeper than this are not read.
 const MAX_DEPTH: usize = 8;
@@ -53,133 +58,6 @@ pub(super) fn read<'a, D: Deserializer<'a>>(
         job: None,
         custom: reading.custom(kind),
     }))
-}
-
-/// What is at the end of a path.
-#[derive(Clone, Copy)]
-enum Leaf<'k> {
-    /// The field itself.
-    ManagedBy,
-    /// An object, or the spec of one, that a controller will make.
-    Template(&'k Template<'k>),
-    /// How often the workload may be tried again.
-    Retries,
-    /// A list of conditions, of which those that the profile reads say something.
-    Conditions(&'k StatusProfile<'k>),
-    /// A word for the state, with its path.
-    State(&'k str),
-    /// The word that repeats the outcome.
-    TerminalState,
-    /// The word that tells how the workload came to its outcome.
-    Reason,
-    /// A list of the statuses of earlier attempts.
-    Attempts(Attempts<'k>),
-    Start,
-    End,
-    /// A number that counts something.
-    Counter,
-    /// A number that only goes up, with its place among them.
-    Total(usize),
-}
-
-/// The paths of a kind, each with what is at its end.
-struct Paths<'k>(Vec<(&'k str, Leaf<'k>)>);
-
-impl<'k> Paths<'k> {
-    fn of(kind: &'k Kind<'k>) -> Self {
-        let Self(mut paths) = Self::of_spec(kind);
-        paths.extend(kind.retries.map(|path| (path, Leaf::Retries)));
-        let Some(status) = kind.status_profile() else {
-            return Self(paths);
-        };
-        let mut has_conditions = status.exclusive.is_some();
-        if let Some(outcome) = &status.outcome {
-            let signs = [Some(outcome.success), Some(outcome.failure)];
-            let others = [outcome.dead_end, outcome.deployed];
-            for sign in signs.into_iter().chain(others).flatten() {
-                match sign {
-                    Sign::Condition { .. } => has_conditions = true,
-                    Sign::Word { path, .. } if paths.iter().all(|(known, _)| *known != path) => {
-                        paths.push((path, Leaf::State(path)));
-                    }
-                    Sign::Word { .. } => {}
-                }
-            }
-            paths.extend(outcome.reason.map(|sign| (sign.path(), Leaf::Reason)));
-            let attempts = outcome.attempts;
-            paths.extend(attempts.map(|attempts| (attempts.path, Leaf::Attempts(attempts))));
-        }
-        if has_conditions {
-            paths.push((CONDITIONS, Leaf::Conditions(status)));
-        }
-        let state = status.terminal_state;
-        paths.extend(state.map(|path| (path, Leaf::TerminalState)));
-        paths.extend(status.start.map(|path| (path, Leaf::Start)));
-        paths.extend(status.end.map(|end| (end.path, Leaf::End)));
-        paths.extend(status.counters.iter().map(|path| (*path, Leaf::Counter)));
-        let totals = status.totals.iter().enumerate();
-        paths.extend(totals.map(|(place, path)| (*path, Leaf::Total(place))));
-        Self(paths)
-    }
-
-    /// The paths of a template that holds the spec of a kind: there is no status in it.
-    fn of_spec(kind: &'k Kind<'k>) -> Self {
-        let mut paths = vec![(kind.managed_by, Leaf::ManagedBy)];
-        let templates = kind.templates.iter();
-        paths.extend(templates.map(|(path, template)| (*path, Leaf::Template(template))));
-        Self(paths)
-    }
-
-    fn all(&self) -> Set {
-        Set::up_to(self.0.len())
-    }
-
-    fn get(&self, index: usize) -> Option<(&'k str, Leaf<'k>)> {
-        self.0.get(index).copied()
-    }
-}
-
-/// What the paths into a spec begin with.
-const SPEC: &str = "spec";
-
-/// A set of paths, by their places.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Set(u64);
-
-impl Set {
-    const EMPTY: Self = Self(0);
-
-    fn up_to(len: usize) -> Self {
-        let unused = 64_usize.saturating_sub(len);
-        let unused = u32::try_from(unused).unwrap_or(0);
-        Self(u64::MAX.checked_shr(unused).unwrap_or(0))
-    }
-
-    fn is_empty(self) -> bool {
-        self == Self::EMPTY
-    }
-
-    fn with(self, index: usize) -> Self {
-        let index = u32::try_from(index).unwrap_or(u32::MAX);
-        Self(self.0 | 1_u64.checked_shl(index).unwrap_or(0))
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    fn iter(self) -> impl Iterator<Item = usize> {
-        let mut left = self.0;
-        std::iter::from_fn(move || {
-            let first = left.trailing_zeros();
-            left &= left.wrapping_sub(1);
-            (first < 64).then_some(first as usize)
-        })
-    }
 }
 
 /// The object itself: the metadata beside the paths.
@@ -301,9 +179,6 @@ impl<'a> Members<'a> for Level<'_, 'a> {
     }
 }
 
-/// What stands in a path for each element of a list or map.
-const EACH: &str = "[]";
-
 /// What was read so far.
 #[derive(Default)]
 struct Reading<'a> {
@@ -320,15 +195,6 @@ struct Reading<'a> {
     /// The kind of the nested object that is being read.
     kind: Option<&'a Kind<'a>>,
     depth: usize,
-}
-
-/// What a list of conditions says.
-#[derive(Debug, Clone, Copy, Default)]
-struct ConditionFacts {
-    ends: Ends,
-    notes: FailureNotes,
-    exclusive: (bool, bool),
-    is_deployed: bool,
 }
 
 impl<'a> Reading<'a> {
@@ -592,20 +458,6 @@ impl<'a> Members<'a> for Made<'_, 'a> {
     }
 }
 
-/// The paths below a place.
-struct Below(String);
-
-impl Below {
-    fn of(place: Place<'_>) -> Self {
-        Self(place.path().to_string())
-    }
-
-    fn has(&self, path: &str) -> bool {
-        let rest = path.strip_prefix(&*self.0);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    }
-}
-
 /// A value as its children remember it: each has a copy, so no more of it than a name could be.
 fn beginning<'a>(value: &Cow<'a, str>) -> Cow<'a, str> {
     match value {
@@ -614,128 +466,6 @@ fn beginning<'a>(value: &Cow<'a, str>) -> Cow<'a, str> {
             let end = value.floor_char_boundary(MAX_NAME);
             Cow::Owned(value.get(..end).unwrap_or_default().to_owned())
         }
-    }
-}
-
-/// A list of conditions. Of several of one type the first counts, as for those who look one up (knative's `GetCondition`,
-/// the `getCondition`s of the operators); where the list is a map by type there are no others.
-struct Conditions<'p, 'a> {
-    profile: Option<&'p StatusProfile<'p>>,
-    notes: &'p [(FailureNotes, Sign<'p>)],
-    seen: Vec<Cow<'a, str>>,
-    facts: ConditionFacts,
-}
-
-impl<'p> Conditions<'p, '_> {
-    fn new(notes: &'p [(FailureNotes, Sign<'p>)], profile: Option<&'p StatusProfile<'p>>) -> Self {
-        let outcome = profile.and_then(|p| p.outcome.as_ref());
-        Self {
-            profile,
-            notes: outcome.map_or(notes, |o| o.notes),
-            seen: Vec::new(),
-            facts: ConditionFacts::default(),
-        }
-    }
-
-    fn say(&mut self, condition: &Condition<'_>) {
-        let says = |sign: &Sign<'_>| condition.is(sign);
-        for (notes, sign) in self.notes {
-            if says(sign) {
-                self.facts.notes |= *notes;
-            }
-        }
-        let Some(profile) = self.profile else {
-            return;
-        };
-        if let Some((first, second)) = profile.exclusive {
-            self.facts.exclusive.0 |= says(&is_true(first));
-            self.facts.exclusive.1 |= says(&is_true(second));
-        }
-        let Some(outcome) = &profile.outcome else {
-            return;
-        };
-        for (end, sign) in [
-            (Ends::SUCCESS, Some(outcome.success)),
-            (Ends::FAILURE, Some(outcome.failure)),
-            (Ends::DEAD_END, outcome.dead_end),
-        ] {
-            if sign.as_ref().is_some_and(says) {
-                self.facts.ends |= end;
-            }
-        }
-        self.facts.is_deployed |= outcome.deployed.as_ref().is_some_and(says);
-    }
-
-    /// Whether the profile reads conditions of a type.
-    fn reads(&self, condition: &str) -> bool {
-        let is = |sign: &Sign<'_>| matches!(sign, Sign::Condition { condition: c, .. } if *c == condition);
-        let outcome = self.profile.and_then(|p| p.outcome.as_ref());
-        let exclusive = self.profile.and_then(|p| p.exclusive);
-        self.notes.iter().any(|(_, sign)| is(sign))
-            || exclusive.is_some_and(|(a, b)| a == condition || b == condition)
-            || outcome.is_some_and(|o| {
-                let signs = [Some(o.success), Some(o.failure), o.dead_end, o.deployed];
-                signs.iter().flatten().any(is)
-            })
-    }
-}
-
-impl<'a> Conditions<'_, 'a> {
-    fn read(&mut self, list: Raw<'a>) {
-        for entry in list.elements() {
-            let mut condition = Condition::default();
-            for (name, value) in entry.members() {
-                match &*name {
-                    "type" => condition.name = value.string(),
-                    "status" => condition.status = value.string(),
-                    "reason" => condition.reason = value.string(),
-                    _ => {}
-                }
-            }
-            if let Some(name) = condition.name.clone()
-                && self.reads(&name)
-                && !self.seen.contains(&name)
-            {
-                self.say(&condition);
-                self.seen.push(name);
-            }
-        }
-    }
-}
-
-/// What the conditions of an earlier attempt say of its failure.
-fn notes_of(attempt: Raw<'_>, notes: &[(FailureNotes, Sign<'_>)]) -> FailureNotes {
-    let mut said = FailureNotes::empty();
-    for (name, value) in attempt.members() {
-        if name == "conditions" {
-            let mut conditions = Conditions::new(notes, None);
-            conditions.read(value);
-            said = conditions.facts.notes;
-        }
-    }
-    said
-}
-
-#[derive(Default)]
-struct Condition<'a> {
-    name: Option<Cow<'a, str>>,
-    status: Option<Cow<'a, str>>,
-    reason: Option<Cow<'a, str>>,
-}
-
-impl Condition<'_> {
-    fn is(&self, sign: &Sign<'_>) -> bool {
-        let Sign::Condition {
-            condition,
-            status,
-            reason,
-        } = *sign
-        else {
-            return false;
-        };
-        self.name.as_deref() == Some(condition)
-            && self.status.as_deref() == Some(status)
-            && (reason.is_none() || self.reason.as_deref() == reason)
     }
 }
 

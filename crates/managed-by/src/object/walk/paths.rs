@@ -1,0 +1,148 @@
+//! The paths of a kind, and sets of them.
+
+use crate::decode::Place;
+use crate::kind::status::{Attempts, CONDITIONS, Sign, StatusProfile};
+use crate::kind::{Kind, Template};
+
+/// What is at the end of a path.
+#[derive(Clone, Copy)]
+pub(super) enum Leaf<'k> {
+    /// The field itself.
+    ManagedBy,
+    /// An object, or the spec of one, that a controller will make.
+    Template(&'k Template<'k>),
+    /// How often the workload may be tried again.
+    Retries,
+    /// A list of conditions, of which those that the profile reads say something.
+    Conditions(&'k StatusProfile<'k>),
+    /// A word for the state, with its path.
+    State(&'k str),
+    /// The word that repeats the outcome.
+    TerminalState,
+    /// The word that tells how the workload came to its outcome.
+    Reason,
+    /// A list of the statuses of earlier attempts.
+    Attempts(Attempts<'k>),
+    Start,
+    End,
+    /// A number that counts something.
+    Counter,
+    /// A number that only goes up, with its place among them.
+    Total(usize),
+}
+
+/// The paths of a kind, each with what is at its end.
+pub(super) struct Paths<'k>(Vec<(&'k str, Leaf<'k>)>);
+
+impl<'k> Paths<'k> {
+    pub(super) fn of(kind: &'k Kind<'k>) -> Self {
+        let Self(mut paths) = Self::of_spec(kind);
+        paths.extend(kind.retries.map(|path| (path, Leaf::Retries)));
+        let Some(status) = kind.status_profile() else {
+            return Self(paths);
+        };
+        let mut has_conditions = status.exclusive.is_some();
+        if let Some(outcome) = &status.outcome {
+            let signs = [Some(outcome.success), Some(outcome.failure)];
+            let others = [outcome.dead_end, outcome.deployed];
+            for sign in signs.into_iter().chain(others).flatten() {
+                match sign {
+                    Sign::Condition { .. } => has_conditions = true,
+                    Sign::Word { path, .. } if paths.iter().all(|(known, _)| *known != path) => {
+                        paths.push((path, Leaf::State(path)));
+                    }
+                    Sign::Word { .. } => {}
+                }
+            }
+            paths.extend(outcome.reason.map(|sign| (sign.path(), Leaf::Reason)));
+            let attempts = outcome.attempts;
+            paths.extend(attempts.map(|attempts| (attempts.path, Leaf::Attempts(attempts))));
+        }
+        if has_conditions {
+            paths.push((CONDITIONS, Leaf::Conditions(status)));
+        }
+        let state = status.terminal_state;
+        paths.extend(state.map(|path| (path, Leaf::TerminalState)));
+        paths.extend(status.start.map(|path| (path, Leaf::Start)));
+        paths.extend(status.end.map(|end| (end.path, Leaf::End)));
+        paths.extend(status.counters.iter().map(|path| (*path, Leaf::Counter)));
+        let totals = status.totals.iter().enumerate();
+        paths.extend(totals.map(|(place, path)| (*path, Leaf::Total(place))));
+        Self(paths)
+    }
+
+    /// The paths of a template that holds the spec of a kind: there is no status in it.
+    pub(super) fn of_spec(kind: &'k Kind<'k>) -> Self {
+        let mut paths = vec![(kind.managed_by, Leaf::ManagedBy)];
+        let templates = kind.templates.iter();
+        paths.extend(templates.map(|(path, template)| (*path, Leaf::Template(template))));
+        Self(paths)
+    }
+
+    pub(super) fn all(&self) -> Set {
+        Set::up_to(self.0.len())
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<(&'k str, Leaf<'k>)> {
+        self.0.get(index).copied()
+    }
+}
+
+/// What stands in a path for each element of a list or map.
+pub(super) const EACH: &str = "[]";
+
+/// What the paths into a spec begin with.
+pub(super) const SPEC: &str = "spec";
+
+/// A set of paths, by their places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Set(u64);
+
+impl Set {
+    pub(super) const EMPTY: Self = Self(0);
+
+    pub(super) fn up_to(len: usize) -> Self {
+        let unused = 64_usize.saturating_sub(len);
+        let unused = u32::try_from(unused).unwrap_or(0);
+        Self(u64::MAX.checked_shr(unused).unwrap_or(0))
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self == Self::EMPTY
+    }
+
+    pub(super) fn with(self, index: usize) -> Self {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        Self(self.0 | 1_u64.checked_shl(index).unwrap_or(0))
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let first = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (first < 64).then_some(first as usize)
+        })
+    }
+}
+/// The paths below a place.
+pub(super) struct Below(String);
+
+impl Below {
+    pub(super) fn of(place: Place<'_>) -> Self {
+        Self(place.path().to_string())
+    }
+
+    pub(super) fn has(&self, path: &str) -> bool {
+        let rest = path.strip_prefix(&*self.0);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    }
+}
