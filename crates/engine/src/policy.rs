@@ -182,11 +182,11 @@ mod tests {
             (call $respond (i32.const 0) (i32.const 1))
             (i32.const 1)))"#;
 
-    const ENDLESS: &str = r#"(module
+    const LOOPS_WHEN_CALLED: &str = r#"(module
         (memory (export "memory") 1)
         (func (export "__guest_call") (param i32 i32) (result i32) (loop (br 0)) (i32.const 1)))"#;
 
-    const ENDLESS_START: &str = r#"(module
+    const LOOPS_WHEN_INITIALIZED: &str = r#"(module
         (memory (export "memory") 1)
         (func (export "wapc_init") (loop (br 0)))
         (func (export "__guest_call") (param i32 i32) (result i32) (i32.const 1)))"#;
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_call_that_takes_too_long_is_interrupted() {
-        for (engine, policy) in everywhere(ENDLESS) {
+        for (engine, policy) in everywhere(LOOPS_WHEN_CALLED) {
             let error = policy.call("validate", b"").unwrap_err().to_string();
             assert_eq!(
                 error,
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_start_that_takes_too_long_is_interrupted() {
-        for (engine, policy) in everywhere(ENDLESS_START) {
+        for (engine, policy) in everywhere(LOOPS_WHEN_INITIALIZED) {
             let error = policy.call("validate", b"").unwrap_err().to_string();
             let start = "internal server error: Initialization failed: ";
             assert!(error.starts_with(start), "{engine:?}: {error}");

@@ -154,7 +154,7 @@ fn task_run(retries: i64) -> Value {
 }
 
 /// A TaskRun that is to run again, after attempts that failed for these reasons.
-fn again(reasons: &[&str]) -> Value {
+fn tried_again_after(reasons: &[&str]) -> Value {
     let attempt = |reason: &&str| ended(&[condition("Succeeded", "False", reason)]);
     let mut status = conditions(&[condition("Succeeded", "Unknown", "ToBeRetried")]);
     status["retriesStatus"] = reasons.iter().map(attempt).collect();
@@ -168,19 +168,19 @@ fn task_run_retries() {
         "TaskRun",
         &task_run(1),
         &failed,
-        &again(&["Failed"]),
+        &tried_again_after(&["Failed"]),
     ));
     // Seen from afar, two steps are one.
     silent(&status_of(
         "TaskRun",
         &task_run(2),
         &failed,
-        &again(&["Failed", "Failed"]),
+        &tried_again_after(&["Failed", "Failed"]),
     ));
     for (retries, new) in [
-        (1, again(&[])),
-        (1, again(&["Failed", "Failed"])),
-        (0, again(&["Failed"])),
+        (1, tried_again_after(&[])),
+        (1, tried_again_after(&["Failed", "Failed"])),
+        (0, tried_again_after(&["Failed"])),
     ] {
         let answer = status_of("TaskRun", &task_run(retries), &failed, &new);
         assert_eq!(answer.denied(), [DENIED]);
@@ -191,7 +191,12 @@ fn task_run_retries() {
 #[test]
 fn task_run_that_has_succeeded_is_not_tried_again() {
     let done = ended(&[when("Succeeded")]);
-    let answer = status_of("TaskRun", &task_run(1), &done, &again(&["Failed"]));
+    let answer = status_of(
+        "TaskRun",
+        &task_run(1),
+        &done,
+        &tried_again_after(&["Failed"]),
+    );
     assert_eq!(answer.denied(), [DENIED]);
 }
 
@@ -206,9 +211,12 @@ fn task_run_sidecars_that_cannot_be_stopped() {
         "TaskRun",
         &task_run(1),
         &done,
-        &again(&[reason]),
+        &tried_again_after(&[reason]),
     ));
-    for (retries, new) in [(0, again(&[reason])), (2, again(&[reason, "Failed"]))] {
+    for (retries, new) in [
+        (0, tried_again_after(&[reason])),
+        (2, tried_again_after(&[reason, "Failed"])),
+    ] {
         let answer = status_of("TaskRun", &task_run(retries), &done, &new);
         assert_eq!(answer.denied(), [DENIED]);
     }
@@ -318,7 +326,12 @@ fn a_condition_is_not_hidden_behind_another_of_its_type() {
 #[test]
 fn task_run_attempts_are_not_lost() {
     let plain = json!({"metadata": {"name": "x"}, "spec": {"retries": 1}});
-    let answer = status_of("TaskRun", &plain, &again(&["Failed"]), &again(&[]));
+    let answer = status_of(
+        "TaskRun",
+        &plain,
+        &tried_again_after(&["Failed"]),
+        &tried_again_after(&[]),
+    );
     assert_eq!(
         answer.message(),
         r#"TaskRun.tekton.dev "x" is invalid: status.retriesStatus: Invalid value: cannot lose an attempt [status/outcome-changed]"#
@@ -327,8 +340,8 @@ fn task_run_attempts_are_not_lost() {
     silent(&status_of(
         "TaskRun",
         &delegated(),
-        &again(&["Failed"]),
-        &again(&[]),
+        &tried_again_after(&["Failed"]),
+        &tried_again_after(&[]),
     ));
 }
 
