@@ -144,7 +144,7 @@ pub static KEYS: &[Key] = &[
         values: "a list of groups",
         default: "nobody",
         text: "As `exempt.users`, for the members of groups.",
-        accepted: r#"{"exempt":{"groups":["system:masters"]}}"#,
+        accepted: r#"{"exempt":{"groups":["system:masters","kubeadm:cluster-admins"]}}"#,
         rejected: r#"{"exempt":{"group":["system:masters"]}}"#,
     },
     Key {
