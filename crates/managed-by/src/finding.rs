@@ -68,7 +68,25 @@ pub(crate) enum BadValue<'a> {
     Uncounted(Uncounted<'a>),
 }
 
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
+
 impl BadValue<'_> {
+    /// The same value, with nothing borrowed.
+    fn into_owned(self) -> BadValue<'static> {
+        match self {
+            Self::Omitted => BadValue::Omitted,
+            Self::String(text) => BadValue::String(owned(text)),
+            Self::Pointer(text) => BadValue::Pointer(text.map(owned)),
+            Self::NamedString(text) => BadValue::NamedString(owned(text)),
+            Self::Int(number) => BadValue::Int(number),
+            Self::Int64(number) => BadValue::Int64(number),
+            Self::Time(time) => BadValue::Time(time),
+            Self::Uncounted(pods) => BadValue::Uncounted(pods.into_owned()),
+        }
+    }
+
     /// The value as `field.Error` of the release prints it.
     ///
     /// Up to 1.33 a pointer is followed and what it points to printed with `%q` (nothing: the word `"null"` as a
@@ -244,6 +262,17 @@ impl<'a> FieldError<'a> {
         self
     }
 
+    /// The same error, with nothing borrowed.
+    fn into_owned(self) -> FieldError<'static> {
+        FieldError {
+            error_type: self.error_type,
+            path: owned(self.path),
+            value: self.value.into_owned(),
+            detail: owned(self.detail),
+            brief: self.brief.map(owned),
+        }
+    }
+
     /// What is wrong, and what would do.
     pub fn detail(&self) -> &str {
         &self.detail
@@ -304,6 +333,16 @@ impl<'a> Finding<'a> {
             error,
             upstream,
             releases: None,
+        }
+    }
+
+    /// The same finding, with nothing borrowed.
+    pub(crate) fn into_owned(self) -> Finding<'static> {
+        Finding {
+            rule: self.rule,
+            error: self.error.into_owned(),
+            upstream: self.upstream,
+            releases: self.releases,
         }
     }
 

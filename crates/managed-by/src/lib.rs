@@ -23,7 +23,7 @@
 //!
 //! Inside, data flows one way, and each module uses only those before it:
 //!
-//! 1. `upstream`: what Kubernetes' Go code does with text. `release`, `decode`: how bytes are read.
+//! 1. `upstream`: what Kubernetes' Go code does with text. `release`, `decode`: how bytes are read. `near`, `sorted`: texts.
 //! 2. `kind`: what differs between kinds, as data. `object`, `request`: the borrowed views of what is asked.
 //! 3. `description`: what people know a rule by. `finding`: what a rule found, as data.
 //! 4. `settings`: what the admin chose. `cluster`: what a review may ask.
@@ -42,6 +42,7 @@ mod request;
 mod review;
 mod rule;
 mod settings;
+mod sorted;
 mod upstream;
 mod verdict;
 

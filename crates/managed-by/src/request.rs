@@ -6,12 +6,11 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
-use crate::decode::{
-    Kept, Malformed, Members, Note, Place, Raw, Result, Type, Value, document, late,
-};
+use crate::decode::{Kept, Malformed, Members, Note, Place, Raw, Result, Type, Value, document};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::object::pod::{Pod, is_pod};
+use crate::object::unread::{Unread, read_text};
 
 /// Group, version and kind of the object in a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,6 +53,25 @@ pub(crate) enum Change<'a> {
 }
 
 impl<'a> Change<'a> {
+    /// What is asked of an object. The stored one is read if there must be one.
+    fn of(
+        asks: Asks,
+        object: Object<'a>,
+        old: impl FnOnce() -> Result<Object<'a>>,
+    ) -> Result<Self> {
+        Ok(match asks {
+            Asks::Create => Self::Create { object },
+            Asks::Update => Self::Update {
+                object,
+                old: old()?,
+            },
+            Asks::UpdateStatus => Self::UpdateStatus {
+                object,
+                old: old()?,
+            },
+        })
+    }
+
     /// The object that is to be stored.
     pub(crate) fn object(&self) -> &Object<'a> {
         match self {
@@ -91,12 +109,30 @@ impl<'a> Change<'a> {
 pub(crate) enum Subject<'a> {
     /// Nothing that is judged: a deletion, a connection, or a subresource other than `status`.
     NotJudged,
-    /// An object of a kind that the library does not know. It was not read.
-    UnknownKind(GroupVersionKind<'a>),
+    /// An object of a kind that the library does not know, and the settings may declare.
+    UnknownKind(Box<UnreadChange<'a>>),
     /// A pod to create.
     Pod(Pod<'a>),
     /// A change to judge.
     Change(&'a Kind<'a>, Change<'a>),
+}
+
+/// A change of an object whose kind the library does not know.
+#[derive(Debug)]
+pub(crate) struct UnreadChange<'a> {
+    pub(crate) kind: GroupVersionKind<'a>,
+    asks: Asks,
+    object: Option<Unread<'a>>,
+    old: Option<Unread<'a>>,
+    user: Option<Raw<'a>>,
+}
+
+/// What is asked of an object that is judged.
+#[derive(Debug, Clone, Copy)]
+enum Asks {
+    Create,
+    Update,
+    UpdateStatus,
 }
 
 /// An admission request (`AdmissionRequest` of `admission.k8s.io/v1`), by what rules read of it.
@@ -211,6 +247,57 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
+    /// The request as one about an object of a kind that the settings declare.
+    ///
+    /// # Errors
+    /// As [`AdmissionRequest::from_json`], for what was not read without the kind.
+    pub(crate) fn of_kind<'k>(
+        &'k self,
+        unread: &'k UnreadChange<'a>,
+        kind: &'k Kind<'k>,
+    ) -> Result<AdmissionRequest<'k>>
+    where
+        'a: 'k,
+    {
+        let read = || {
+            let read = |body: &'k Option<Unread<'a>>, member| {
+                let object = body.as_ref().map_or(Ok(None), |unread| unread.read(kind));
+                required(object, member)
+            };
+            let object = read(&unread.object, "object")?;
+            let change = Change::of(unread.asks, object, || read(&unread.old, "oldObject"))?;
+            Ok((change, UserInfo::read(unread.user)?))
+        };
+        let (change, user) = read().map_err(|malformed: Malformed| match self.source {
+            Source::Request(_) => malformed,
+            Source::Review(_) => malformed.within("request"),
+        })?;
+        let mut request = AdmissionRequest {
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+            resource: self.resource.clone(),
+            version: self.version.clone(),
+            user,
+            subject: Subject::NotJudged,
+            source: self.source,
+        };
+        request.subject = Subject::Change(kind, change);
+        request.take_own_name();
+        Ok(request)
+    }
+
+    /// The object's own name goes before the one in the request.
+    fn take_own_name(&mut self) {
+        let own_name = match &self.subject {
+            Subject::Pod(pod) => pod.name.clone(),
+            Subject::Change(_, change) => change.object().metadata.name.clone(),
+            Subject::NotJudged | Subject::UnknownKind(_) => Cow::default(),
+        };
+        if !own_name.is_empty() {
+            self.name = own_name;
+        }
+    }
+
     /// Whether the update leaves every byte of the object as it was. The document is read again, because hardly any request
     /// needs to know.
     pub(crate) fn is_noop(&self) -> bool {
@@ -269,8 +356,10 @@ struct RequestReading<'a> {
 enum Body<'a> {
     #[default]
     Absent,
-    /// Its kind comes later, or is none that the library reads.
-    Unread(Raw<'a>),
+    /// A pod.
+    Pod(Raw<'a>),
+    /// Its kind comes later, or is none that the library knows.
+    Unread(Unread<'a>),
     Read(Result<Object<'a>>),
 }
 
@@ -315,41 +404,35 @@ impl<'a> RequestReading<'a> {
         if operation == Operation::Other || !(is_status || self.sub_resource.is_empty()) {
             return Ok(request);
         }
-        let is_pod = is_pod(&kind.group, &kind.version, &kind.kind);
+        let is_pod = kind.is_pod();
         if is_pod && operation != Operation::Create {
             return Ok(request);
         }
-        request.subject = if is_pod {
-            Subject::Pod(self.object.pod()?)
-        } else {
-            let Some(profile) = kind.profile() else {
-                request.subject = Subject::UnknownKind(kind);
-                return Ok(request);
-            };
-            let object = self.object.of_kind(profile, "object")?;
-            let change = if operation == Operation::Create {
-                Change::Create { object }
-            } else {
-                let old = self.old_object.of_kind(profile, "oldObject")?;
-                if is_status {
-                    Change::UpdateStatus { object, old }
-                } else {
-                    Change::Update { object, old }
-                }
-            };
-            Subject::Change(profile, change)
-        };
-        let own_name = match &request.subject {
-            Subject::Pod(pod) => pod.name.clone(),
-            Subject::Change(_, change) => change.object().metadata.name.clone(),
-            Subject::NotJudged | Subject::UnknownKind(_) => Cow::default(),
-        };
-        if !own_name.is_empty() {
-            request.name = own_name;
-        }
-        request.user = UserInfo::read(self.user)?;
         request.namespace = self.namespace;
         request.resource = self.resource;
+        let asks = match operation {
+            Operation::Create => Asks::Create,
+            _ if is_status => Asks::UpdateStatus,
+            _ => Asks::Update,
+        };
+        request.subject = if is_pod {
+            Subject::Pod(self.object.pod()?)
+        } else if let Some(profile) = kind.profile() {
+            let object = self.object.of_kind(profile, "object")?;
+            let old = || self.old_object.of_kind(profile, "oldObject");
+            Subject::Change(profile, Change::of(asks, object, old)?)
+        } else {
+            request.subject = Subject::UnknownKind(Box::new(UnreadChange {
+                kind,
+                asks,
+                object: self.object.unread(),
+                old: self.old_object.unread(),
+                user: self.user,
+            }));
+            return Ok(request);
+        };
+        request.take_own_name();
+        request.user = UserInfo::read(self.user)?;
         Ok(request)
     }
 }
@@ -432,6 +515,10 @@ impl<'a> GroupVersionKind<'a> {
         gvk
     }
 
+    fn is_pod(&self) -> bool {
+        is_pod(&self.group, &self.version, &self.kind)
+    }
+
     fn profile(&self) -> Option<&'static Kind<'static>> {
         Kind::find(&self.group, &self.version, &self.kind)
     }
@@ -453,24 +540,33 @@ impl<'a> Body<'a> {
         value: Value<'_, D>,
         kind: Option<&GroupVersionKind<'a>>,
     ) -> std::result::Result<Self, D::Error> {
-        let Some(profile) = kind.and_then(GroupVersionKind::profile) else {
+        let Some(gvk) = kind else {
             let raw = value.raw()?;
             return Ok(match raw.json_type() {
                 Type::Null => Self::Absent,
-                _ => Self::Unread(raw),
+                _ => Self::Unread(Unread::Text(raw)),
             });
         };
-        Object::read(value, profile).map(|object| match object {
-            Ok(None) => Self::Absent,
-            Ok(Some(object)) => Self::Read(Ok(object)),
-            Err(malformed) => Self::Read(Err(malformed)),
-        })
+        if let Some(profile) = gvk.profile() {
+            return Object::read(value, profile).map(|object| match object {
+                Ok(None) => Self::Absent,
+                Ok(Some(object)) => Self::Read(Ok(object)),
+                Err(malformed) => Self::Read(Err(malformed)),
+            });
+        }
+        if gvk.is_pod() {
+            let raw = value.raw()?;
+            return Ok(match raw.json_type() {
+                Type::Null => Self::Absent,
+                _ => Self::Pod(raw),
+            });
+        }
+        Unread::outline(value).map(|unread| unread.map_or(Self::Absent, Self::Unread))
     }
 
-    /// No profile reads a pod, so it is unread.
     fn pod(self) -> Result<Pod<'a>> {
-        let Self::Unread(raw) = self else {
-            return Err(Malformed::shape("object", "an object", "nothing"));
+        let (Self::Pod(raw) | Self::Unread(Unread::Text(raw))) = self else {
+            return Err(nothing("object"));
         };
         let note = Note::default();
         let root = Place::root(&note);
@@ -479,18 +575,31 @@ impl<'a> Body<'a> {
         note.or(pod)
     }
 
-    fn of_kind(self, profile: &'a Kind<'a>, member: &str) -> Result<Object<'a>> {
-        let nothing = || Malformed::shape(member, "an object", "nothing");
-        let object = match self {
-            Self::Absent => return Err(nothing()),
-            Self::Read(object) => object.map(Some),
-            Self::Unread(raw) => {
-                let note = Note::default();
-                late(raw, Place::root(&note), |value| {
-                    Object::read(value, profile)
-                })?
-            }
-        };
-        object.map_err(|e| e.within(member))?.ok_or_else(nothing)
+    /// What was kept of it, for whoever finds out its kind.
+    fn unread(self) -> Option<Unread<'a>> {
+        match self {
+            Self::Unread(unread) => Some(unread),
+            Self::Absent | Self::Pod(_) | Self::Read(_) => None,
+        }
     }
+
+    fn of_kind(self, profile: &'a Kind<'a>, member: &str) -> Result<Object<'a>> {
+        let object = match self {
+            Self::Read(object) => object.map(Some),
+            Self::Unread(Unread::Text(raw)) => read_text(raw, profile),
+            Self::Unread(Unread::Outline(_)) | Self::Pod(_) | Self::Absent => Ok(None),
+        };
+        required(object, member)
+    }
+}
+
+/// The object that a member of the request must hold.
+fn required<'a>(object: Result<Option<Object<'a>>>, member: &str) -> Result<Object<'a>> {
+    object
+        .map_err(|e| e.within(member))?
+        .ok_or_else(|| nothing(member))
+}
+
+fn nothing(member: &str) -> Malformed {
+    Malformed::shape(member, "an object", "nothing")
 }

@@ -4,11 +4,12 @@ use crate::catalogue;
 use crate::cluster::{Cluster, Offline};
 use crate::description::Enforcement;
 use crate::finding::Finding;
+use crate::kind::Kind;
 use crate::release::{Release, ReleaseSet};
-use crate::request::{AdmissionRequest, Subject};
+use crate::request::{AdmissionRequest, Change, Subject, UnreadChange};
 use crate::rule::Context;
 use crate::rule::pods::{self, PodFindings};
-use crate::settings::{Problems, Settings};
+use crate::settings::{CustomKind, Problems, Settings};
 use crate::verdict::{Verdict, answer};
 
 /// Judges a request, without a cluster to ask.
@@ -24,7 +25,13 @@ pub fn review_in<'a>(
 ) -> Verdict<'a> {
     let findings = match &request.subject {
         Subject::NotJudged => return Verdict::accepted(),
-        Subject::UnknownKind(kind) => return Verdict::unknown_kind(kind),
+        Subject::UnknownKind(unread) => {
+            return match settings.custom_kind(&unread.kind) {
+                Ok(Some(declared)) => review_declared(request, unread, &declared, settings),
+                Ok(None) => Verdict::unknown_kind(&unread.kind),
+                Err(problems) => Verdict::misconfigured(&problems),
+            };
+        }
         Subject::Pod(_) if !settings.judges_pods() => {
             return Verdict::pod_not_judged(settings.role());
         }
@@ -34,14 +41,51 @@ pub fn review_in<'a>(
             }
             PodFindings::Found(findings) => Ok(findings),
         },
-        Subject::Change(kind, change) => {
-            let context = |release| Context::new(request, kind, change, settings, release);
-            match settings.kubernetes_version() {
-                Some(release) => catalogue::run(&context(release)),
-                None => run_on_all_releases(context),
-            }
-        }
+        Subject::Change(kind, change) => run(request, kind, change, settings),
     };
+    answered(request, settings, findings)
+}
+
+/// Judges a change of an object of a kind that the settings declare.
+#[inline(never)]
+fn review_declared(
+    request: &AdmissionRequest<'_>,
+    unread: &UnreadChange<'_>,
+    declared: &CustomKind<'_>,
+    settings: &Settings<'_>,
+) -> Verdict<'static> {
+    declared.with_kind(&unread.kind.version, |kind| {
+        let request = match request.of_kind(unread, kind) {
+            Ok(request) => request,
+            Err(malformed) => return Verdict::malformed(&malformed),
+        };
+        let findings = match &request.subject {
+            Subject::Change(kind, change) => run(&request, kind, change, settings),
+            Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => Ok(Vec::new()),
+        };
+        answered(&request, settings, findings).into_owned()
+    })
+}
+
+/// What the rules find in a change.
+fn run<'a>(
+    request: &'a AdmissionRequest<'a>,
+    kind: &'a Kind<'a>,
+    change: &'a Change<'a>,
+    settings: &'a Settings<'a>,
+) -> Result<Vec<Found<'a>>, Problems> {
+    let context = |release| Context::new(request, kind, change, settings, release);
+    match settings.kubernetes_version() {
+        Some(release) => catalogue::run(&context(release)),
+        None => run_on_all_releases(context),
+    }
+}
+
+fn answered<'a>(
+    request: &AdmissionRequest<'_>,
+    settings: &Settings<'_>,
+    findings: Result<Vec<Found<'a>>, Problems>,
+) -> Verdict<'a> {
     findings
         .and_then(|findings| answer(request, settings, findings))
         .unwrap_or_else(|problems| Verdict::misconfigured(&problems))
@@ -102,7 +146,15 @@ fn disputed<'a>(opinions: Vec<(Release, Vec<Found<'a>>)>) -> Vec<Found<'a>> {
         }
         (Enforcement::Warn, finding.of_releases(releases))
     };
-    let mut findings: Vec<_> = all.into_iter().map(warn).collect();
-    findings.sort_by_key(|(_, finding)| catalogue::place(finding.rule()));
-    findings
+    let mut findings: Vec<_> = all.into_iter().map(warn).map(Some).collect();
+    // In the order of the catalogue, as the findings of one release are.
+    let mut ordered = Vec::new();
+    for rule in catalogue::rules() {
+        let of_rule = |found: &&mut Option<Found<'a>>| {
+            let finding = found.as_ref().map(|(_, finding)| finding);
+            finding.is_some_and(|finding| finding.rule() == *rule)
+        };
+        ordered.extend(findings.iter_mut().filter(of_rule).filter_map(Option::take));
+    }
+    ordered
 }

@@ -110,6 +110,21 @@ impl Verdict<'_> {
         verdict
     }
 
+    /// The same, with nothing borrowed.
+    pub(crate) fn into_owned(self) -> Verdict<'static> {
+        let findings = self.findings.into_iter();
+        Verdict {
+            allowed: self.allowed,
+            code: self.code,
+            message: self.message,
+            warnings: self.warnings,
+            audit_annotations: self.audit_annotations,
+            findings: findings
+                .map(|(enforcement, finding)| (enforcement, finding.into_owned()))
+                .collect(),
+        }
+    }
+
     fn denied(code: u16, message: String) -> Self {
         Self {
             allowed: false,

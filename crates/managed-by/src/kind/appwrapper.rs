@@ -1,22 +1,16 @@
 //! `workload.codeflare.dev`: AppWrapper, which makes objects of any kind.
 
 use super::status::{Ends, Exit, Outcome, Sign, StatusProfile, When, is_true};
-use super::{APP_WRAPPER_CONTROLLER, About, Form, Holder, Kind, KindDocs, Status, Template};
+use super::{APP_WRAPPER_CONTROLLER, About, Form, Kind, KindDocs, Status, Template};
 
 pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     group: "workload.codeflare.dev",
     versions: &["v1beta2"],
-    pruned_in: &[],
     name: "AppWrapper",
     plural: "appwrappers",
-    managed_by: "spec.managedBy",
-    reserved: APP_WRAPPER_CONTROLLER,
-    holder: Holder::Workload,
+    reserved: Some(APP_WRAPPER_CONTROLLER),
     form: Form::Open,
-    defaulted: false,
-    steps_back: true,
     templates: &[("spec.components[].template", Template::Any)],
-    retries: None,
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
             dead_end: Some(phase(&["Terminating"])),
@@ -32,6 +26,7 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
         unchecked: "components of kinds that this policy does not know",
         source: "appwrapper_controller.go: from `Succeeded` and `Failed` only a deletion leads on, to `Terminating`; Kueue's `Finished` waits for `ResourcesDeployed` to be gone after a failure; `resettingCount` is only added to",
     }),
+    ..Kind::EMPTY
 };
 
 const fn phase(values: &'static [&'static str]) -> Sign<'static> {

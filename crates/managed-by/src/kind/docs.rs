@@ -41,8 +41,8 @@ impl Kind<'_> {
             return Vec::new();
         };
         let signs = [
-            (Ends::SUCCESS, Some(outcome.success)),
-            (Ends::FAILURE, Some(outcome.failure)),
+            (Ends::SUCCESS, outcome.success),
+            (Ends::FAILURE, outcome.failure),
             (Ends::DEAD_END, outcome.dead_end),
         ];
         let names = |ends: Ends| {

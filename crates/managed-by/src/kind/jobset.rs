@@ -1,25 +1,18 @@
 //! `jobset.x-k8s.io`: JobSet, which makes Jobs.
 
 use super::status::{Outcome, StatusProfile, is_true};
-use super::{About, Form, Holder, JOB_SET_CONTROLLER, Kind, KindDocs, Status, Template, batch};
+use super::{About, JOB_SET_CONTROLLER, Kind, KindDocs, Status, Template, batch};
 
 pub(super) static JOB_SET: Kind<'static> = Kind {
     group: "jobset.x-k8s.io",
     versions: &["v1alpha2"],
-    pruned_in: &[],
     name: "JobSet",
     plural: "jobsets",
-    managed_by: "spec.managedBy",
-    reserved: JOB_SET_CONTROLLER,
-    holder: Holder::Workload,
-    form: Form::Path,
-    defaulted: false,
-    steps_back: true,
+    reserved: Some(JOB_SET_CONTROLLER),
     templates: &[(
         "spec.replicatedJobs[].template",
         Template::Object(&batch::JOB),
     )],
-    retries: None,
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome::new(is_true("Completed"), is_true("Failed"))),
         terminal_state: Some("status.terminalState"),
@@ -41,4 +34,5 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
         unchecked: "`restartsCountTowardsMax` beside `restarts`: restarts of single Jobs count there too",
         source: "`JobSetStatus`; `jobSetFinished`, `setJobSetCompletedCondition`, `setJobSetFailedCondition` and `exclusiveConditions` in pkg/controllers",
     }),
+    ..Kind::EMPTY
 };

@@ -1,9 +1,7 @@
 //! `kubeflow.org`: the Training Operator's jobs (`v1`), and the mpi-operator's MPIJob (`v2beta1`).
 
 use super::status::{Both, End, Ends, Exit, Outcome, StatusProfile, When, is_true};
-use super::{
-    About, Form, Holder, Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, Status, TRAINING_OPERATOR,
-};
+use super::{About, Form, Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, Status, TRAINING_OPERATOR};
 
 const MANAGED_BY: &str = "spec.runPolicy.managedBy";
 
@@ -75,23 +73,16 @@ const NO_CONTROLLER: &str = "whether the controller exists";
 const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
     group: "kubeflow.org",
     versions: &["v1"],
-    pruned_in: &[],
-    name: "",
-    plural: "",
     managed_by: MANAGED_BY,
-    reserved: TRAINING_OPERATOR,
-    holder: Holder::Workload,
+    reserved: Some(TRAINING_OPERATOR),
     form: FORM,
-    defaulted: false,
-    steps_back: true,
-    templates: &[],
-    retries: None,
     status: Status::Custom(&STATUS),
     about: About::new(KindDocs {
         checks: WEBHOOK,
         unchecked: NO_CONTROLLER,
         source: SOURCE,
     }),
+    ..Kind::EMPTY
 };
 
 pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
@@ -160,7 +151,7 @@ pub(super) static MPI_JOB: Kind<'static> = Kind {
     versions: &["v2beta1"],
     name: "MPIJob",
     plural: "mpijobs",
-    reserved: MPI_OPERATOR,
+    reserved: Some(MPI_OPERATOR),
     form: Form::Open,
     status: Status::Custom(&MPI_STATUS),
     about: About::new(KindDocs {

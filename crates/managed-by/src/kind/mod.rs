@@ -17,11 +17,11 @@ pub(crate) use batch::JOB;
 
 /// What a kind does with its `managedBy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holder {
+pub enum Holder<'k> {
     /// The object itself is delegated. The field never changes.
     Workload,
     /// The field is in a template: it delegates objects of that kind, made from it later, and may change.
-    Template(&'static str),
+    Template(&'k str),
 }
 
 /// Which values the kind's own API accepts.
@@ -111,9 +111,9 @@ pub struct Kind<'k> {
     pub(crate) plural: &'k str,
     /// The path of `managedBy`.
     pub(crate) managed_by: &'k str,
-    /// The value that stands for the built-in controller; unset means the same.
-    pub(crate) reserved: &'k str,
-    pub(crate) holder: Holder,
+    /// The value that stands for the built-in controller, if there is one; unset means the same.
+    pub(crate) reserved: Option<&'k str>,
+    pub(crate) holder: Holder<'k>,
     pub(crate) form: Form<'k>,
     /// Whether its API writes the reserved value where there is none.
     pub(crate) defaulted: bool,
@@ -124,8 +124,36 @@ pub struct Kind<'k> {
     /// Where the spec says how often the workload may be tried again.
     pub(crate) retries: Option<&'k str>,
     pub(crate) status: Status<'k>,
+    /// Whether the settings declare it. The library knows the others.
+    pub(crate) is_declared: bool,
     #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
     pub(crate) about: About,
+}
+
+impl Kind<'_> {
+    /// What a kind is where nothing else is said of it.
+    pub(crate) const EMPTY: Kind<'static> = Kind {
+        group: "",
+        versions: &[],
+        pruned_in: &[],
+        name: "",
+        plural: "",
+        managed_by: "spec.managedBy",
+        reserved: None,
+        holder: Holder::Workload,
+        form: Form::Path,
+        defaulted: false,
+        steps_back: true,
+        templates: &[],
+        retries: None,
+        status: Status::Unjudged,
+        is_declared: false,
+        about: About::new(KindDocs {
+            checks: "",
+            unchecked: "",
+            source: "",
+        }),
+    };
 }
 
 /// What is judged of a kind's status.
@@ -256,13 +284,14 @@ impl<'k> Kind<'k> {
         self.managed_by
     }
 
-    /// The value that stands for the built-in controller; unset means the same.
-    pub fn reserved_value(&self) -> &'k str {
+    /// The value that stands for the built-in controller; unset means the same. A kind that the settings declare may have
+    /// none: then only unset does.
+    pub fn reserved_value(&self) -> Option<&'k str> {
         self.reserved
     }
 
     /// Whether the object or a template in it is delegated.
-    pub fn holder(&self) -> Holder {
+    pub fn holder(&self) -> Holder<'k> {
         self.holder
     }
 
@@ -302,7 +331,7 @@ impl<'k> Kind<'k> {
     /// Who reconciles an object of this kind with a `managedBy`.
     pub fn mode<'v>(&self, managed_by: Option<&'v str>) -> Mode<'v> {
         match managed_by {
-            Some(value) if value != self.reserved => Mode::Delegated(value),
+            Some(value) if Some(value) != self.reserved => Mode::Delegated(value),
             Some(_) | None => Mode::Standard,
         }
     }

@@ -22,14 +22,8 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     pruned_in: &["v1alpha1"],
     name: "RayCluster",
     plural: "rayclusters",
-    managed_by: "spec.managedBy",
-    reserved: KUBERAY_OPERATOR,
-    holder: Holder::Workload,
+    reserved: Some(KUBERAY_OPERATOR),
     form: FORM,
-    defaulted: false,
-    steps_back: true,
-    templates: &[],
-    retries: None,
     status: Status::Custom(&StatusProfile {
         exclusive: Some(("RayClusterSuspending", "RayClusterSuspended")),
         // The desired, the minimal and the maximal number repeat the spec and count nothing: KubeRay 1.3 to 1.5.0 lets the
@@ -45,6 +39,7 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
         unchecked: UNCHECKED,
         source: "raycluster_types.go (`RayClusterSuspending` and `RayClusterSuspended` are never both true). `RayClusterProvisioned` is taken back on suspend (raycluster_controller.go), whatever its comment says: no rule",
     }),
+    ..Kind::EMPTY
 };
 
 pub(super) static RAY_JOB: Kind<'static> = Kind {
@@ -53,14 +48,9 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     pruned_in: &["v1alpha1"],
     name: "RayJob",
     plural: "rayjobs",
-    managed_by: "spec.managedBy",
-    reserved: KUBERAY_OPERATOR,
-    holder: Holder::Workload,
+    reserved: Some(KUBERAY_OPERATOR),
     form: FORM,
-    defaulted: false,
-    steps_back: true,
     templates: &[("spec.rayClusterSpec", Template::Spec(&RAY_CLUSTER))],
-    retries: None,
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
             dead_end: Some(state(&["ValidationFailed"])),
@@ -85,6 +75,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
         unchecked: UNCHECKED,
         source: "`IsJobDeploymentTerminal`; rayjob_controller.go: a failed attempt goes to `Retrying` before it is ever stored as `Failed`, so that it has no `endTime`; from 1.5 on one that no longer validates leaves any state for `ValidationFailed`, which no branch leaves; `jobStatus` is written before the end only; read at 1.3.0 to 1.7.0",
     }),
+    ..Kind::EMPTY
 };
 
 const fn state(values: &'static [&'static str]) -> Sign<'static> {
@@ -118,14 +109,9 @@ pub(super) static RAY_SERVICE: Kind<'static> = Kind {
     pruned_in: &["v1alpha1"],
     name: "RayService",
     plural: "rayservices",
-    managed_by: "spec.managedBy",
-    reserved: KUBERAY_OPERATOR,
-    holder: Holder::Workload,
+    reserved: Some(KUBERAY_OPERATOR),
     form: FORM,
-    defaulted: false,
-    steps_back: true,
     templates: &[("spec.rayClusterConfig", Template::Spec(&RAY_CLUSTER))],
-    retries: None,
     status: Status::Custom(&StatusProfile {
         counters: &["status.numServeEndpoints"],
         ..StatusProfile::EMPTY
@@ -135,29 +121,26 @@ pub(super) static RAY_SERVICE: Kind<'static> = Kind {
         unchecked: UNCHECKED,
         source: "rayservice_types.go; it has no end",
     }),
+    ..Kind::EMPTY
 };
 
 pub(super) static RAY_CRON_JOB: Kind<'static> = Kind {
     group: "ray.io",
     versions: &["v1"],
-    pruned_in: &[],
     name: "RayCronJob",
     plural: "raycronjobs",
     managed_by: "spec.jobTemplate.managedBy",
-    reserved: KUBERAY_OPERATOR,
+    reserved: Some(KUBERAY_OPERATOR),
     holder: Holder::Template("RayJob"),
     form: FORM,
-    defaulted: false,
-    steps_back: true,
     templates: &[(
         "spec.jobTemplate.rayClusterSpec",
         Template::Spec(&RAY_CLUSTER),
     )],
-    retries: None,
-    status: Status::Unjudged,
     about: About::new(KindDocs {
         checks: "CEL: the values of RayJob",
         unchecked: "its status: no rule of ours judges it",
         source: "`RayCronJobSpec`",
     }),
+    ..Kind::EMPTY
 };

@@ -158,8 +158,10 @@ impl StatusProfile<'_> {
 /// How a kind ends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome<'k> {
-    pub(crate) success: Sign<'k>,
-    pub(crate) failure: Sign<'k>,
+    /// [`None`] where nothing says so, which only a declared kind leaves out.
+    pub(crate) success: Option<Sign<'k>>,
+    /// As `success`.
+    pub(crate) failure: Option<Sign<'k>>,
     /// The state that is no outcome, and that the kind's own controller never takes it out of, if there is one.
     pub(crate) dead_end: Option<Sign<'k>>,
     /// Whether the kind's own controller says both.
@@ -179,6 +181,11 @@ pub(crate) struct Outcome<'k> {
 impl<'k> Outcome<'k> {
     /// An outcome that is final, and of which nothing more is said.
     pub(crate) const fn new(success: Sign<'k>, failure: Sign<'k>) -> Self {
+        Self::of(Some(success), Some(failure))
+    }
+
+    /// The same where the status may say just one of them.
+    pub(crate) const fn of(success: Option<Sign<'k>>, failure: Option<Sign<'k>>) -> Self {
         Self {
             success,
             failure,
@@ -194,12 +201,14 @@ impl<'k> Outcome<'k> {
 
     /// Whether a status can say both that the workload has succeeded and that it has failed.
     pub(crate) fn can_be_both(&self) -> bool {
-        !self.success.excludes(&self.failure)
+        let signs = self.success.zip(self.failure);
+        signs.is_none_or(|(success, failure)| !success.excludes(&failure))
     }
 
     /// Where the outcome is.
     pub(crate) fn path(&self) -> &'k str {
-        self.success.path()
+        let sign = self.success.or(self.failure);
+        sign.map_or(CONDITIONS, |sign| sign.path())
     }
 
     /// A sign by its short name: a condition that is true goes by its type, unless both outcomes are in one.

@@ -4,7 +4,7 @@ use super::status::{
     Attempts, End, Ends, Exit, FailureNotes, Outcome, Sign, StatusProfile, When, because, is_false,
     is_true,
 };
-use super::{About, Form, Holder, Kind, KindDocs, Status, TEKTON_PIPELINE};
+use super::{About, Form, Kind, KindDocs, Status, TEKTON_PIPELINE};
 
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
 
@@ -40,17 +40,10 @@ const fn end(required_by: Ends) -> End<'static> {
 pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     group: "tekton.dev",
     versions: VERSIONS,
-    pruned_in: &[],
     name: "PipelineRun",
     plural: "pipelineruns",
-    managed_by: "spec.managedBy",
-    reserved: TEKTON_PIPELINE,
-    holder: Holder::Workload,
+    reserved: Some(TEKTON_PIPELINE),
     form: Form::Open,
-    defaulted: false,
-    steps_back: true,
-    templates: &[],
-    retries: None,
     status: Status::Custom(&StatusProfile {
         outcome: Some(OUTCOME),
         start: START,
@@ -62,6 +55,7 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
         unchecked: UNCHECKED,
         source: "docs/pipelineruns.md (\"Completion time is set once a PipelineRun reaches status True or False\"); `ReconcileKind` of the pipelinerun reconciler returns once it is done",
     }),
+    ..Kind::EMPTY
 };
 
 /// `TaskRunReasonStopSidecarFailed`
@@ -96,16 +90,10 @@ const EXITS: &[Exit] = &[
 pub(super) static TASK_RUN: Kind<'static> = Kind {
     group: "tekton.dev",
     versions: VERSIONS,
-    pruned_in: &[],
     name: "TaskRun",
     plural: "taskruns",
-    managed_by: "spec.managedBy",
-    reserved: TEKTON_PIPELINE,
-    holder: Holder::Workload,
+    reserved: Some(TEKTON_PIPELINE),
     form: Form::Open,
-    defaulted: false,
-    steps_back: true,
-    templates: &[],
     retries: Some("spec.retries"),
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
@@ -127,4 +115,5 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
         unchecked: UNCHECKED,
         source: "docs/taskruns.md; the taskrun reconciler: `retryTaskRun` moves a failed status to `retriesStatus`, at most `spec.retries` times, `stopSidecars` may fail a TaskRun that has succeeded",
     }),
+    ..Kind::EMPTY
 };

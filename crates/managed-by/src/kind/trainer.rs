@@ -13,17 +13,11 @@ const FORM: Form<'static> = Form::OneOf(&[CONTROLLER, MULTIKUEUE]);
 pub(super) static TRAIN_JOB: Kind<'static> = Kind {
     group: "trainer.kubeflow.org",
     versions: &["v1alpha1"],
-    pruned_in: &[],
     name: "TrainJob",
     plural: "trainjobs",
-    managed_by: "spec.managedBy",
-    reserved: CONTROLLER,
-    holder: Holder::Workload,
+    reserved: Some(CONTROLLER),
     form: FORM,
     defaulted: true,
-    steps_back: true,
-    templates: &[],
-    retries: None,
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
             both: Both::AfterSuccess,
@@ -56,26 +50,23 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
         unchecked: "Trainer 2.0 to 2.2 runs the TrainJob whatever the field says",
         source: "`TrainJobSpec`, `TrainJobStatus`; pkg/controller/trainjob_controller.go, where a deadline fails a TrainJob that may be Complete already, 2.1 makes the JobSet of a Complete one anew when it is gone, which may fail, and 2.1 to 2.3 take a failure back, a deadline's aside (`removeFailedCondition`); read at 2.0.0, 2.1.0, 2.2.0, 2.3.0",
     }),
+    ..Kind::EMPTY
 };
 
 pub(super) static OPTIMIZATION_JOB: Kind<'static> = Kind {
     group: "trainer.kubeflow.org",
     versions: &["v1alpha1"],
-    pruned_in: &[],
     name: "OptimizationJob",
     plural: "optimizationjobs",
     managed_by: "spec.trainJobTemplate.spec.managedBy",
-    reserved: CONTROLLER,
+    reserved: Some(CONTROLLER),
     holder: Holder::Template("TrainJob"),
     form: FORM,
     defaulted: true,
-    steps_back: true,
-    templates: &[],
-    retries: None,
-    status: Status::Unjudged,
     about: About::new(KindDocs {
         checks: "CEL: the values of TrainJob",
         unchecked: "its status: no rule of ours judges it",
         source: "`OptimizationJobSpec`",
     }),
+    ..Kind::EMPTY
 };

@@ -364,6 +364,20 @@ impl Conditions {
     }
 }
 
+impl Uncounted<'_> {
+    /// The same, with nothing borrowed.
+    pub(crate) fn into_owned(self) -> Uncounted<'static> {
+        let owned = |uids: Vec<Cow<'_, str>>| {
+            let uids = uids.into_iter();
+            uids.map(|uid| Cow::Owned(uid.into_owned())).collect()
+        };
+        Uncounted {
+            succeeded: self.succeeded.map(owned),
+            failed: self.failed.map(owned),
+        }
+    }
+}
+
 impl<'a> Uncounted<'a> {
     /// Both lists, succeeded first, with the path of each.
     pub(crate) fn lists(&self) -> [(&'static str, &[Cow<'a, str>]); 2] {

@@ -3,6 +3,7 @@
 pub(crate) mod custom;
 pub(crate) mod job;
 pub(crate) mod pod;
+pub(crate) mod unread;
 mod walk;
 
 use std::borrow::Cow;

@@ -94,8 +94,22 @@ impl Check {
         let is_own = || context.transition.as_ref().is_some_and(|t| !t.is_delegated);
         match (&self.run, self.rule.default) {
             (Run::CustomStatus(_), Enforcement::Deny) if is_own() => Enforcement::Warn,
+            (_, Enforcement::Deny) if context.kind.is_declared && self.is_guess_on_declared() => {
+                Enforcement::Warn
+            }
             (_, default) => default,
         }
+    }
+
+    /// Whether the rule rests on what a project is known to do, which nobody knows of a kind that the settings declare.
+    /// What is left is what each such kind promises, and what the settings ask for.
+    fn is_guess_on_declared(&self) -> bool {
+        let promised = [
+            &field::immutable::RULE,
+            &field::reserved::RULE,
+            &custom_status::outcome::CHANGED,
+        ];
+        !self.rule.is_site_specific() && !promised.iter().any(|check| check.rule == self.rule)
     }
 }
 

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use super::custom_kinds::CustomKinds;
 use super::glob;
 use super::names;
 use super::problem::{Problem, Problems};
-use super::reading::{List, MAX_ENTRIES, Reading};
+use super::reading::{List, MAX_ENTRIES, MAX_ITEMS, Reading, Wrong};
 use crate::decode::{Path, Raw, Type};
-use crate::kind::{self, Form, Holder};
+use crate::kind::{self, Form, Holder, Kind};
+use crate::sorted::Sorted;
 use crate::upstream::names::is_managed_by;
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "controllers");
@@ -29,25 +31,28 @@ pub(crate) struct Controller<'a> {
     status_writers: Option<Vec<Cow<'a, str>>>,
 }
 
-const KINDS_LIST: List = List {
-    expected: "a list of kinds",
-    wrong: wrong_kind,
-    covers: str::eq,
-    instead_of_none: Some("leave the key out"),
-};
+fn kinds_list(wrong: Wrong<'_>) -> List<'_> {
+    List {
+        expected: "a list of kinds",
+        wrong,
+        ..WRITERS_LIST
+    }
+}
 
-const NAMESPACES_LIST: List = List {
+const NAMESPACES_LIST: List<'_> = List {
     expected: "a list of namespaces",
-    wrong: glob::wrong,
+    wrong: &glob::wrong,
     covers: glob::covers,
-    instead_of_none: Some("leave the key out"),
+    at_most: MAX_ITEMS,
+    instead_of_none: Some("; leave the key out to mean all"),
 };
 
-pub(super) const WRITERS_LIST: List = List {
+pub(super) const WRITERS_LIST: List<'_> = List {
     expected: "a list of users and groups",
-    wrong: names::wrong_user_or_group,
+    wrong: &names::wrong_user_or_group,
     covers: str::eq,
-    instead_of_none: Some("leave the key out"),
+    at_most: MAX_ITEMS,
+    instead_of_none: Some("; leave the key out to mean all"),
 };
 
 /// The kinds of objects that are delegated, as settings name them, each once.
@@ -63,11 +68,17 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
         .map(|(_, k)| k.name)
 }
 
-pub(super) fn wrong_kind(kind: &str) -> Option<String> {
+/// What is wrong with the name of a kind: none that the library knows, and none that the settings declare.
+pub(super) fn wrong_kind(kind: &str, declared: CustomKinds<'_>) -> Option<String> {
     if kinds().any(|k| k == kind) {
         return None;
     }
-    let words: Vec<&str> = kinds().collect();
+    let names = declared.names();
+    if names.iter().any(|name| name == kind) {
+        return None;
+    }
+    let mut words: Vec<&str> = kinds().collect();
+    words.extend(names.iter().map(|name| &**name));
     let mut text = format!("expected one of {}", words.join(", "));
     super::problem::hint(&mut text, kind, &words);
     Some(text)
@@ -86,18 +97,24 @@ impl<'a> Controller<'a> {
         self.status_writers.as_deref()
     }
 
-    fn read(value: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
+    fn read(
+        value: Raw<'a>,
+        declared: CustomKinds<'_>,
+        path: &Path<'_>,
+        reading: &mut Reading,
+    ) -> Self {
         let mut controller = Self::default();
         if value.json_type() == Type::Null {
             return controller;
         }
+        let wrong_kind = |kind: &str| wrong_kind(kind, declared);
         reading.fields(value, path, &KEYS, |reading, value, name, path| {
             let (field, list) = match name {
-                "kinds" => (&mut controller.kinds, &KINDS_LIST),
-                "namespaces" => (&mut controller.namespaces, &NAMESPACES_LIST),
-                _ => (&mut controller.status_writers, &WRITERS_LIST),
+                "kinds" => (&mut controller.kinds, kinds_list(&wrong_kind)),
+                "namespaces" => (&mut controller.namespaces, NAMESPACES_LIST),
+                _ => (&mut controller.status_writers, WRITERS_LIST),
             };
-            *field = Some(reading.strings(value, path, list));
+            *field = Some(reading.strings(value, path, &list));
         });
         controller
     }
@@ -114,7 +131,11 @@ impl<'a> Controllers<'a> {
     }
 
     /// The entry of a controller, if it is listed.
-    pub(super) fn get(&self, name: &str) -> Result<Option<Controller<'a>>, Problems> {
+    pub(super) fn get(
+        &self,
+        name: &str,
+        declared: CustomKinds<'_>,
+    ) -> Result<Option<Controller<'a>>, Problems> {
         let mut reading = Reading::lazy();
         let path = Path::Quoted(&PATH, name);
         let mut found = None;
@@ -123,7 +144,7 @@ impl<'a> Controllers<'a> {
             if found.is_some() {
                 reading.push(Problem::twice(&path));
             }
-            found = Some(Controller::read(*value, &path, &mut reading));
+            found = Some(Controller::read(*value, declared, &path, &mut reading));
         }
         reading.end(found)
     }
@@ -133,19 +154,21 @@ impl<'a> Controllers<'a> {
         &self,
         kind: &str,
         namespace: &str,
+        declared: CustomKinds<'_>,
     ) -> Result<Vec<Cow<'a, str>>, Problems> {
         let mut reading = Reading::lazy();
         let mut names = Vec::new();
         for (name, value) in &self.entries {
             let path = Path::Quoted(&PATH, name);
-            let controller = Controller::read(*value, &path, &mut reading);
+            let controller = Controller::read(*value, declared, &path, &mut reading);
             if controller.serves(kind, namespace) {
                 names.push(name.clone());
             }
         }
         // Keys may come in any order; messages must not.
-        names.sort_unstable();
-        reading.end(names)
+        let sorted = Sorted::of(names.iter().map(|name| &**name));
+        let names = sorted.iter().filter_map(|(_, place)| names.get(place));
+        reading.end(names.cloned().collect())
     }
 
     /// Whether it allows nobody.
@@ -154,7 +177,7 @@ impl<'a> Controllers<'a> {
     }
 
     /// Notes everything that is wrong.
-    pub(super) fn check(&self, reading: &mut Reading) {
+    pub(super) fn check(&self, declared: CustomKinds<'_>, reading: &mut Reading) {
         if self.entries.len() > MAX_ENTRIES {
             let text = format!("got {}, expected at most {MAX_ENTRIES}", self.entries.len());
             reading.push(Problem::new(&PATH, text));
@@ -168,14 +191,20 @@ impl<'a> Controllers<'a> {
             }
             if let Some(wrong) = names::wrong_controller(name) {
                 reading.push(Problem::new(&path, wrong));
+            } else if let Some(kind) = declared.reconciled_by(name) {
+                let text = format!(
+                    "{}'s own controller needs no permission, expected an external one",
+                    kind.name()
+                );
+                reading.push(Problem::semantic(&path, text));
             } else if let Some(known) = names::lost_domain(name) {
                 let text = format!("a name without a domain, did you mean \"{known}\"?");
                 reading.push(Problem::semantic(&path, text));
             }
-            let controller = Controller::read(*value, &path, reading);
+            let controller = Controller::read(*value, declared, &path, reading);
             let kinds = Path::Member(&path, "kinds");
             for (index, kind) in controller.kinds.iter().flatten().enumerate() {
-                if !can_name(kind, name) {
+                if !can_name(kind, name, declared) {
                     let text = format!("the API of {kind} accepts no such name");
                     reading.push(Problem::semantic(&Path::Index(&kinds, index), text));
                 }
@@ -185,15 +214,17 @@ impl<'a> Controllers<'a> {
 }
 
 /// Whether objects of a kind, or templates of it, can name a controller. A kind that is not known is another problem.
-fn can_name(kind: &str, controller: &str) -> bool {
-    let mut profiles = kind::kinds()
-        .iter()
-        .filter(|known| known.workload() == kind)
-        .peekable();
-    profiles.peek().is_none()
-        || profiles.any(|known| match known.form {
-            Form::Path => is_managed_by(controller),
-            Form::OneOf(values) => values.contains(&controller),
-            Form::Open => true,
-        })
+fn can_name(kind: &str, controller: &str, declared: CustomKinds<'_>) -> bool {
+    let known = kind::kinds().iter();
+    let mut known = known.filter(|known| known.workload() == kind).peekable();
+    let declared = declared.named(kind);
+    let is_unknown = known.peek().is_none() && declared.is_empty();
+    let accepted = |known: &Kind<'_>| match known.form {
+        Form::Path => is_managed_by(controller),
+        Form::OneOf(values) => values.contains(&controller),
+        Form::Open => true,
+    };
+    is_unknown
+        || known.any(|known| accepted(known))
+        || declared.iter().any(|kind| kind.accepts(controller))
 }

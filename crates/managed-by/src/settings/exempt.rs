@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::names;
 use super::problem::Problems;
-use super::reading::{List, Reading};
+use super::reading::{List, MAX_ITEMS, Reading};
 use crate::decode::{Path, Raw};
 use crate::request::UserInfo;
 use crate::upstream::go;
@@ -14,17 +14,19 @@ const PATH: Path<'_> = Path::Member(&Path::Root, "exempt");
 
 const KEYS: [&str; 2] = ["groups", "users"];
 
-const USERS_LIST: List = List {
+const USERS_LIST: List<'_> = List {
     expected: "a list of users",
-    wrong: names::wrong_user,
+    wrong: &names::wrong_user,
     covers: str::eq,
+    at_most: MAX_ITEMS,
     instead_of_none: None,
 };
 
-const GROUPS_LIST: List = List {
+const GROUPS_LIST: List<'_> = List {
     expected: "a list of groups",
-    wrong: names::wrong_group,
+    wrong: &names::wrong_group,
     covers: str::eq,
+    at_most: MAX_ITEMS,
     instead_of_none: None,
 };
 

@@ -8,6 +8,7 @@
 //! Rules are known here by their description alone.
 
 mod controllers;
+mod custom_kinds;
 mod exempt;
 mod glob;
 mod names;
@@ -23,10 +24,12 @@ use std::borrow::Cow;
 use crate::decode::{Path, Raw, Type};
 use crate::description::{Enforcement, Rule};
 use crate::release::Release;
-use crate::request::UserInfo;
+use crate::request::{GroupVersionKind, UserInfo};
 pub(crate) use controllers::Controller;
 use controllers::Controllers;
 pub use controllers::kinds;
+pub(crate) use custom_kinds::CustomKind;
+use custom_kinds::CustomKinds;
 use exempt::Exempt;
 pub(crate) use exempt::Exemption;
 pub use namespaces::Delegation;
@@ -117,6 +120,7 @@ pub struct Settings<'a> {
     chosen: Vec<Option<Enforcement>>,
     controllers: Option<Controllers<'a>>,
     namespaces: Namespaces<'a>,
+    custom_kinds: CustomKinds<'a>,
     standard_status_writers: StandardStatusWriters<'a>,
     exempt: Exempt<'a>,
 }
@@ -128,6 +132,7 @@ pub const KEYS: &[&str] = &[
     "role",
     "controllers",
     "namespaces",
+    "custom_kinds",
     "standard_status_writers",
     "exempt",
     "on_lookup_failure",
@@ -146,6 +151,7 @@ impl<'a> Settings<'a> {
             chosen: Vec::new(),
             controllers: None,
             namespaces: Namespaces::default(),
+            custom_kinds: CustomKinds::default(),
             standard_status_writers: StandardStatusWriters::default(),
             exempt: Exempt::default(),
         }
@@ -200,6 +206,7 @@ impl<'a> Settings<'a> {
                 }
                 "controllers" => self.controllers = Controllers::read(value, reading),
                 "namespaces" => self.namespaces = Namespaces::read(value, reading),
+                "custom_kinds" => self.custom_kinds.section = Some(value),
                 "standard_status_writers" => self.standard_status_writers.section = Some(value),
                 "exempt" => self.exempt.section = Some(value),
                 _ => self.read_rules(value, path, reading),
@@ -246,10 +253,12 @@ impl<'a> Settings<'a> {
     /// Notes everything that is wrong with the parts that are not read for every request, and with all together.
     fn check(&self, reading: &mut Reading) {
         if let Some(controllers) = &self.controllers {
-            controllers.check(reading);
+            controllers.check(self.custom_kinds, reading);
         }
         let delegations = self.namespaces.check(reading);
-        self.standard_status_writers.check(reading);
+        self.custom_kinds.check(reading);
+        self.standard_status_writers
+            .check(self.custom_kinds, reading);
         self.exempt.check(reading);
         let namespaces = Path::Member(&Path::Root, "namespaces");
         let mut required = delegations
@@ -342,7 +351,7 @@ impl<'a> Settings<'a> {
     /// What the allow-list says about a controller: [`None`] if there is none, or the controller is not in it.
     pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, Problems> {
         match &self.controllers {
-            Some(controllers) => controllers.get(name),
+            Some(controllers) => controllers.get(name, self.custom_kinds),
             None => Ok(None),
         }
     }
@@ -354,7 +363,7 @@ impl<'a> Settings<'a> {
         namespace: &str,
     ) -> Result<Vec<Cow<'a, str>>, Problems> {
         match &self.controllers {
-            Some(controllers) => controllers.serving(kind, namespace),
+            Some(controllers) => controllers.serving(kind, namespace, self.custom_kinds),
             None => Ok(Vec::new()),
         }
     }
@@ -375,7 +384,15 @@ impl<'a> Settings<'a> {
         &self,
         kind: &str,
     ) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
-        self.standard_status_writers.of(kind)
+        self.standard_status_writers.of(kind, self.custom_kinds)
+    }
+
+    /// The kind as the settings declare it, if they do.
+    pub(crate) fn custom_kind(
+        &self,
+        kind: &GroupVersionKind<'_>,
+    ) -> Result<Option<CustomKind<'a>>, Problems> {
+        self.custom_kinds.find(kind)
     }
 
     /// As what somebody is exempt from site-specific rules, if they are.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::glob;
 use super::problem::{Problem, Problems};
-use super::reading::{List, MAX_ENTRIES, Reading};
+use super::reading::{List, MAX_ENTRIES, MAX_ITEMS, Reading};
 use crate::decode::{Path, Raw, Type, shown};
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "namespaces");
@@ -48,11 +48,12 @@ pub(super) struct Namespaces<'a> {
     entries: Vec<Raw<'a>>,
 }
 
-const MATCH_LIST: List = List {
+const MATCH_LIST: List<'_> = List {
     expected: "a list of namespaces",
-    wrong: glob::wrong,
+    wrong: &glob::wrong,
     covers: glob::covers,
-    instead_of_none: Some("write \"*\""),
+    at_most: MAX_ITEMS,
+    instead_of_none: Some("; write \"*\" to mean all"),
 };
 
 /// One entry.

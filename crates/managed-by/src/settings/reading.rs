@@ -14,15 +14,21 @@ pub(super) const MAX_ENTRIES: usize = 1024;
 /// No more problems are told one by one.
 const MAX_PROBLEMS: usize = 50;
 
+/// What is wrong with a text, if anything.
+pub(super) type Wrong<'w> = &'w dyn Fn(&str) -> Option<String>;
+
 /// A list of strings that the settings may hold.
-pub(super) struct List {
+#[derive(Clone, Copy)]
+pub(super) struct List<'w> {
     /// Words for it: `a list of namespaces`.
     pub(super) expected: &'static str,
     /// What is wrong with an item, if anything.
-    pub(super) wrong: fn(&str) -> Option<String>,
+    pub(super) wrong: Wrong<'w>,
     /// Whether an earlier item makes a later one useless.
     pub(super) covers: fn(&str, &str) -> bool,
-    /// What to do instead of listing nothing, unless that is allowed.
+    /// How many items it may have.
+    pub(super) at_most: usize,
+    /// What to add where it is empty: how to mean all. [`None`] where it may be empty.
     pub(super) instead_of_none: Option<&'static str>,
 }
 
@@ -64,6 +70,11 @@ impl Reading {
         } else {
             self.more = self.more.saturating_add(1);
         }
+    }
+
+    /// How many problems there are.
+    fn count(&self) -> usize {
+        self.problems.len().saturating_add(self.more)
     }
 
     /// Whether nothing was wrong so far.
@@ -138,29 +149,42 @@ impl Reading {
         known.map(|(_, meant)| *meant)
     }
 
+    /// Reads a string. One that is wrong is read too: with a problem, nobody asks.
+    pub(super) fn text<'a>(
+        &mut self,
+        value: Raw<'a>,
+        path: &Path<'_>,
+        wrong: Wrong<'_>,
+    ) -> Cow<'a, str> {
+        if !self.is(value, Type::String, path, "a string") {
+            return Cow::Borrowed("");
+        }
+        let text = value.string().unwrap_or_default();
+        if let Some(wrong) = wrong(&text) {
+            let problem = ["got ", &shown(&text, "string"), ", ", &wrong];
+            self.push(Problem::new(path, problem.concat()));
+        }
+        text
+    }
+
     /// Reads a list of strings. An item that is wrong is in it too: with a problem, nobody asks.
     pub(super) fn strings<'a>(
         &mut self,
         value: Raw<'a>,
         path: &Path<'_>,
-        list: &List,
+        list: &List<'_>,
     ) -> Vec<Cow<'a, str>> {
         let mut items: Vec<Cow<'a, str>> = Vec::new();
         if !self.is(value, Type::Array, path, list.expected) {
             return items;
         }
         let elements = value.elements();
-        for (index, element) in elements.iter().take(MAX_ITEMS).enumerate() {
+        for (index, element) in elements.iter().take(list.at_most).enumerate() {
             let path = Path::Index(path, index);
-            if !self.is(*element, Type::String, &path, "a string") {
-                items.push(Cow::Borrowed(""));
-                continue;
-            }
-            let item = element.string().unwrap_or_default();
-            if let Some(wrong) = (list.wrong)(&item) {
-                let text = ["got ", &shown(&item, "string"), ", ", &wrong];
-                self.push(Problem::new(&path, text.concat()));
-            } else if self.is_complete
+            let before = self.count();
+            let item = self.text(*element, &path, list.wrong);
+            if self.is_complete
+                && self.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))
             {
                 self.push(Problem::useless(&path, &item, earlier));
@@ -168,15 +192,15 @@ impl Reading {
             items.push(item);
         }
         let count = elements.len();
-        if count > MAX_ITEMS {
-            let text = format!("got {count} items, expected at most {MAX_ITEMS}");
+        if count > list.at_most {
+            let at_most = list.at_most;
+            let text = format!("got {count} items, expected at most {at_most}");
             self.push(Problem::new(path, text));
         }
         if count == 0
             && let Some(instead) = list.instead_of_none
         {
-            let text =
-                format!("got an empty list, expected at least one item; {instead} to mean all");
+            let text = format!("got an empty list, expected at least one item{instead}");
             self.push(Problem::new(path, text));
         }
         items

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::controllers::{WRITERS_LIST, wrong_kind};
+use super::custom_kinds::CustomKinds;
 use super::problem::{Problem, Problems};
 use super::reading::Reading;
 use crate::decode::{Path, Raw, Type};
@@ -17,7 +18,12 @@ pub(super) struct StandardStatusWriters<'a> {
 
 impl<'a> StandardStatusWriters<'a> {
     /// Reads the list of one kind, or all of them.
-    fn read(self, of: Option<&str>, reading: &mut Reading) -> Option<Vec<Cow<'a, str>>> {
+    fn read(
+        self,
+        of: Option<&str>,
+        declared: CustomKinds<'_>,
+        reading: &mut Reading,
+    ) -> Option<Vec<Cow<'a, str>>> {
         let mut found = None;
         let section = self.section?;
         if !reading.is(section, Type::Object, &PATH, "an object of kinds") {
@@ -29,7 +35,7 @@ impl<'a> StandardStatusWriters<'a> {
                 continue;
             }
             let path = Path::Quoted(&PATH, &kind);
-            if let Some(wrong) = wrong_kind(&kind) {
+            if let Some(wrong) = wrong_kind(&kind, declared) {
                 let text = ["no such kind, ", &wrong].concat();
                 reading.push(Problem::new(&path, text));
                 continue;
@@ -46,14 +52,18 @@ impl<'a> StandardStatusWriters<'a> {
     }
 
     /// The users and groups that may write the status of a kind's standard objects; [`None`] is anyone.
-    pub(super) fn of(self, kind: &str) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
+    pub(super) fn of(
+        self,
+        kind: &str,
+        declared: CustomKinds<'_>,
+    ) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
         let mut reading = Reading::lazy();
-        let found = self.read(Some(kind), &mut reading);
+        let found = self.read(Some(kind), declared, &mut reading);
         reading.end(found)
     }
 
     /// Notes everything that is wrong.
-    pub(super) fn check(self, reading: &mut Reading) {
-        self.read(None, reading);
+    pub(super) fn check(self, declared: CustomKinds<'_>, reading: &mut Reading) {
+        self.read(None, declared, reading);
     }
 }

@@ -54,8 +54,8 @@ impl<'p> Conditions<'p, '_> {
             return;
         };
         for (end, sign) in [
-            (Ends::SUCCESS, Some(outcome.success)),
-            (Ends::FAILURE, Some(outcome.failure)),
+            (Ends::SUCCESS, outcome.success),
+            (Ends::FAILURE, outcome.failure),
             (Ends::DEAD_END, outcome.dead_end),
         ] {
             if sign.as_ref().is_some_and(says) {
@@ -73,7 +73,7 @@ impl<'p> Conditions<'p, '_> {
         self.notes.iter().any(|(_, sign)| is(sign))
             || exclusive.is_some_and(|(a, b)| a == condition || b == condition)
             || outcome.is_some_and(|o| {
-                let signs = [Some(o.success), Some(o.failure), o.dead_end, o.deployed];
+                let signs = [o.success, o.failure, o.dead_end, o.deployed];
                 signs.iter().flatten().any(is)
             })
     }

@@ -15,8 +15,9 @@ use std::borrow::Cow;
 use serde::de::{Deserializer, Error};
 
 use super::custom::{Custom, MAX_NESTED, Nested, Status};
+use super::unread::{Outline, Part};
 use super::{Metadata, Object};
-use crate::decode::{Members, Place, Raw, Type, Value, late};
+use crate::decode::{self, Members, Place, Raw, Type, Value, late};
 use crate::kind::status::{Ends, FailureNotes, Sign};
 use crate::kind::{Kind, Template};
 use crate::upstream::time::Time;
@@ -58,6 +59,54 @@ pub(super) fn read<'a, D: Deserializer<'a>>(
         job: None,
         custom: reading.custom(kind),
     }))
+}
+
+/// As [`read`], of an object that was taken apart before its kind was known. Each path of such a kind has two members or more.
+///
+/// # Errors
+/// None that input can reach: the parts have been found to be JSON.
+pub(super) fn read_outline<'a>(
+    outline: &Outline<'a>,
+    kind: &'a Kind<'a>,
+    place: Place<'_>,
+) -> decode::Result<Object<'a>> {
+    let paths = Paths::of(kind);
+    let mut reading = Reading::default();
+    let mut metadata = Metadata::default();
+    if outline.json_type != Type::Object {
+        place.expected("an object", outline.json_type.name());
+    }
+    let mut level = Level {
+        paths: &paths,
+        left: paths.all(),
+        offset: 0,
+        seen: Set::EMPTY,
+        is_strict: true,
+        reading: &mut reading,
+    };
+    for (name, part) in &outline.parts {
+        let path = place.member(name);
+        let place = place.at(&path);
+        if name == "metadata" {
+            metadata = Metadata::default();
+            if !matches!(part.json_type, Type::Object | Type::Null) {
+                place.expected("an object", part.json_type.name());
+            }
+            for (name, raw) in &part.members {
+                let path = place.member(name);
+                let place = place.at(&path);
+                late(*raw, place, |value| metadata.member(name, value))?;
+            }
+        } else {
+            level.part(name, part, place)?;
+        }
+    }
+    Ok(Object {
+        metadata,
+        managed_by: reading.managed_by.take(),
+        job: None,
+        custom: reading.custom(kind),
+    })
 }
 
 /// The object itself: the metadata beside the paths.
@@ -122,20 +171,56 @@ impl<'a> Level<'_, 'a> {
         if let Some((_, leaf)) = leaves.find(|(path, _)| path.len() == offset) {
             return self.reading.leaf(leaf, value, self.is_strict);
         }
-        let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
-        let leads_to_field = leaves.any(|(_, leaf)| matches!(leaf, Leaf::ManagedBy));
         let place = value.place();
-        let got = value.visit(&mut Level {
+        let got = value.visit(&mut self.below(left, offset))?;
+        self.check(left, got, place);
+        Ok(())
+    }
+
+    /// What some paths lead to with the first `offset` of their bytes.
+    fn below(&mut self, left: Set, offset: usize) -> Level<'_, 'a> {
+        Level {
             paths: self.paths,
             left,
             offset,
             seen: Set::EMPTY,
             is_strict: self.is_strict,
             reading: &mut *self.reading,
-        })?;
+        }
+    }
+
+    /// Notes that a value on the way to the field is no object.
+    fn check(&self, left: Set, got: Type, place: Place<'_>) {
+        let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
+        let leads_to_field = leaves.any(|(_, leaf)| matches!(leaf, Leaf::ManagedBy));
         if self.is_strict && leads_to_field && !matches!(got, Type::Object | Type::Null) {
             place.expected("an object", got.name());
         }
+    }
+
+    /// Takes back what earlier members of one name said: of two the last counts.
+    fn forget_earlier(&mut self, on: Set, place: Place<'_>) {
+        for index in self.seen.and(on).iter() {
+            if let Some((_, leaf)) = self.paths.get(index) {
+                self.reading.forget(leaf, place);
+            }
+        }
+        self.seen = self.seen.or(on);
+    }
+
+    /// Reads a member that was taken apart.
+    fn part(&mut self, name: &str, part: &Part<'a>, place: Place<'_>) -> decode::Result<()> {
+        let (on, offset) = self.through("", name);
+        if on.is_empty() {
+            return Ok(());
+        }
+        self.forget_earlier(on, place);
+        let mut below = self.below(on, offset);
+        for (name, raw) in &part.members {
+            let path = place.member(name);
+            late(*raw, place.at(&path), |value| below.member(name, value))?;
+        }
+        self.check(on, part.json_type, place);
         Ok(())
     }
 }
@@ -156,13 +241,7 @@ impl<'a> Members<'a> for Level<'_, 'a> {
                 self.read(each, value.keyed())
             };
         }
-        // Of two members with one name the last counts.
-        for index in self.seen.and(on).iter() {
-            if let Some((_, leaf)) = self.paths.get(index) {
-                self.reading.forget(leaf, value.place());
-            }
-        }
-        self.seen = self.seen.or(on);
+        self.forget_earlier(on, value.place());
         self.read((on, offset), value)
     }
 
@@ -214,8 +293,8 @@ impl<'a> Reading<'a> {
                 Sign::Condition { .. } => false,
             };
             for (end, sign) in [
-                (Ends::SUCCESS, Some(outcome.success)),
-                (Ends::FAILURE, Some(outcome.failure)),
+                (Ends::SUCCESS, outcome.success),
+                (Ends::FAILURE, outcome.failure),
                 (Ends::DEAD_END, outcome.dead_end),
             ] {
                 status.ends.set(

@@ -43,7 +43,7 @@ impl<'k> Paths<'k> {
         };
         let mut has_conditions = status.exclusive.is_some();
         if let Some(outcome) = &status.outcome {
-            let signs = [Some(outcome.success), Some(outcome.failure)];
+            let signs = [outcome.success, outcome.failure];
             let others = [outcome.dead_end, outcome.deployed];
             for sign in signs.into_iter().chain(others).flatten() {
                 match sign {

@@ -4,6 +4,7 @@ use super::{Transition, status_update};
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::rule::{Check, Findings, Run};
+use crate::sorted::Sorted;
 
 pub(crate) static NEGATIVE: Check = Check {
     rule: Rule {
@@ -29,11 +30,12 @@ Checks the counters of replicas, Jobs, restarts and attempts, in lists and maps 
 };
 
 fn negative<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
-    let mut known: Vec<_> = status.before().negative.iter().collect();
-    known.sort_unstable();
+    let known = &status.before().negative;
+    let paths = Sorted::of(known.iter().map(|(path, _)| &**path));
     for counter in &status.new.negative {
-        if known.binary_search(&counter).is_err() {
-            let (path, value) = counter;
+        let (path, value) = counter;
+        let stored = paths.place(path).and_then(|place| known.get(place));
+        if stored != Some(counter) {
             let detail = "must be greater than or equal to 0";
             findings.push(FieldError::invalid(
                 &**path,

@@ -60,16 +60,8 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let is_final = old.ends.difference(step.leaves(outcome.exits));
     let lost = is_final.difference(new.ends);
     for (end, what, sign) in [
-        (
-            Ends::SUCCESS,
-            "take back the outcome",
-            Some(outcome.success),
-        ),
-        (
-            Ends::FAILURE,
-            "take back the outcome",
-            Some(outcome.failure),
-        ),
+        (Ends::SUCCESS, "take back the outcome", outcome.success),
+        (Ends::FAILURE, "take back the outcome", outcome.failure),
         (Ends::DEAD_END, "leave", outcome.dead_end),
     ] {
         if let Some(sign) = sign.filter(|_| lost.contains(end)) {
@@ -146,11 +138,12 @@ fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     }
     let both = Ends::OUTCOMES;
     let is_noted = new.notes.contains(FailureNotes::BESIDE_SUCCESS);
-    if new.ends.contains(both) && !old.ends.contains(both) && !is_noted {
-        let (success, failure) = (
-            outcome.name(&outcome.success),
-            outcome.name(&outcome.failure),
-        );
+    if let (Some(success), Some(failure)) = (outcome.success, outcome.failure)
+        && new.ends.contains(both)
+        && !old.ends.contains(both)
+        && !is_noted
+    {
+        let (success, failure) = (outcome.name(&success), outcome.name(&failure));
         let detail = format!("cannot be both {success} and {failure}");
         findings.push(FieldError::invalid(
             outcome.path(),
@@ -199,10 +192,10 @@ fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     if old.terminal_state == new.terminal_state && old.ends == new.ends {
         return;
     }
-    let names = [
-        (Ends::SUCCESS, outcome.success),
-        (Ends::FAILURE, outcome.failure),
-    ];
+    let (Some(success), Some(failure)) = (outcome.success, outcome.failure) else {
+        return;
+    };
+    let names = [(Ends::SUCCESS, success), (Ends::FAILURE, failure)];
     let agrees = names
         .iter()
         .any(|(end, sign)| outcome.name(sign) == word && new.ends.contains(*end));

@@ -43,7 +43,9 @@ fn before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let changed = (new.start, new.end) != (old.start, old.end);
     let early = new.start.zip(new.end);
     if changed && early.is_some_and(|(start, end)| end.later_by(CLOCK_SKEW) < start) {
-        let detail = "must be equal to or after `startTime`";
+        let start = status.profile.start.unwrap_or_default();
+        let name = start.rsplit('.').next().unwrap_or_default();
+        let detail = format!("must be equal to or after `{name}`");
         findings.push(FieldError::invalid(
             end.path,
             BadValue::Time(new.end),

@@ -5,7 +5,7 @@ use crate::finding::FieldError;
 use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
 use crate::object::Object;
 use crate::object::pod::Owner;
-use crate::request::Change;
+use crate::request::{Change, GroupVersionKind};
 use crate::rule::writer::is_listed;
 use crate::rule::{Check, Context, Findings, Run};
 use crate::settings::{Delegation, Problems, Role};
@@ -128,11 +128,21 @@ fn is_child_of_workload(context: &Context<'_>, object: &Object<'_>) -> Result<bo
     let Some(Ok(Some(owner))) = owner else {
         return Ok(false);
     };
-    let kind = owner
-        .api_version
-        .split_once('/')
-        .and_then(|(group, version)| Kind::find(group, version, &owner.kind));
-    if kind.is_none_or(|kind| kind.holder != Holder::Workload) {
+    let Some((group, version)) = owner.api_version.split_once('/') else {
+        return Ok(false);
+    };
+    let is_workload = if let Some(kind) = Kind::find(group, version, &owner.kind) {
+        kind.holder == Holder::Workload
+    } else {
+        let kind = GroupVersionKind {
+            group: group.into(),
+            version: version.into(),
+            kind: (&*owner.kind).into(),
+        };
+        let declared = context.settings.custom_kind(&kind)?;
+        declared.is_some_and(|kind| kind.is_workload())
+    };
+    if !is_workload {
         return Ok(false);
     }
     let writers = context.settings.standard_writers(&owner.kind)?;

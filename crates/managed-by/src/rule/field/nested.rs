@@ -7,6 +7,7 @@ use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
 use crate::object::custom::Nested;
 use crate::request::Change;
 use crate::rule::{Check, Context, Findings, Run};
+use crate::sorted::Sorted;
 use crate::upstream::names::is_managed_by;
 
 pub(crate) static RULE: Check = Check {
@@ -70,15 +71,13 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let old_outermost = old.and_then(|old| old.managed_by.as_deref());
     let stored = old.and_then(|old| old.custom.as_deref());
     let stored = stored.map_or(&[][..], |old| &old.nested);
-    let keys = stored.iter().map(key).enumerate();
-    let mut known: Vec<_> = keys.map(|(index, key)| (key, index)).collect();
-    known.sort_unstable();
+    let paths = Sorted::of(stored.iter().map(|nested| &*nested.path));
     // The same value may have become a trap by a change of what it is in.
     let was_trap = |nested: &Nested<'_>| {
-        let found = known.binary_search_by_key(&key(nested), |(key, _)| *key);
-        let place = found.ok().and_then(|at| known.get(at));
-        let stored = place.and_then(|(_, index)| stored.get(*index));
-        let same = stored.filter(|stored| stored.is_of_kind(nested));
+        let stored = paths
+            .place(&nested.path)
+            .and_then(|place| stored.get(place));
+        let same = stored.filter(|stored| *stored == nested);
         same.is_some_and(|stored| trap(context.kind, old_outermost, stored).is_some())
     };
     for nested in &custom.nested {
@@ -91,10 +90,6 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         let value = value.map_or(BadValue::Omitted, |value| BadValue::String(value.into()));
         findings.push(FieldError::invalid(&*nested.path, value, detail));
     }
-}
-
-fn key<'n>(nested: &'n Nested<'_>) -> (&'n str, Option<&'n str>) {
-    (&nested.path, nested.value.as_deref())
 }
 
 /// Why nobody would run what is made of a template.

@@ -42,7 +42,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     if kind.defaulted || context.settings.reserved_value() == ReservedValue::Allow {
         return;
     }
-    if let Some(value) = context.incoming().filter(|v| *v == kind.reserved) {
+    if let Some(value) = context.incoming().filter(|v| Some(*v) == kind.reserved) {
         let detail = "leave the field out: that means the built-in controller too".to_owned();
         findings.push(context.invalid(value, detail));
     }

@@ -1,7 +1,7 @@
 //! `managed-by/reserved-domain`
 
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
-use crate::kind::{EXTERNAL, RESERVED};
+use crate::kind::{EXTERNAL, Kind, RESERVED};
 use crate::near::nearest;
 use crate::rule::{Check, Context, Findings, Run};
 use crate::settings::Problems;
@@ -42,9 +42,11 @@ Runs when the value is set on create or changes on update.",
     run: Run::Configured(check),
 };
 
-fn known() -> impl Iterator<Item = &'static str> {
+/// The names that are known, with the reserved value of a kind that the settings declare.
+fn known<'k>(kind: &Kind<'k>) -> impl Iterator<Item = &'k str> {
     let reserved = RESERVED.iter().map(|&(name, _)| name);
-    reserved.chain(EXTERNAL.iter().copied())
+    let declared = kind.reserved.filter(|_| kind.is_declared);
+    reserved.chain(EXTERNAL.iter().copied()).chain(declared)
 }
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
@@ -54,7 +56,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     let Some((domain, _)) = value.split_once('/') else {
         return Ok(());
     };
-    if !is_reserved(domain) || known().any(|name| name == value) {
+    let kind = context.kind;
+    if !is_reserved(domain, kind) || known(kind).any(|name| name == value) {
         return Ok(());
     }
     // A controller that the admin lists is known, whatever its domain.
@@ -62,7 +65,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         return Ok(());
     }
     let mut detail = "no known controller has this name".to_owned();
-    if let Some(name) = nearest(value, known()) {
+    if let Some(name) = nearest(value, known(kind)) {
         detail.push_str(", did you mean \"");
         detail.push_str(name);
         detail.push_str("\"?");
@@ -71,19 +74,21 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     Ok(())
 }
 
-fn is_reserved(domain: &str) -> bool {
+fn is_reserved(domain: &str, kind: &Kind<'_>) -> bool {
     let of_project = |project: &str| {
         let rest = domain.strip_suffix(project);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
-    let of_kind =
-        |&(name, _): &(&str, &str)| name.split_once('/').is_some_and(|(d, _)| d == domain);
-    PROJECT.into_iter().any(of_project) || RESERVED.iter().any(of_kind)
+    let is_of = |name: &str| name.split_once('/').is_some_and(|(d, _)| d == domain);
+    PROJECT.into_iter().any(of_project)
+        || RESERVED.iter().any(|(name, _)| is_of(name))
+        || kind.reserved.is_some_and(is_of)
 }
 
 #[cfg(test)]
 mod tests {
     use super::is_reserved;
+    use crate::kind::Kind;
 
     #[test]
     fn domains() {
@@ -99,7 +104,7 @@ mod tests {
             "trainer.kubeflow.org",
             "tekton.dev",
         ] {
-            assert!(is_reserved(reserved), "{reserved}");
+            assert!(is_reserved(reserved, &Kind::EMPTY), "{reserved}");
         }
         for free in [
             "acme.io",
@@ -109,7 +114,7 @@ mod tests {
             "my.ray.io",
             "",
         ] {
-            assert!(!is_reserved(free), "{free}");
+            assert!(!is_reserved(free, &Kind::EMPTY), "{free}");
         }
     }
 }

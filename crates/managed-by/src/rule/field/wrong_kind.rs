@@ -36,7 +36,10 @@ Runs when the value is set on create or changes on update.",
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    let Some(value) = context.incoming().filter(|v| *v != context.kind.reserved) else {
+    let Some(value) = context
+        .incoming()
+        .filter(|v| Some(*v) != context.kind.reserved)
+    else {
         return;
     };
     if let Some((_, runs)) = RESERVED.iter().find(|(name, _)| *name == value) {

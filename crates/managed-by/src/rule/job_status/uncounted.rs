@@ -6,6 +6,7 @@ use crate::finding::{BadValue, FieldError};
 use crate::object::job::Uncounted;
 use crate::release::Release;
 use crate::rule::{Check, Findings, Run};
+use crate::sorted::Sorted;
 
 /// Semantic equality: an absent list equals an empty one, but an absent struct does not equal an empty one.
 pub(super) fn differ(old: Option<&Uncounted<'_>>, new: Option<&Uncounted<'_>>) -> bool {
@@ -48,32 +49,20 @@ fn uids<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-/// For each UID in turn, whether it stood before. Sorting finds that with less work than a set; UIDs are random, so that
-/// their first eight bytes nearly always decide.
+/// For each UID in turn, whether it stood before. Sorting finds that with less work than a set.
 fn repeated(pods: &Uncounted<'_>) -> Vec<bool> {
     let uids = pods.lists().into_iter().flat_map(|(_, uids)| uids);
-    let mut sorted: Vec<_> = uids
-        .enumerate()
-        .filter(|(_, uid)| !uid.is_empty())
-        .map(|(place, uid)| (prefix(uid), &**uid, place))
-        .collect();
-    sorted.sort_unstable();
+    let sorted = Sorted::of(uids.map(|uid| &**uid));
     let mut repeated = vec![false; pods.len()];
-    for pair in sorted.windows(2) {
-        if let [(_, first, _), (_, second, place)] = pair
-            && first == second
-            && let Some(flag) = repeated.get_mut(*place)
+    for ((first, _), (second, place)) in sorted.iter().zip(sorted.iter().skip(1)) {
+        if first == second
+            && !first.is_empty()
+            && let Some(flag) = repeated.get_mut(place)
         {
             *flag = true;
         }
     }
     repeated
-}
-
-/// The first eight bytes as a number; 0 where there are fewer.
-fn prefix(uid: &str) -> u64 {
-    let first = uid.as_bytes().first_chunk::<8>();
-    first.map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
 status_rule! {
