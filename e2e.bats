@@ -11,6 +11,97 @@ says() {
   [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; return 1; }
 }
 
+@test 'custom/01-workflow-for-multikueue' {
+  run kwctl run -r examples/custom/01-workflow-for-multikueue.json -s examples/custom/01-workflow-for-multikueue.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'custom/02-workflow-with-a-typo-in-the-controller' {
+  run kwctl run -r examples/custom/02-workflow-with-a-typo-in-the-controller.json -s examples/custom/02-workflow-with-a-typo-in-the-controller.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Workflow.argoproj.io \"nightly\" is invalid: spec.managedBy: Unsupported value: \"kueue.x-k8s.io/multi-kueue\": did you mean \"kueue.x-k8s.io/multikueue\"? allowed for Workflows in namespace \"team-a\": \"kueue.x-k8s.io/multikueue\" [managed-by/allowed]'
+  says 'spec.managedBy: \"kueue.x-k8s.io/multi-kueue\": no known controller has this name, did you mean \"kueue.x-k8s.io/multikueue\"? [managed-by/reserved-domain]'
+}
+
+@test 'custom/03-workflow-with-a-typo-in-its-own-controller' {
+  run kwctl run -r examples/custom/03-workflow-with-a-typo-in-its-own-controller.json -s examples/custom/03-workflow-with-a-typo-in-its-own-controller.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Workflow.argoproj.io \"nightly\" is invalid: spec.managedBy: Unsupported value: \"argoproj.io/workflow-controler\": allowed for Workflows in namespace \"team-a\": \"kueue.x-k8s.io/multikueue\" [managed-by/allowed]'
+  says 'spec.managedBy: \"argoproj.io/workflow-controler\": no known controller has this name, did you mean \"argoproj.io/workflow-controller\"? [managed-by/reserved-domain]'
+}
+
+@test 'custom/04-workflow-handed-over-after-creation' {
+  run kwctl run -r examples/custom/04-workflow-handed-over-after-creation.json -s examples/custom/04-workflow-handed-over-after-creation.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Workflow.argoproj.io \"nightly\" is invalid: spec.managedBy: Invalid value: \"kueue.x-k8s.io/multikueue\": field is immutable [managed-by/immutable]'
+}
+
+@test 'custom/05-workflow-with-an-outcome-taken-back' {
+  run kwctl run -r examples/custom/05-workflow-with-an-outcome-taken-back.json -s examples/custom/05-workflow-with-an-outcome-taken-back.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Workflow.argoproj.io \"nightly\" is invalid: status.phase: Invalid value: cannot take back the outcome Succeeded [status/outcome-changed]'
+}
+
+@test 'custom/06-workflow-status-written-by-a-person' {
+  run kwctl run -r examples/custom/06-workflow-status-written-by-a-person.json -s examples/custom/06-workflow-status-written-by-a-person.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":403'
+  says 'workflows.argoproj.io \"nightly\" is forbidden: User \"ana\" cannot update resource \"workflows/status\" in API group \"argoproj.io\" in the namespace \"team-a\": only system:serviceaccount:kueue-system:kueue-controller-manager may write the status of what is delegated to \"kueue.x-k8s.io/multikueue\" [status-writer/delegated]'
+}
+
+@test 'custom/07-workflow-ends-before-it-starts' {
+  run kwctl run -r examples/custom/07-workflow-ends-before-it-starts.json -s examples/custom/07-workflow-ends-before-it-starts.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'status.finishedAt: \"2026-11-20T09:01:00Z\": must be equal to or after `startedAt` [status/end-before-start]'
+}
+
+@test 'custom/08-sparkapplication-starts-over-on-another-worker' {
+  run kwctl run -r examples/custom/08-sparkapplication-starts-over-on-another-worker.json -s examples/custom/08-sparkapplication-starts-over-on-another-worker.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'custom/09-sparkapplication-with-an-outcome-taken-back' {
+  run kwctl run -r examples/custom/09-sparkapplication-with-an-outcome-taken-back.json -s examples/custom/09-sparkapplication-with-an-outcome-taken-back.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'SparkApplication.sparkoperator.k8s.io \"pi\" is invalid: status.applicationState.state: Invalid value: cannot take back the outcome COMPLETED [status/outcome-changed]'
+}
+
+@test 'custom/10-render-completes' {
+  run kwctl run -r examples/custom/10-render-completes.json -s examples/custom/10-render-completes.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+}
+
+@test 'custom/11-render-done-and-broken' {
+  run kwctl run -r examples/custom/11-render-done-and-broken.json -s examples/custom/11-render-done-and-broken.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":true'
+  says 'status.conditions: Invalid value: cannot be both Done and Broken [status/two-outcomes]'
+  says 'status.frames.left: -1: must be greater than or equal to 0 [status/negative-counter]'
+}
+
+@test 'custom/12-render-handed-back' {
+  run kwctl run -r examples/custom/12-render-handed-back.json -s examples/custom/12-render-handed-back.settings.yml annotated-policy.wasm
+  [ "$status" -eq 0 ]
+  says '"allowed":false'
+  says '"code":422'
+  says 'Render.studio.example.com \"harbour\" is invalid: spec.execution.managedBy: Invalid value: null: field is immutable [managed-by/immutable]'
+}
+
 @test 'field/01-created-for-multikueue' {
   run kwctl run -r examples/field/01-created-for-multikueue.json annotated-policy.wasm
   [ "$status" -eq 0 ]
@@ -480,7 +571,7 @@ says() {
 @test 'settings with an unknown key' {
   run kwctl run -r examples/field/01-created-for-multikueue.json --settings-json '{"reserved_valu":"deny"}' annotated-policy.wasm
   [ "$status" -eq 1 ]
-  says 'invalid settings: "reserved_valu": settings has no such key, expected one of kubernetes_version, reserved_value, role, controllers, namespaces, standard_status_writers, exempt, on_lookup_failure, rules; did you mean "reserved_value"?'
+  says 'invalid settings: "reserved_valu": settings has no such key, expected one of kubernetes_version, reserved_value, role, controllers, namespaces, custom_kinds, standard_status_writers, exempt, on_lookup_failure, rules; did you mean "reserved_value"?'
 }
 
 @test 'settings with a version that YAML took for a number' {

@@ -14,6 +14,7 @@ mod bad_status;
 mod catalogue;
 mod conformance;
 mod costs;
+mod custom_kinds;
 mod defaults;
 mod deploy;
 mod docs;

@@ -117,10 +117,10 @@ fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {
             let key = format!("{}/{version}", kind.group());
             match reserved.iter().find(|(known, _)| *known == key) {
                 Some((_, value)) => ensure!(
-                    *value == kind.reserved_value(),
+                    Some(*value) == kind.reserved_value(),
                     "two reserved values in {key}"
                 ),
-                None => reserved.push((key, kind.reserved_value())),
+                None => reserved.extend(kind.reserved_value().map(|value| (key, value))),
             }
         }
         if !paths.contains(&kind.managed_by_path()) {

@@ -70,7 +70,7 @@ fn schema() -> Result<Value> {
         schema
     };
     let controller = or_null(object(json!({
-        "kinds": describe(or_null(list(&words(&kinds), 1)), "controllers[NAME].kinds"),
+        "kinds": describe(or_null(list(&json!({"type": "string"}), 1)), "controllers[NAME].kinds"),
         "namespaces": describe(or_null(list(&namespaces, 1)), "controllers[NAME].namespaces"),
         "status_writers": describe(or_null(list(&people, 1)), "controllers[NAME].status_writers"),
     })));
@@ -90,10 +90,8 @@ fn schema() -> Result<Value> {
     };
     entry["required"] = json!(["delegation"]);
     entry["anyOf"] = json!([given("match"), given("matchLabels")]);
-    let writers: Map<_, _> = kinds
-        .iter()
-        .map(|kind| ((*kind).to_owned(), or_null(list(&people, 1))))
-        .collect();
+    let writers =
+        json!({"type": ["object", "null"], "additionalProperties": or_null(list(&people, 1))});
     let properties = json!({
         "kubernetes_version": describe(words_or_null(&releases), "kubernetes_version"),
         "reserved_value": describe(words_or_null(&ReservedValue::ALL.iter().map(|(w, _)| *w).collect::<Vec<_>>()), "reserved_value"),
@@ -109,7 +107,8 @@ fn schema() -> Result<Value> {
             "maxProperties": 1024,
         }), "controllers"),
         "namespaces": describe(json!({"type": ["array", "null"], "items": entry, "maxItems": 1024}), "namespaces"),
-        "standard_status_writers": describe(or_null(object(Value::Object(writers))), "standard_status_writers"),
+        "custom_kinds": describe(json!({"type": ["array", "null"], "items": custom_kind(), "maxItems": 64}), "custom_kinds"),
+        "standard_status_writers": describe(writers, "standard_status_writers"),
         "exempt": or_null(object(json!({
             "users": describe(or_null(list(&json!({"$ref": "#/$defs/user"}), 0)), "exempt.users"),
             "groups": describe(or_null(list(&json!({"$ref": "#/$defs/group"}), 0)), "exempt.groups"),
@@ -124,7 +123,87 @@ fn schema() -> Result<Value> {
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = "Settings of managed-by-policy".into();
     schema["$defs"] = definitions();
+    // Without kinds of the admin's own, those that the library knows are all that there are.
+    schema["if"] = json!({
+        "type": "object",
+        "required": ["custom_kinds"],
+        "properties": {"custom_kinds": {"type": "array", "minItems": 1}},
+    });
+    schema["else"] = json!({"properties": {
+        "controllers": {"additionalProperties": {"properties": {"kinds": {"items": words(&kinds)}}}},
+        "standard_status_writers": {"propertyNames": words(&kinds)},
+    }});
     Ok(schema)
+}
+
+/// An entry of `custom_kinds`.
+fn custom_kind() -> Value {
+    let describe = |mut schema: Value, path: &str| {
+        let key = KEYS.iter().find(|key| key.path == path);
+        schema["description"] = key.map(|key| key.text).into();
+        schema
+    };
+    let label = "[a-z]([-a-z0-9]*[a-z0-9])?";
+    let name = "[A-Za-z0-9_-]{1,63}";
+    let text = |pattern: String| json!({"type": "string", "pattern": pattern});
+    let or_null = |mut schema: Value| {
+        schema["type"] = json!([schema["type"], "null"]);
+        schema
+    };
+    let label_of = |pattern: &str| {
+        let mut schema = text(pattern.to_owned());
+        schema["maxLength"] = 63.into();
+        schema
+    };
+    let path = |first: &str| text(format!(r"^{first}(\.{name}){{1,15}}$"));
+    let counter = text(format!(r"^status(\.{name}(\[\])?){{1,15}}$"));
+    let words = json!({"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 16});
+    let path_of_word = path("status");
+    let sign = |path: &str| {
+        let schema = json!({
+            "type": ["object", "null"],
+            "properties": {
+                "condition": {"type": ["string", "null"], "minLength": 1},
+                "path": or_null(path_of_word.clone()),
+                "values": or_null(words.clone()),
+            },
+            "additionalProperties": false,
+            "oneOf": [
+                {"type": "null"},
+                {"required": ["condition"], "properties": {"condition": {"type": "string"}, "path": {"type": "null"}, "values": {"type": "null"}}},
+                {"required": ["path", "values"], "properties": {"condition": {"type": "null"}, "path": {"type": "string"}, "values": {"type": "array"}}},
+            ],
+        });
+        describe(schema, path)
+    };
+    let list = |items: Value| json!({"type": ["array", "null"], "items": items, "maxItems": 16});
+    json!({
+        "type": "object",
+        "required": ["group", "kind", "plural"],
+        "additionalProperties": false,
+        "properties": {
+            "group": {"type": "string", "pattern": format!(r"^{LABEL}(\.{LABEL})+$"), "maxLength": 253},
+            "versions": describe(json!({"type": ["array", "null"], "items": label_of(&format!("^{label}$")), "minItems": 1, "maxItems": 16}), "custom_kinds[].versions"),
+            "kind": label_of("^[A-Z]([-A-Za-z0-9]*[A-Za-z0-9])?$"),
+            "plural": label_of(&format!("^{label}$")),
+            "managed_by": describe(or_null(path("spec")), "custom_kinds[].managed_by"),
+            "reserved": describe(json!({"type": ["string", "null"], "minLength": 1}), "custom_kinds[].reserved"),
+            "form": describe(json!({"anyOf": [{"enum": ["path", "any", null]}, words]}), "custom_kinds[].form"),
+            "holder": describe(json!({"enum": ["workload", "template", null]}), "custom_kinds[].holder"),
+            "status": describe(json!({
+                "type": ["object", "null"],
+                "additionalProperties": false,
+                "properties": {
+                    "success": sign("custom_kinds[].status.success"),
+                    "failure": sign("custom_kinds[].status.failure"),
+                    "start": describe(or_null(path("status")), "custom_kinds[].status.start"),
+                    "end": describe(or_null(path("status")), "custom_kinds[].status.end"),
+                    "counters": describe(list(counter), "custom_kinds[].status.counters"),
+                    "totals": describe(list(path("status")), "custom_kinds[].status.totals"),
+                },
+            }), "custom_kinds[].status"),
+        },
+    })
 }
 
 /// The names that settings hold: of namespaces, users and groups.

@@ -127,7 +127,7 @@ fn is_delegated(request: &Value, kind: &Kind<'_>) -> bool {
     let stored = at(&request["oldObject"], kind.managed_by_path());
     stored[0]
         .and_then(Value::as_str)
-        .is_some_and(|name| name != kind.reserved_value())
+        .is_some_and(|name| Some(name) != kind.reserved_value())
 }
 
 /// Whether there is something to judge, said once more without CEL.

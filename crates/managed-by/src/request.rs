@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde::de::Deserializer;
-use serde_json::value::RawValue;
 
 use crate::decode::{Kept, Malformed, Members, Note, Place, Raw, Result, Type, Value, document};
 use crate::kind::Kind;
@@ -301,25 +299,21 @@ impl<'a> AdmissionRequest<'a> {
     /// Whether the update leaves every byte of the object as it was. The document is read again, because hardly any request
     /// needs to know.
     pub(crate) fn is_noop(&self) -> bool {
-        #[derive(Deserialize)]
-        struct Objects<'a> {
-            #[serde(borrow)]
-            object: &'a RawValue,
-            #[serde(borrow, rename = "oldObject")]
-            old_object: &'a RawValue,
-        }
-        #[derive(Deserialize)]
-        struct Review<'a> {
-            #[serde(borrow)]
-            request: Objects<'a>,
-        }
-        let objects = match self.source {
-            Source::Request(bytes) => serde_json::from_slice::<Objects<'_>>(bytes),
+        let member = |of: Raw<'a>, name: &str| {
+            let members = of.members().into_iter();
+            let found = members.filter(|(key, _)| key == name).next_back();
+            found.map(|(_, value)| value)
+        };
+        let request = match self.source {
+            Source::Request(bytes) => Raw::document(bytes).ok(),
             Source::Review(bytes) => {
-                serde_json::from_slice::<Review<'_>>(bytes).map(|review| review.request)
+                let document = Raw::document(bytes).ok();
+                document.and_then(|review| member(review, "request"))
             }
         };
-        objects.is_ok_and(|o| o.object.get() == o.old_object.get())
+        let object = |name| request.and_then(|request| member(request, name));
+        let (new, old) = (object("object"), object("oldObject"));
+        new.is_some() && new == old
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the policy says to each file of `examples/`, word for word, on every front end.
 
+mod custom;
 mod field;
 mod kinds;
 mod site;
@@ -25,7 +26,8 @@ const QUIET: Expected = Expected {
     warnings: &[],
 };
 
-const TOPICS: [&[Expected]; 4] = [
+const TOPICS: [&[Expected]; 5] = [
+    custom::EXPECTED,
     field::EXPECTED,
     kinds::EXPECTED,
     site::EXPECTED,

@@ -441,7 +441,7 @@ fn changed(kind: &Kind<'_>, request: &Value) -> Option<Value> {
         .pointer(&pointer(kind))
         .and_then(Value::as_str);
     let new = if old == Some("kueue.x-k8s.io/multikueue") {
-        kind.reserved_value()
+        kind.reserved_value().unwrap_or_default()
     } else {
         "kueue.x-k8s.io/multikueue"
     };

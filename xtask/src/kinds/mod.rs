@@ -127,7 +127,7 @@ fn table() -> Result<String> {
             kind.group(),
             kind.versions().join(", "),
             kind.managed_by_path(),
-            kind.reserved_value(),
+            kind.reserved_value().unwrap_or_default(),
             values(kind),
             empty(kind),
         )?;

@@ -91,7 +91,10 @@ pub fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
         all.push((json!({}), create(&field(value))));
     }
     let reserved = json!({"reserved_value": "deny"});
-    all.push((reserved, create(&field(kind.0.reserved_value()))));
+    all.push((
+        reserved,
+        create(&field(kind.0.reserved_value().unwrap_or_default())),
+    ));
     for settings in [
         json!({"controllers": {OTHER: {}}}),
         json!({"role": "worker"}),
@@ -133,7 +136,7 @@ pub fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
             json!({"controllers": {MULTIKUEUE: {"status_writers": ["kueue"]}}}),
         ),
         (
-            kind.0.reserved_value(),
+            kind.0.reserved_value().unwrap_or_default(),
             json!({"standard_status_writers": {kind.0.name(): ["system:kube-controller-manager"]}}),
         ),
     ] {

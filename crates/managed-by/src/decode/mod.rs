@@ -17,6 +17,7 @@
 
 mod malformed;
 mod nesting;
+mod outline;
 mod path;
 mod raw;
 
@@ -30,6 +31,7 @@ use serde::de::{
 use serde_json::value::RawValue;
 
 pub use malformed::Malformed;
+pub(crate) use outline::{Outline, Part};
 pub(crate) use path::{MAX_SHOWN, Path, shown};
 pub(crate) use raw::{Raw, Type};
 
@@ -275,6 +277,11 @@ impl<'t, 'a> Kept<'t, 'a> {
     /// Where it is.
     pub(crate) fn place(&self) -> Place<'t> {
         self.place
+    }
+
+    /// Its text.
+    pub(crate) fn raw(self) -> Raw<'a> {
+        self.raw
     }
 
     /// Whether it is of a type, or `null`. Anything else is noted.

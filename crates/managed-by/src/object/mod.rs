@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use serde::de::Deserializer;
 
-use crate::decode::{Members, Note, Place, Raw, Type, Value};
+use crate::decode::{Kept, Members, Note, Place, Raw, Type, Value};
 use crate::kind::{Kind, Mode, Status};
 use custom::Custom;
 use job::Job;
@@ -66,6 +66,20 @@ pub(crate) struct Metadata<'a> {
     pub(crate) owner_references: Option<Raw<'a>>,
 }
 
+impl<'a> Metadata<'a> {
+    /// Takes a member that was kept.
+    fn kept(&mut self, name: &str, value: Kept<'_, 'a>) {
+        match name {
+            "name" => self.name = value.string_or_null().unwrap_or_default(),
+            "uid" => self.uid = value.string_or_null().unwrap_or_default(),
+            "deletionTimestamp" => self.is_being_deleted = value.raw().json_type() != Type::Null,
+            "labels" => self.labels = Some(value.raw()),
+            "ownerReferences" => self.owner_references = Some(value.raw()),
+            _ => {}
+        }
+    }
+}
+
 impl<'a> Members<'a> for Metadata<'a> {
     fn member<D: Deserializer<'a>>(
         &mut self,
@@ -73,11 +87,9 @@ impl<'a> Members<'a> for Metadata<'a> {
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
         match name {
-            "name" => self.name = value.string_or_null()?.unwrap_or_default(),
-            "uid" => self.uid = value.string_or_null()?.unwrap_or_default(),
-            "deletionTimestamp" => self.is_being_deleted = value.raw()?.json_type() != Type::Null,
-            "labels" => self.labels = Some(value.raw()?),
-            "ownerReferences" => self.owner_references = Some(value.raw()?),
+            "name" | "uid" | "deletionTimestamp" | "labels" | "ownerReferences" => {
+                self.kept(name, value.keep()?);
+            }
             _ => value.skip()?,
         }
         Ok(())

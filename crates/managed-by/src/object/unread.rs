@@ -3,7 +3,7 @@
 use serde::de::Deserializer;
 
 use super::{Object, walk};
-use crate::decode::{Members, Note, Place, Raw, Result, Type, Value, late};
+use crate::decode::{Note, Outline, Place, Raw, Result, Type, Value, late};
 use crate::kind::Kind;
 
 /// An object that was kept, to be read once its kind is known.
@@ -15,20 +15,6 @@ pub(crate) enum Unread<'a> {
     Outline(Outline<'a>),
 }
 
-/// A value by its members and their members: what is not read later was passed over once, and is not again.
-#[derive(Debug)]
-pub(crate) struct Outline<'a> {
-    pub(super) json_type: Type,
-    pub(super) parts: Vec<(String, Part<'a>)>,
-}
-
-/// A member of an object: `metadata`, `spec`, `status`.
-#[derive(Debug)]
-pub(super) struct Part<'a> {
-    pub(super) json_type: Type,
-    pub(super) members: Vec<(String, Raw<'a>)>,
-}
-
 impl<'a> Unread<'a> {
     /// Takes a value apart; [`None`] is `null`.
     ///
@@ -37,11 +23,7 @@ impl<'a> Unread<'a> {
     pub(crate) fn outline<D: Deserializer<'a>>(
         value: Value<'_, D>,
     ) -> std::result::Result<Option<Self>, D::Error> {
-        let mut outline = Outline {
-            json_type: Type::Null,
-            parts: Vec::new(),
-        };
-        outline.json_type = value.visit(&mut outline)?;
+        let outline = Outline::read(value)?;
         let is_there = outline.json_type != Type::Null;
         Ok(is_there.then_some(Self::Outline(outline)))
     }
@@ -74,31 +56,4 @@ pub(crate) fn read_text<'a>(raw: Raw<'a>, kind: &'a Kind<'a>) -> Result<Option<O
     late(raw, Place::root(&unheard), |value| {
         Object::read(value, kind)
     })?
-}
-
-impl<'a> Members<'a> for Outline<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        let mut part = Part {
-            json_type: Type::Null,
-            members: Vec::new(),
-        };
-        part.json_type = value.visit(&mut part)?;
-        self.parts.push((name.to_owned(), part));
-        Ok(())
-    }
-}
-
-impl<'a> Members<'a> for Part<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        self.members.push((name.to_owned(), value.raw()?));
-        Ok(())
-    }
 }

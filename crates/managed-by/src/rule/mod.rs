@@ -109,7 +109,7 @@ impl Check {
             &field::reserved::RULE,
             &custom_status::outcome::CHANGED,
         ];
-        !self.rule.is_site_specific() && !promised.iter().any(|check| check.rule == self.rule)
+        !self.rule.is_site_specific() && !promised.iter().any(|check| std::ptr::eq(*check, self))
     }
 }
 

@@ -31,10 +31,11 @@ pub(crate) struct Controller<'a> {
     status_writers: Option<Vec<Cow<'a, str>>>,
 }
 
-fn kinds_list(wrong: Wrong<'_>) -> List<'_> {
+fn kinds_list<'w>(wrong: Wrong<'w>, declared: CustomKinds<'_>) -> List<'w> {
     List {
         expected: "a list of kinds",
         wrong,
+        is_semantic: !declared.is_empty(),
         ..WRITERS_LIST
     }
 }
@@ -42,6 +43,7 @@ fn kinds_list(wrong: Wrong<'_>) -> List<'_> {
 const NAMESPACES_LIST: List<'_> = List {
     expected: "a list of namespaces",
     wrong: &glob::wrong,
+    is_semantic: false,
     covers: glob::covers,
     at_most: MAX_ITEMS,
     instead_of_none: Some("; leave the key out to mean all"),
@@ -50,6 +52,7 @@ const NAMESPACES_LIST: List<'_> = List {
 pub(super) const WRITERS_LIST: List<'_> = List {
     expected: "a list of users and groups",
     wrong: &names::wrong_user_or_group,
+    is_semantic: false,
     covers: str::eq,
     at_most: MAX_ITEMS,
     instead_of_none: Some("; leave the key out to mean all"),
@@ -110,7 +113,7 @@ impl<'a> Controller<'a> {
         let wrong_kind = |kind: &str| wrong_kind(kind, declared);
         reading.fields(value, path, &KEYS, |reading, value, name, path| {
             let (field, list) = match name {
-                "kinds" => (&mut controller.kinds, kinds_list(&wrong_kind)),
+                "kinds" => (&mut controller.kinds, kinds_list(&wrong_kind, declared)),
                 "namespaces" => (&mut controller.namespaces, NAMESPACES_LIST),
                 _ => (&mut controller.status_writers, WRITERS_LIST),
             };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::problem::{Problem, Problems};
 use super::reading::{List, Reading};
-use crate::decode::{Path, Raw, Type, shown};
+use crate::decode::{Note, Outline, Part, Path, Place, Raw, Type, late, shown};
 use crate::kind::status::{CONDITIONS, End, Ends, Outcome, Sign, StatusProfile, is_true};
 use crate::kind::{self, EXTERNAL, Form, Holder, Kind, Status};
 use crate::request::GroupVersionKind;
@@ -98,18 +98,21 @@ enum DeclaredSign<'a> {
 }
 
 impl<'a> CustomKinds<'a> {
-    /// The entries with their places; none if the section is no list.
-    fn entries(self, reading: &mut Reading) -> impl Iterator<Item = (usize, Raw<'a>)> + use<'a> {
-        let section = self.section.filter(|section| {
-            reading.is(
-                *section,
-                Type::Array,
-                &PATH,
-                "a list of kinds, each an object",
-            )
+    /// The entries, by their keys; none if the section is no list.
+    fn entries(self, reading: &mut Reading) -> Vec<Outline<'a>> {
+        let expected = "a list of kinds, each an object";
+        let section = self.section;
+        let Some(section) = section.filter(|s| reading.is(*s, Type::Array, &PATH, expected)) else {
+            return Vec::new();
+        };
+        let note = Note::default();
+        let outline = late(section, Place::root(&note), |value| Outline::read(value));
+        let parts = outline.map(|outline| outline.parts).unwrap_or_default();
+        let entries = parts.into_iter().filter_map(|(_, part)| match part {
+            Part::Outline(entry) => Some(entry),
+            Part::Text(_) => None,
         });
-        let entries = section.map(Raw::elements).unwrap_or_default();
-        entries.into_iter().take(MAX_KINDS).enumerate()
+        entries.collect()
     }
 
     /// The entry of a kind, if there is one for its version.
@@ -118,29 +121,30 @@ impl<'a> CustomKinds<'a> {
         wanted: &GroupVersionKind<'_>,
     ) -> Result<Option<CustomKind<'a>>, Problems> {
         let mut reading = Reading::lazy();
-        let is_wanted = |entry: &Raw<'a>| {
+        for (index, entry) in self.entries(&mut reading).iter().enumerate() {
             let is = |key: &str, wanted: &str| {
-                let mut members = entry.members().into_iter();
-                members
-                    .any(|(name, value)| name == key && value.string().as_deref() == Some(wanted))
+                let mut keys = entry.texts();
+                keys.any(|(name, value)| name == key && value.string().as_deref() == Some(wanted))
             };
-            is("kind", &wanted.kind) && is("group", &wanted.group)
-        };
-        let found = self
-            .entries(&mut reading)
-            .find(|(_, entry)| is_wanted(entry));
-        let found = found.map(|(index, entry)| {
-            CustomKind::read(entry, &Path::Index(&PATH, index), &mut reading)
-        });
-        reading.end(found.filter(|kind| kind.is_in(&wanted.version)))
+            if is("kind", &wanted.kind) && is("group", &wanted.group) {
+                let path = Path::Index(&PATH, index);
+                let kind = CustomKind::read(entry, &path, &mut reading);
+                return reading.end(kind.is_in(&wanted.version).then_some(kind));
+            }
+        }
+        reading.end(None)
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(self) -> bool {
+        self.entries(&mut Reading::lazy()).is_empty()
     }
 
     /// The names of the kinds.
     pub(super) fn names(self) -> Vec<Cow<'a, str>> {
         let entries = self.entries(&mut Reading::lazy());
-        let members = entries.flat_map(|(_, entry)| entry.members());
-        members
-            .filter(|(name, _)| name == "kind")
+        let keys = entries.iter().flat_map(Outline::texts);
+        keys.filter(|(name, _)| *name == "kind")
             .filter_map(|(_, value)| value.string())
             .collect()
     }
@@ -158,9 +162,10 @@ impl<'a> CustomKinds<'a> {
     }
 
     fn all(self, reading: &mut Reading) -> Vec<CustomKind<'a>> {
-        let entries: Vec<_> = self.entries(reading).collect();
+        let entries = self.entries(reading);
         let read = entries
-            .into_iter()
+            .iter()
+            .enumerate()
             .map(|(index, entry)| CustomKind::read(entry, &Path::Index(&PATH, index), reading));
         read.collect()
     }
@@ -192,14 +197,17 @@ impl<'a> CustomKinds<'a> {
 }
 
 impl<'a> CustomKind<'a> {
-    fn read(entry: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
+    fn read(entry: &Outline<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
         let mut kind = Self::default();
-        let mut has = (false, false, false);
-        if !reading.is(entry, Type::Object, path, "an object that declares a kind") {
+        if entry.json_type != Type::Object {
+            let got = entry.json_type.name();
+            let text = format!("got {got}, expected an object that declares a kind");
+            reading.push(Problem::new(path, text));
             return kind;
         }
-        reading.fields(
-            entry,
+        let mut has = (false, false, false);
+        reading.members(
+            entry.texts(),
             path,
             &KEYS,
             |reading, value, name, path| match name {
@@ -515,6 +523,7 @@ fn leads_into(path: &str, other: &str) -> bool {
 const VERSIONS_LIST: List<'_> = List {
     expected: "a list of versions",
     wrong: &wrong_version,
+    is_semantic: false,
     covers: str::eq,
     at_most: MAX_WORDS,
     instead_of_none: Some("; leave the key out to mean all"),
@@ -523,6 +532,7 @@ const VERSIONS_LIST: List<'_> = List {
 const VALUES_LIST: List<'_> = List {
     expected: "path, any, or a list of values",
     wrong: &wrong_value,
+    is_semantic: false,
     covers: str::eq,
     at_most: MAX_WORDS,
     instead_of_none: Some("; write any to mean all"),
@@ -531,6 +541,7 @@ const VALUES_LIST: List<'_> = List {
 const WORDS_LIST: List<'_> = List {
     expected: "a list of words",
     wrong: &wrong_value,
+    is_semantic: false,
     covers: str::eq,
     at_most: MAX_WORDS,
     instead_of_none: Some(""),
@@ -539,6 +550,7 @@ const WORDS_LIST: List<'_> = List {
 const COUNTERS_LIST: List<'_> = List {
     expected: "a list of paths",
     wrong: &wrong_counter,
+    is_semantic: false,
     covers: str::eq,
     at_most: MAX_COUNTERS,
     instead_of_none: None,
@@ -611,10 +623,16 @@ fn wrong_path(path: &str, first: &str, example: &str, suffix: &str) -> Option<St
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
     };
-    let mut segments = path.split('.');
-    let right = segments.next() == Some(first)
-        && segments.clone().all(is_name)
-        && (1..MAX_SEGMENTS).contains(&segments.count());
+    let mut names = 0_usize;
+    let right = path.split('.').all(|segment| {
+        names = names.saturating_add(1);
+        if names == 1 {
+            segment == first
+        } else {
+            is_name(segment)
+        }
+    });
+    let right = right && (2..=MAX_SEGMENTS).contains(&names);
     (!right).then(|| {
         format!("expected a path such as {example}: {first} and what is in it, at most {MAX_SEGMENTS} names")
     })

@@ -17,6 +17,7 @@ const KEYS: [&str; 2] = ["groups", "users"];
 const USERS_LIST: List<'_> = List {
     expected: "a list of users",
     wrong: &names::wrong_user,
+    is_semantic: false,
     covers: str::eq,
     at_most: MAX_ITEMS,
     instead_of_none: None,
@@ -25,6 +26,7 @@ const USERS_LIST: List<'_> = List {
 const GROUPS_LIST: List<'_> = List {
     expected: "a list of groups",
     wrong: &names::wrong_group,
+    is_semantic: false,
     covers: str::eq,
     at_most: MAX_ITEMS,
     instead_of_none: None,

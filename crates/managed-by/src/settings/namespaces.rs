@@ -51,6 +51,7 @@ pub(super) struct Namespaces<'a> {
 const MATCH_LIST: List<'_> = List {
     expected: "a list of namespaces",
     wrong: &glob::wrong,
+    is_semantic: false,
     covers: glob::covers,
     at_most: MAX_ITEMS,
     instead_of_none: Some("; write \"*\" to mean all"),

@@ -24,6 +24,8 @@ pub(super) struct List<'w> {
     pub(super) expected: &'static str,
     /// What is wrong with an item, if anything.
     pub(super) wrong: Wrong<'w>,
+    /// Whether that takes a look at other parts of the settings.
+    pub(super) is_semantic: bool,
     /// Whether an earlier item makes a later one useless.
     pub(super) covers: fn(&str, &str) -> bool,
     /// How many items it may have.
@@ -109,15 +111,27 @@ impl Reading {
         value: Raw<'a>,
         path: &Path<'_>,
         keys: &[&'static str],
+        field: impl FnMut(&mut Self, Raw<'a>, &'static str, &Path<'_>),
+    ) {
+        if self.is(value, Type::Object, path, "an object") {
+            let members = value.members();
+            let members = members.iter().map(|(name, value)| (&**name, *value));
+            self.members(members, path, keys, field);
+        }
+    }
+
+    /// The same with the members of the object.
+    pub(super) fn members<'a, 'm>(
+        &mut self,
+        members: impl Iterator<Item = (&'m str, Raw<'a>)>,
+        path: &Path<'_>,
+        keys: &[&'static str],
         mut field: impl FnMut(&mut Self, Raw<'a>, &'static str, &Path<'_>),
     ) {
-        if !self.is(value, Type::Object, path, "an object") {
-            return;
-        }
         let mut seen: Vec<&str> = Vec::new();
-        for (key, value) in value.members() {
+        for (key, value) in members {
             let Some(&name) = keys.iter().find(|name| **name == key) else {
-                self.push_with(|| Problem::unknown_key(path, &key, keys));
+                self.push_with(|| Problem::unknown_key(path, key, keys));
                 continue;
             };
             let path = Path::Member(path, name);
@@ -156,13 +170,23 @@ impl Reading {
         path: &Path<'_>,
         wrong: Wrong<'_>,
     ) -> Cow<'a, str> {
+        self.checked(value, path, wrong, Problem::new)
+    }
+
+    fn checked<'a>(
+        &mut self,
+        value: Raw<'a>,
+        path: &Path<'_>,
+        wrong: Wrong<'_>,
+        problem: fn(&Path<'_>, String) -> Problem,
+    ) -> Cow<'a, str> {
         if !self.is(value, Type::String, path, "a string") {
             return Cow::Borrowed("");
         }
         let text = value.string().unwrap_or_default();
         if let Some(wrong) = wrong(&text) {
-            let problem = ["got ", &shown(&text, "string"), ", ", &wrong];
-            self.push(Problem::new(path, problem.concat()));
+            let got = ["got ", &shown(&text, "string"), ", ", &wrong];
+            self.push(problem(path, got.concat()));
         }
         text
     }
@@ -182,7 +206,12 @@ impl Reading {
         for (index, element) in elements.iter().take(list.at_most).enumerate() {
             let path = Path::Index(path, index);
             let before = self.count();
-            let item = self.text(*element, &path, list.wrong);
+            let problem = if list.is_semantic {
+                Problem::semantic
+            } else {
+                Problem::new
+            };
+            let item = self.checked(*element, &path, list.wrong, problem);
             if self.is_complete
                 && self.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))

@@ -37,7 +37,11 @@ impl<'a> StandardStatusWriters<'a> {
             let path = Path::Quoted(&PATH, &kind);
             if let Some(wrong) = wrong_kind(&kind, declared) {
                 let text = ["no such kind, ", &wrong].concat();
-                reading.push(Problem::new(&path, text));
+                reading.push(if declared.is_empty() {
+                    Problem::new(&path, text)
+                } else {
+                    Problem::semantic(&path, text)
+                });
                 continue;
             }
             if seen.contains(&kind) {

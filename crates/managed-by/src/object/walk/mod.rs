@@ -15,9 +15,8 @@ use std::borrow::Cow;
 use serde::de::{Deserializer, Error};
 
 use super::custom::{Custom, MAX_NESTED, Nested, Status};
-use super::unread::{Outline, Part};
 use super::{Metadata, Object};
-use crate::decode::{self, Members, Place, Raw, Type, Value, late};
+use crate::decode::{self, Kept, Members, Outline, Part, Place, Raw, Type, Value, late};
 use crate::kind::status::{Ends, FailureNotes, Sign};
 use crate::kind::{Kind, Template};
 use crate::upstream::time::Time;
@@ -85,6 +84,9 @@ pub(super) fn read_outline<'a>(
         reading: &mut reading,
     };
     for (name, part) in &outline.parts {
+        let Part::Outline(part) = part else {
+            continue;
+        };
         let path = place.member(name);
         let place = place.at(&path);
         if name == "metadata" {
@@ -92,10 +94,9 @@ pub(super) fn read_outline<'a>(
             if !matches!(part.json_type, Type::Object | Type::Null) {
                 place.expected("an object", part.json_type.name());
             }
-            for (name, raw) in &part.members {
+            for (name, raw) in part.texts() {
                 let path = place.member(name);
-                let place = place.at(&path);
-                late(*raw, place, |value| metadata.member(name, value))?;
+                metadata.kept(name, Kept::new(raw, place.at(&path)));
             }
         } else {
             level.part(name, part, place)?;
@@ -167,14 +168,20 @@ impl<'a> Level<'_, 'a> {
         (left, offset): (Set, usize),
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
-        let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
-        if let Some((_, leaf)) = leaves.find(|(path, _)| path.len() == offset) {
+        if let Some(leaf) = self.leaf(left, offset) {
             return self.reading.leaf(leaf, value, self.is_strict);
         }
         let place = value.place();
         let got = value.visit(&mut self.below(left, offset))?;
         self.check(left, got, place);
         Ok(())
+    }
+
+    /// What is at the end of a path of that length.
+    fn leaf(&self, left: Set, offset: usize) -> Option<Leaf<'a>> {
+        let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
+        let found = leaves.find(|(path, _)| path.len() == offset);
+        found.map(|(_, leaf)| leaf)
     }
 
     /// What some paths lead to with the first `offset` of their bytes.
@@ -209,16 +216,29 @@ impl<'a> Level<'_, 'a> {
     }
 
     /// Reads a member that was taken apart.
-    fn part(&mut self, name: &str, part: &Part<'a>, place: Place<'_>) -> decode::Result<()> {
+    fn part(&mut self, name: &str, part: &Outline<'a>, place: Place<'_>) -> decode::Result<()> {
         let (on, offset) = self.through("", name);
         if on.is_empty() {
             return Ok(());
         }
         self.forget_earlier(on, place);
         let mut below = self.below(on, offset);
-        for (name, raw) in &part.members {
+        let each = below.through(EACH, "");
+        for (name, raw) in part.texts() {
+            let (on, offset) = below.through(".", name);
             let path = place.member(name);
-            late(*raw, place.at(&path), |value| below.member(name, value))?;
+            let place = place.at(&path);
+            if !on.is_empty() {
+                below.forget_earlier(on, place);
+                if let Some(leaf) = below.leaf(on, offset) {
+                    let is_strict = below.is_strict;
+                    below.reading.kept(leaf, Kept::new(raw, place), is_strict);
+                } else {
+                    late(raw, place, |value| below.read((on, offset), value))?;
+                }
+            } else if !each.0.is_empty() {
+                late(raw, place, |value| below.read(each, value.keyed()))?;
+            }
         }
         self.check(on, part.json_type, place);
         Ok(())
@@ -324,39 +344,49 @@ impl<'a> Reading<'a> {
         value: Value<'_, D>,
         is_strict: bool,
     ) -> Result<(), D::Error> {
-        let place = value.place();
+        if let Leaf::Template(template) = leaf {
+            return self.template(template, value);
+        }
+        self.kept(leaf, value.keep()?, is_strict);
+        Ok(())
+    }
+
+    /// As [`Reading::leaf`], of all but templates.
+    fn kept(&mut self, leaf: Leaf<'a>, value: Kept<'_, 'a>, is_strict: bool) {
+        let (raw, place) = (value.raw(), value.place());
         match leaf {
-            Leaf::ManagedBy if is_strict => self.managed_by = value.string_or_null()?,
-            Leaf::ManagedBy => self.managed_by = value.raw()?.string(),
-            Leaf::Template(template) => self.template(template, value)?,
+            Leaf::ManagedBy if is_strict => self.managed_by = value.string_or_null(),
+            Leaf::ManagedBy => self.managed_by = raw.string(),
+            // Read in passing.
+            Leaf::Template(_) => {}
             Leaf::Retries => {
-                let retries = value.raw()?.number().unwrap_or_default().max(0);
+                let retries = raw.number().unwrap_or_default().max(0);
                 self.retries = retries.try_into().unwrap_or(usize::MAX);
             }
             Leaf::Conditions(profile) => {
                 let mut conditions = Conditions::new(&[], Some(profile));
-                conditions.read(value.raw()?);
+                conditions.read(raw);
                 self.facts = conditions.facts;
             }
             Leaf::State(path) => {
-                let word = value.raw()?.string();
+                let word = raw.string();
                 self.states.extend(word.map(|word| (path, word)));
             }
-            Leaf::TerminalState => self.status.terminal_state = value.raw()?.string(),
-            Leaf::Reason => self.status.reason = value.raw()?.string(),
+            Leaf::TerminalState => self.status.terminal_state = raw.string(),
+            Leaf::Reason => self.status.reason = raw.string(),
             Leaf::Attempts(attempts) => {
-                let attempts_made = value.raw()?.elements();
+                let attempts_made = raw.elements();
                 self.status.attempts = attempts_made.len();
                 let notes = attempts_made
                     .last()
                     .map(|attempt| notes_of(*attempt, attempts.notes));
                 self.attempt_notes = notes.unwrap_or_default();
             }
-            Leaf::Start => self.status.start = time(value.raw()?),
-            Leaf::End => self.status.end = time(value.raw()?),
-            Leaf::Counter => self.count(value.raw()?.number(), place),
+            Leaf::Start => self.status.start = time(raw),
+            Leaf::End => self.status.end = time(raw),
+            Leaf::Counter => self.count(raw.number(), place),
             Leaf::Total(index) => {
-                let total = value.raw()?.number();
+                let total = raw.number();
                 self.count(total, place);
                 if let Some(total) = total {
                     let totals = &mut self.status.totals;
@@ -365,7 +395,6 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        Ok(())
     }
 
     /// Takes back what was read at the end of a path, below a place.
