@@ -120,9 +120,13 @@ func answer(c *Case) (a *Answer) {
 			continue
 		}
 		seen[e.Error()] = true
-		if !judged(e.Field) {
+		if !judged(e) {
 			a.Others = append(a.Others, e.Error())
 			continue
+		}
+		if templates[e.Field] {
+			// A whole template, up to 1.33 with the addresses of what it points to.
+			e = field.Invalid(field.NewPath(e.Field), field.OmitValueType{}, e.Detail)
 		}
 		mine = append(mine, e)
 		a.Errors = append(a.Errors, FieldError{string(e.Type), e.Field, e.Detail, e.Error()})
@@ -133,9 +137,14 @@ func answer(c *Case) (a *Answer) {
 	return a
 }
 
-// judged tells the fields that this project judges from those that are upstream's business alone.
-func judged(path string) bool {
-	return path == "spec.managedBy" || path == "spec.jobTemplate.spec.managedBy" ||
+// templates are the paths at which upstream says that a template may not change.
+var templates = map[string]bool{"spec.template": true, "spec.template.spec": true}
+
+// judged tells the errors that this project finds too from those that are upstream's business alone.
+func judged(e *field.Error) bool {
+	path := e.Field
+	return templates[path] && e.Type == field.ErrorTypeInvalid && e.Detail == "field is immutable" ||
+		path == "spec.managedBy" || path == "spec.jobTemplate.spec.managedBy" ||
 		path == "status" || strings.HasPrefix(path, "status.")
 }
 

@@ -1,6 +1,6 @@
 //! Our answer beside upstream's.
 
-use managed_by::{AdmissionRequest, Settings, review};
+use managed_by::{AdmissionRequest, Enforcement, Settings, review};
 
 use crate::vector::{Answer, Case, FieldError};
 
@@ -24,7 +24,7 @@ pub fn ours(case: &Case, settings: &Settings) -> Answer {
     for (_, finding) in verdict
         .findings
         .iter()
-        .filter(|(_, f)| f.rule().is_upstream())
+        .filter(|(level, f)| *level == Enforcement::Deny && f.rule().is_upstream())
     {
         let error = FieldError {
             field: finding.error().path().to_owned(),

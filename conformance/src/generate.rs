@@ -1,8 +1,10 @@
-//! Status updates of Jobs by the million: most of them a step from legal, some wild.
+//! Status updates of Jobs by the million: most of them a step from legal, some wild; and changes of suspended Jobs' templates.
 
 use serde_json::{Map, Value, json};
 
 use crate::cases::status::status_update;
+use crate::cases::template;
+use crate::cases::update;
 use crate::vector::Case;
 
 /// How many generated cases are committed as vectors.
@@ -10,6 +12,9 @@ const SAMPLE: u64 = 600;
 
 /// The seed of the committed sample.
 const SAMPLE_SEED: u64 = 4368;
+
+/// The same of changes of a template.
+const TEMPLATE_SAMPLE: u64 = 200;
 
 const INTS: [i64; 8] = [-2_147_483_648, -1, 0, 1, 2, 3, 7, 2_147_483_647];
 
@@ -116,6 +121,14 @@ pub fn sample() -> Vec<Case> {
     (0..SAMPLE).map(|n| generator.case(n)).collect()
 }
 
+/// The committed sample of changes of a template.
+pub fn template_sample() -> Vec<Case> {
+    let mut generator = Generator::new(SAMPLE_SEED);
+    (0..TEMPLATE_SAMPLE)
+        .map(|n| generator.template_case(n))
+        .collect()
+}
+
 /// A seeded source of cases: `SplitMix64`.
 pub struct Generator {
     state: u64,
@@ -179,6 +192,48 @@ impl Generator {
             self.disturb(&mut case);
         }
         case
+    }
+
+    /// A case of any sort: of a status mostly, of a template sometimes.
+    pub fn any_case(&mut self, number: u64) -> Case {
+        if self.one_in(8) {
+            self.template_case(number)
+        } else {
+            self.case(number)
+        }
+    }
+
+    /// A change of a suspended Job's template, or none, under a status that a controller has written.
+    pub fn template_case(&mut self, number: u64) -> Case {
+        let pod = |generator: &mut Self| {
+            let mut pod = Map::new();
+            for _ in 0..generator.pick(&[0, 1, 1, 2, 3]) {
+                let fragment = generator.pick(&template::FRAGMENTS);
+                let parts: Map<String, Value> = serde_json::from_str(fragment).unwrap_or_default();
+                pod.extend(parts);
+            }
+            Value::from(pod).to_string()
+        };
+        let metadata = |generator: &mut Self| {
+            let label = generator.pick(&["pi", "pi", "pi", "pie"]);
+            match generator.below(6) {
+                0 => json!({"labels": {"app": "pi", "image": label}}),
+                1 => json!({"annotations": {"acme.io/a": label}}),
+                2 => json!({"annotations": {}, "creationTimestamp": null}),
+                _ => json!({}),
+            }
+        };
+        let status = self.pick(&template::STATUSES).1;
+        let (old_pod, old_metadata) = (pod(self), metadata(self));
+        let (new_pod, new_metadata) = match self.below(4) {
+            0 => (old_pod.clone(), old_metadata.clone()),
+            1 => (old_pod.clone(), metadata(self)),
+            _ => (pod(self), metadata(self)),
+        };
+        let suspend = self.pick(&[true, false]).into();
+        let old = template::with_template(true.into(), &old_pod, &old_metadata, status);
+        let new = template::with_template(suspend, &new_pod, &new_metadata, "{}");
+        update(format!("generated template: {number}"), old, new)
     }
 
     /// Does what no controller does on purpose: leaves parts out, writes another spec, null or another type.

@@ -35,7 +35,7 @@ pub struct Report {
 /// # Errors
 /// As [`oracle::ask`].
 pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report, Error> {
-    let settings = Settings::for_release(release);
+    let settings = Settings::for_release(release).for_tools();
     let mut report = Report {
         cases: 0,
         denied: 0,
@@ -54,7 +54,7 @@ pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report, Error> {
             let mut number = 0_u64;
             while number < cases {
                 let end = number.saturating_add(BATCH).min(cases);
-                let batch: Arc<[Case]> = (number..end).map(|n| generator.case(n)).collect();
+                let batch: Arc<[Case]> = (number..end).map(|n| generator.any_case(n)).collect();
                 number = end;
                 // Sent before they are asked, so that answers are read while questions are still being written.
                 if sender.send(Arc::clone(&batch)).is_err() {
@@ -98,7 +98,7 @@ pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report, Error> {
 
 /// The smallest case that still differs, by leaving out one part after another.
 fn shrink(release: Release, mut case: Case) -> Result<(Case, Answer, Answer), Error> {
-    let settings = Settings::for_release(release);
+    let settings = Settings::for_release(release).for_tools();
     let ask = |case: &Case| -> Result<(Answer, Answer), Error> {
         let upstream = oracle::ask(release, std::slice::from_ref(case))?
             .into_iter()
@@ -126,6 +126,9 @@ fn smaller(case: &Case) -> Vec<Case> {
     let mut candidates = Vec::new();
     for part in [
         "/spec",
+        "/spec/template/metadata",
+        "/spec/template/spec",
+        "/spec/template/spec/affinity",
         "/status",
         "/status/conditions",
         "/status/uncountedTerminatedPods",

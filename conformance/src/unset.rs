@@ -29,11 +29,11 @@ impl Counts {
             return Ok(());
         };
         let denies = |release: &Release| {
-            let settings = Settings::for_release(*release);
+            let settings = Settings::for_release(*release).for_tools();
             !review(&request, &settings).allowed
         };
         let denying: ReleaseSet = Release::ALL.iter().copied().filter(denies).collect();
-        let settings = Settings::default();
+        let settings = Settings::default().for_tools();
         let verdict = review(&request, &settings);
         let named = verdict.findings.iter();
         let named = named.filter_map(|(_, finding)| finding.releases());

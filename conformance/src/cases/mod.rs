@@ -3,6 +3,7 @@
 mod field;
 mod format;
 pub mod status;
+pub(crate) mod template;
 
 use crate::generate;
 use serde_json::{Value, json};
@@ -16,12 +17,14 @@ pub fn files() -> Vec<(&'static str, Vec<Case>)> {
         ("managed-by-field.ndjson", field::cases()),
         ("job-status.ndjson", status::cases()),
         ("job-status-generated.ndjson", generate::sample()),
+        ("job-spec.ndjson", template::cases()),
+        ("job-spec-generated.ndjson", generate::template_sample()),
     ]
 }
 
 /// `managedBy` as it may stand in JSON.
 #[derive(Clone)]
-enum Field {
+pub(crate) enum Field {
     Absent,
     Is(Value),
 }
@@ -48,7 +51,7 @@ fn job_spec(field: &Field) -> Value {
     spec
 }
 
-fn job(field: &Field) -> Value {
+pub(crate) fn job(field: &Field) -> Value {
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -82,7 +85,7 @@ fn create(name: String, object: Value) -> Case {
     }
 }
 
-fn update(name: String, old: Value, object: Value) -> Case {
+pub(crate) fn update(name: String, old: Value, object: Value) -> Case {
     Case {
         name,
         operation: "UPDATE".to_owned(),

@@ -6,7 +6,7 @@ use crate::finding::Finding;
 use crate::release::Release;
 use crate::request::AdmissionReview;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
-use crate::rule::{Context, Findings, custom_status, field, pods, writer};
+use crate::rule::{Context, Findings, custom_status, field, job_spec, pods, writer};
 use crate::settings::{Problems, Settings};
 
 /// Makes the registry, and what runs it, of one list.
@@ -33,6 +33,7 @@ macro_rules! catalogue {
 
 catalogue! {
     field::format::RULE,
+    job_spec::SCHEDULING_DIRECTIVES,
     field::immutable::RULE,
     counters::NEGATIVE,
     uncounted::UIDS,
@@ -88,7 +89,7 @@ catalogue! {
     pods::DELEGATED_OWNER,
 }
 
-/// All rules. kube-apiserver's come first, in its order: the field (`validateJobSpec`, `ValidateJobSpecUpdate`), then the
+/// All rules. kube-apiserver's come first, in its order: the spec (`validateJobSpec`, `ValidateJobSpecUpdate`), then the
 /// status (`validateJobStatus`, `ValidateJobStatusUpdate`).
 pub fn rules() -> &'static [&'static Rule] {
     RULES

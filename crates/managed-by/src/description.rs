@@ -168,8 +168,10 @@ impl Rule {
     }
 }
 
-/// The rules that all releases have, and whose condition changed in 1.32: a suspended Job is exempt since then.
-const CHANGED: [&str; 2] = [
+/// The rules that all releases have, and whose condition changed: in 1.32, since when a suspended Job is exempt, and that of the
+/// template in 1.36.
+const CHANGED: [&str; 3] = [
+    "job-spec/scheduling-directives",
     "job-status/finished-without-start-time",
     "job-status/start-time-changed",
 ];

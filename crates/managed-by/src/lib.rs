@@ -28,6 +28,7 @@
 //! 3. `description`: what people know a rule by. `finding`: what a rule found, as data.
 //! 4. `settings`: what the admin chose. `cluster`: what a review may ask.
 //! 5. `rule`: the checks. `catalogue`: all of them, in order. `verdict`: findings to an answer. `review`: the way through.
+//! 6. `typed`: the same rules on the types of `k8s-openapi`, with the feature `k8s-openapi`.
 
 mod catalogue;
 mod cluster;
@@ -43,6 +44,8 @@ mod review;
 mod rule;
 mod settings;
 mod sorted;
+#[cfg(feature = "k8s-openapi")]
+mod typed;
 mod upstream;
 mod verdict;
 
@@ -61,4 +64,6 @@ pub use settings::{
     Delegation, KEYS as SETTINGS_KEYS, OnLookupFailure, Problem, Problems, ReservedValue, Role,
     Settings, kinds as workload_kinds,
 };
+#[cfg(feature = "k8s-openapi")]
+pub use typed::{JobChecker, JobFinding};
 pub use verdict::Verdict;

@@ -47,9 +47,12 @@ impl Release {
     /// Source: the oracle (`docs/conformance.md`); the vectors hold each release of a run to the others.
     pub(crate) const VERDICTS: &[Self] = &[Self::V1_30, Self::V1_31, Self::V1_37];
 
-    /// The releases that give the verdicts of this one, which is in [`Release::VERDICTS`].
-    pub(crate) fn run(self) -> ReleaseSet {
-        let runs = Self::VERDICTS.iter().rev();
+    /// The same of the verdicts on the template of a suspended Job.
+    pub(crate) const TEMPLATE_VERDICTS: &[Self] = &[Self::V1_35, Self::V1_37];
+
+    /// The releases that give the verdicts of this one, which stands in a list of the newest of each run.
+    pub(crate) fn run(self, verdicts: &[Self]) -> ReleaseSet {
+        let runs = verdicts.iter().rev();
         let before = runs.copied().find(|release| *release < self);
         let all = Self::ALL.iter().copied();
         all.filter(|release| *release <= self && Some(*release) > before)
@@ -77,7 +80,7 @@ impl fmt::Display for Release {
     }
 }
 
-/// A set of releases.
+/// A set of releases. One release makes a set too: `ReleaseSet::from(Release::V1_36)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReleaseSet(u16);
 
@@ -118,6 +121,12 @@ impl FromIterator<Release> for ReleaseSet {
     fn from_iter<I: IntoIterator<Item = Release>>(releases: I) -> Self {
         let with = |set: u16, release| set | Self::bit(release);
         Self(releases.into_iter().fold(0, with))
+    }
+}
+
+impl From<Release> for ReleaseSet {
+    fn from(release: Release) -> Self {
+        Self(Self::bit(release))
     }
 }
 

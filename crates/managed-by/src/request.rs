@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "k8s-openapi")]
+use k8s_openapi::api::batch::v1::Job;
 use serde::de::Deserializer;
 
 use crate::decode::{Kept, Malformed, Members, Note, Place, Raw, Result, Type, Value, document};
@@ -156,6 +158,9 @@ enum Source<'a> {
     Request(&'a [u8]),
     /// A document with the request as its member `request`.
     Review(&'a [u8]),
+    /// No document: a typed Job, and the one that is stored, if one is.
+    #[cfg(feature = "k8s-openapi")]
+    Typed(&'a Job, Option<&'a Job>),
 }
 
 /// A document that holds a request as its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or what a policy
@@ -225,6 +230,26 @@ impl<'a> AdmissionRequest<'a> {
             RequestReading::read(value)
         })?;
         reading?.finish(Source::Request(bytes))
+    }
+
+    /// The request that asks for a change of a typed Job.
+    #[cfg(feature = "k8s-openapi")]
+    pub(crate) fn of_typed(
+        kind: &'a Kind<'a>,
+        change: Change<'a>,
+        user: UserInfo<'a>,
+        new: &'a Job,
+        old: Option<&'a Job>,
+    ) -> Self {
+        Self {
+            name: change.object().metadata.name.clone(),
+            namespace: new.metadata.namespace.as_deref().unwrap_or_default().into(),
+            resource: kind.plural().into(),
+            version: kind.versions().first().copied().unwrap_or_default().into(),
+            user,
+            subject: Subject::Change(kind, change),
+            source: Source::Typed(new, old),
+        }
     }
 
     /// The name of the object: its own, else the request's. Empty if neither says.
@@ -310,6 +335,8 @@ impl<'a> AdmissionRequest<'a> {
                 let document = Raw::document(bytes).ok();
                 document.and_then(|review| member(review, "request"))
             }
+            #[cfg(feature = "k8s-openapi")]
+            Source::Typed(new, old) => return old == Some(new),
         };
         let object = |name| request.and_then(|request| member(request, name));
         let (new, old) = (object("object"), object("oldObject"));

@@ -94,16 +94,20 @@ fn answered<'a>(
 /// What a rule found, and what it does.
 type Found<'a> = (Enforcement, Finding<'a>);
 
-/// What the rules find where the settings choose no release: kube-apiserver's checks of a status deny what all releases
-/// deny, and warn where some release accepts.
+/// What the rules find where the settings choose no release: kube-apiserver's checks on which the releases disagree deny what
+/// all releases deny, and warn where some release accepts.
 fn run_on_all_releases<'a>(
     context: impl Fn(Release) -> Context<'a>,
 ) -> Result<Vec<Found<'a>>, Problems> {
     let newest = context(Release::default());
     let findings = catalogue::run(&newest)?;
-    if newest.status.is_none() {
+    let verdicts = if newest.status.is_some() {
+        Release::VERDICTS
+    } else if newest.judges_template() {
+        Release::TEMPLATE_VERDICTS
+    } else {
         return Ok(findings);
-    }
+    };
     let is_denial = |(enforcement, finding): &Found<'_>| {
         *enforcement == Enforcement::Deny && finding.is_upstream()
     };
@@ -112,7 +116,7 @@ fn run_on_all_releases<'a>(
         return Ok(findings);
     }
     let mut opinions = vec![(Release::default(), findings)];
-    for &release in Release::VERDICTS.iter().rev().skip(1) {
+    for &release in verdicts.iter().rev().skip(1) {
         let context = context(release).of_disputed_rules();
         opinions.push((release, catalogue::run(&context)?));
     }
@@ -122,12 +126,15 @@ fn run_on_all_releases<'a>(
     if is_unanimous || is_undisputed {
         return Ok(opinions.swap_remove(0).1);
     }
-    Ok(disputed(opinions))
+    Ok(disputed(opinions, verdicts))
 }
 
 /// What some releases find and others do not, each thing once, as a warning that says which do.
 #[cold]
-fn disputed<'a>(opinions: Vec<(Release, Vec<Found<'a>>)>) -> Vec<Found<'a>> {
+fn disputed<'a>(
+    opinions: Vec<(Release, Vec<Found<'a>>)>,
+    verdicts: &[Release],
+) -> Vec<Found<'a>> {
     let mut all: Vec<(Found<'a>, ReleaseSet)> = Vec::new();
     for (release, findings) in opinions {
         for found in findings {
@@ -135,8 +142,8 @@ fn disputed<'a>(opinions: Vec<(Release, Vec<Found<'a>>)>) -> Vec<Found<'a>> {
                 known.rule() == found.1.rule() && known.error().path() == found.1.error().path()
             };
             match all.iter_mut().find(is_same) {
-                Some((_, releases)) => *releases = releases.union(release.run()),
-                None => all.push((found, release.run())),
+                Some((_, releases)) => *releases = releases.union(release.run(verdicts)),
+                None => all.push((found, release.run(verdicts))),
             }
         }
     }

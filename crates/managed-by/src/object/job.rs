@@ -6,7 +6,7 @@ use bitflags::bitflags;
 use serde::de::Deserializer;
 
 use super::{Metadata, Object};
-use crate::decode::{Kept, Members, Value};
+use crate::decode::{Kept, Members, Raw, Value};
 use crate::upstream::time::Time;
 
 /// The parts of a Job that status rules read.
@@ -14,6 +14,8 @@ use crate::upstream::time::Time;
 pub(crate) struct Job<'a> {
     /// `spec`.
     pub(crate) spec: JobSpec,
+    /// `spec.template`, decoded where a rule asks for it.
+    pub(crate) template: Option<Raw<'a>>,
     /// `status`.
     pub(crate) status: JobStatus<'a>,
 }
@@ -41,6 +43,19 @@ impl JobSpec {
     pub(crate) fn is_indexed(&self) -> bool {
         self.completion_mode == CompletionMode::Indexed
     }
+
+    /// The spec with these numbers, as `SetDefaults_Job` leaves them: completions get a default only where both are unset.
+    pub(crate) fn with_numbers(self, completions: Option<i32>, parallelism: Option<i32>) -> Self {
+        let completions = match (completions, parallelism) {
+            (None, None) => Some(1),
+            (completions, _) => completions,
+        };
+        Self {
+            completions,
+            parallelism: parallelism.or(Some(1)),
+            ..self
+        }
+    }
 }
 
 /// How a Job counts its pods. kube-apiserver lets no other word pass.
@@ -50,6 +65,16 @@ pub(crate) enum CompletionMode {
     NonIndexed,
     /// Each completes an index.
     Indexed,
+}
+
+impl CompletionMode {
+    /// The mode that the API writes as a word; without one it is the default.
+    pub(crate) fn named(word: Option<&str>) -> Self {
+        match word {
+            Some("Indexed") => Self::Indexed,
+            _ => Self::NonIndexed,
+        }
+    }
 }
 
 /// A Job's status.
@@ -140,7 +165,8 @@ impl Conditions {
         self.is_false.intersects(condition)
     }
 
-    fn add(&mut self, condition: &str, status: &str) {
+    /// Adds an entry of the list.
+    pub(crate) fn add(&mut self, condition: &str, status: &str) {
         let known = ConditionTypes::named(condition);
         match status {
             "True" => self.is_true |= known,
@@ -198,7 +224,9 @@ impl<'a> Members<'a> for Reading<'a> {
             "spec" => {
                 let mut spec = SpecReading::default();
                 value.object_or_null(&mut spec)?;
-                (self.job.spec, self.object.managed_by) = spec.with_defaults();
+                self.object.managed_by = spec.managed_by;
+                self.job.template = spec.template;
+                self.job.spec = spec.spec.with_numbers(spec.completions, spec.parallelism);
             }
             "status" => {
                 self.job.status = JobStatus::default();
@@ -217,22 +245,7 @@ struct SpecReading<'a> {
     completions: Option<i32>,
     parallelism: Option<i32>,
     managed_by: Option<Cow<'a, str>>,
-}
-
-impl<'a> SpecReading<'a> {
-    /// `SetDefaults_Job`: completions only where both are unset.
-    fn with_defaults(self) -> (JobSpec, Option<Cow<'a, str>>) {
-        let completions = match (self.completions, self.parallelism) {
-            (None, None) => Some(1),
-            (completions, _) => completions,
-        };
-        let spec = JobSpec {
-            completions,
-            parallelism: self.parallelism.or(Some(1)),
-            ..self.spec
-        };
-        (spec, self.managed_by)
-    }
+    template: Option<Raw<'a>>,
 }
 
 impl<'a> Members<'a> for SpecReading<'a> {
@@ -246,14 +259,13 @@ impl<'a> Members<'a> for SpecReading<'a> {
             "completions" => self.completions = value.int32_or_null()?,
             "parallelism" => self.parallelism = value.int32_or_null()?,
             "completionMode" => {
-                self.spec.completion_mode = match value.string_or_null()?.as_deref() {
-                    Some("Indexed") => CompletionMode::Indexed,
-                    _ => CompletionMode::NonIndexed,
-                };
+                self.spec.completion_mode =
+                    CompletionMode::named(value.string_or_null()?.as_deref());
             }
             "backoffLimitPerIndex" => {
                 self.spec.backoff_limit_per_index = value.int32_or_null()?.is_some();
             }
+            "template" => self.template = Some(value.raw()?),
             "suspend" => self.spec.suspend = value.keep()?.bool_or_null(),
             "successPolicy" => {
                 self.spec.success_policy = value.keep()?.object_or_null(|_, _| {});

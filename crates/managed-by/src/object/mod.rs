@@ -3,6 +3,7 @@
 pub(crate) mod custom;
 pub(crate) mod job;
 pub(crate) mod pod;
+pub(crate) mod template;
 pub(crate) mod unread;
 mod walk;
 
@@ -97,4 +98,4 @@ impl<'a> Members<'a> for Metadata<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,6 +2,7 @@
 
 pub(crate) mod custom_status;
 pub(crate) mod field;
+pub(crate) mod job_spec;
 pub(crate) mod job_status;
 pub(crate) mod pods;
 pub(crate) mod writer;
@@ -155,6 +156,15 @@ impl<'a> Context<'a> {
             asks_disputed_alone: true,
             ..self
         }
+    }
+
+    /// Whether the template of a suspended Job is judged, on which the releases disagree.
+    pub(crate) fn judges_template(&self) -> bool {
+        let is_on = || {
+            let enforcement = self.settings.enforcement(job_spec::SCHEDULING_DIRECTIVES.rule.id);
+            enforcement != Some(Enforcement::Off)
+        };
+        job_spec::Suspended::of(self.change).is_some() && is_on()
     }
 
     /// The `managedBy` that this change brings in, if it does: set on create, or not what it was.

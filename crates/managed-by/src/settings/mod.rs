@@ -325,6 +325,18 @@ impl<'a> Settings<'a> {
         }
     }
 
+    /// The same settings as tools use them, beside an API server or without one: the rules deny that are off by default only
+    /// because kube-apiserver is there to say it, unless the settings choose otherwise.
+    #[must_use]
+    pub fn for_tools(self) -> Self {
+        let defaults = self.rules.iter().map(|rule| rule.default);
+        let in_tools = |(chosen, default): (Option<Enforcement>, Enforcement)| {
+            chosen.or((default == Enforcement::Off).then_some(Enforcement::Deny))
+        };
+        let chosen = self.choices().zip(defaults).map(in_tools).collect();
+        Self { chosen, ..self }
+    }
+
     /// Every rule with what it does when it fires, in the order of the catalogue. On an object that its own controller
     /// reconciles, a rule about the status of custom resources only warns, unless the settings choose otherwise.
     pub fn rules(&self) -> impl Iterator<Item = (&'static Rule, Enforcement)> + '_ {

@@ -48,6 +48,16 @@ impl Time {
         })
     }
 
+    /// The instant some seconds after the beginning of 1970.
+    #[cfg(feature = "k8s-openapi")]
+    pub(crate) fn from_unix(seconds: i64) -> Self {
+        let nanoseconds = 0;
+        Self {
+            seconds,
+            nanoseconds,
+        }
+    }
+
     /// The instant some seconds after this one.
     pub(crate) fn later_by(self, seconds: i64) -> Self {
         let seconds = self.seconds.saturating_add(seconds);

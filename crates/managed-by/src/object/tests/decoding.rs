@@ -33,7 +33,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn spec()(
+    pub(crate) fn spec()(
         managed_by in prop::option::of(".{0,80}"),
         suspend in any::<Option<bool>>(),
         completions in any::<Option<i32>>(),
@@ -85,7 +85,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn status()(
+    pub(crate) fn status()(
         counters in any::<[Option<i32>; 5]>(),
         times in [time(), time()],
         completed_indexes in prop::option::of(".{0,20}"),

@@ -1,4 +1,4 @@
-mod decoding;
+pub(crate) mod decoding;
 
 use super::Object;
 use crate::decode::{self, Note, Place, document};

@@ -1,0 +1,237 @@
+//! Typed Jobs, judged where a controller is tested: what would kube-apiserver say to this status?
+//!
+//! A Job is seen through the view that its JSON would be read into, so that the verdicts are the same.
+
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use k8s_openapi::api::batch::v1::Job;
+
+use crate::catalogue;
+use crate::description::{Enforcement, Rule};
+use crate::finding::{FieldError, Finding};
+use crate::kind::Kind;
+use crate::release::ReleaseSet;
+use crate::request::{AdmissionRequest, Change, Subject, UserInfo};
+use crate::rule::Context;
+use crate::settings::{Problems, Settings};
+use view::{Parts, object};
+
+/// Says what kube-apiserver would find wrong with changes of typed Jobs, where a controller is tested.
+///
+/// It takes [`Job`]s of `k8s-openapi` and gives [`JobFinding`]s: the rule, the field, what is wrong, and which releases say so.
+/// No admission review is written for it, and nothing is asked of a cluster. It judges kube-apiserver's own rules for each
+/// release that it was made for, likely typos of `managedBy`, and with [settings](JobChecker::with_settings) the rules of a site.
+///
+/// ```
+/// use k8s_openapi::api::batch::v1::{Job, JobCondition, JobSpec, JobStatus};
+/// use managed_by::JobChecker;
+///
+/// let job = |status| Job {
+///     spec: Some(JobSpec { managed_by: Some("acme.io/runner".to_owned()), ..JobSpec::default() }),
+///     status: Some(status),
+///     ..Job::default()
+/// };
+/// let condition = |type_: &str| JobCondition {
+///     type_: type_.to_owned(),
+///     status: "True".to_owned(),
+///     ..JobCondition::default()
+/// };
+/// let old = job(JobStatus::default());
+/// // A start time is missing, and since 1.31 `FailureTarget` comes before `Failed`.
+/// let new = job(JobStatus { conditions: Some(vec![condition("Failed")]), ..JobStatus::default() });
+///
+/// let findings = JobChecker::default().status_update(&old, &new);
+/// let told: Vec<String> = findings.iter().map(ToString::to_string).collect();
+/// assert_eq!(told, [
+///     "1.31 to 1.37: status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true \
+///      condition [job-status/failed-without-failure-target]",
+///     "1.30 to 1.37: status.startTime: Required value: startTime is required for finished job \
+///      [job-status/finished-without-start-time]",
+/// ]);
+/// ```
+///
+/// In a test suite, assert that there is nothing: `assert_eq!(checker.status_update(&old, &new), [])`.
+///
+/// The API version of the types is yours to choose, with a feature of `k8s-openapi` in your own `Cargo.toml`
+/// (`k8s-openapi = { version = "0.29", features = ["v1_36"] }`): this crate chooses none, and works with each.
+///
+/// A checker can be made once and shared; it holds nothing of what it has judged.
+#[derive(Debug, Clone)]
+pub struct JobChecker<'s> {
+    settings: Settings<'s>,
+    releases: ReleaseSet,
+    username: String,
+    groups: Vec<String>,
+}
+
+impl Default for JobChecker<'_> {
+    /// Asks every release that the library knows.
+    fn default() -> Self {
+        Self::new(ReleaseSet::all())
+    }
+}
+
+impl JobChecker<'_> {
+    /// Asks these releases: one ([`Release::V1_36`](crate::Release::V1_36)), all ([`ReleaseSet::all`]), or those that you collect into a
+    /// [`ReleaseSet`].
+    pub fn new(releases: impl Into<ReleaseSet>) -> Self {
+        Self {
+            settings: Settings::default().for_tools(),
+            releases: releases.into(),
+            username: String::new(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// The same checker for changes that a user makes. Only rules that the settings switch on ask who writes.
+    #[must_use]
+    pub fn as_user(self, username: impl Into<String>, groups: &[&str]) -> Self {
+        Self {
+            username: username.into(),
+            groups: groups.iter().map(|&group| group.to_owned()).collect(),
+            ..self
+        }
+    }
+
+    /// What is wrong with a Job that is created.
+    ///
+    /// A status that it brings along, which kube-apiserver drops, is judged as one that comes from nothing.
+    pub fn create(&self, job: &Job) -> Vec<JobFinding> {
+        let parts = Parts::of_metadata(job);
+        let object = object(job, &parts);
+        self.judge(Change::Create { object }, job, None)
+    }
+
+    /// What is wrong with an update of the main resource, which changes the spec. The status that counts is the old one.
+    pub fn update(&self, old: &Job, new: &Job) -> Vec<JobFinding> {
+        let (mut old_parts, mut new_parts) = (Parts::of_metadata(old), Parts::of_metadata(new));
+        let is_suspended = old.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
+        if is_suspended {
+            old_parts = old_parts.with_template(old);
+            new_parts = new_parts.with_template(new);
+        }
+        let change = Change::Update {
+            object: object(new, &new_parts),
+            old: object(old, &old_parts),
+        };
+        self.judge(change, new, Some(old))
+    }
+
+    /// What is wrong with an update of the subresource `status`. The spec that counts is the old one.
+    pub fn status_update(&self, old: &Job, new: &Job) -> Vec<JobFinding> {
+        let parts = Parts::default();
+        let change = Change::UpdateStatus {
+            object: object(new, &parts),
+            old: object(old, &parts),
+        };
+        self.judge(change, new, Some(old))
+    }
+
+    fn judge(&self, change: Change<'_>, new: &Job, old: Option<&Job>) -> Vec<JobFinding> {
+        let Some(kind) = Kind::find("batch", "v1", "Job") else {
+            return Vec::new();
+        };
+        let user = UserInfo {
+            username: self.username.as_str().into(),
+            groups: self.groups.iter().map(Into::into).collect(),
+        };
+        let request = AdmissionRequest::of_typed(kind, change, user, new, old);
+        let Subject::Change(kind, change) = &request.subject else {
+            return Vec::new();
+        };
+        let mut found: Vec<JobFinding> = Vec::new();
+        for release in self.releases.iter() {
+            let context = Context::new(&request, kind, change, &self.settings, release);
+            // Settings that were read whole have no more problems to find.
+            for (enforcement, finding) in catalogue::run(&context).unwrap_or_default() {
+                let same = |known: &&mut JobFinding| known.is(enforcement, &finding);
+                match found.iter_mut().find(same) {
+                    Some(known) => known.releases = known.releases.union(release.into()),
+                    None => found.push(JobFinding {
+                        enforcement,
+                        releases: release.into(),
+                        finding: finding.into_owned(),
+                    }),
+                }
+            }
+        }
+        found.sort_by_key(|found| catalogue::place(found.rule()));
+        found
+    }
+
+    /// The same checker with the policy's settings, as JSON: a site's own rules are judged too. Of these, `kubernetes_version`
+    /// does not count: the releases are those that the checker was made with.
+    ///
+    /// # Errors
+    /// All problems of the settings, as [`Settings::from_json`] finds them.
+    pub fn with_settings(self, json: &[u8]) -> Result<JobChecker<'_>, Problems> {
+        Ok(JobChecker {
+            settings: Settings::from_json(json)?.for_tools(),
+            releases: self.releases,
+            username: self.username,
+            groups: self.groups,
+        })
+    }
+}
+
+/// One thing that is wrong with a change of a Job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobFinding {
+    finding: Finding<'static>,
+    enforcement: Enforcement,
+    releases: ReleaseSet,
+}
+
+impl JobFinding {
+    fn is(&self, enforcement: Enforcement, finding: &Finding<'_>) -> bool {
+        self.enforcement == enforcement && self.finding == *finding
+    }
+
+    /// The rule that fired.
+    pub fn rule(&self) -> &'static Rule {
+        self.finding.rule()
+    }
+
+    /// Whether the change is denied, or only warned of.
+    pub fn enforcement(&self) -> Enforcement {
+        self.enforcement
+    }
+
+    /// The releases that say so, of those that were asked.
+    pub fn releases(&self) -> ReleaseSet {
+        self.releases
+    }
+
+    /// The field's path: `status.startTime`.
+    pub fn path(&self) -> &str {
+        self.error().path()
+    }
+
+    /// What is wrong, and what would do.
+    pub fn detail(&self) -> &str {
+        self.error().detail()
+    }
+
+    /// The error as kube-apiserver has it.
+    pub fn error(&self) -> &FieldError<'static> {
+        self.finding.error()
+    }
+}
+
+/// One line: the releases, the error in the words of the newest of them, and the rule.
+impl fmt::Display for JobFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let newest = self.releases.iter().last().unwrap_or_default();
+        let text = self.error().text(newest);
+        let rule = self.rule().id();
+        match self.enforcement {
+            Enforcement::Warn => write!(f, "{}: warning: {text} [{rule}]", self.releases),
+            _ => write!(f, "{}: {text} [{rule}]", self.releases),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Typed Jobs against the same Jobs written as JSON.
+
+use k8s_openapi::api::batch::v1::{Job, JobCondition, JobSpec, JobStatus};
+use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
+use k8s_openapi::jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::JobChecker;
+use super::view::{Parts, object};
+use crate::decode::{Note, Place, document};
+use crate::description::Enforcement;
+use crate::kind::Kind;
+use crate::object::Object;
+use crate::object::tests::decoding::{spec, status};
+use crate::release::{Release, ReleaseSet};
+
+prop_compose! {
+    fn job()(
+        name in prop::option::of(".*"),
+        labels in prop::option::of(prop::collection::btree_map(".*", ".*", 0..3)),
+        is_deleted in any::<bool>(),
+        owner in prop::option::of(".*"),
+        spec in prop::option::of(spec()),
+        status in prop::option::of(status()),
+    ) -> Job {
+        let owner = owner.map(|name| vec![OwnerReference { name, controller: Some(true), ..OwnerReference::default() }]);
+        let metadata = ObjectMeta {
+            name,
+            labels,
+            deletion_timestamp: is_deleted.then_some(Time(Timestamp::UNIX_EPOCH)),
+            owner_references: owner,
+            uid: Some("u".to_owned()),
+            ..ObjectMeta::default()
+        };
+        Job { metadata, spec, status }
+    }
+}
+
+proptest! {
+    /// The rules see one Job in both: what they say of it follows.
+    #[test]
+    fn a_typed_job_is_seen_as_its_json_is(job in job()) {
+        let json = serde_json::to_string(&job).unwrap();
+        let kind = Kind::find("batch", "v1", "Job").unwrap();
+        let note = Note::default();
+        let place = Place::root(&note);
+        let read = document(json.as_bytes(), place, |value| Object::read(value, kind)).unwrap();
+        let parts = Parts::of_metadata(&job).with_template(&job);
+        prop_assert_eq!(read.unwrap().unwrap(), object(&job, &parts));
+    }
+}
+
+#[test]
+fn a_fraction_of_a_second_is_cut_off_as_in_json() {
+    for (second, nanosecond) in [(5, 999_999_999), (-5, -999_999_999), (-5, 0), (0, -1)] {
+        let time = Time(Timestamp::new(second, nanosecond).unwrap());
+        let status = JobStatus {
+            start_time: Some(time),
+            ..JobStatus::default()
+        };
+        let job = with_status(status);
+        let json = serde_json::to_string(&job).unwrap();
+        let kind = Kind::find("batch", "v1", "Job").unwrap();
+        let note = Note::default();
+        let read = document(json.as_bytes(), Place::root(&note), |value| {
+            Object::read(value, kind)
+        });
+        let read = read.unwrap().unwrap().unwrap();
+        let parts = Parts::default();
+        let typed = object(&job, &parts).job.unwrap().status;
+        assert_eq!(read.job.unwrap().status, typed, "{second} {nanosecond}");
+    }
+}
+
+fn with_status(status: JobStatus) -> Job {
+    let spec = JobSpec {
+        managed_by: Some("acme.io/runner".to_owned()),
+        ..JobSpec::default()
+    };
+    Job {
+        spec: Some(spec),
+        status: Some(status),
+        ..Job::default()
+    }
+}
+
+fn condition(type_: &str) -> JobCondition {
+    JobCondition {
+        type_: type_.to_owned(),
+        status: "True".to_owned(),
+        ..JobCondition::default()
+    }
+}
+
+/// A suspended Job whose pods go to a pool.
+fn suspended(pool: &str, status: JobStatus) -> Job {
+    let pod = PodSpec {
+        node_selector: Some([("pool".to_owned(), pool.to_owned())].into()),
+        ..PodSpec::default()
+    };
+    let spec = JobSpec {
+        suspend: Some(true),
+        template: PodTemplateSpec {
+            spec: Some(pod),
+            ..PodTemplateSpec::default()
+        },
+        ..JobSpec::default()
+    };
+    Job {
+        spec: Some(spec),
+        status: Some(status),
+        ..Job::default()
+    }
+}
+
+fn lines(findings: &[super::JobFinding]) -> Vec<String> {
+    findings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_releases_say_otherwise_is_told_apart() {
+    let at = |second| Some(Time(Timestamp::from_second(second).unwrap()));
+    let completed = |end| JobStatus {
+        start_time: at(0),
+        completion_time: at(end),
+        conditions: Some(vec![condition("SuccessCriteriaMet"), condition("Complete")]),
+        ..JobStatus::default()
+    };
+    let (old, new) = (with_status(completed(5)), with_status(completed(6)));
+    // 1.30 wants a success policy.
+    let checker = JobChecker::new(ReleaseSet::from_iter(Release::ALL.iter().copied().skip(1)));
+    assert_eq!(
+        lines(&checker.status_update(&old, &new)),
+        [
+            "1.31 to 1.33: status.completionTime: Invalid value: 1970-01-01 00:00:06 +0000 UTC: completionTime cannot be \
+             mutated [job-status/completion-time-changed]",
+            "1.34 to 1.37: status.completionTime: Invalid value: \"1970-01-01T00:00:06Z\": field is immutable \
+             [job-status/completion-time-changed]",
+        ]
+    );
+    let one = JobChecker::new(Release::V1_33);
+    let findings = one.status_update(&old, &new);
+    let [finding] = &findings[..] else {
+        panic!("{findings:?}")
+    };
+    assert_eq!(finding.path(), "status.completionTime");
+    assert_eq!(finding.detail(), "completionTime cannot be mutated");
+    assert_eq!(finding.enforcement(), Enforcement::Deny);
+    assert_eq!(finding.releases(), ReleaseSet::from(Release::V1_33));
+    assert_eq!(one.status_update(&old, &old), []);
+}
+
+/// kubernetes-sigs/kueue#11614: MultiKueue's hub had no `Suspended` condition to show when Kueue resumed the Job.
+#[test]
+fn the_scheduling_directives_hang_on_the_status() {
+    let checker = JobChecker::default();
+    let check = |status: &JobStatus| {
+        let old = suspended("a", status.clone());
+        let mut new = suspended("b", status.clone());
+        new.spec.as_mut().unwrap().suspend = Some(false);
+        lines(&checker.update(&old, &new))
+    };
+    let rule = "[job-spec/scheduling-directives]";
+    let denied = |releases: &str| {
+        format!("{releases}: spec.template: Invalid value: field is immutable {rule}")
+    };
+    let mut status = JobStatus::default();
+    assert_eq!(
+        check(&status),
+        [format!(
+            "1.36: warning: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 take it only with the condition \
+             Suspended=True {rule}"
+        )]
+    );
+    status.conditions = Some(vec![condition("Suspended")]);
+    assert_eq!(check(&status), [""; 0]);
+    status.start_time = Some(Time(Timestamp::UNIX_EPOCH));
+    assert_eq!(check(&status), [denied("1.30 to 1.35")]);
+    status.active = Some(1);
+    assert_eq!(check(&status), [denied("1.30 to 1.37")]);
+    status.start_time = None;
+    assert_eq!(check(&status), [denied("1.36 to 1.37")]);
+}
+
+#[test]
+fn a_site_s_rules_are_judged_with_its_settings() {
+    let settings = br#"{"controllers":{"acme.io/runner":{"status_writers":["runner"]}}}"#;
+    let checker = JobChecker::new(Release::V1_37)
+        .with_settings(settings)
+        .unwrap();
+    let old = with_status(JobStatus::default());
+    let new = with_status(JobStatus {
+        active: Some(1),
+        ..JobStatus::default()
+    });
+    assert_eq!(checker.clone().as_user("runner", &[]).status_update(&old, &new), []);
+    assert_eq!(checker.status_update(&old, &old), []);
+    let findings = checker.as_user("ana", &["people"]).status_update(&old, &new);
+    let rules: Vec<_> = findings.iter().map(|f| f.rule().id()).collect();
+    assert_eq!(rules, ["status-writer/delegated"]);
+    let problems = JobChecker::default().with_settings(b"{\"role\":5}");
+    assert!(problems.is_err());
+}
+
+#[test]
+fn the_field_is_judged_on_create_and_update() {
+    let checker = JobChecker::default();
+    let job = |managed_by: Option<&str>| Job {
+        spec: Some(JobSpec {
+            managed_by: managed_by.map(str::to_owned),
+            ..JobSpec::default()
+        }),
+        ..Job::default()
+    };
+    let told = lines(&checker.create(&job(Some("typo"))));
+    assert_eq!(
+        told,
+        [
+            "1.30 to 1.37: spec.managedBy: Invalid value: \"typo\": must be a domain-prefixed path (such as \
+             \"acme.io/foo\") [managed-by/format]"
+        ]
+    );
+    let told = lines(&checker.update(&job(Some("a.io/x")), &job(None)));
+    assert_eq!(
+        told,
+        ["1.30 to 1.37: spec.managedBy: Invalid value: null: field is immutable [managed-by/immutable]"]
+    );
+}

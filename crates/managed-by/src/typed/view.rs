@@ -1,0 +1,120 @@
+//! Typed Jobs as the rules see them: what a Job that is written as JSON reads as.
+
+use std::borrow::Cow;
+
+use k8s_openapi::api::batch::v1::{Job, JobSpec, JobStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::decode::Raw;
+use crate::object::job::{self as view, CompletionMode, Conditions, Uncounted};
+use crate::object::{Metadata, Object};
+use crate::upstream::time;
+
+/// The parts of a Job that rules read from JSON, where they are asked for.
+#[derive(Default)]
+pub(super) struct Parts {
+    labels: Option<Box<RawValue>>,
+    owner_references: Option<Box<RawValue>>,
+    template: Option<Box<RawValue>>,
+}
+
+impl Parts {
+    /// What the rules on the field read.
+    pub(super) fn of_metadata(job: &Job) -> Self {
+        Self {
+            labels: job.metadata.labels.as_ref().and_then(json),
+            owner_references: job.metadata.owner_references.as_ref().and_then(json),
+            template: None,
+        }
+    }
+
+    /// The same with the template.
+    pub(super) fn with_template(self, job: &Job) -> Self {
+        let template = job.spec.as_ref().and_then(|spec| json(&spec.template));
+        Self { template, ..self }
+    }
+}
+
+/// The value as JSON; nothing for what JSON cannot say, which a client could not send.
+fn json(value: &impl Serialize) -> Option<Box<RawValue>> {
+    to_raw_value(value).ok()
+}
+
+/// The view of a Job, and of the parts that were written as JSON.
+pub(super) fn object<'a>(job: &'a Job, parts: &'a Parts) -> Object<'a> {
+    let raw = |part: &'a Option<Box<RawValue>>| part.as_deref().map(Raw::from);
+    let text = |text: &'a Option<String>| text.as_deref().unwrap_or_default().into();
+    let (spec, managed_by) = match &job.spec {
+        Some(spec) => (view_spec(spec), spec.managed_by.as_deref()),
+        None => (view::JobSpec::default(), None),
+    };
+    Object {
+        metadata: Metadata {
+            name: text(&job.metadata.name),
+            uid: text(&job.metadata.uid),
+            is_being_deleted: job.metadata.deletion_timestamp.is_some(),
+            labels: raw(&parts.labels),
+            owner_references: raw(&parts.owner_references),
+        },
+        managed_by: managed_by.map(Into::into),
+        job: Some(Box::new(view::Job {
+            spec,
+            template: raw(&parts.template),
+            status: job.status.as_ref().map(view_status).unwrap_or_default(),
+        })),
+        custom: None,
+    }
+}
+
+fn view_spec(spec: &JobSpec) -> view::JobSpec {
+    let view = view::JobSpec {
+        completion_mode: CompletionMode::named(spec.completion_mode.as_deref()),
+        backoff_limit_per_index: spec.backoff_limit_per_index.is_some(),
+        suspend: spec.suspend.unwrap_or_default(),
+        success_policy: spec.success_policy.is_some(),
+        ..view::JobSpec::default()
+    };
+    view.with_numbers(spec.completions, spec.parallelism)
+}
+
+fn view_status(status: &JobStatus) -> view::JobStatus<'_> {
+    let mut conditions = Conditions::default();
+    for condition in status.conditions.iter().flatten() {
+        conditions.add(&condition.type_, &condition.status);
+    }
+    let uncounted = status.uncounted_terminated_pods.as_ref();
+    view::JobStatus {
+        active: status.active.unwrap_or_default(),
+        succeeded: status.succeeded.unwrap_or_default(),
+        failed: status.failed.unwrap_or_default(),
+        ready: status.ready,
+        terminating: status.terminating,
+        start_time: status.start_time.as_ref().map(view_time),
+        completion_time: status.completion_time.as_ref().map(view_time),
+        completed_indexes: status
+            .completed_indexes
+            .as_deref()
+            .unwrap_or_default()
+            .into(),
+        failed_indexes: status.failed_indexes.as_deref().map(Into::into),
+        uncounted: uncounted.map(|pods| Uncounted {
+            succeeded: pods.succeeded.as_deref().map(view_uids),
+            failed: pods.failed.as_deref().map(view_uids),
+        }),
+        conditions,
+    }
+}
+
+fn view_uids(uids: &[String]) -> Vec<Cow<'_, str>> {
+    uids.iter().map(|uid| uid.as_str().into()).collect()
+}
+
+/// `k8s-openapi` writes whole seconds, and so cuts off the rest.
+fn view_time(time: &Time) -> time::Time {
+    let seconds = time.0.as_second();
+    // Of an instant before 1970 both parts are negative.
+    let is_rounded_up = time.0.subsec_nanosecond() < 0;
+    time::Time::from_unix(seconds.saturating_sub(i64::from(is_rounded_up)))
+}
