@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{api, artifacthub, conditions, e2e, kinds, root, rules, settings};
+use crate::{api, artifacthub, conditions, e2e, kinds, root, rules, settings, status_guide};
 
 /// A file that is made of the code, and not written by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,7 @@ pub fn all() -> Result<Vec<Generated>> {
         conditions::generated()?,
         artifacthub::generated()?,
         api::generated()?,
+        status_guide::generated()?,
     ];
     Ok(generators.concat())
 }

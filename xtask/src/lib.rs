@@ -20,8 +20,10 @@ pub mod kinds;
 pub mod layers;
 mod library;
 pub mod metadata;
+pub mod releases;
 pub mod rules;
 pub mod settings;
+pub mod status_guide;
 
 /// A file or folder of this repository.
 pub fn root(path: impl AsRef<Path>) -> PathBuf {

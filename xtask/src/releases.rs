@@ -1,0 +1,91 @@
+//! What each release of kube-apiserver says to a change.
+
+use managed_by::{AdmissionRequest, Enforcement, Malformed, Release, ReleaseSet, Rule, Settings};
+use serde_json::{Value, json};
+
+/// A denial, and the releases that have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// The releases that deny so.
+    pub releases: ReleaseSet,
+    /// The rule.
+    pub rule: &'static Rule,
+    /// Their words.
+    pub text: String,
+}
+
+impl Denial {
+    /// One line: the releases, the words, the rule.
+    pub fn line(&self) -> String {
+        let (releases, text, id) = (self.releases, &self.text, self.rule.id());
+        format!("{releases}: {text} [{id}]")
+    }
+}
+
+/// What kube-apiserver's rules deny of a request, by all releases.
+///
+/// # Errors
+/// If the request makes no sense.
+pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
+    let text = request.to_string();
+    let request = AdmissionRequest::from_json(text.as_bytes())?;
+    let mut denials: Vec<Denial> = Vec::new();
+    for &release in Release::ALL {
+        let settings = Settings::for_release(release).for_tools();
+        for (level, finding) in managed_by::review(&request, &settings).findings {
+            if level != Enforcement::Deny || !finding.is_upstream() {
+                continue;
+            }
+            let (rule, text) = (finding.rule(), finding.error().text(release));
+            let same = |known: &&mut Denial| known.rule == rule && known.text == text;
+            match denials.iter_mut().find(same) {
+                Some(known) => known.releases = known.releases.union(release.into()),
+                None => denials.push(Denial {
+                    releases: release.into(),
+                    rule,
+                    text,
+                }),
+            }
+        }
+    }
+    Ok(denials)
+}
+
+/// The releases that accept a request.
+///
+/// # Errors
+/// As [`denials`].
+pub fn accepting(request: &Value) -> Result<ReleaseSet, Malformed> {
+    let denials = denials(request)?;
+    let denying = denials.iter().map(|denial| denial.releases);
+    let denying = denying.fold(ReleaseSet::default(), ReleaseSet::union);
+    let all = Release::ALL.iter().copied();
+    Ok(all.filter(|release| !denying.contains(*release)).collect())
+}
+
+/// The request that writes a Job's status.
+pub fn status_update(spec: &Value, old: &Value, new: &Value) -> Value {
+    update("status", (spec, old), (spec, new))
+}
+
+/// The request that writes a Job's main resource.
+pub fn spec_update(old: &Value, new: &Value, status: &Value) -> Value {
+    update("", (old, status), (new, status))
+}
+
+fn update(sub_resource: &str, old: (&Value, &Value), new: (&Value, &Value)) -> Value {
+    let job = |(spec, status): (&Value, &Value)| {
+        json!({
+            "apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "pi", "namespace": "default"},
+            "spec": spec, "status": status,
+        })
+    };
+    json!({
+        "kind": {"group": "batch", "version": "v1", "kind": "Job"},
+        "resource": {"group": "batch", "version": "v1", "resource": "jobs"},
+        "operation": "UPDATE", "subResource": sub_resource,
+        "name": "pi", "namespace": "default",
+        "oldObject": job(old), "object": job(new),
+    })
+}
