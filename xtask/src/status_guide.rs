@@ -9,7 +9,7 @@ use managed_by::{Anchor, Release, ReleaseSet, Rule, rules};
 use serde_json::{Value, json};
 
 use crate::generated::{Generated, between_marks, read};
-use crate::releases::{accepting, denials, spec_update, status_update};
+use crate::releases::{Denial, accepting, denials, spec_update, status_update};
 
 const GUIDE: &str = "docs/writing-job-status.md";
 const PICTURE: &str = "docs/job-status.svg";
@@ -54,21 +54,21 @@ fn states() -> [State; 7] {
             says: "nothing",
             suspend: false,
             status: json!({}),
-            at: (150, 60),
+            at: (170, 20),
         },
         State {
             name: "Suspended",
             says: "Suspended=True, no startTime",
             suspend: true,
             status: json!({"conditions": conditions(&[("Suspended", "True")])}),
-            at: (150, 390),
+            at: (540, 390),
         },
         State {
             name: "Running",
             says: "startTime, active",
             suspend: false,
             status: json!({"startTime": START, "active": 2, "ready": 1}),
-            at: (470, 60),
+            at: (540, 20),
         },
         State {
             name: "Succeeding",
@@ -76,7 +76,7 @@ fn states() -> [State; 7] {
             suspend: false,
             status: json!({"startTime": START, "succeeded": 2, "terminating": 1,
                 "conditions": conditions(&[("SuccessCriteriaMet", "True")])}),
-            at: (790, 60),
+            at: (910, 20),
         },
         State {
             name: "Complete",
@@ -84,7 +84,7 @@ fn states() -> [State; 7] {
             suspend: false,
             status: json!({"startTime": START, "completionTime": END, "succeeded": 2,
                 "conditions": conditions(&[("SuccessCriteriaMet", "True"), ("Complete", "True")])}),
-            at: (1110, 60),
+            at: (1280, 20),
         },
         State {
             name: "Failing",
@@ -92,7 +92,7 @@ fn states() -> [State; 7] {
             suspend: false,
             status: json!({"startTime": START, "failed": 1, "terminating": 1,
                 "conditions": conditions(&[("FailureTarget", "True")])}),
-            at: (790, 390),
+            at: (910, 390),
         },
         State {
             name: "Failed",
@@ -100,7 +100,7 @@ fn states() -> [State; 7] {
             suspend: false,
             status: json!({"startTime": START, "failed": 2,
                 "conditions": conditions(&[("FailureTarget", "True"), ("Failed", "True")])}),
-            at: (1110, 390),
+            at: (1280, 390),
         },
     ]
 }
@@ -162,8 +162,8 @@ fn held(rule: &Rule) -> String {
     }
 }
 
-/// The rules that deny a step into a state when one thing about it is wrong: each member of the status left out, and each of
-/// some set to something else.
+/// The rules that deny a step into a state when one thing about it is wrong: each member of the status left out, each of some set
+/// to something else, and each other end announced beside the one that is.
 fn guards(from: &State, to: &State) -> Result<BTreeSet<usize>> {
     let wrong = [
         ("active", json!(1)),
@@ -177,39 +177,34 @@ fn guards(from: &State, to: &State) -> Result<BTreeSet<usize>> {
         ("uncountedTerminatedPods", json!({"failed": ["a"]})),
         ("uncountedTerminatedPods", json!({"failed": [""]})),
         ("conditions", json!([])),
-        ("conditions", conditions(&[("Complete", "True")])),
-        ("conditions", conditions(&[("Failed", "True")])),
-        (
-            "conditions",
-            conditions(&[("SuccessCriteriaMet", "True"), ("Failed", "True")]),
-        ),
-        (
-            "conditions",
-            conditions(&[("SuccessCriteriaMet", "True"), ("FailureTarget", "True")]),
-        ),
-        (
-            "conditions",
-            conditions(&[("Complete", "True"), ("FailureTarget", "True")]),
-        ),
     ];
     let right = step(from, to);
-    let right_rules: BTreeSet<_> = denials(&right)?.iter().map(|d| d.rule.id()).collect();
-    let members = to.status.as_object().context("a status")?.keys().cloned();
-    let without = members.map(|name| (name, Value::Null));
+    let status = to.status.as_object().context("a status")?;
+    let without = status.keys().map(|name| (name.clone(), Value::Null));
     let with = wrong.map(|(name, value)| (name.to_owned(), value));
+    let announced = to.status["conditions"].as_array().cloned();
+    let announced = announced.filter(|_| !to.suspend).unwrap_or_default();
+    let beside = ENDS.iter().filter(|_| !announced.is_empty()).map(|end| {
+        let other = json!({"type": end, "status": "True"});
+        let both = [announced.clone(), vec![other]].concat();
+        ("conditions".to_owned(), Value::from(both))
+    });
     let mut fired = BTreeSet::new();
-    for (name, value) in without.chain(with) {
+    for (name, value) in without.chain(with).chain(beside) {
         let mut request = right.clone();
         request["object"]["status"][&name] = value;
         for denial in denials(&request)? {
-            if !right_rules.contains(denial.rule.id()) {
-                let place = rules().iter().position(|rule| *rule == denial.rule);
-                fired.extend(place);
+            // What 1.30 alone has is said beside the ways.
+            if denial.releases.contains(Release::default()) {
+                fired.extend(rules().iter().position(|rule| *rule == denial.rule));
             }
         }
     }
     Ok(fired)
 }
+
+/// The conditions that announce an end, or are one.
+const ENDS: [&str; 4] = ["SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"];
 
 /// Every step from one state to another, and what the releases say.
 fn transitions() -> Result<String> {
@@ -231,10 +226,7 @@ fn transitions() -> Result<String> {
             let cell = if accepting == ReleaseSet::all() {
                 "yes".to_owned()
             } else if accepting.is_empty() {
-                let denials = denials(&request)?;
-                // The rule that most releases have says most.
-                let most = denials.iter().rev().max_by_key(|d| d.releases.iter().count());
-                let id = most.context("a denial")?.rule.id();
+                let id = most_common(&denials(&request)?)?.id();
                 let name = id.trim_start_matches("job-status/");
                 format!("no: [{name}](rules/{id}.md)")
             } else {
@@ -356,16 +348,17 @@ fn picture() -> Result<String> {
         let special = rules_of_it.difference(&everywhere).copied().collect();
         draw_state(&mut svg, state, &special)?;
     }
-    let mut y = 775;
-    heading(&mut svg, y, "Checked in every write")?;
+    let mut y = 440;
+    text(&mut svg, 15, y, "h", "Checked on every way")?;
     for index in &everywhere {
         y += 17;
         let rule = rules()[*index];
-        line(&mut svg, 20, y, &format!("{}{}", short(rule), held(rule)))?;
+        line(&mut svg, 15, y, &format!("{}{}", short(rule), held(rule)))?;
     }
-    let mut y = 775;
+    let mut bottom = y;
+    let mut y = 740;
     svg.push_str("<g class=\"no\">\n");
-    text(&mut svg, 480, y, "h", "No way, whatever else is right")?;
+    text(&mut svg, 385, y, "h", "No way, whatever else is right")?;
     for (from, to) in NO_WAYS {
         y += 17;
         let (a, b) = (&states[from], &states[to]);
@@ -376,8 +369,7 @@ fn picture() -> Result<String> {
             a.name,
             b.name
         );
-        let denials = denials(&request)?;
-        let rule = denials.first().context("a denial")?.rule;
+        let rule = most_common(&denials(&request)?)?;
         let option = match *rule.anchor() {
             Anchor::Upstream {
                 option: Some(option),
@@ -386,15 +378,23 @@ fn picture() -> Result<String> {
             _ => String::new(),
         };
         let words = format!("✗ {} → {}: {}{option}", a.name, b.name, short(rule));
-        line(&mut svg, 480, y, &words)?;
+        line(&mut svg, 385, y, &words)?;
     }
     svg.push_str("</g>\n");
-    Ok(format!("{HEAD}{svg}</svg>\n"))
+    bottom = bottom.max(y) + 20;
+    let head = HEAD.replace("BOTTOM", &bottom.to_string());
+    Ok(format!("{head}{svg}</svg>\n"))
 }
 
-const HEAD: &str = r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1280 910" role="img" aria-labelledby="title desc">
+/// The rule that most releases deny with.
+fn most_common(denials: &[Denial]) -> Result<&'static Rule> {
+    let most = denials.iter().rev().max_by_key(|d| d.releases.iter().count());
+    Ok(most.context("a denial")?.rule)
+}
+
+const HEAD: &str = r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1450 BOTTOM" role="img" aria-labelledby="title desc">
 <title id="title">The states of a delegated Job, and the writes between them</title>
-<desc id="desc">Generated from the rules: make docs. Each box is a state with what its status says, and what kube-apiserver checks on the way into it. Arrows are writes that it accepts.</desc>
+<desc id="desc">Generated from the rules: make docs. Each box is a state with what its status says, and what kube-apiserver 1.37 checks on the way into it. Arrows are writes that it accepts, by all releases from 1.30 on unless they say otherwise.</desc>
 <style>
 text { font: 12px system-ui, sans-serif; fill: #1b1f24; }
 .n { font-size: 16px; font-weight: 600; }
@@ -406,13 +406,13 @@ rect.b { fill: #eef4fb; stroke: #0b4a8f; stroke-width: 1.5; }
 path { fill: none; stroke: #0b4a8f; stroke-width: 2; marker-end: url(#a); }
 </style>
 <defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" style="fill:#0b4a8f;stroke:none;marker-end:none"/></marker></defs>
-<rect width="1280" height="910" fill="#ffffff"/>
+<rect width="1450" height="BOTTOM" fill="#ffffff"/>
 "##;
 
 /// Half of a box's width.
-const HALF: i32 = 130;
+const HALF: i32 = 155;
 /// A box's height.
-const HEIGHT: i32 = 270;
+const HEIGHT: i32 = 320;
 
 fn short(rule: &Rule) -> &'static str {
     let id = rule.id();
@@ -443,10 +443,6 @@ fn line(svg: &mut String, x: i32, y: i32, words: &str) -> Result<()> {
     text(svg, x, y, "r", words)
 }
 
-fn heading(svg: &mut String, y: i32, words: &str) -> Result<()> {
-    text(svg, 20, y, "h", words)
-}
-
 fn draw_state(svg: &mut String, state: &State, special: &BTreeSet<usize>) -> Result<()> {
     let (x, y) = (state.at.0 - HALF, state.at.1);
     writeln!(
@@ -474,28 +470,34 @@ fn arrow(
     // Two ways between two states stand apart.
     let shift = if WAYS.contains(&(way.1, way.0)) { 12 } else { 0 };
     let side = if way.0 < way.1 { -shift } else { shift };
-    let (start, end) = if a.0 == b.0 {
-        let down = if a.1 < b.1 { HEIGHT } else { 0 };
-        let up = HEIGHT - down;
-        ((a.0 + side, a.1 + down), (b.0 + side, b.1 + up))
+    let (path, (x, y)) = if a.0 == b.0 {
+        let (from, to) = if a.1 < b.1 {
+            (a.1 + HEIGHT, b.1)
+        } else {
+            (a.1, b.1 + HEIGHT)
+        };
+        let x = a.0 + side;
+        (format!("M{x} {from}V{to}"), (x + 8, (from + to) / 2))
     } else {
-        let right = if a.0 < b.0 { HALF } else { -HALF };
-        let level = |y: i32| y + HEIGHT / 2 + side;
-        ((a.0 + right, level(a.1)), (b.0 - right, level(b.1)))
+        let (left, right) = (a.0 + HALF, b.0 - HALF);
+        let middle = (left + right) / 2;
+        if a.1 == b.1 {
+            let y = a.1 + 80;
+            (format!("M{left} {y}H{right}"), (middle - 26, y - 8))
+        } else {
+            let (from, to) = (a.1 + 250, b.1 + 160);
+            let path = format!("M{left} {from}H{middle}V{to}H{right}");
+            (path, (middle - 26, from - 8))
+        }
     };
-    writeln!(
-        svg,
-        "<path d=\"M{} {}L{} {}\"/>",
-        start.0, start.1, end.0, end.1
-    )?;
-    let middle = ((start.0 + end.0) / 2, (start.1 + end.1) / 2 - 8);
+    writeln!(svg, "<path d=\"{path}\"/>")?;
     if !releases.is_empty() {
         // Narrow places: one word for a run of releases up to the newest.
         let words = match releases.strip_suffix(" to 1.37") {
             Some(since) => format!("{since} on"),
             None => releases.to_owned(),
         };
-        text(svg, middle.0 - 26, middle.1, "l", &words)?;
+        text(svg, x, y, "l", &words)?;
     }
     Ok(())
 }

@@ -1,0 +1,43 @@
+//! A conformance report on a controller: what its recorded writes would have met in each release of kube-apiserver, and which
+//! rules they never came near.
+//!
+//! [`Recording`] takes the writes one by one, as admission requests, and gives a [`Report`]. That is data (`serde`), a page
+//! ([`Report::html`]) and a badge ([`Report::badge`]). It does no I/O.
+//!
+//! A rule counts as *exercised* by a write where the write was judged by it and could have broken it: a Job that ends exercises
+//! the rules on ended Jobs. Without one such write a rule is *untested*, not passed.
+//!
+//! ```
+//! use managed_by_report::{Place, Recording};
+//!
+//! let mut recording = Recording::of("acme.io/runner");
+//! let place = Place { source: "watch.ndjson".to_owned(), line: 1, time: None };
+//! recording.add(
+//!     br#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
+//!          "oldObject":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/runner"},"status":{"failed":2}},
+//!          "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/runner"},"status":{"failed":1}}}"#,
+//!     &place,
+//! )?;
+//! let report = recording.finish();
+//! let decreased = report.row("job-status/failed-decreased").unwrap();
+//! assert_eq!(decreased.cells[0].denied, 1);
+//! assert_eq!(report.badge_text(), "status conforms to no release");
+//! # Ok::<(), managed_by_report::Unreadable>(())
+//! ```
+
+mod badge;
+mod exercise;
+mod page;
+mod recording;
+mod report;
+
+pub use recording::{Place, Recording, Unreadable};
+pub use report::{Cell, Denial, Report, Row, State, Step, Timeline};
+
+use managed_by::Kind;
+use serde_json::Value;
+
+/// Whether an admission request exercises a rule on objects of its kind.
+pub fn exercises(request: &Value, rule: &str, kind: &Kind<'_>) -> bool {
+    exercise::Write::of(request).exercises(rule, kind)
+}

@@ -1,0 +1,173 @@
+//! The report as one page: no scripts, no styles, fonts or pictures from elsewhere, and text that reads without any.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::badge;
+use crate::report::{Cell, Report, Row, State, Step, Timeline};
+
+/// Where the rules' pages are.
+const RULES: &str =
+    "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
+
+const STYLE: &str = "
+:root { color-scheme: light dark; --bg: #ffffff; --fg: #1b1f24; --line: #8c959f; --ok: #dcf2e0; --no: #ffdcd7; --un: #eaeef2; }
+@media (prefers-color-scheme: dark) { :root { --bg: #0d1117; --fg: #e6edf3; --line: #6e7681; --ok: #12361c; --no: #5a1712; --un: #21262d; } }
+body { font: 15px/1.5 system-ui, sans-serif; background: var(--bg); color: var(--fg); margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
+a { color: inherit; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; }
+th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left; vertical-align: top; }
+td.cell { white-space: nowrap; }
+.passed { background: var(--ok); }
+.denied { background: var(--no); font-weight: 600; }
+.untested { background: var(--un); font-style: italic; }
+pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 13px; }
+td.state { width: 50%; }
+";
+
+/// The page.
+pub(crate) fn html(report: &Report) -> String {
+    let title = format!("Conformance of {}", report.controller);
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { (title) }
+                p { (badge::markup(report)) }
+                (sums(report))
+                h2 { "Rules and releases" }
+                (legend())
+                (matrix(report))
+                (untested(report))
+                h2 { "Writes that would have been denied" }
+                (timelines(report))
+            }
+        }
+    }
+    .into_string()
+}
+
+fn sums(report: &Report) -> Markup {
+    let conforms = report.badge_text();
+    html! {
+        p {
+            "The recording has " (report.writes) " writes to " (report.objects) " objects of this controller, "
+            (report.status_writes) " of them to a status. "
+            @if report.passed_over > 0 { (report.passed_over) " writes to objects of other controllers were passed over. " }
+            "Each write was put before the rules of every release. Result: " strong { (conforms) } "."
+        }
+    }
+}
+
+fn legend() -> Markup {
+    html! {
+        p { "A cell says how often a rule was exercised: the rule looked at a write, and the write could have broken it." }
+        ul {
+            li { span.passed { "✓ 12" } ": exercised by 12 writes, all accepted." }
+            li { span.denied { "✗ 2 of 12" } ": exercised by 12 writes, 2 would have been denied." }
+            li { span.untested { "untested" } ": never exercised. This is not a pass: the recording says nothing of it." }
+            li { "not there: the release does not have the rule." }
+        }
+    }
+}
+
+fn matrix(report: &Report) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "Rule" }
+                        @for release in &report.releases { th scope="col" { (release) } }
+                    }
+                }
+                tbody {
+                    @for row in &report.rows { (matrix_row(row)) }
+                }
+            }
+        }
+    }
+}
+
+fn matrix_row(row: &Row) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (rule(row.rule)) br; small { (row.title) } }
+            @for cell in &row.cells { (matrix_cell(*cell)) }
+        }
+    }
+}
+
+fn matrix_cell(cell: Cell) -> Markup {
+    let (class, text) = match cell.state {
+        State::Absent => ("cell", "not there".to_owned()),
+        State::Untested => ("cell untested", "untested".to_owned()),
+        State::Passed => ("cell passed", format!("✓ {}", cell.exercised)),
+        State::Denied => (
+            "cell denied",
+            format!("✗ {} of {}", cell.denied, cell.exercised),
+        ),
+    };
+    html! { td class=(class) { (text) } }
+}
+
+fn untested(report: &Report) -> Markup {
+    let count = report.untested().count();
+    html! {
+        @if count > 0 {
+            p { (count) " rules are untested in every release: record a Job that does what they are about." }
+        }
+    }
+}
+
+fn rule(id: &str) -> Markup {
+    let href = format!("{RULES}{id}.md");
+    html! { a href=(href) { (id) } }
+}
+
+fn timelines(report: &Report) -> Markup {
+    html! {
+        @if report.timelines.is_empty() { p { "None." } }
+        @for timeline in &report.timelines { (of_object(timeline)) }
+        @if report.timelines_left_out > 0 { p { "And " (report.timelines_left_out) " more objects." } }
+    }
+}
+
+fn of_object(timeline: &Timeline) -> Markup {
+    html! {
+        h3 { (timeline.object) }
+        @if timeline.left_out > 0 { p { (timeline.left_out) " more writes are left out." } }
+        ol {
+            @for step in &timeline.steps { li { (of_step(step)) } }
+        }
+    }
+}
+
+fn of_step(step: &Step) -> Markup {
+    html! {
+        @if let Some(time) = &step.time { time datetime=(time) { (time) } " " }
+        (step.what) " (" (step.place) "): "
+        @if step.denials.is_empty() {
+            span.passed { "✓ accepted by every release" }
+        } @else {
+            span.denied { "✗ denied" }
+            ul {
+                @for denial in &step.denials {
+                    li { strong { (denial.releases) } ": " (denial.text) " [" (rule(denial.rule)) "]" }
+                }
+            }
+        }
+        @if let Some((before, after)) = &step.before_and_after {
+            table {
+                thead { tr { th scope="col" { "Before" } th scope="col" { "Written" } } }
+                tbody { tr { td.state { pre { (before) } } td.state { pre { (after) } } } }
+            }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Takes writes, asks every release about each, and keeps the sums.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use managed_by::{
+    AdmissionRequest, Enforcement, Kind, Malformed, Mode, Release, ReleaseSet, Rule, Settings,
+    review, rules,
+};
+use serde_json::Value;
+
+use crate::exercise::Write;
+use crate::report::{Cell, Denial, Report, Row, State, Step, Timeline};
+
+/// Accepted writes of an object that are kept, in case that a later one is denied.
+const KEPT: usize = 10;
+/// Denied writes of an object that are shown.
+const SHOWN: usize = 20;
+/// Objects whose writes are shown.
+const TIMELINES: usize = 100;
+
+/// Where a write was recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub source: String,
+    /// Its line, from 1.
+    pub line: u64,
+    /// When, if the record says.
+    pub time: Option<String>,
+}
+
+/// A write that makes no sense as an admission request.
+#[derive(Debug)]
+pub enum Unreadable {
+    /// It is not JSON.
+    Json(serde_json::Error),
+    /// A member is missing or of the wrong type.
+    Malformed(Malformed),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(error) => error.fmt(f),
+            Self::Malformed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// The writes of a controller, as far as they have been added.
+#[derive(Debug)]
+pub struct Recording<'s> {
+    controller: String,
+    settings: Vec<(Release, Settings<'s>)>,
+    writes: u64,
+    status_writes: u64,
+    passed_over: u64,
+    /// By rule: the kinds that it judges were seen, and what each release made of it.
+    sums: BTreeMap<&'static str, Vec<Cell>>,
+    objects: BTreeMap<String, History>,
+}
+
+#[derive(Debug, Default)]
+struct History {
+    steps: Vec<Step>,
+    left_out: u64,
+    denied: usize,
+}
+
+impl Recording<'static> {
+    /// Of the objects that a controller reconciles: its name in `managedBy`, or the reserved value of a kind for the objects
+    /// that are not delegated.
+    pub fn of(controller: impl Into<String>) -> Self {
+        Self::with_settings(controller, &Settings::default())
+    }
+}
+
+impl<'s> Recording<'s> {
+    /// The same, judged with a policy's settings, such as those that declare kinds. The release that they choose does not count:
+    /// all are asked.
+    pub fn with_settings(controller: impl Into<String>, settings: &Settings<'s>) -> Self {
+        let of = |&release: &Release| {
+            let settings = settings.clone().with_kubernetes_version(release);
+            (release, settings.for_tools())
+        };
+        Self {
+            controller: controller.into(),
+            settings: Release::ALL.iter().map(of).collect(),
+            writes: 0,
+            status_writes: 0,
+            passed_over: 0,
+            sums: BTreeMap::new(),
+            objects: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a write: an admission request as JSON. One of an object that another controller reconciles is passed over.
+    ///
+    /// # Errors
+    /// If it is no admission request, or an object in it is malformed. Nothing is added then.
+    pub fn add(&mut self, json: &[u8], place: &Place) -> Result<(), Unreadable> {
+        let request = AdmissionRequest::from_json(json).map_err(Unreadable::Malformed)?;
+        let Some(kind) = request.kind() else {
+            return Ok(());
+        };
+        let value: Value = serde_json::from_slice(json).map_err(Unreadable::Json)?;
+        let write = Write::of(&value);
+        if !self.is_of_controller(kind, &write) {
+            self.passed_over = self.passed_over.saturating_add(1);
+            return Ok(());
+        }
+        self.writes = self.writes.saturating_add(1);
+        if write.is_status {
+            self.status_writes = self.status_writes.saturating_add(1);
+        }
+        let mut found: Vec<(&'static Rule, ReleaseSet, String)> = Vec::new();
+        for (release, settings) in &self.settings {
+            let verdict = review(&request, settings);
+            for (level, finding) in verdict.findings {
+                let rule = finding.rule();
+                if level != Enforcement::Deny || !is_reported(rule) {
+                    continue;
+                }
+                let text = finding.error().text(*release);
+                let path = finding.error().path();
+                match found
+                    .iter_mut()
+                    .find(|(known, _, words)| *known == rule && words.starts_with(path))
+                {
+                    Some((_, releases, words)) => {
+                        *releases = releases.union((*release).into());
+                        *words = text;
+                    }
+                    None => found.push((rule, (*release).into(), text)),
+                }
+            }
+        }
+        for rule in kind_rules(kind) {
+            self.count(rule, kind, &write, &found);
+        }
+        let object = self.name(kind, &request);
+        self.objects
+            .entry(object)
+            .or_default()
+            .add(step(&write, place, &found));
+        Ok(())
+    }
+
+    fn is_of_controller(&self, kind: &Kind<'_>, write: &Write<'_>) -> bool {
+        let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
+        let managed_by = write.spec_holder().pointer(&pointer);
+        match kind.mode(managed_by.and_then(Value::as_str)) {
+            Mode::Delegated(name) => name == self.controller,
+            Mode::Standard => kind.reserved_value() == self.controller,
+        }
+    }
+
+    fn name(&self, kind: &Kind<'_>, request: &AdmissionRequest<'_>) -> String {
+        let (dot, slash) = (
+            if kind.group().is_empty() { "" } else { "." },
+            if request.namespace().is_empty() { "" } else { "/" },
+        );
+        format!(
+            "{}{dot}{} {}{slash}{}",
+            kind.name(),
+            kind.group(),
+            request.namespace(),
+            request.name()
+        )
+    }
+
+    fn count(
+        &mut self,
+        rule: &'static Rule,
+        kind: &Kind<'_>,
+        write: &Write<'_>,
+        found: &[(&'static Rule, ReleaseSet, String)],
+    ) {
+        let cells = self
+            .sums
+            .entry(rule.id())
+            .or_insert_with(|| vec![Cell::default(); Release::ALL.len()]);
+        let denying = found
+            .iter()
+            .filter(|(known, ..)| *known == rule)
+            .fold(ReleaseSet::default(), |all, (_, releases, _)| {
+                all.union(*releases)
+            });
+        let exercised = write.exercises(rule.id(), kind);
+        for (cell, &release) in cells.iter_mut().zip(Release::ALL) {
+            if !rule.holds_in(release) {
+                cell.state = State::Absent;
+                continue;
+            }
+            let is_denied = denying.contains(release);
+            if exercised || is_denied {
+                cell.exercised = cell.exercised.saturating_add(1);
+                if cell.state == State::Untested {
+                    cell.state = State::Passed;
+                }
+            }
+            if is_denied {
+                cell.denied = cell.denied.saturating_add(1);
+                cell.state = State::Denied;
+            }
+        }
+    }
+
+    /// The sums.
+    pub fn finish(self) -> Report {
+        let rows: Vec<Row> = rules()
+            .iter()
+            .filter_map(|rule| {
+                let cells = self.sums.get(rule.id())?;
+                Some(Row {
+                    rule: rule.id(),
+                    title: rule.documentation().title,
+                    is_upstream: rule.is_upstream(),
+                    cells: cells.clone(),
+                })
+            })
+            .collect();
+        let conforms = |index: usize| {
+            let cells = rows.iter().filter_map(|row| row.cells.get(index));
+            let mut states = cells.map(|cell| cell.state);
+            let is_tested = states.clone().any(|state| state == State::Passed);
+            is_tested && states.all(|state| state != State::Denied)
+        };
+        let releases = || Release::ALL.iter().map(ToString::to_string);
+        let conforming = releases().enumerate().filter(|(index, _)| conforms(*index));
+        let objects = u64::try_from(self.objects.len()).unwrap_or(u64::MAX);
+        let mut denied: Vec<Timeline> = self
+            .objects
+            .into_iter()
+            .filter(|(_, history)| history.denied > 0)
+            .map(|(object, history)| Timeline {
+                object,
+                steps: history.steps,
+                left_out: history.left_out,
+            })
+            .collect();
+        let left_out = denied.len().saturating_sub(TIMELINES);
+        denied.truncate(TIMELINES);
+        Report {
+            format: 1,
+            controller: self.controller,
+            releases: releases().collect(),
+            objects,
+            writes: self.writes,
+            status_writes: self.status_writes,
+            passed_over: self.passed_over,
+            conforms_to: conforming.map(|(_, release)| release).collect(),
+            rows,
+            timelines: denied,
+            timelines_left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl History {
+    /// Keeps a write: all that are denied up to a number, and of the accepted ones the last before.
+    fn add(&mut self, step: Step) {
+        if step.denials.is_empty() {
+            let is_accepted = |step: &Step| step.denials.is_empty();
+            let kept = self.steps.iter().rev().take_while(|step| is_accepted(step));
+            let kept = kept.count();
+            if kept >= KEPT {
+                let first = self.steps.len().saturating_sub(kept);
+                self.steps.remove(first);
+                self.left_out = self.left_out.saturating_add(1);
+            }
+        } else {
+            self.denied = self.denied.saturating_add(1);
+            if self.denied > SHOWN {
+                self.left_out = self.left_out.saturating_add(1);
+                return;
+            }
+        }
+        self.steps.push(step);
+    }
+}
+
+/// Whether a rule is about what a controller writes, or what hangs on it. The field is somebody else's.
+fn is_reported(rule: &Rule) -> bool {
+    let family = rule.id().split_once('/').map(|(family, _)| family);
+    matches!(family, Some("job-spec" | "job-status" | "status"))
+}
+
+/// The rules of the report that judge a kind.
+fn kind_rules(kind: &Kind<'_>) -> Vec<&'static Rule> {
+    let of_kind: BTreeSet<_> = kind.rules().into_iter().collect();
+    let is_of_job = |rule: &Rule| kind.is_built_in() && kind.name() == "Job" && rule.is_upstream();
+    rules()
+        .iter()
+        .copied()
+        .filter(|rule| is_reported(rule))
+        .filter(|rule| is_of_job(rule) || of_kind.contains(rule.id()))
+        .collect()
+}
+
+fn step(write: &Write<'_>, place: &Place, found: &[(&'static Rule, ReleaseSet, String)]) -> Step {
+    let denials: Vec<Denial> = found
+        .iter()
+        .map(|(rule, releases, text)| Denial {
+            rule: rule.id(),
+            releases: releases.to_string(),
+            text: text.clone(),
+        })
+        .collect();
+    let what = match (write.old.is_null(), write.is_status) {
+        (true, _) => "created",
+        (false, true) => "status updated",
+        (false, false) => "spec updated",
+    };
+    let part = if write.is_status || write.old.is_null() {
+        "status"
+    } else {
+        "spec"
+    };
+    let pretty = |object: &Value| {
+        let part = object.get(part).unwrap_or(&Value::Null);
+        serde_json::to_string_pretty(part).unwrap_or_default()
+    };
+    let before_and_after =
+        (!denials.is_empty()).then(|| (pretty(write.old), pretty(write.new)));
+    Step {
+        place: format!("{}:{}", place.source, place.line),
+        time: place.time.clone(),
+        what,
+        denials,
+        before_and_after,
+    }
+}

@@ -1,0 +1,134 @@
+//! The report on recorded controllers, and on what they would have looked like with mistakes.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that panics has failed"
+)]
+
+use std::collections::BTreeSet;
+
+use managed_by::{AdmissionRequest, Release, Settings, review};
+use managed_by_conformance::{cases, trace, vector};
+use managed_by_report::{Place, Recording, Report, State};
+use serde_json::{Value, json};
+
+fn report(controller: &str, requests: &[Value]) -> Report {
+    let mut recording = Recording::of(controller);
+    for (index, request) in requests.iter().enumerate() {
+        let place = Place {
+            source: "watch.ndjson".to_owned(),
+            line: index as u64 + 1,
+            time: None,
+        };
+        recording.add(request.to_string().as_bytes(), &place).unwrap();
+    }
+    recording.finish()
+}
+
+fn recorded(stream: &str) -> Vec<Value> {
+    let requests = trace::requests(stream).unwrap().into_iter();
+    requests.map(|case| case.request()).collect()
+}
+
+#[test]
+fn the_job_controller_conforms_from_1_32_on_and_leaves_rules_untested() {
+    let report = report("kubernetes.io/job-controller", &recorded("jobs-1.36"));
+    // A suspended Job without completions in 1.31, and success criteria in 1.30: see `docs/conformance.md`.
+    assert_eq!(report.badge_text(), "status conforms to 1.32 to 1.37");
+    let state = |rule: &str| report.row(rule).unwrap().cells[7].state;
+    assert_eq!(state("job-status/finished-with-active-pods"), State::Passed);
+    assert_eq!(state("job-status/success-criteria-met-non-indexed"), State::Absent);
+    assert_eq!(report.row("job-status/finished-without-start-time").unwrap().cells[1].denied, 1);
+    assert!(report.passed_over > 0);
+}
+
+/// Each accepted, so that only what was recorded of it says what it tests.
+#[test]
+fn multikueue_conforms_and_what_it_never_did_is_untested() {
+    let report = report("kueue.x-k8s.io/multikueue", &recorded("multikueue-0.14-hub"));
+    let untested: Vec<_> = report.untested().map(|row| row.rule).collect();
+    assert!(untested.contains(&"job-status/invalid-failed-indexes"), "{untested:?}");
+    let page = report.html();
+    assert!(page.contains("untested") && page.contains("This is not a pass"));
+}
+
+fn broken(requests: &mut Vec<Value>) {
+    let mut last = requests.last().unwrap().clone();
+    last["oldObject"] = json!({"metadata": {"name": "<pi>", "namespace": "a"}, "spec": {"managedBy": "acme.io/runner"},
+        "status": {"startTime": "2026-01-01T00:00:00Z", "failed": 2}});
+    last["object"] = last["oldObject"].clone();
+    last["object"]["status"]["failed"] = json!(1);
+    last["namespace"] = json!("a");
+    last["operation"] = json!("UPDATE");
+    last["subResource"] = json!("status");
+    last["kind"] = json!({"group": "batch", "version": "v1", "kind": "Job"});
+    requests.push(last);
+}
+
+#[test]
+fn a_denied_write_is_shown_with_both_states() {
+    let mut requests = recorded("jobs-1.36");
+    requests.truncate(1);
+    broken(&mut requests);
+    let report = report("acme.io/runner", &requests);
+    assert_eq!(report.badge_text(), "status conforms to no release");
+    let [timeline] = &report.timelines[..] else {
+        unreachable!("{report:?}")
+    };
+    assert_eq!(timeline.object, "Job.batch a/<pi>");
+    let step = &timeline.steps[0];
+    assert_eq!(step.denials[0].releases, "1.30 to 1.37");
+    let (before, after) = step.before_and_after.as_ref().unwrap();
+    assert!(before.contains("\"failed\": 2") && after.contains("\"failed\": 1"));
+    let page = report.html();
+    assert!(page.contains("Job.batch a/&lt;pi&gt;") && !page.contains("<pi>"));
+    assert!(page.contains("docs/rules/job-status/failed-decreased.md"));
+    // Nothing is fetched: links are followed by people alone.
+    for source in ["<script", "<link", "src=", "@import", "url("] {
+        assert!(!page.contains(source), "{source}");
+    }
+    let data = serde_json::to_value(&report).unwrap();
+    assert_eq!(data["format"], 1);
+    assert!(report.badge().starts_with("<svg"));
+}
+
+#[test]
+fn nothing_recorded_says_so() {
+    let report = report("acme.io/runner", &[]);
+    assert_eq!(report.badge_text(), "status: no write recorded");
+    assert_eq!(report.conforms_to, [""; 0]);
+    let mut recording = Recording::of("acme.io/runner");
+    assert!(recording.add(b"{", &Place::default()).is_err());
+    assert!(recording.add(b"{}", &Place::default()).is_err());
+}
+
+/// Whatever a rule denies, exercises it: no denial hides in a cell that says `untested`.
+#[test]
+fn what_is_denied_is_exercised() {
+    let (mut counts, mut hidden) = (0, BTreeSet::new());
+    for (file, _) in cases::files() {
+        for vector in vector::read(file).unwrap() {
+            let request = vector.case.request();
+            let text = request.to_string();
+            let Ok(asked) = AdmissionRequest::from_json(text.as_bytes()) else {
+                continue;
+            };
+            for &release in Release::ALL {
+                let settings = Settings::for_release(release).for_tools();
+                for (_, finding) in review(&asked, &settings).findings {
+                    let rule = finding.rule().id();
+                    if finding.rule().is_upstream() && !rule.starts_with("managed-by/") {
+                        let kind = asked.kind().unwrap();
+                        if !managed_by_report::exercises(&request, rule, kind) {
+                            hidden.insert((rule, vector.case.name.clone()));
+                        }
+                        counts += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(hidden, BTreeSet::new());
+    assert!(counts > 1_000, "{counts}");
+}

@@ -1,0 +1,65 @@
+//! Reads Jobs and writes their status.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, PostParams};
+use kube::runtime::controller::Action;
+use kube::{Client, ResourceExt};
+
+use crate::NAME;
+use crate::status::{self, Progress};
+
+/// Where the runner notes what it knows of a Job's pods, as JSON: `{"active": 1, "succeeded": 2}`.
+pub const PROGRESS: &str = "acme.io/progress";
+
+/// What a reconciliation needs.
+pub struct Context {
+    /// The way to the API server.
+    pub client: Client,
+    /// Its minor release: 36 for 1.36.
+    pub minor: u32,
+}
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The API server refused, or did not answer.
+    #[error(transparent)]
+    Kube(#[from] kube::Error),
+    /// The note of the runner is not what it should be.
+    #[error("annotation {PROGRESS}: {0}")]
+    Progress(#[from] serde_json::Error),
+}
+
+/// Writes the status of a Job, if it is ours and there is something new to say.
+///
+/// # Errors
+/// If the runner's note makes no sense, or the API server does not take the status.
+pub async fn reconcile(job: Arc<Job>, context: Arc<Context>) -> Result<Action, Error> {
+    let managed_by = job.spec.as_ref().and_then(|spec| spec.managed_by.as_deref());
+    if managed_by != Some(NAME) {
+        return Ok(Action::await_change());
+    }
+    let progress = match job.annotations().get(PROGRESS) {
+        Some(note) => serde_json::from_str(note)?,
+        None => Progress::default(),
+    };
+    let now = Time(Timestamp::now());
+    let status = Some(status::next(&job, progress, &now, context.minor));
+    if status != job.status {
+        // Written whole, with the resource version that was read: a patch would not take `startTime` away.
+        let jobs: Api<Job> = Api::namespaced(context.client.clone(), &job.namespace().unwrap_or_default());
+        let new = Job { status, ..Job::clone(&job) };
+        jobs.replace_status(&job.name_any(), &PostParams::default(), &new).await?;
+    }
+    Ok(Action::await_change())
+}
+
+/// Tries again, later.
+pub fn on_error(_: Arc<Job>, _: &Error, _: Arc<Context>) -> Action {
+    Action::requeue(Duration::from_secs(10))
+}

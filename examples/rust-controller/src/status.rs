@@ -1,0 +1,107 @@
+//! The status of a Job, from what is known of its pods.
+
+use k8s_openapi::api::batch::v1::{Job, JobCondition, JobStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::Deserialize;
+
+/// What the runner knows of a Job's pods.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Progress {
+    /// Pods that run or wait, those that are being deleted aside.
+    pub active: i32,
+    /// Those of them that are ready.
+    pub ready: i32,
+    /// Pods that are being deleted.
+    pub terminating: i32,
+    /// Pods that have ended well, those of earlier clusters included.
+    pub succeeded: i32,
+    /// Pods that have failed.
+    pub failed: i32,
+}
+
+/// The first minor release whose API server wants `SuccessCriteriaMet` before `Complete`; 1.30 does not let it be written.
+const ANNOUNCES_SUCCESS: u32 = 31;
+
+/// The status to write next. It is the old one if there is nothing to write.
+///
+/// `minor` is the minor release of the API server: 36 for 1.36.
+pub fn next(job: &Job, progress: Progress, now: &Time, minor: u32) -> JobStatus {
+    let old = job.status.clone().unwrap_or_default();
+    if is_true(&old, "Complete") || is_true(&old, "Failed") {
+        return old;
+    }
+    let (suspend, completions, backoff_limit) = match &job.spec {
+        Some(spec) => (
+            spec.suspend.unwrap_or_default(),
+            spec.completions.unwrap_or(1),
+            spec.backoff_limit.unwrap_or(6),
+        ),
+        None => (false, 1, 6),
+    };
+    let mut status = JobStatus {
+        active: Some(progress.active),
+        ready: Some(progress.ready),
+        terminating: Some(progress.terminating),
+        // A counter never falls, also where a new cluster starts at nothing.
+        succeeded: progress.succeeded.max(old.succeeded.unwrap_or_default()).into(),
+        failed: progress.failed.max(old.failed.unwrap_or_default()).into(),
+        ..old
+    };
+    let no_pods = progress.active == 0 && progress.terminating == 0;
+    if suspend {
+        // Said when it is true, and not before: a queue may now change the template.
+        if no_pods {
+            set(&mut status, "Suspended", "True", now);
+            status.start_time = None;
+        }
+        return status;
+    }
+    if is_true(&status, "Suspended") {
+        set(&mut status, "Suspended", "False", now);
+        status.start_time = Some(now.clone());
+    }
+    status.start_time.get_or_insert_with(|| now.clone());
+    let has_failed = status.failed.unwrap_or_default() > backoff_limit;
+    let has_succeeded = status.succeeded.unwrap_or_default() >= completions;
+    // One end is announced, and it stays that one.
+    if is_true(&status, "FailureTarget") || (has_failed && !is_true(&status, "SuccessCriteriaMet")) {
+        set(&mut status, "FailureTarget", "True", now);
+        if no_pods {
+            set(&mut status, "Failed", "True", now);
+        }
+    } else if has_succeeded {
+        if minor >= ANNOUNCES_SUCCESS {
+            set(&mut status, "SuccessCriteriaMet", "True", now);
+        }
+        if no_pods {
+            set(&mut status, "Complete", "True", now);
+            status.completion_time = Some(now.clone());
+        }
+    }
+    status
+}
+
+fn is_true(status: &JobStatus, type_: &str) -> bool {
+    let mut conditions = status.conditions.iter().flatten();
+    conditions.any(|condition| condition.type_ == type_ && condition.status == "True")
+}
+
+/// Sets a condition, and says when it changed.
+fn set(status: &mut JobStatus, type_: &str, value: &str, now: &Time) {
+    let conditions = status.conditions.get_or_insert_default();
+    let is_it = |condition: &&mut JobCondition| condition.type_ == type_;
+    match conditions.iter_mut().find(is_it) {
+        Some(known) if known.status == value => {}
+        Some(known) => {
+            value.clone_into(&mut known.status);
+            known.last_transition_time = Some(now.clone());
+        }
+        None => conditions.push(JobCondition {
+            type_: type_.to_owned(),
+            status: value.to_owned(),
+            last_transition_time: Some(now.clone()),
+            ..JobCondition::default()
+        }),
+    }
+}
