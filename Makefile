@@ -38,6 +38,10 @@ pods-policy.wasm: FEATURES := pods
 pods-policy.wasm: $(RUST_SOURCES) | setup ## The same with what looks Jobs up through the host
 	$(build-policy)
 
+go/managedby/module.wasm: FEATURES := findings
+go/managedby/module.wasm: $(RUST_SOURCES) | setup ## The same with findings as data, which the Go module embeds
+	$(build-policy)
+
 # Cargo takes a module of another version or with other features for up to date, because its name is the same.
 define build-policy
 @rm -f $(MODULES)/deps/managed_by_policy.wasm

@@ -3,10 +3,14 @@
 //! With the feature `pods` it may ask the host for Jobs. Without it the module contains no question to the host, so that
 //! each module asks for what its metadata declares.
 //!
+//! With the feature `findings` it has two operations more, for programs that embed it (`go/`): see `findings.rs`.
+//!
 //! PolicyServer makes a fresh instance of this module for every request, calls `wapc_init` and then one operation.
 
 #[cfg(feature = "pods")]
 mod cluster;
+#[cfg(feature = "findings")]
+mod findings;
 mod response;
 
 #[cfg(feature = "pods")]
@@ -27,6 +31,8 @@ pub extern "C" fn wapc_init() {
     guest::register_function("validate", validate);
     guest::register_function("validate_settings", validate_settings);
     guest::register_function("protocol_version", protocol_version_guest);
+    #[cfg(feature = "findings")]
+    findings::register();
 }
 
 fn validate(payload: &[u8]) -> CallResult {

@@ -1,0 +1,187 @@
+package managedby
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Status is the subresource for the status.
+const Status = "status"
+
+// Change is what a client asks the API server for: the objects as the client sends them. Like the API server, [Policy.Check]
+// drops a status that comes with the main resource, and whatever comes with a status.
+type Change struct {
+	// Operation is Create or Update.
+	Operation admissionv1.Operation
+	// SubResource is empty for the main resource, or [Status].
+	SubResource string
+	// Kind is the kind of the objects; if it is empty, they say it themselves.
+	Kind schema.GroupVersionKind
+	// Object is what is to be stored.
+	Object runtime.Object
+	// OldObject is what is stored; nil for Create.
+	OldObject runtime.Object
+}
+
+var jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
+
+// CheckCreate judges the creation of a Job.
+func (p *Policy) CheckCreate(ctx context.Context, job *batchv1.Job) (Findings, error) {
+	return p.Check(ctx, Change{Operation: admissionv1.Create, Kind: jobKind, Object: object(job)})
+}
+
+// CheckUpdate judges an update of a Job, without its status.
+func (p *Policy) CheckUpdate(ctx context.Context, old, new *batchv1.Job) (Findings, error) {
+	return p.Check(ctx, Change{Operation: admissionv1.Update, Kind: jobKind, Object: object(new), OldObject: object(old)})
+}
+
+// CheckStatusUpdate judges an update of a Job's status: what the API server says to Status().Update(ctx, new), and to a patch
+// that leads there, while old is stored.
+func (p *Policy) CheckStatusUpdate(ctx context.Context, old, new *batchv1.Job) (Findings, error) {
+	return p.Check(ctx, Change{
+		Operation: admissionv1.Update, SubResource: Status, Kind: jobKind, Object: object(new), OldObject: object(old),
+	})
+}
+
+// object keeps a nil pointer from becoming an interface that is not nil.
+func object(job *batchv1.Job) runtime.Object {
+	if job == nil {
+		return nil
+	}
+	return job
+}
+
+// Check judges a change of any kind that the policy knows, built in or named in the settings. Kinds that it does not know are
+// accepted, and nothing is found.
+func (p *Policy) Check(ctx context.Context, change Change) (Findings, error) {
+	request, err := p.request(change)
+	if err != nil {
+		return Findings{}, err
+	}
+	opinions, err := p.judge(ctx, request, p.releases)
+	if err != nil {
+		return Findings{}, err
+	}
+	return gather(opinions), nil
+}
+
+// request is the change as the API server would send it to a webhook.
+func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
+	if change.Object == nil {
+		return nil, errors.New("managedby: a change without an object")
+	}
+	switch {
+	case change.Operation == admissionv1.Create && change.OldObject == nil && change.SubResource == "":
+	case change.Operation == admissionv1.Update && change.OldObject != nil && (change.SubResource == "" || change.SubResource == Status):
+	default:
+		return nil, fmt.Errorf("managedby: a change with operation %q, subresource %q and an old object: %t: it must be a %s without the two, or a %s with an old object",
+			change.Operation, change.SubResource, change.OldObject != nil, admissionv1.Create, admissionv1.Update)
+	}
+	kind := change.Kind
+	if kind.Empty() {
+		kind = change.Object.GetObjectKind().GroupVersionKind()
+	}
+	object, err := meta.Accessor(change.Object)
+	if err != nil {
+		return nil, fmt.Errorf("managedby: the object: %w", err)
+	}
+	request := &admissionv1.AdmissionRequest{
+		Kind:        metav1.GroupVersionKind(kind),
+		SubResource: change.SubResource,
+		Name:        object.GetName(),
+		Namespace:   object.GetNamespace(),
+		Operation:   change.Operation,
+		UserInfo:    p.user,
+	}
+	request.Object.Raw, request.OldObject.Raw, err = stored(change)
+	return request, err
+}
+
+// stored gives the JSON of both objects, as the API server has them when it asks its webhooks.
+func stored(change Change) (object, old []byte, err error) {
+	oldJob, wasJob := change.OldObject.(*batchv1.Job)
+	if job, isJob := change.Object.(*batchv1.Job); isJob && (wasJob || change.OldObject == nil) {
+		object, err = json.Marshal(storedJob(job, oldJob, change.SubResource))
+		if err == nil && oldJob != nil {
+			old, err = json.Marshal(oldJob)
+		}
+	} else {
+		object, old, err = storedObjects(change)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("managedby: cannot write the objects as JSON: %w", err)
+	}
+	return object, old, nil
+}
+
+func storedJob(job, old *batchv1.Job, subResource string) *batchv1.Job {
+	is := *job
+	switch {
+	case old == nil:
+		is.Status = batchv1.JobStatus{}
+	case subResource == Status:
+		is.Spec = old.Spec
+	default:
+		is.Status = old.Status
+	}
+	return &is
+}
+
+// storedObjects does for any kind what storedJob does.
+func storedObjects(change Change) (object, old []byte, err error) {
+	var new, was map[string]json.RawMessage
+	if new, _, err = members(change.Object); err != nil {
+		return nil, nil, err
+	}
+	if change.OldObject == nil {
+		delete(new, Status)
+		object, err = json.Marshal(new)
+		return object, nil, err
+	}
+	if was, old, err = members(change.OldObject); err != nil {
+		return nil, nil, err
+	}
+	for name := range new {
+		if name != "metadata" && (name == Status) != (change.SubResource == Status) {
+			delete(new, name)
+		}
+	}
+	for name, value := range was {
+		if name != "metadata" && (name == Status) != (change.SubResource == Status) {
+			new[name] = value
+		}
+	}
+	object, err = json.Marshal(new)
+	return object, old, err
+}
+
+func members(of runtime.Object) (map[string]json.RawMessage, []byte, error) {
+	text, err := json.Marshal(of)
+	if err != nil {
+		return nil, nil, err
+	}
+	var members map[string]json.RawMessage
+	err = json.Unmarshal(text, &members)
+	return members, text, err
+}
+
+// raw is the JSON of one of a request's objects.
+func raw(extension runtime.RawExtension) ([]byte, error) {
+	if extension.Raw != nil || extension.Object == nil {
+		return extension.Raw, nil
+	}
+	text, err := json.Marshal(extension.Object)
+	if err != nil {
+		return nil, fmt.Errorf("managedby: cannot write an object of the request as JSON: %w", err)
+	}
+	return text, nil
+}

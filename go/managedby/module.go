@@ -1,0 +1,209 @@
+package managedby
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Version is the version of managed-by-policy that this package belongs to. A module of another one is refused.
+const Version = "0.1.0"
+
+// wasm is the policy built with its feature "findings". `make go-module` writes it; a tag go/v... carries it.
+//
+//go:embed module.wasm
+var wasm []byte
+
+const (
+	// maxMemoryPages bounds the memory of an instance: 256 MiB, far more than the largest request takes.
+	maxMemoryPages = 4096
+	// maxIdleMemory is what an instance may hold while it waits. Memory of WebAssembly never shrinks.
+	maxIdleMemory = 8 << 20
+)
+
+// module is the compiled policy with its instances.
+type module struct {
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+	// running holds a token for each instance at work.
+	running chan struct{}
+	// idle holds the instances that wait.
+	idle chan *instance
+}
+
+// loaded compiles the embedded module, once in a process.
+var loaded = sync.OnceValues(func() (*module, error) { return load(context.Background(), wasm) })
+
+// load compiles a module and looks whether it belongs to this package.
+func load(ctx context.Context, wasm []byte) (*module, error) {
+	r := wazero.NewRuntimeWithConfig(ctx, runtimeConfig())
+	m, err := compile(ctx, r, wasm)
+	if err == nil {
+		err = m.verify(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("managedby: cannot load the module: %w", err), r.Close(ctx))
+	}
+	return m, nil
+}
+
+func runtimeConfig() wazero.RuntimeConfig {
+	return wazero.NewRuntimeConfig().WithMemoryLimitPages(maxMemoryPages)
+}
+
+func compile(ctx context.Context, r wazero.Runtime, wasm []byte) (*module, error) {
+	if err := instantiateHost(ctx, r); err != nil {
+		return nil, err
+	}
+	compiled, err := r.CompileModule(ctx, wasm)
+	if err != nil {
+		return nil, err
+	}
+	threads := runtime.GOMAXPROCS(0)
+	return &module{
+		runtime:  r,
+		compiled: compiled,
+		running:  make(chan struct{}, threads),
+		idle:     make(chan *instance, threads),
+	}, nil
+}
+
+// verify refuses a module of another version, and one that knows other releases.
+func (m *module) verify(ctx context.Context) error {
+	answer, err := m.call(ctx, "describe", nil)
+	if err != nil {
+		return err
+	}
+	var is struct {
+		Version  string   `json:"version"`
+		Releases Releases `json:"releases"`
+	}
+	if err := json.Unmarshal(answer, &is); err != nil {
+		return err
+	}
+	if is.Version != Version {
+		return fmt.Errorf("it is of version %q, this package of %q: run `make go-module`", is.Version, Version)
+	}
+	if !slices.Equal(is.Releases, AllReleases()) {
+		return fmt.Errorf("it knows the releases %v, this package %v", is.Releases, AllReleases())
+	}
+	return nil
+}
+
+// call runs one operation on an instance that nobody else uses. It returns when the context ends; the guest, which wazero could
+// interrupt only at seven times the cost of each call, goes on to its end, which is near: its work is linear in its input.
+func (m *module) call(ctx context.Context, operation string, payload []byte) ([]byte, error) {
+	select {
+	case m.running <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	// Both may have been possible.
+	if ctx.Err() != nil {
+		<-m.running
+		return nil, context.Cause(ctx)
+	}
+	if ctx.Done() == nil {
+		defer func() { <-m.running }()
+		return m.run(ctx, operation, payload)
+	}
+	type result struct {
+		answer []byte
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() { <-m.running }()
+		answer, err := m.run(ctx, operation, payload)
+		done <- result{answer, err}
+	}()
+	select {
+	case is := <-done:
+		return is.answer, is.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (m *module) run(ctx context.Context, operation string, payload []byte) ([]byte, error) {
+	i, err := m.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := i.call(ctx, operation, payload)
+	var refused *guestError
+	if err != nil && !errors.As(err, &refused) || i.memory() > maxIdleMemory {
+		// What trapped is in no known state.
+		return answer, errors.Join(err, i.close())
+	}
+	// There is room: no more instances are idle than may run.
+	m.idle <- i
+	return answer, err
+}
+
+func (m *module) instance(ctx context.Context) (*instance, error) {
+	select {
+	case i := <-m.idle:
+		return i, nil
+	default:
+		return newInstance(ctx, m)
+	}
+}
+
+// instance is one running copy of the module. One goroutine at a time may use it.
+type instance struct {
+	module    api.Module
+	guestCall api.Function
+}
+
+func newInstance(ctx context.Context, m *module) (*instance, error) {
+	// Anonymous, so that there can be many.
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	module, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
+	if err != nil {
+		return nil, fmt.Errorf("managedby: cannot instantiate the module: %w", err)
+	}
+	i := &instance{module: module, guestCall: module.ExportedFunction("__guest_call")}
+	init := module.ExportedFunction("wapc_init")
+	if i.guestCall == nil || init == nil {
+		return nil, errors.Join(errors.New("managedby: the module is no waPC guest"), i.close())
+	}
+	if _, err := init.Call(withExchange(ctx, &exchange{})); err != nil {
+		return nil, errors.Join(fmt.Errorf("managedby: cannot initialize the module: %w", err), i.close())
+	}
+	return i, nil
+}
+
+// call runs one operation. An error that is no *guestError leaves the instance unusable.
+func (i *instance) call(ctx context.Context, operation string, payload []byte) ([]byte, error) {
+	x := exchange{operation: operation, payload: payload}
+	stack := [2]uint64{uint64(len(operation)), uint64(len(payload))}
+	err := i.guestCall.CallWithStack(withExchange(ctx, &x), stack[:])
+	switch {
+	case err != nil && x.log != "":
+		return nil, fmt.Errorf("managedby: the module failed: %s", x.log)
+	case err != nil:
+		return nil, fmt.Errorf("managedby: the module failed: %w", err)
+	case uint32(stack[0]) == 0:
+		return nil, &guestError{x.failure}
+	}
+	return x.response, nil
+}
+
+// memory is how many bytes the instance holds.
+func (i *instance) memory() uint32 { return i.module.Memory().Size() }
+
+func (i *instance) close() error { return i.module.Close(context.Background()) }
+
+// guestError is what the guest says when it refuses a question; it can answer the next one.
+type guestError struct{ message string }
+
+func (e *guestError) Error() string { return "managedby: " + e.message }

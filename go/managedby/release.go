@@ -1,0 +1,74 @@
+package managedby
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Release is a minor release of Kubernetes, as settings name it: "1.36".
+type Release string
+
+// The releases whose rules are known, each as of the newest patch that was read.
+const (
+	V1_30 Release = "1.30"
+	V1_31 Release = "1.31"
+	V1_32 Release = "1.32"
+	V1_33 Release = "1.33"
+	V1_34 Release = "1.34"
+	V1_35 Release = "1.35"
+	V1_36 Release = "1.36"
+	V1_37 Release = "1.37"
+)
+
+// AllReleases lists them, oldest first.
+func AllReleases() Releases {
+	return Releases{V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36, V1_37}
+}
+
+// ParseRelease reads a release as settings name it: "1.36".
+func ParseRelease(text string) (Release, error) {
+	if !slices.Contains(AllReleases(), Release(text)) {
+		return "", fmt.Errorf("managedby: %q is no release from 1.30 to 1.37", text)
+	}
+	return Release(text), nil
+}
+
+// Releases is a set of releases, oldest first.
+type Releases []Release
+
+// Contains says whether a release is in the set.
+func (r Releases) Contains(release Release) bool { return slices.Contains(r, release) }
+
+// String writes the set as people do: "1.30, 1.32 to 1.37".
+func (r Releases) String() string {
+	var runs [][2]Release
+	before := false
+	for _, release := range AllReleases() {
+		is := r.Contains(release)
+		switch {
+		case is && before:
+			runs[len(runs)-1][1] = release
+		case is:
+			runs = append(runs, [2]Release{release, release})
+		}
+		before = is
+	}
+	texts := make([]string, len(runs))
+	for i, run := range runs {
+		texts[i] = string(run[0])
+		if run[0] != run[1] {
+			texts[i] += " to " + string(run[1])
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// with gives the set that has other releases too, oldest first.
+func (r Releases) with(others Releases) Releases {
+	union := slices.Concat(r, others)
+	slices.SortFunc(union, func(a, b Release) int {
+		return slices.Index(AllReleases(), a) - slices.Index(AllReleases(), b)
+	})
+	return slices.Compact(union)
+}

@@ -1,0 +1,214 @@
+package managedby
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Verdict is the answer of the policy to one request.
+type Verdict struct {
+	// Allowed says whether the request may go on.
+	Allowed bool
+	// Code is the HTTP status of a denial: 422 for an invalid object, 403 for one that may not be written here or by this user,
+	// 400 for a request that makes no sense.
+	Code int32
+	// Message is what the client reads when denied: kube-apiserver's words.
+	Message string
+	// Warnings are shown to the client either way.
+	Warnings []string
+	// AuditAnnotations are for the audit log.
+	AuditAnnotations map[string]string
+	// Findings are what the rules found, in the order in which they are documented.
+	Findings []Finding
+}
+
+// Response is the verdict as a webhook answers it to the request with that UID.
+func (v *Verdict) Response(uid types.UID) *admissionv1.AdmissionResponse {
+	response := &admissionv1.AdmissionResponse{
+		UID:              uid,
+		Allowed:          v.Allowed,
+		Warnings:         v.Warnings,
+		AuditAnnotations: v.AuditAnnotations,
+	}
+	if !v.Allowed {
+		response.Result = &metav1.Status{Status: metav1.StatusFailure, Code: v.Code, Message: v.Message}
+	}
+	return response
+}
+
+// Review gives the policy's answer to a request, with the policy's settings: what a policy server would answer. Whether the
+// request makes sense is part of the answer; an error means that there is none, because the context ended or the module failed.
+func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionRequest) (*Verdict, error) {
+	if request == nil {
+		return nil, errors.New("managedby: Review of no request")
+	}
+	opinions, err := p.judge(ctx, request, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(opinions) != 1 {
+		return nil, fmt.Errorf("managedby: the module gave %d answers to one question", len(opinions))
+	}
+	is := opinions[0]
+	return &Verdict{
+		Allowed:          is.Response.Accepted,
+		Code:             is.Response.Code,
+		Message:          is.Response.Message,
+		Warnings:         is.Response.Warnings,
+		AuditAnnotations: is.Response.AuditAnnotations,
+		Findings:         gather(opinions).All,
+	}, nil
+}
+
+// opinion is what some releases say, all the same, in the words of the module (src/findings.rs).
+type opinion struct {
+	Releases Releases `json:"releases"`
+	Response struct {
+		Accepted         bool              `json:"accepted"`
+		Code             int32             `json:"code"`
+		Message          string            `json:"message"`
+		Warnings         []string          `json:"warnings"`
+		AuditAnnotations map[string]string `json:"audit_annotations"`
+	} `json:"response"`
+	Findings []struct {
+		Rule        string      `json:"rule"`
+		Enforcement Enforcement `json:"enforcement"`
+		Path        string      `json:"path"`
+		Type        string      `json:"type"`
+		Detail      string      `json:"detail"`
+		Error       string      `json:"error"`
+		Upstream    bool        `json:"upstream"`
+	} `json:"findings"`
+}
+
+// judge asks the module for the opinions of the releases, or for the one of the settings if none are given.
+func (p *Policy) judge(ctx context.Context, request *admissionv1.AdmissionRequest, releases Releases) ([]opinion, error) {
+	question, err := question(request, releases, p.settings)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := p.module.call(ctx, "judge", question)
+	if err != nil {
+		return nil, err
+	}
+	var opinions []opinion
+	if err := json.Unmarshal(answer, &opinions); err != nil {
+		return nil, fmt.Errorf("managedby: the module's answer: %w", err)
+	}
+	return opinions, nil
+}
+
+// requestHeader is an AdmissionRequest without its objects. Kind comes first, so that the module knows it when it meets them.
+type requestHeader struct {
+	Kind               metav1.GroupVersionKind      `json:"kind"`
+	UID                types.UID                    `json:"uid"`
+	Resource           metav1.GroupVersionResource  `json:"resource"`
+	SubResource        string                       `json:"subResource,omitempty"`
+	RequestKind        *metav1.GroupVersionKind     `json:"requestKind,omitempty"`
+	RequestResource    *metav1.GroupVersionResource `json:"requestResource,omitempty"`
+	RequestSubResource string                       `json:"requestSubResource,omitempty"`
+	Name               string                       `json:"name,omitempty"`
+	Namespace          string                       `json:"namespace,omitempty"`
+	Operation          admissionv1.Operation        `json:"operation"`
+	UserInfo           any                          `json:"userInfo"`
+	DryRun             *bool                        `json:"dryRun,omitempty"`
+}
+
+// question writes what the operation "judge" takes. The objects go in as they are, so that the module sees what a policy server
+// would, errors included.
+func question(request *admissionv1.AdmissionRequest, releases Releases, settings json.RawMessage) ([]byte, error) {
+	header, err := json.Marshal(requestHeader{
+		Kind:               request.Kind,
+		UID:                request.UID,
+		Resource:           request.Resource,
+		SubResource:        request.SubResource,
+		RequestKind:        request.RequestKind,
+		RequestResource:    request.RequestResource,
+		RequestSubResource: request.RequestSubResource,
+		Name:               request.Name,
+		Namespace:          request.Namespace,
+		Operation:          request.Operation,
+		UserInfo:           request.UserInfo,
+		DryRun:             request.DryRun,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("managedby: the request: %w", err)
+	}
+	members := [...]struct {
+		name string
+		raw  []byte
+	}{{"object", request.Object.Raw}, {"oldObject", request.OldObject.Raw}, {"options", request.Options.Raw}}
+	if members[0].raw, err = raw(request.Object); err == nil {
+		members[1].raw, err = raw(request.OldObject)
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	size := len(header) + len(settings) + len(releases)*5 + 64
+	for _, member := range members {
+		size += len(member.raw) + len(member.name) + 4
+	}
+	q := bytes.NewBuffer(make([]byte, 0, size))
+	for _, release := range releases {
+		q.WriteString(string(release))
+		q.WriteByte(' ')
+	}
+	q.WriteString("\n{\"request\":")
+	q.Write(bytes.TrimSuffix(header, []byte("}")))
+	for _, member := range members {
+		if len(member.raw) > 0 {
+			q.WriteString(`,"` + member.name + `":`)
+			q.Write(member.raw)
+		}
+	}
+	q.WriteString(`},"settings":`)
+	q.Write(settings)
+	q.WriteByte('}')
+	return q.Bytes(), nil
+}
+
+// gather puts the opinions together: each finding once, with the releases that find it.
+func gather(opinions []opinion) Findings {
+	var all Findings
+	for _, o := range opinions {
+		if !o.Response.Accepted {
+			all.Denials = append(all.Denials, Denial{o.Releases, o.Response.Code, o.Response.Message})
+		}
+		// Each opinion is in the order of the rules, so a finding stands behind those that came before it, here and there.
+		place := 0
+		for _, f := range o.Findings {
+			found := Finding{
+				Rule: f.Rule, Enforcement: f.Enforcement, Path: f.Path, Type: f.Type, Detail: f.Detail, Upstream: f.Upstream,
+			}
+			known := slices.IndexFunc(all.All[place:], found.same)
+			if known < 0 {
+				all.All = slices.Insert(all.All, place, found)
+				known = 0
+			}
+			place += known
+			all.All[place].add(o.Releases, f.Error)
+			place++
+		}
+	}
+	return all
+}
+
+// add notes that some releases find it, in these words.
+func (f *Finding) add(releases Releases, text string) {
+	f.Releases = f.Releases.with(releases)
+	same := slices.IndexFunc(f.Errors, func(e ReleaseError) bool { return e.Text == text })
+	if same < 0 {
+		f.Errors = append(f.Errors, ReleaseError{Text: text})
+		same = len(f.Errors) - 1
+	}
+	f.Errors[same].Releases = f.Errors[same].Releases.with(releases)
+}

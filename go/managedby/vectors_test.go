@@ -1,0 +1,303 @@
+package managedby_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/managed-by-policy/managed-by-policy/go/managedby"
+)
+
+// vector is a question that kube-apiserver's own code has answered, see conformance/.
+type vector struct {
+	Case struct {
+		Name        string                `json:"name"`
+		Operation   admissionv1.Operation `json:"operation"`
+		SubResource string                `json:"subResource"`
+		Object      json.RawMessage       `json:"object"`
+		OldObject   json.RawMessage       `json:"oldObject"`
+	} `json:"case"`
+	Answers []struct {
+		Releases   managedby.Releases `json:"releases"`
+		Errors     []fieldError       `json:"errors"`
+		Message    string             `json:"message"`
+		Unreadable bool               `json:"unreadable"`
+	} `json:"answers"`
+}
+
+type fieldError struct {
+	Field string `json:"field"`
+	Error string `json:"error"`
+}
+
+// differs says where the policy differs from kube-apiserver on purpose: conformance/known-differences.txt.
+func (v *vector) differs() bool { return strings.HasPrefix(v.Case.Name, "ratchet: ") }
+
+// tree is the repository, in which the vectors are; a module that was downloaded has none.
+func tree(t testing.TB, path ...string) string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	if _, err := os.Stat(filepath.Join(root, "conformance")); err != nil {
+		t.Skip("needs the repository around the module")
+	}
+	return filepath.Join(append([]string{root}, path...)...)
+}
+
+func vectors(t *testing.T) []*vector {
+	t.Helper()
+	files, err := filepath.Glob(tree(t, "conformance", "vectors", "*.ndjson"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no vectors: %v", err)
+	}
+	var all []*vector
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			v := &vector{}
+			if err := json.Unmarshal(lines.Bytes(), v); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			all = append(all, v)
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// request is the case as a webhook would see it.
+func (v *vector) request(t *testing.T) *admissionv1.AdmissionRequest {
+	t.Helper()
+	var object metav1.PartialObjectMetadata
+	var any map[string]any
+	if err := json.Unmarshal(v.Case.Object, &any); err != nil {
+		t.Fatal(err)
+	}
+	text := func(path ...string) string {
+		text, _, _ := unstructured.NestedString(any, path...)
+		return text
+	}
+	object.APIVersion, object.Kind = text("apiVersion"), text("kind")
+	kind := object.GroupVersionKind()
+	request := &admissionv1.AdmissionRequest{
+		UID:         "705ab4f5-6393-11e8-b7cc-42010a800002",
+		Kind:        metav1.GroupVersionKind(kind),
+		Resource:    metav1.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: strings.ToLower(kind.Kind) + "s"},
+		SubResource: v.Case.SubResource,
+		Name:        text("metadata", "name"),
+		Namespace:   text("metadata", "namespace"),
+		Operation:   v.Case.Operation,
+		UserInfo:    authenticationv1.UserInfo{Username: "kubernetes-admin", Groups: []string{"system:authenticated"}},
+	}
+	request.Object.Raw, request.OldObject.Raw = v.Case.Object, v.Case.OldObject
+	return request
+}
+
+// upstream gives kube-apiserver's errors among the findings, as one release writes them, none twice.
+func upstream(findings []managedby.Finding, release managedby.Release) []fieldError {
+	var errors []fieldError
+	for _, finding := range findings {
+		e := fieldError{finding.Path, finding.Error(release)}
+		// What a finding says is in the newest words where the settings name no release.
+		if e.Error == "" && len(finding.Releases) == 0 {
+			e.Error = finding.Errors[0].Text
+		}
+		if finding.Upstream && !slices.Contains(errors, e) {
+			errors = append(errors, e)
+		}
+	}
+	return errors
+}
+
+// TestReviewAgreesWithKubeAPIServer holds Review to every vector, for each release, to the byte.
+func TestReviewAgreesWithKubeAPIServer(t *testing.T) {
+	policies := map[managedby.Release]*managedby.Policy{}
+	for _, release := range managedby.AllReleases() {
+		policies[release] = newPolicy(t, managedby.WithSettings([]byte(`{"kubernetes_version":"`+string(release)+`"}`)))
+	}
+	held, different := 0, 0
+	for _, v := range vectors(t) {
+		request := v.request(t)
+		for _, answer := range v.Answers {
+			for _, release := range answer.Releases {
+				verdict, err := policies[release].Review(t.Context(), request)
+				if err != nil {
+					t.Fatalf("%s on %s: %v", v.Case.Name, release, err)
+				}
+				agrees := verdict.Allowed == (len(answer.Errors) == 0) && verdict.Message == answer.Message &&
+					slices.Equal(upstream(verdict.Findings, release), answer.Errors)
+				if answer.Unreadable {
+					agrees = !verdict.Allowed && verdict.Code == 400
+				}
+				if v.differs() {
+					agrees = !agrees
+					different++
+				} else {
+					held++
+				}
+				if !agrees {
+					t.Errorf("%s on %s:\nkube-apiserver: %+v\nReview:         %+v", v.Case.Name, release, answer, verdict)
+				}
+			}
+		}
+	}
+	t.Logf("%d answers held to the byte, %d that differ on purpose", held, different)
+}
+
+// TestCheckAgreesWithKubeAPIServer asks for all releases at once, with objects as a program has them: with Go's types where the
+// vector fits in them, and as unstructured ones.
+func TestCheckAgreesWithKubeAPIServer(t *testing.T) {
+	policy := newPolicy(t)
+	typed, untyped := 0, 0
+	for _, v := range vectors(t) {
+		if v.differs() {
+			continue
+		}
+		changes := map[string]managedby.Change{}
+		if change, ok := v.unstructured(); ok {
+			changes["unstructured"] = change
+			untyped++
+		}
+		if change, ok := v.jobs(t); ok {
+			changes["typed"] = change
+			typed++
+		}
+		for form, change := range changes {
+			findings, err := policy.Check(t.Context(), change)
+			if err != nil {
+				t.Fatalf("%s: %v", v.Case.Name, err)
+			}
+			for _, answer := range v.Answers {
+				for _, release := range answer.Releases {
+					if answer.Unreadable {
+						if !findings.Denied().Contains(release) {
+							t.Errorf("%s on %s, %s: accepted what cannot be read", v.Case.Name, release, form)
+						}
+						continue
+					}
+					message := ""
+					for _, denial := range findings.Denials {
+						if denial.Releases.Contains(release) {
+							message = denial.Message
+						}
+					}
+					if errors := upstream(findings.In(release), release); message != answer.Message || !slices.Equal(errors, answer.Errors) {
+						t.Errorf("%s on %s, %s:\nkube-apiserver: %+v\nCheck:          %q %+v", v.Case.Name, release, form, answer, message, errors)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d vectors as unstructured objects, %d with Go's types, each for %d releases at once", untyped, typed, len(managedby.AllReleases()))
+}
+
+func (v *vector) unstructured() (managedby.Change, bool) {
+	change := managedby.Change{Operation: v.Case.Operation, SubResource: v.Case.SubResource}
+	object := &unstructured.Unstructured{}
+	if err := kjson.Unmarshal(v.Case.Object, &object.Object); err != nil {
+		return change, false
+	}
+	change.Object = object
+	if v.Case.OldObject != nil {
+		old := &unstructured.Unstructured{}
+		if err := kjson.Unmarshal(v.Case.OldObject, &old.Object); err != nil {
+			return change, false
+		}
+		change.OldObject = old
+	}
+	return change, true
+}
+
+// jobs gives the change with Go's types, unless it is of another kind, or they write it otherwise than it stands.
+func (v *vector) jobs(t *testing.T) (managedby.Change, bool) {
+	t.Helper()
+	change := managedby.Change{
+		Operation: v.Case.Operation, SubResource: v.Case.SubResource, Kind: batchv1.SchemeGroupVersion.WithKind("Job"),
+	}
+	job, ok := sameJob(v.Case.Object)
+	if !ok {
+		return change, false
+	}
+	change.Object = job
+	if v.Case.OldObject != nil {
+		if job, ok = sameJob(v.Case.OldObject); !ok {
+			return change, false
+		}
+		change.OldObject = job
+	}
+	return change, true
+}
+
+func sameJob(text []byte) (*batchv1.Job, bool) {
+	job := &batchv1.Job{}
+	if err := json.Unmarshal(text, job); err != nil || job.Kind != "Job" {
+		return nil, false
+	}
+	again, err := json.Marshal(job)
+	if err != nil {
+		return nil, false
+	}
+	return job, leavesIn(leaves(text), leaves(again))
+}
+
+// leaves are the values of a document that are neither objects nor filled lists, with their paths.
+func leaves(text []byte) map[string]string {
+	var document any
+	if err := json.Unmarshal(text, &document); err != nil {
+		return nil
+	}
+	found := map[string]string{}
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for key, value := range value {
+				walk(path+"."+key, value)
+			}
+		case []any:
+			if len(value) == 0 {
+				found[path] += "[] "
+			}
+			for _, value := range value {
+				walk(path+"[]", value)
+			}
+		default:
+			text, err := json.Marshal(value)
+			if err == nil {
+				found[path] += string(text) + " "
+			}
+		}
+	}
+	walk("", document)
+	return found
+}
+
+func leavesIn(some, all map[string]string) bool {
+	for path, value := range some {
+		if all[path] != value {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,233 @@
+package managedbyclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/managed-by-policy/managed-by-policy/go/managedby"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
+)
+
+// judge judges the writes of one test.
+type judge struct {
+	t       managedbytest.T
+	options []managedby.Option
+	reader  client.Reader
+	policy  *managedby.Policy
+}
+
+func (j *judge) create(ctx context.Context, c client.Client, obj client.Object, write func() error) error {
+	j.t.Helper()
+	kind, err := c.GroupVersionKindFor(obj)
+	if err != nil {
+		return err
+	}
+	change := managedby.Change{Operation: admissionv1.Create, Kind: kind, Object: obj}
+	if err := j.check(ctx, "Create", change); err != nil {
+		return err
+	}
+	return write()
+}
+
+func (j *judge) update(ctx context.Context, c client.Client, subResource string, obj client.Object, write func() error) error {
+	j.t.Helper()
+	kind, old := j.stored(ctx, c, subResource, obj)
+	// The API server looks whether a write is stale before it looks what it says.
+	if old == nil || obj.GetResourceVersion() != "" && obj.GetResourceVersion() != old.GetResourceVersion() {
+		return write()
+	}
+	change := managedby.Change{
+		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: obj, OldObject: old,
+	}
+	if err := j.check(ctx, call("Update", subResource), change); err != nil {
+		return err
+	}
+	return write()
+}
+
+func (j *judge) patch(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, write func() error) error {
+	j.t.Helper()
+	kind, old := j.stored(ctx, c, subResource, obj)
+	what := call("Patch", subResource)
+	if patch.Type() == types.ApplyPatchType {
+		return j.judgeAfterwards(ctx, c, what, subResource, kind, client.ObjectKeyFromObject(obj), old, write)
+	}
+	if old == nil {
+		return write()
+	}
+	patched, err := preview(c.Scheme(), kind, old, obj, patch)
+	// What cannot be patched is the client's to say, and so is a stale patch.
+	if err != nil || patched.GetResourceVersion() != old.GetResourceVersion() {
+		return write()
+	}
+	change := managedby.Change{
+		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: patched, OldObject: old,
+	}
+	if err := j.check(ctx, what, change); err != nil {
+		return err
+	}
+	return write()
+}
+
+func (j *judge) apply(ctx context.Context, c client.Client, subResource string, obj runtime.ApplyConfiguration, write func() error) error {
+	j.t.Helper()
+	text, err := json.Marshal(obj)
+	if err != nil {
+		return err
+	}
+	var applied unstructured.Unstructured
+	if err := json.Unmarshal(text, &applied.Object); err != nil {
+		return err
+	}
+	kind, old := j.stored(ctx, c, subResource, &applied)
+	key := client.ObjectKeyFromObject(&applied)
+	return j.judgeAfterwards(ctx, c, call("Apply", subResource), subResource, kind, key, old, write)
+}
+
+// judgeAfterwards makes the write and judges what came of it.
+func (j *judge) judgeAfterwards(ctx context.Context, c client.Client, what, subResource string, kind schema.GroupVersionKind, key client.ObjectKey, old client.Object, write func() error) error {
+	j.t.Helper()
+	if err := write(); err != nil || isOther(subResource) {
+		return err
+	}
+	is := j.get(ctx, c, kind, key)
+	if is == nil {
+		return nil
+	}
+	change := managedby.Change{Operation: admissionv1.Create, Kind: kind, Object: is}
+	if old != nil {
+		change.Operation, change.SubResource, change.OldObject = admissionv1.Update, subResource, old
+	}
+	return j.check(ctx, what, change)
+}
+
+// stored looks up what an object replaces; nil if nothing is stored, or the subresource is none that is judged.
+func (j *judge) stored(ctx context.Context, c client.Client, subResource string, obj client.Object) (schema.GroupVersionKind, client.Object) {
+	kind, err := c.GroupVersionKindFor(obj)
+	if err != nil || isOther(subResource) {
+		return kind, nil
+	}
+	return kind, j.get(ctx, c, kind, client.ObjectKeyFromObject(obj))
+}
+
+func isOther(subResource string) bool { return subResource != "" && subResource != managedby.Status }
+
+// get looks up an object; nil if there is none.
+func (j *judge) get(ctx context.Context, c client.Client, kind schema.GroupVersionKind, key client.ObjectKey) client.Object {
+	var obj client.Object
+	if typed, err := c.Scheme().New(kind); err == nil {
+		obj, _ = typed.(client.Object)
+	}
+	if obj == nil {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(kind)
+		obj = u
+	}
+	var reader client.Reader = c
+	if j.reader != nil {
+		reader = j.reader
+	}
+	if err := reader.Get(ctx, key, obj); err != nil {
+		if !apierrors.IsNotFound(err) {
+			j.t.Logf("not judged: %s %v: %v", kind.Kind, key, err)
+		}
+		return nil
+	}
+	return obj
+}
+
+// preview is what the API server makes of the stored object and a patch that is no server-side apply.
+func preview(scheme *runtime.Scheme, kind schema.GroupVersionKind, old, obj client.Object, patch client.Patch) (*unstructured.Unstructured, error) {
+	data, err := patch.Data(obj)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(old)
+	if err != nil {
+		return nil, err
+	}
+	switch patch.Type() {
+	case types.MergePatchType:
+		text, err = jsonpatch.MergePatch(text, data)
+	case types.JSONPatchType:
+		var operations jsonpatch.Patch
+		if operations, err = jsonpatch.DecodePatch(data); err == nil {
+			text, err = operations.Apply(text)
+		}
+	case types.StrategicMergePatchType:
+		var schemaOf runtime.Object
+		if schemaOf, err = scheme.New(kind); err == nil {
+			text, err = strategicpatch.StrategicMergePatch(text, data, schemaOf)
+		}
+	default:
+		err = fmt.Errorf("a patch of the unknown type %q", patch.Type())
+	}
+	if err != nil {
+		return nil, err
+	}
+	patched := &unstructured.Unstructured{}
+	// Whole numbers stay whole.
+	return patched, kjson.Unmarshal(text, &patched.Object)
+}
+
+// check judges a change, fails the test, and gives the error that the API server would.
+func (j *judge) check(ctx context.Context, what string, change managedby.Change) error {
+	j.t.Helper()
+	findings, err := j.policy.Check(ctx, change)
+	if err != nil {
+		if ctx.Err() == nil {
+			j.t.Errorf("%v", err)
+		}
+		return err
+	}
+	obj, ok := change.Object.(client.Object)
+	if !ok {
+		return fmt.Errorf("managedbyclient: %T is no object", change.Object)
+	}
+	managedbytest.Report(j.t, fmt.Sprintf("%s of %s %v", what, change.Kind.Kind, client.ObjectKeyFromObject(obj)), findings)
+	return denial(findings)
+}
+
+// denial is the answer of the newest release that denies.
+func denial(findings managedby.Findings) error {
+	denied := findings.Denied()
+	for _, answer := range findings.Denials {
+		if !answer.Releases.Contains(denied[len(denied)-1]) {
+			continue
+		}
+		reason := metav1.StatusReasonInvalid
+		if answer.Code == http.StatusForbidden {
+			reason = metav1.StatusReasonForbidden
+		}
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: answer.Code, Reason: reason, Message: answer.Message,
+		}}
+	}
+	return nil
+}
+
+// call names a call as the code under test wrote it.
+func call(verb, subResource string) string {
+	switch subResource {
+	case "":
+		return verb
+	case managedby.Status:
+		return "Status()." + verb
+	default:
+		return fmt.Sprintf("SubResource(%q).%s", subResource, verb)
+	}
+}

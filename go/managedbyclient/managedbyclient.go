@@ -1,0 +1,104 @@
+// Package managedbyclient judges every write that the code under test makes through a client of controller-runtime, as
+// kube-apiserver of the releases that you name would, and fails the test in kube-apiserver's own words.
+//
+//	c := fake.NewClientBuilder().WithObjects(job).WithInterceptorFuncs(managedbyclient.Funcs(t)).Build()
+//	reconciler := &Reconciler{Client: c}
+//
+// With envtest, wrap the client: managedbyclient.New(t, c). There the API server judges too, but only as the one release that
+// it is.
+//
+// A write that a release would deny is not made: the code under test gets the error that the API server would give it. Only a
+// server-side apply is made first and judged by what came of it, because nothing but the API server knows that beforehand.
+package managedbyclient
+
+import (
+	"context"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/managed-by-policy/managed-by-policy/go/managedby"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
+)
+
+// Option changes how writes are judged.
+type Option func(*judge)
+
+// Releases names the releases that judge; without it, all do.
+func Releases(releases ...managedby.Release) Option {
+	return func(j *judge) { j.options = append(j.options, managedby.WithReleases(releases...)) }
+}
+
+// Settings gives the policy's settings as JSON: kinds of your own, who may write a status, rules to warn or off. See
+// [managedby.WithSettings].
+func Settings(settings []byte) Option {
+	return func(j *judge) { j.options = append(j.options, managedby.WithSettings(settings)) }
+}
+
+// User says as whom the code under test writes, for settings that name the writers of a status.
+func User(user authenticationv1.UserInfo) Option {
+	return func(j *judge) { j.options = append(j.options, managedby.WithUser(user)) }
+}
+
+// Reader says where to look up what is stored, where the client itself reads from a cache.
+func Reader(reader client.Reader) Option {
+	return func(j *judge) { j.reader = reader }
+}
+
+// New wraps a client, such as one of envtest.
+func New(t managedbytest.T, c client.WithWatch, options ...Option) client.WithWatch {
+	return interceptor.NewClient(c, Funcs(t, options...))
+}
+
+// Funcs gives the functions that judge, for the fake client's WithInterceptorFuncs. They judge creates, updates, patches and
+// applies of every object and of its status.
+func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
+	t.Helper()
+	j := &judge{t: t}
+	for _, option := range options {
+		option(j)
+	}
+	var err error
+	if j.policy, err = managedby.New(t.Context(), j.options...); err != nil {
+		t.Errorf("%v", err)
+		return interceptor.Funcs{}
+	}
+	return interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			return j.create(ctx, c, obj, func() error { return c.Create(ctx, obj, opts...) })
+		},
+		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			return j.update(ctx, c, "", obj, func() error { return c.Update(ctx, obj, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			return j.patch(ctx, c, "", obj, patch, func() error { return c.Patch(ctx, obj, patch, opts...) })
+		},
+		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			return j.apply(ctx, c, "", obj, func() error { return c.Apply(ctx, obj, opts...) })
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, subResource string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+			body := (&client.SubResourceUpdateOptions{}).ApplyOptions(opts).SubResourceBody
+			write := func() error { return c.SubResource(subResource).Update(ctx, obj, opts...) }
+			return j.update(ctx, c, subResource, sent(obj, body), write)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			body := (&client.SubResourcePatchOptions{}).ApplyOptions(opts).SubResourceBody
+			write := func() error { return c.SubResource(subResource).Patch(ctx, obj, patch, opts...) }
+			return j.patch(ctx, c, subResource, sent(obj, body), patch, write)
+		},
+		SubResourceApply: func(ctx context.Context, c client.Client, subResource string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+			write := func() error { return c.SubResource(subResource).Apply(ctx, obj, opts...) }
+			return j.apply(ctx, c, subResource, obj, write)
+		},
+	}
+}
+
+// sent is what a write of a subresource sends: the object, unless its options say otherwise.
+func sent(obj, body client.Object) client.Object {
+	if body != nil {
+		return body
+	}
+	return obj
+}

@@ -1,0 +1,108 @@
+// Package managedbytest fails a test where kube-apiserver would deny a write, in kube-apiserver's own words.
+//
+//	func TestStatusOfFinishedJob(t *testing.T) {
+//		managedbytest.AssertStatusUpdate(t, running, finished(running), managedbytest.AllReleases)
+//	}
+//
+// For whole reconcilers see the module managedbyclient, which judges every write of a client.
+package managedbytest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/managed-by-policy/managed-by-policy/go/managedby"
+)
+
+// AllReleases are all that are known.
+var AllReleases = managedby.AllReleases()
+
+// T is what the assertions need of a [testing.T], a testing.B or a testing.F.
+type T interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Logf(format string, args ...any)
+}
+
+// AssertCreate fails the test unless all the releases accept the creation of the Job.
+func AssertCreate(t T, job *batchv1.Job, releases managedby.Releases) bool {
+	t.Helper()
+	return assert(t, "Create", job, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
+		return p.CheckCreate(ctx, job)
+	})
+}
+
+// AssertUpdate fails the test unless all the releases accept the update of the Job without its status.
+func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
+	t.Helper()
+	return assert(t, "Update", new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
+		return p.CheckUpdate(ctx, old, new)
+	})
+}
+
+// AssertStatusUpdate fails the test unless all the releases accept the update of the Job's status. It fails too where early
+// patches of a release are known to deny it. What this project's own rules warn of is logged.
+func AssertStatusUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
+	t.Helper()
+	return assert(t, "Update of the status", new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
+		return p.CheckStatusUpdate(ctx, old, new)
+	})
+}
+
+func assert(t T, what string, job *batchv1.Job, releases managedby.Releases, check func(context.Context, *managedby.Policy) (managedby.Findings, error)) bool {
+	t.Helper()
+	policy, err := managedby.New(t.Context(), managedby.WithReleases(releases...))
+	if err != nil {
+		t.Errorf("%v", err)
+		return false
+	}
+	findings, err := check(t.Context(), policy)
+	if err != nil {
+		t.Errorf("%v", err)
+		return false
+	}
+	return Report(t, fmt.Sprintf("%s of Job %s/%s", what, job.Namespace, job.Name), findings)
+}
+
+// Report fails the test if kube-apiserver of one of the releases asked, or an early patch of it, denies what was judged; and if
+// a rule of this project's own does, by the settings. What only warns is logged. It says whether there was nothing to fail for.
+func Report(t T, what string, findings managedby.Findings) bool {
+	t.Helper()
+	failures, notes := describe(findings)
+	for _, note := range notes {
+		t.Logf("%s: %s", what, note)
+	}
+	if len(failures) > 0 {
+		t.Errorf("%s:\n%s", what, strings.Join(failures, "\n"))
+	}
+	return len(failures) == 0
+}
+
+// describe says what a test fails for, and what is only worth a note.
+func describe(findings managedby.Findings) (failures, notes []string) {
+	for _, denial := range findings.Denials {
+		failures = append(failures, fmt.Sprintf("    Kubernetes %v: %s", denial.Releases, denial.Message))
+	}
+	var pages []string
+	for _, finding := range findings.All {
+		if finding.Enforcement != managedby.Deny {
+			newest := finding.Releases[len(finding.Releases)-1]
+			text := fmt.Sprintf("Kubernetes %v: %s", finding.Releases, finding.Error(newest))
+			if !finding.Upstream {
+				notes = append(notes, text)
+				continue
+			}
+			failures = append(failures, "    "+text)
+		}
+		page := fmt.Sprintf("    %s: %s", finding.Rule, finding.URL())
+		if !slices.Contains(pages, page) {
+			pages = append(pages, page)
+		}
+	}
+	return append(failures, pages...), notes
+}
