@@ -1,7 +1,22 @@
 package managedby_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
@@ -13,4 +28,323 @@ func newPolicy(t testing.TB, options ...managedby.Option) *managedby.Policy {
 		t.Fatal(err)
 	}
 	return policy
+}
+
+func ptr[T any](value T) *T { return &value }
+
+// delegated is a Job that MultiKueue looks after.
+func delegated() *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "default"},
+		Spec:       batchv1.JobSpec{ManagedBy: ptr("kueue.x-k8s.io/multikueue")},
+	}
+}
+
+func withStatus(job *batchv1.Job, status batchv1.JobStatus) *batchv1.Job {
+	job = job.DeepCopy()
+	job.Status = status
+	return job
+}
+
+func rules(findings []managedby.Finding) string {
+	ids := make([]string, len(findings))
+	for i, finding := range findings {
+		ids[i] = finding.Rule
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestCheckStatusUpdate(t *testing.T) {
+	start := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	later := metav1.NewTime(start.Add(time.Hour))
+	condition := func(of batchv1.JobConditionType) batchv1.JobCondition {
+		return batchv1.JobCondition{Type: of, Status: corev1.ConditionTrue}
+	}
+	running := batchv1.JobStatus{StartTime: &start, Active: 1, Ready: ptr[int32](1)}
+	for _, test := range []struct {
+		name     string
+		old, new batchv1.JobStatus
+		denied   string
+		rules    string
+	}{
+		{"a Job starts", batchv1.JobStatus{}, running, "", ""},
+		{"nothing changes", running, running, "", ""},
+		{
+			"more pods are ready than active",
+			batchv1.JobStatus{}, batchv1.JobStatus{StartTime: &start, Active: 1, Ready: ptr[int32](2)},
+			"1.31 to 1.37", "job-status/ready-exceeds-active",
+		},
+		{
+			"a success outside the scope that 1.30 had",
+			running, batchv1.JobStatus{
+				StartTime: &start, CompletionTime: &later, Succeeded: 1,
+				Conditions: []batchv1.JobCondition{condition(batchv1.JobSuccessCriteriaMet), condition(batchv1.JobComplete)},
+			},
+			"1.30", "job-status/success-criteria-met-non-indexed job-status/success-criteria-met-without-success-policy",
+		},
+		{
+			"the start of a running Job moves", running, batchv1.JobStatus{StartTime: &later, Active: 1, Ready: ptr[int32](1)},
+			"1.30 to 1.37", "job-status/start-time-changed job-status/start-time-changed",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			findings, err := newPolicy(t).CheckStatusUpdate(t.Context(), withStatus(delegated(), test.old), withStatus(delegated(), test.new))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if denied := findings.Denied().String(); denied != test.denied {
+				t.Errorf("denied by %q, not %q", denied, test.denied)
+			}
+			if rules := rules(findings.All); rules != test.rules {
+				t.Errorf("found by %q, not %q", rules, test.rules)
+			}
+			if err := findings.Err(); managedby.IsDenied(err) != (test.denied != "") {
+				t.Errorf("Err() is %v", err)
+			}
+		})
+	}
+}
+
+func TestFindingsAreData(t *testing.T) {
+	start := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	later := metav1.NewTime(start.Add(time.Hour))
+	findings, err := newPolicy(t).CheckStatusUpdate(t.Context(),
+		withStatus(delegated(), batchv1.JobStatus{StartTime: &start}), withStatus(delegated(), batchv1.JobStatus{StartTime: &later}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		release      managedby.Release
+		kind, detail string
+		text         string
+	}{
+		{
+			managedby.V1_30, "Required value", "startTime cannot be removed for unsuspended job",
+			"status.startTime: Required value: startTime cannot be removed for unsuspended job",
+		},
+		{
+			managedby.V1_36, "Invalid value", "field is immutable for unsuspended job once set",
+			`status.startTime: Invalid value: "2026-01-01T01:00:00Z": field is immutable for unsuspended job once set`,
+		},
+	} {
+		found := findings.In(test.release)
+		if len(found) != 1 {
+			t.Fatalf("%s finds %v", test.release, found)
+		}
+		is := found[0]
+		if is.Rule != "job-status/start-time-changed" || is.Path != "status.startTime" || is.Enforcement != managedby.Deny || !is.Upstream ||
+			is.Type != test.kind || is.Detail != test.detail || is.Error(test.release) != test.text {
+			t.Errorf("%s finds %+v", test.release, is)
+		}
+		if want := "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/start-time-changed.md"; is.URL() != want {
+			t.Errorf("its page is %s", is.URL())
+		}
+	}
+}
+
+func TestWhatComesWithTheOtherResourceIsDropped(t *testing.T) {
+	old, new := delegated(), delegated()
+	new.Spec.ManagedBy = ptr("acme.io/other")
+	new.Status.Ready = ptr[int32](1)
+	policy := newPolicy(t)
+	for _, test := range []struct {
+		name  string
+		check func() (managedby.Findings, error)
+		rules string
+	}{
+		{"create", func() (managedby.Findings, error) { return policy.CheckCreate(t.Context(), new) }, ""},
+		{"update", func() (managedby.Findings, error) { return policy.CheckUpdate(t.Context(), old, new) }, "managed-by/immutable"},
+		{"status", func() (managedby.Findings, error) { return policy.CheckStatusUpdate(t.Context(), old, new) }, "job-status/ready-exceeds-active"},
+		{"status of an unstructured one", func() (managedby.Findings, error) {
+			change := managedby.Change{Operation: admissionv1.Update, SubResource: managedby.Status, Object: untyped(t, new), OldObject: untyped(t, old)}
+			return policy.Check(t.Context(), change)
+		}, "job-status/ready-exceeds-active"},
+		{"update of an unstructured one", func() (managedby.Findings, error) {
+			return policy.Check(t.Context(), managedby.Change{Operation: admissionv1.Update, Object: untyped(t, new), OldObject: untyped(t, old)})
+		}, "managed-by/immutable"},
+		{"create of an unstructured one", func() (managedby.Findings, error) {
+			return policy.Check(t.Context(), managedby.Change{Operation: admissionv1.Create, Object: untyped(t, new)})
+		}, ""},
+	} {
+		findings, err := test.check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rules := rules(findings.All); rules != test.rules {
+			t.Errorf("%s: found by %q, not %q", test.name, rules, test.rules)
+		}
+	}
+}
+
+func untyped(t *testing.T, job *batchv1.Job) *unstructured.Unstructured {
+	t.Helper()
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: object}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"})
+	return u
+}
+
+func TestChangesThatMakeNoSense(t *testing.T) {
+	job := delegated()
+	for name, change := range map[string]managedby.Change{
+		"no object":                {Operation: admissionv1.Create},
+		"no operation":             {Object: job},
+		"update of nothing":        {Operation: admissionv1.Update, Object: job},
+		"create over another":      {Operation: admissionv1.Create, Object: job, OldObject: job},
+		"create of a status":       {Operation: admissionv1.Create, SubResource: managedby.Status, Object: job},
+		"another subresource":      {Operation: admissionv1.Update, SubResource: "scale", Object: job, OldObject: job},
+		"a deletion":               {Operation: admissionv1.Delete, Object: job, OldObject: job},
+		"an object without a name": {Operation: admissionv1.Create, Object: &metav1.Status{}},
+	} {
+		if findings, err := newPolicy(t).Check(t.Context(), change); err == nil {
+			t.Errorf("%s: no error, but %v", name, findings)
+		}
+	}
+	if _, err := newPolicy(t).CheckStatusUpdate(t.Context(), nil, job); err == nil {
+		t.Error("a status update of nothing")
+	}
+	if _, err := newPolicy(t).CheckStatusUpdate(t.Context(), job, nil); err == nil {
+		t.Error("a status update to nothing")
+	}
+	if _, err := newPolicy(t).Review(t.Context(), nil); err == nil {
+		t.Error("a review of nothing")
+	}
+}
+
+func TestOptionsThatMakeNoSense(t *testing.T) {
+	for _, test := range []struct {
+		option managedby.Option
+		says   string
+	}{
+		{managedby.WithReleases(), "needs a release"},
+		{managedby.WithReleases("1.29"), `"1.29" is no release from 1.30 to 1.37`},
+		{managedby.WithSettings(nil), "settings: "},
+		{managedby.WithSettings([]byte("{")), "settings: "},
+		{managedby.WithSettings([]byte(`{"kubernetes_versoin":"1.36","role":"hub"}`)), `did you mean "kubernetes_version"?`},
+		{managedby.WithSettings([]byte(`{"kubernetes_versoin":"1.36","role":"hub"}`)), "role"},
+	} {
+		if _, err := managedby.New(t.Context(), test.option); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%q is not in: %v", test.says, err)
+		}
+	}
+}
+
+func TestReview(t *testing.T) {
+	job, err := json.Marshal(delegated())
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := newPolicy(t, managedby.WithSettings([]byte(`{"kubernetes_version":"1.36","controllers":{"acme.io/runner":{}}}`)))
+	request := &admissionv1.AdmissionRequest{
+		UID: "7", Operation: admissionv1.Create, Kind: metav1.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"},
+		Name: "pi", Namespace: "default", Object: runtime.RawExtension{Raw: job},
+	}
+	verdict, err := policy.Review(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response := verdict.Response("7")
+	if verdict.Allowed || verdict.Code != 422 || rules(verdict.Findings) != "managed-by/allowed" || verdict.Findings[0].Upstream ||
+		verdict.AuditAnnotations["denied"] != "managed-by/allowed spec.managedBy" || verdict.AuditAnnotations["mode"] != "Delegated" ||
+		response.UID != "7" || response.Allowed || response.Result.Code != 422 || response.Result.Message != verdict.Message {
+		t.Errorf("%+v\n%+v", verdict, response)
+	}
+
+	request.Object = runtime.RawExtension{Object: delegated()}
+	same, err := policy.Review(t.Context(), request)
+	if err != nil || same.Message != verdict.Message {
+		t.Errorf("the object as a Go value: %+v, %v", same, err)
+	}
+
+	request.Object = runtime.RawExtension{Raw: []byte(`{"spec":`)}
+	malformed, err := policy.Review(t.Context(), request)
+	if err != nil || malformed.Allowed || malformed.Code != 400 || !strings.HasPrefix(malformed.Message, "malformed admission request") {
+		t.Errorf("half an object: %+v, %v", malformed, err)
+	}
+
+	request.Object, request.Kind.Kind = runtime.RawExtension{Raw: []byte(`{}`)}, "SparkApplication"
+	unknown, err := policy.Review(t.Context(), request)
+	if err != nil || !unknown.Allowed || len(unknown.Warnings) != 1 || unknown.Response("").Result != nil {
+		t.Errorf("an unknown kind: %+v, %v", unknown, err)
+	}
+}
+
+func TestWritersOfAStatus(t *testing.T) {
+	settings := managedby.WithSettings([]byte(`{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue"]}}}`))
+	for user, denied := range map[string]string{"system:serviceaccount:kueue-system:kueue": "", "ana": "1.30 to 1.37"} {
+		policy := newPolicy(t, settings, managedby.WithUser(authenticationv1.UserInfo{Username: user}))
+		findings, err := policy.CheckStatusUpdate(t.Context(), delegated(), withStatus(delegated(), batchv1.JobStatus{Active: 1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if findings.Denied().String() != denied {
+			t.Errorf("%s: %v", user, findings.Err())
+		}
+	}
+}
+
+func TestOneReleaseAmongMany(t *testing.T) {
+	policy := newPolicy(t, managedby.WithReleases(managedby.V1_36, managedby.V1_31, managedby.V1_36))
+	findings, err := policy.CheckStatusUpdate(t.Context(), delegated(), withStatus(delegated(), batchv1.JobStatus{Ready: ptr[int32](1)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if denied := findings.Denied(); denied.String() != "1.31, 1.36" {
+		t.Errorf("denied by %v", denied)
+	}
+	want := `Kubernetes 1.31, 1.36: Job.batch "pi" is invalid: status.ready: Invalid value: 1: cannot set more ready pods than active`
+	if text := findings.Err().Error(); text != want {
+		t.Errorf("it says %s", text)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	policy := newPolicy(t)
+	var all sync.WaitGroup
+	for i := range 64 {
+		all.Go(func() {
+			ready := int32(i % 2)
+			findings, err := policy.CheckStatusUpdate(t.Context(), delegated(), withStatus(delegated(), batchv1.JobStatus{Ready: &ready}))
+			if err != nil || managedby.IsDenied(findings.Err()) != (ready == 1) {
+				t.Errorf("%d: %v, %v", i, findings, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestContextThatHasEnded(t *testing.T) {
+	policy := newPolicy(t)
+	ended, end := context.WithCancelCause(t.Context())
+	reason := errors.New("the test said so")
+	end(reason)
+	if _, err := policy.CheckCreate(ended, delegated()); !errors.Is(err, reason) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	if findings, err := policy.CheckCreate(t.Context(), delegated()); err != nil || findings.Err() != nil {
+		t.Errorf("the next call: %v, %v", findings, err)
+	}
+}
+
+func TestReleasesAreWrittenAsRuns(t *testing.T) {
+	for _, test := range []struct {
+		releases managedby.Releases
+		text     string
+	}{
+		{nil, ""},
+		{managedby.Releases{managedby.V1_30}, "1.30"},
+		{managedby.Releases{managedby.V1_30, managedby.V1_31}, "1.30 to 1.31"},
+		{managedby.Releases{managedby.V1_30, managedby.V1_32, managedby.V1_33, managedby.V1_37}, "1.30, 1.32 to 1.33, 1.37"},
+		{managedby.AllReleases(), "1.30 to 1.37"},
+	} {
+		if test.releases.String() != test.text {
+			t.Errorf("%q, not %q", test.releases.String(), test.text)
+		}
+	}
+	if release, err := managedby.ParseRelease("1.36"); err != nil || release != managedby.V1_36 {
+		t.Errorf("%v, %v", release, err)
+	}
 }

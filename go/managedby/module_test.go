@@ -1,0 +1,106 @@
+package managedby
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestVersionIsThatOfThePolicy keeps the constant from falling behind Cargo.toml.
+func TestVersionIsThatOfThePolicy(t *testing.T) {
+	manifest, err := os.ReadFile(filepath.Join("..", "..", "Cargo.toml"))
+	if err != nil {
+		t.Skipf("needs the repository around the module: %v", err)
+	}
+	version := regexp.MustCompile(`(?m)^version = "(.*)"$`).FindSubmatch(manifest)
+	if version == nil || string(version[1]) != Version {
+		t.Errorf("Cargo.toml says %q, this package %q", version, Version)
+	}
+}
+
+func TestModulesThatAreNotOurs(t *testing.T) {
+	other, err := os.ReadFile(filepath.Join("..", "..", "noop.wasm"))
+	if err != nil {
+		t.Skipf("needs the module that does nothing: make noop.wasm: %v", err)
+	}
+	for _, test := range []struct {
+		name string
+		wasm []byte
+		says string
+	}{
+		{"nothing", nil, "cannot load the module"},
+		{"half of it", wasm[:len(wasm)/2], "cannot load the module"},
+		{"another policy", other, "No handler registered for function describe"},
+		{"of another version", []byte(strings.ReplaceAll(string(wasm), Version, "9.9.9")), `of version "9.9.9"`},
+	} {
+		m, err := load(t.Context(), test.wasm)
+		if err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v, %v", test.name, m, err)
+		}
+	}
+}
+
+// TestFailureOfTheGuest asks for more memory than an instance may have. The instance is thrown away, and the next call has another.
+func TestFailureOfTheGuest(t *testing.T) {
+	m, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.call(t.Context(), "judge", make([]byte, maxMemoryPages<<16)); err == nil || !strings.Contains(err.Error(), "the module failed") {
+		t.Errorf("too large: %v", err)
+	}
+	if _, err := m.call(t.Context(), "nonsense", nil); err == nil || !strings.Contains(err.Error(), "nonsense") {
+		t.Errorf("no such operation: %v", err)
+	}
+	if _, err := m.call(t.Context(), "judge", []byte("1.29\n{}")); err == nil || !strings.Contains(err.Error(), "expected a release from 1.30 to 1.37") {
+		t.Errorf("no such release: %v", err)
+	}
+	if _, err := m.call(t.Context(), "describe", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestContextEndsInTheMiddle ends the context of a call that takes a few tenths of a second.
+func TestContextEndsInTheMiddle(t *testing.T) {
+	if runtime.GOMAXPROCS(0) == 1 {
+		t.Skip("needs two threads: Go cannot interrupt the guest")
+	}
+	m, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	long := []byte("\n{\"request\":[" + strings.Repeat("[],", 16<<20) + "[]]}")
+	if _, err := m.call(ctx, "judge", long); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the context has ended, and the call says %v", err)
+	}
+	if _, err := m.call(t.Context(), "describe", nil); err != nil {
+		t.Errorf("the next call: %v", err)
+	}
+}
+
+// TestMemoryIsGivenBack sends something large: what held it does not wait for the next call.
+func TestMemoryIsGivenBack(t *testing.T) {
+	m, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := append([]byte("\n"), make([]byte, maxIdleMemory)...)
+	if _, err := m.call(t.Context(), "judge", large); err != nil {
+		t.Fatal(err)
+	}
+	for range len(m.idle) {
+		i := <-m.idle
+		if i.memory() > maxIdleMemory {
+			t.Errorf("an idle instance holds %d bytes", i.memory())
+		}
+		m.idle <- i
+	}
+}
