@@ -75,7 +75,8 @@ impl Found {
 }
 
 /// Takes a line of releases, separated by blanks, and what `validate` takes. Each release gives its opinion as if the settings
-/// named it; if the line is empty, the settings are taken as they are. Releases that say the same share an [`Opinion`].
+/// named it, as tools have them; if the line is empty, the settings are taken as they are. Releases that say the same share an
+/// [`Opinion`].
 fn judge(payload: &[u8]) -> CallResult {
     let line_end = payload.iter().position(|byte| *byte == b'\n');
     let (line, document) = payload
@@ -107,6 +108,7 @@ fn judge(payload: &[u8]) -> CallResult {
     let chosen: Vec<Settings<'_>> = if releases.is_empty() {
         vec![settings]
     } else {
+        let settings = settings.for_tools();
         let choose = |release: &Release| settings.clone().with_kubernetes_version(*release);
         releases.iter().map(choose).collect()
     };

@@ -1,0 +1,300 @@
+package managedbyclient_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	applybatchv1 "k8s.io/client-go/applyconfigurations/batch/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/managed-by-policy/managed-by-policy/go/managedby"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
+)
+
+// recorder is a test that only notes what it is told.
+type recorder struct {
+	context        context.Context
+	failures, logs []string
+}
+
+func (r *recorder) Helper()                  {}
+func (r *recorder) Context() context.Context { return r.context }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Logf(format string, args ...any) {
+	r.logs = append(r.logs, fmt.Sprintf(format, args...))
+}
+
+func ptr[T any](value T) *T { return &value }
+
+func job() *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "default"},
+		Spec:       batchv1.JobSpec{ManagedBy: ptr("acme.io/runner")},
+	}
+}
+
+var start = metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
+
+func TestWritesAreJudged(t *testing.T) {
+	status := func(change func(*batchv1.JobStatus), how func(ctx context.Context, c client.Client, old, new *batchv1.Job) error) func(context.Context, client.Client, *batchv1.Job) error {
+		return func(ctx context.Context, c client.Client, stored *batchv1.Job) error {
+			new := stored.DeepCopy()
+			change(&new.Status)
+			return how(ctx, c, stored, new)
+		}
+	}
+	good := func(s *batchv1.JobStatus) { s.StartTime, s.Active, s.Ready = &start, 1, ptr[int32](1) }
+	bad := func(s *batchv1.JobStatus) { s.StartTime, s.Active, s.Ready = &start, 1, ptr[int32](2) }
+	update := func(ctx context.Context, c client.Client, _, new *batchv1.Job) error {
+		return c.Status().Update(ctx, new)
+	}
+	updateOfBody := func(ctx context.Context, c client.Client, old, new *batchv1.Job) error {
+		return c.Status().Update(ctx, old, client.WithSubResourceBody(new))
+	}
+	merge := func(ctx context.Context, c client.Client, old, new *batchv1.Job) error {
+		return c.Status().Patch(ctx, new, client.MergeFrom(old))
+	}
+	strategic := func(ctx context.Context, c client.Client, old, new *batchv1.Job) error {
+		return c.Status().Patch(ctx, new, client.StrategicMergeFrom(old))
+	}
+	raw := func(kind types.PatchType, text string) func(context.Context, client.Client, *batchv1.Job) error {
+		return func(ctx context.Context, c client.Client, stored *batchv1.Job) error {
+			return c.Status().Patch(ctx, stored.DeepCopy(), client.RawPatch(kind, []byte(text)))
+		}
+	}
+	apply := func(ready int32) func(context.Context, client.Client, *batchv1.Job) error {
+		return func(ctx context.Context, c client.Client, _ *batchv1.Job) error {
+			status := applybatchv1.JobStatus().WithStartTime(start).WithActive(1).WithReady(ready)
+			return c.Status().Apply(ctx, applybatchv1.Job("pi", "default").WithStatus(status), client.FieldOwner("test"))
+		}
+	}
+	spec := func(value string, how func(ctx context.Context, c client.Client, old, new *batchv1.Job) error) func(context.Context, client.Client, *batchv1.Job) error {
+		return func(ctx context.Context, c client.Client, stored *batchv1.Job) error {
+			new := stored.DeepCopy()
+			new.Spec.ManagedBy = &value
+			new.Labels = map[string]string{"touched": "yes"}
+			return how(ctx, c, stored, new)
+		}
+	}
+	updateSpec := func(ctx context.Context, c client.Client, _, new *batchv1.Job) error { return c.Update(ctx, new) }
+	patchSpec := func(ctx context.Context, c client.Client, old, new *batchv1.Job) error {
+		return c.Patch(ctx, new, client.MergeFrom(old))
+	}
+	applySpec := func(value string) func(context.Context, client.Client, *batchv1.Job) error {
+		return func(ctx context.Context, c client.Client, _ *batchv1.Job) error {
+			job := applybatchv1.Job("pi", "default").WithSpec(applybatchv1.JobSpec().WithManagedBy(value)).WithLabels(map[string]string{"touched": "yes"})
+			return c.Apply(ctx, job, client.FieldOwner("test"), client.ForceOwnership)
+		}
+	}
+	const words = `Job.batch "pi" is invalid: status.ready: Invalid value: 2: cannot set more ready pods than active`
+	const immutable = `Job.batch "pi" is invalid: spec.managedBy: Invalid value: "acme.io/other": field is immutable`
+
+	type do = func(ctx context.Context, c client.Client, stored *batchv1.Job) error
+	for _, test := range []struct {
+		call             string
+		accepted, denied do
+		words            string
+		// made says that a write is judged after it was made.
+		made bool
+	}{
+		{"Status().Update", status(good, update), status(bad, update), words, false},
+		{"Status().Update", status(good, updateOfBody), status(bad, updateOfBody), words, false},
+		{"Status().Patch", status(good, merge), status(bad, merge), words, false},
+		{"Status().Patch", status(good, strategic), status(bad, strategic), words, false},
+		{
+			"Status().Patch",
+			raw(types.JSONPatchType, `[{"op":"add","path":"/status","value":{"active":2,"ready":2}}]`),
+			raw(types.JSONPatchType, `[{"op":"add","path":"/status","value":{"active":1,"ready":2}}]`),
+			words, false,
+		},
+		{"Status().Apply", apply(1), apply(2), words, true},
+		{"Update", spec("acme.io/runner", updateSpec), spec("acme.io/other", updateSpec), immutable, false},
+		{"Patch", spec("acme.io/runner", patchSpec), spec("acme.io/other", patchSpec), immutable, false},
+		{"Apply", applySpec("acme.io/runner"), applySpec("acme.io/other"), immutable, true},
+	} {
+		for _, form := range []string{"built with Funcs", "wrapped by New"} {
+			t.Run(test.call+", "+form, func(t *testing.T) {
+				write := func(do do) (made bool, failures string, err error) {
+					r := &recorder{context: t.Context()}
+					c := clientOf(r, form, job())
+					stored := get(t, c)
+					err = do(t.Context(), c, stored)
+					return get(t, c).ResourceVersion != stored.ResourceVersion, strings.Join(r.failures, "\n"), err
+				}
+				if made, failures, err := write(test.accepted); !made || failures != "" || err != nil {
+					t.Errorf("accepted, but made: %t, %v\n%s", made, err, failures)
+				}
+				made, failures, err := write(test.denied)
+				if made != test.made || !apierrors.IsInvalid(err) || err.Error() != test.words {
+					t.Errorf("denied, but made: %t, %v", made, err)
+				}
+				if want := test.call + " of Job default/pi:\n    Kubernetes 1.3"; !strings.HasPrefix(failures, want) || !strings.Contains(failures, test.words) {
+					t.Errorf("it says %s", failures)
+				}
+			})
+		}
+	}
+}
+
+func clientOf(r *recorder, form string, objects ...client.Object) client.WithWatch {
+	options := []managedbyclient.Option{managedbyclient.Releases(managedby.AllReleases()[1:]...)}
+	builder := fake.NewClientBuilder().WithObjects(objects...)
+	if form == "built with Funcs" {
+		return builder.WithInterceptorFuncs(managedbyclient.Funcs(r, options...)).Build()
+	}
+	return managedbyclient.New(r, builder.Build(), options...)
+}
+
+func get(t *testing.T, c client.Client) *batchv1.Job {
+	t.Helper()
+	is := &batchv1.Job{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "pi"}, is); err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
+func TestCreate(t *testing.T) {
+	r := &recorder{context: t.Context()}
+	c := clientOf(r, "built with Funcs")
+	bad := job()
+	bad.Spec.ManagedBy = ptr("runner")
+	err := c.Create(t.Context(), bad)
+	if !apierrors.IsInvalid(err) || len(r.failures) != 1 || !strings.Contains(r.failures[0], `must be a domain-prefixed path`) {
+		t.Errorf("%v, %v", err, r.failures)
+	}
+	if err := c.Create(t.Context(), job()); err != nil || len(r.failures) != 1 {
+		t.Errorf("%v, %v", err, r.failures)
+	}
+	applied := applybatchv1.Job("other", "default").WithSpec(applybatchv1.JobSpec().WithManagedBy("runner"))
+	if err := c.Apply(t.Context(), applied, client.FieldOwner("test")); !apierrors.IsInvalid(err) || len(r.failures) != 2 {
+		t.Errorf("%v, %v", err, r.failures)
+	}
+}
+
+// TestWhatIsTheClientsToSay makes writes that fail for other reasons: the code under test gets the client's errors.
+func TestWhatIsTheClientsToSay(t *testing.T) {
+	r := &recorder{context: t.Context()}
+	c := clientOf(r, "wrapped by New", job())
+	stale := get(t, c)
+	touched := stale.DeepCopy()
+	touched.Labels = map[string]string{"touched": "yes"}
+	if err := c.Update(t.Context(), touched); err != nil {
+		t.Fatal(err)
+	}
+	stale.Status.Ready = ptr[int32](1)
+	if err := c.Status().Update(t.Context(), stale); !apierrors.IsConflict(err) {
+		t.Errorf("a stale update: %v", err)
+	}
+	old := stale.DeepCopy()
+	old.Status.Ready = nil
+	if err := c.Status().Patch(t.Context(), stale, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})); !apierrors.IsConflict(err) {
+		t.Errorf("a stale patch: %v", err)
+	}
+	if err := c.Status().Patch(t.Context(), get(t, c), client.RawPatch(types.JSONPatchType, []byte("nonsense"))); err == nil {
+		t.Error("a patch that is none")
+	}
+	missing := job()
+	missing.Name = "missing"
+	if err := c.Status().Update(t.Context(), missing); !apierrors.IsNotFound(err) {
+		t.Errorf("an update of nothing: %v", err)
+	}
+	if err := c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "default"}}); err != nil {
+		t.Errorf("another kind: %v", err)
+	}
+	if len(r.failures) != 0 {
+		t.Errorf("failed with %v", r.failures)
+	}
+}
+
+// TestUnstructured updates the status of a JobSet, whose Go types nobody needs for that.
+func TestUnstructured(t *testing.T) {
+	jobSet := func(outcome string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: map[string]any{
+			"spec":   map[string]any{"managedBy": "acme.io/runner"},
+			"status": map[string]any{"conditions": []any{map[string]any{"type": outcome, "status": "True"}}},
+		}}
+		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"})
+		u.SetName("training")
+		u.SetNamespace("default")
+		return u
+	}
+	for _, rules := range []string{`{}`, `{"status/outcome-changed":"off"}`} {
+		r := &recorder{context: t.Context()}
+		completed := jobSet("Completed")
+		settings := managedbyclient.Settings([]byte(`{"rules":` + rules + `}`))
+		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(completed).WithStatusSubresource(completed).Build(), settings)
+		err := c.Status().Update(t.Context(), jobSet("Failed"))
+		if denied := rules == `{}`; apierrors.IsInvalid(err) != denied || (len(r.failures) == 1) != denied {
+			t.Errorf("%s: %v, %v", rules, err, r.failures)
+		}
+	}
+}
+
+func TestUser(t *testing.T) {
+	settings := managedbyclient.Settings([]byte(`{"controllers":{"acme.io/runner":{"status_writers":["runner"]}}}`))
+	for _, name := range []string{"runner", "ana"} {
+		r := &recorder{context: t.Context()}
+		user := managedbyclient.User(authenticationv1.UserInfo{Username: name})
+		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), settings, user)
+		is := get(t, c)
+		is.Status.Active = 1
+		err := c.Status().Update(t.Context(), is)
+		if denied := name == "ana"; apierrors.IsForbidden(err) != denied || (len(r.failures) == 1) != denied {
+			t.Errorf("%s: %v, %v", name, err, r.failures)
+		}
+	}
+}
+
+// TestReader gives a client that reads from a cache which has nothing yet.
+func TestReader(t *testing.T) {
+	store := fake.NewClientBuilder().WithObjects(job()).Build()
+	empty := interceptor.NewClient(store, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+			return apierrors.NewNotFound(schema.GroupResource{Group: "batch", Resource: "jobs"}, key.Name)
+		},
+	})
+	r := &recorder{context: t.Context()}
+	is := get(t, store)
+	is.Status.Ready = ptr[int32](1)
+	releases := managedbyclient.Releases(managedby.V1_36)
+	if err := managedbyclient.New(r, empty, releases, managedbyclient.Reader(store)).Status().Update(t.Context(), is); !apierrors.IsInvalid(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOptionsThatMakeNoSense(t *testing.T) {
+	for _, option := range []managedbyclient.Option{managedbyclient.Releases("1.29"), managedbyclient.Settings([]byte("{"))} {
+		r := &recorder{context: t.Context()}
+		managedbyclient.Funcs(r, option)
+		if len(r.failures) != 1 {
+			t.Errorf("%v", r.failures)
+		}
+	}
+}
+
+func TestContextEnds(t *testing.T) {
+	r := &recorder{context: t.Context()}
+	c := clientOf(r, "wrapped by New", job())
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := c.Create(ended, job()); err == nil || len(r.failures) != 0 {
+		t.Errorf("%v, %v", err, r.failures)
+	}
+}

@@ -1,0 +1,132 @@
+package managedbytest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/managed-by-policy/managed-by-policy/go/managedby"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
+)
+
+// recorder is a test that only notes what it is told.
+type recorder struct {
+	context        context.Context
+	failures, logs []string
+}
+
+func (r *recorder) Helper()                  {}
+func (r *recorder) Context() context.Context { return r.context }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+func (r *recorder) Logf(format string, args ...any) {
+	r.logs = append(r.logs, fmt.Sprintf(format, args...))
+}
+
+func job(managedBy string, status batchv1.JobStatus) *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "default"},
+		Spec:       batchv1.JobSpec{ManagedBy: &managedBy, Suspend: new(bool)},
+		Status:     status,
+	}
+}
+
+const runner = "acme.io/runner"
+
+func TestAssertions(t *testing.T) {
+	start := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	ready := int32(1)
+	none, running := job(runner, batchv1.JobStatus{}), job(runner, batchv1.JobStatus{StartTime: &start, Active: 1, Ready: &ready})
+	tooReady := job(runner, batchv1.JobStatus{Ready: &ready})
+	directed := none.DeepCopy()
+	*directed.Spec.Suspend = true
+	moved := directed.DeepCopy()
+	moved.Spec.Template.Spec.NodeSelector = map[string]string{"pool": "b"}
+
+	for _, test := range []struct {
+		name   string
+		assert func(managedbytest.T) bool
+		fails  string
+		logs   string
+	}{
+		{"an accepted status", func(t managedbytest.T) bool {
+			return managedbytest.AssertStatusUpdate(t, none, running, managedbytest.AllReleases)
+		}, "", ""},
+		{"a denied status", func(t managedbytest.T) bool {
+			return managedbytest.AssertStatusUpdate(t, none, tooReady, managedbytest.AllReleases)
+		}, `Update of the status of Job default/pi:
+    Kubernetes 1.31 to 1.37: Job.batch "pi" is invalid: status.ready: Invalid value: 1: cannot set more ready pods than active
+    job-status/ready-exceeds-active: https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/ready-exceeds-active.md`, ""},
+		{"a status that a release accepts", func(t managedbytest.T) bool {
+			return managedbytest.AssertStatusUpdate(t, none, tooReady, managedby.Releases{managedby.V1_30})
+		}, "", ""},
+		{"a typo, which only warns", func(t managedbytest.T) bool {
+			return managedbytest.AssertCreate(t, job("kubernetes.io/job-controler", batchv1.JobStatus{}), managedbytest.AllReleases)
+		}, "", `Create of Job default/pi: Kubernetes 1.30 to 1.37: spec.managedBy: `},
+		{"a change of the field", func(t managedbytest.T) bool {
+			return managedbytest.AssertUpdate(t, none, job("acme.io/other", batchv1.JobStatus{}), managedby.Releases{managedby.V1_36})
+		}, `Update of Job default/pi:
+    Kubernetes 1.36: Job.batch "pi" is invalid: spec.managedBy: Invalid value: "acme.io/other": field is immutable
+    managed-by/immutable: https://`, ""},
+		{"what early patches of 1.36 deny", func(t managedbytest.T) bool {
+			return managedbytest.AssertUpdate(t, directed, moved, managedbytest.AllReleases)
+		}, `Update of Job default/pi:
+    Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 take it only with the condition Suspended=True`, ""},
+		{"no release", func(t managedbytest.T) bool {
+			return managedbytest.AssertStatusUpdate(t, none, running, nil)
+		}, "managedby: WithReleases needs a release", ""},
+		{"no Job", func(t managedbytest.T) bool {
+			return managedbytest.AssertStatusUpdate(t, none, nil, managedbytest.AllReleases)
+		}, "managedby: a change without an object", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &recorder{context: t.Context()}
+			ok := test.assert(r)
+			if failures := strings.Join(r.failures, "\n"); ok != (test.fails == "") || !strings.HasPrefix(failures, test.fails) || (failures == "") != ok {
+				t.Errorf("%t: fails with\n%s\nnot with\n%s", ok, failures, test.fails)
+			}
+			if logs := strings.Join(r.logs, "\n"); !strings.HasPrefix(logs, test.logs) || (logs == "") != (test.logs == "") {
+				t.Errorf("logs %q, not %q", logs, test.logs)
+			}
+		})
+	}
+}
+
+// finished is what a controller makes of the status of a Job whose work is done.
+func finished(running batchv1.JobStatus, at metav1.Time) batchv1.JobStatus {
+	done := *running.DeepCopy()
+	done.Active, done.Ready, done.Terminating = 0, new(int32), new(int32)
+	done.Succeeded++
+	done.CompletionTime = &at
+	for _, is := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+		done.Conditions = append(done.Conditions, batchv1.JobCondition{Type: is, Status: corev1.ConditionTrue, LastTransitionTime: at})
+	}
+	return done
+}
+
+// In your suite t is the *testing.T of a test. Release 1.30 wants a success policy for the condition SuccessCriteriaMet.
+func ExampleAssertStatusUpdate() {
+	t := &recorder{context: context.Background()}
+
+	start := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
+	old := job(runner, batchv1.JobStatus{StartTime: &start, Active: 1})
+	new := job(runner, finished(old.Status, metav1.NewTime(start.Add(time.Hour))))
+
+	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedby.AllReleases()[1:]))
+	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedbytest.AllReleases))
+	fmt.Println(t.failures[0])
+	// Output:
+	// true
+	// false
+	// Update of the status of Job default/pi:
+	//     Kubernetes 1.30: Job.batch "pi" is invalid: [status.conditions: Invalid value: cannot set SuccessCriteriaMet to NonIndexed Job, status.conditions: Invalid value: cannot set SuccessCriteriaMet=True for Job without SuccessPolicy]
+	//     job-status/success-criteria-met-non-indexed: https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/success-criteria-met-non-indexed.md
+	//     job-status/success-criteria-met-without-success-policy: https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/success-criteria-met-without-success-policy.md
+}
