@@ -24,6 +24,7 @@ demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the bu
 
 test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
 	cargo test $(TESTED) --quiet
+	@if command -v go >/dev/null; then $(MAKE) --no-print-directory go-test; else echo "skipped: the Go module in go/, because there is no Go here"; fi
 
 .PHONY: setup
 setup: ## Install the pinned toolchain and the wasm target where they are missing
@@ -175,6 +176,34 @@ CASES ?= 100000
 SEED ?= 1
 conformance-live: oracle ## Ask upstream's code and the library CASES generated cases from SEED, for each of RELEASES
 	cargo run --quiet --profile live --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
+
+# The Go module, and the one for controller-runtime, which others need not take.
+GO_MODULES := go go/managedbyclient
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+.PHONY: go-test go-race go-lint go-bench go-fuzz go-tag
+go-test: go/managedby/module.wasm noop.wasm ## Test the Go module with the policy of this tree (needs Go)
+	for module in $(GO_MODULES); do (cd $$module && go test ./...) || exit 1; done
+
+go-race: go/managedby/module.wasm noop.wasm ## The same under Go's race detector (needs Go and a C compiler)
+	for module in $(GO_MODULES); do (cd $$module && go test -race ./...) || exit 1; done
+
+go-lint: go/managedby/module.wasm ## Format, vet and staticcheck of the Go module (needs Go)
+	@unformatted=$$(gofmt -l go); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
+	for module in $(GO_MODULES); do (cd $$module && go mod tidy -diff && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
+
+go-bench: go/managedby/module.wasm noop.wasm ## Time the Go module on one core, beside a policy that does nothing (needs Go)
+	cd go && go test -run '^$$' -bench . -cpu 1 ./managedby
+
+go-fuzz: go/managedby/module.wasm ## Feed the Go module bytes of all kinds for SECONDS (needs Go)
+	cd go && go test -run '^$$' -fuzz FuzzReview -fuzztime $(SECONDS)s ./managedby
+
+# A Go module is what a tag holds, so the tags are on a commit that has the policy too; main has none. Neither the branch nor the folder changes.
+go-tag: go/managedby/module.wasm ## Tag HEAD with the built policy for Go: go/TAG and go/managedbyclient/TAG
+	@export GIT_INDEX_FILE=$$(mktemp -u); trap 'rm -f "$$GIT_INDEX_FILE"' EXIT; set -e; \
+	git read-tree HEAD; \
+	git update-index --add --cacheinfo "100644,$$(git hash-object -w $<),$<"; \
+	commit=$$(git commit-tree -p HEAD -m "Carry the policy for Go, $(TAG)" "$$(git write-tree)"); \
+	for module in $(GO_MODULES); do git tag $$module/$(TAG) $$commit; echo "$$module/$(TAG) $$commit"; done
 
 SECONDS ?= 60
 .PHONY: fuzz

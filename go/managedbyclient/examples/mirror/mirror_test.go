@@ -1,0 +1,140 @@
+package mirror_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/managed-by-policy/managed-by-policy/go/managedby"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/examples/mirror"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
+)
+
+// TestJobRunsToItsEnd is what you would write: every status that the reconciler writes is judged, for every release that it is to
+// run on. (1.30 wants a success policy for the condition that workers of later releases write, so this controller cannot serve it.)
+func TestJobRunsToItsEnd(t *testing.T) {
+	run(t, t, mirror.Reconciler{}, managedby.AllReleases()[1:])
+}
+
+// TestMistakeOfMultiKueue makes the mistake of https://github.com/kubernetes-sigs/kueue/issues/11614: the status of a suspended Job
+// stays empty, and then its nodeSelector cannot change on 1.36.0 and 1.36.1.
+func TestMistakeOfMultiKueue(t *testing.T) {
+	for _, test := range []struct {
+		release managedby.Release
+		says    string
+	}{
+		{managedby.V1_35, ""},
+		{managedby.V1_36, `Update of Job default/pi:
+    Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 take it only with the condition Suspended=True`},
+		{managedby.V1_37, ""},
+	} {
+		t.Run(string(test.release), func(t *testing.T) {
+			r := &recorder{T: t}
+			run(t, r, mirror.Reconciler{SkipSuspended: true}, managedby.Releases{test.release})
+			if says := strings.Join(r.failures, "\n"); (says == "") != (test.says == "") || !strings.HasPrefix(says, test.says) {
+				t.Errorf("it fails with %q, not %q", says, test.says)
+			}
+		})
+	}
+}
+
+// recorder notes the failures of which the test wants to know that they come.
+type recorder struct {
+	managedbytest.T
+	failures []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+// run takes a Job from its creation, suspended, to its end.
+func run(t *testing.T, judged managedbytest.T, r mirror.Reconciler, releases managedby.Releases) {
+	t.Helper()
+	yes, one := true, int32(1)
+	controller := mirror.Controller
+	r.Worker = fake.NewClientBuilder().Build()
+	r.Hub = fake.NewClientBuilder().
+		WithObjects(&batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pi"},
+			Spec:       batchv1.JobSpec{ManagedBy: &controller, Suspend: &yes, Parallelism: &one, Completions: &one},
+		}).
+		WithInterceptorFuncs(managedbyclient.Funcs(judged, managedbyclient.Releases(releases...))).
+		Build()
+	key := client.ObjectKey{Namespace: "default", Name: "pi"}
+	step := func() {
+		t.Helper()
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The worker's own Job controller is played.
+	workerWrites := func(status batchv1.JobStatus) {
+		t.Helper()
+		var job batchv1.Job
+		get(t, r.Worker, key, &job)
+		job.Status = status
+		if err := r.Worker.Status().Update(t.Context(), &job); err != nil {
+			t.Fatal(err)
+		}
+		step()
+	}
+	start := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
+	end := metav1.NewTime(start.Add(5 * time.Minute))
+	condition := func(of batchv1.JobConditionType, is corev1.ConditionStatus, at metav1.Time) batchv1.JobCondition {
+		return batchv1.JobCondition{Type: of, Status: is, LastProbeTime: at, LastTransitionTime: at}
+	}
+
+	step()
+	workerWrites(batchv1.JobStatus{Conditions: []batchv1.JobCondition{condition(batchv1.JobSuspended, corev1.ConditionTrue, start)}})
+
+	var job batchv1.Job
+	get(t, r.Hub, key, &job)
+	job.Annotations = map[string]string{mirror.PoolAnnotation: "gpu"}
+	if err := r.Hub.Update(t.Context(), &job); err != nil {
+		t.Fatal(err)
+	}
+	step()
+	get(t, r.Hub, key, &job)
+	if *job.Spec.Suspend || job.Spec.Template.Spec.NodeSelector["pool"] != "gpu" {
+		t.Fatalf("not admitted: %+v", job.Spec)
+	}
+
+	resumed := condition(batchv1.JobSuspended, corev1.ConditionFalse, start)
+	workerWrites(batchv1.JobStatus{
+		StartTime: &start, Active: 1, Ready: &one, Terminating: new(int32), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{},
+		Conditions: []batchv1.JobCondition{resumed},
+	})
+	met := condition(batchv1.JobSuccessCriteriaMet, corev1.ConditionTrue, end)
+	workerWrites(batchv1.JobStatus{
+		StartTime: &start, Ready: new(int32), Terminating: new(int32), Succeeded: 1,
+		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{}, Conditions: []batchv1.JobCondition{resumed, met},
+	})
+	workerWrites(batchv1.JobStatus{
+		StartTime: &start, CompletionTime: &end, Ready: new(int32), Terminating: new(int32), Succeeded: 1,
+		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{},
+		Conditions:              []batchv1.JobCondition{resumed, met, condition(batchv1.JobComplete, corev1.ConditionTrue, end)},
+	})
+	get(t, r.Hub, key, &job)
+	if !mirror.IsFinished(&job) {
+		t.Errorf("not finished: %+v", job.Status)
+	}
+}
+
+func get(t *testing.T, c client.Client, key client.ObjectKey, job *batchv1.Job) {
+	t.Helper()
+	*job = batchv1.Job{}
+	if err := c.Get(context.Background(), key, job); err != nil {
+		t.Fatal(err)
+	}
+}
