@@ -8,6 +8,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -110,10 +111,7 @@ func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 func stored(change Change) (object, old []byte, err error) {
 	oldJob, wasJob := change.OldObject.(*batchv1.Job)
 	if job, isJob := change.Object.(*batchv1.Job); isJob && (wasJob || change.OldObject == nil) {
-		object, err = json.Marshal(storedJob(job, oldJob, change.SubResource))
-		if err == nil && oldJob != nil {
-			old, err = json.Marshal(oldJob)
-		}
+		object, old, err = storedJobs(job, oldJob, change.SubResource)
 	} else {
 		object, old, err = storedObjects(change)
 	}
@@ -123,20 +121,28 @@ func stored(change Change) (object, old []byte, err error) {
 	return object, old, nil
 }
 
-func storedJob(job, old *batchv1.Job, subResource string) *batchv1.Job {
+func storedJobs(job, old *batchv1.Job, subResource string) (object, was []byte, err error) {
 	is := *job
-	switch {
-	case old == nil:
+	if old == nil {
 		is.Status = batchv1.JobStatus{}
-	case subResource == Status:
-		is.Spec = old.Spec
-	default:
+		object, err = json.Marshal(&is)
+		return object, nil, err
+	}
+	stored := *old
+	if subResource == Status {
+		// It is the same in both, no rule reads it, and it is most of a Job.
+		stored.Spec.Template = corev1.PodTemplateSpec{}
+		is.Spec = stored.Spec
+	} else {
 		is.Status = old.Status
 	}
-	return &is
+	if object, err = json.Marshal(&is); err == nil {
+		was, err = json.Marshal(&stored)
+	}
+	return object, was, err
 }
 
-// storedObjects does for any kind what storedJob does.
+// storedObjects does for any kind what storedJobs does.
 func storedObjects(change Change) (object, old []byte, err error) {
 	var new, was map[string]json.RawMessage
 	if new, _, err = members(change.Object); err != nil {
