@@ -24,6 +24,23 @@ func TestVersionIsThatOfThePolicy(t *testing.T) {
 	}
 }
 
+// TestModulesAreReleasedTogether keeps the module for controller-runtime from asking for another release of this one.
+func TestModulesAreReleasedTogether(t *testing.T) {
+	manifest, err := os.ReadFile(filepath.Join("..", "managedbyclient", "go.mod"))
+	if err != nil {
+		t.Skipf("needs the repository around the module: %v", err)
+	}
+	if want := "github.com/managed-by-policy/managed-by-policy/go v" + Version + "\n"; !strings.Contains(string(manifest), want) {
+		t.Errorf("managedbyclient/go.mod does not require %s", want)
+	}
+	for _, guide := range []string{filepath.Join("..", "README.md"), filepath.Join("..", "..", "docs", "go.md")} {
+		text, err := os.ReadFile(guide)
+		if err != nil || !strings.Contains(string(text), "/go@v"+Version+"\n") || !strings.Contains(string(text), "/managedbyclient@v"+Version) {
+			t.Errorf("%s installs another release: %v", guide, err)
+		}
+	}
+}
+
 func TestModulesThatAreNotOurs(t *testing.T) {
 	other, err := os.ReadFile(filepath.Join("..", "..", "noop.wasm"))
 	if err != nil {

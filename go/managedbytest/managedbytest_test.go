@@ -3,6 +3,8 @@ package managedbytest_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +98,27 @@ func TestAssertions(t *testing.T) {
 				t.Errorf("logs %q, not %q", logs, test.logs)
 			}
 		})
+	}
+}
+
+// TestTheGuidesShowWhatIsPrinted holds docs/go.md and README.md to the failure that they show.
+func TestTheGuidesShowWhatIsPrinted(t *testing.T) {
+	start := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
+	running := job(runner, batchv1.JobStatus{StartTime: &start, Active: 1})
+	forgetful := job(runner, finished(running.Status, start))
+	forgetful.Status.Conditions = forgetful.Status.Conditions[1:]
+	r := &recorder{context: t.Context()}
+	managedbytest.AssertStatusUpdate(r, running, forgetful, managedbytest.AllReleases)
+	for _, guide := range []string{filepath.Join("..", "..", "docs", "go.md"), filepath.Join("..", "README.md")} {
+		text, err := os.ReadFile(guide)
+		if err != nil {
+			t.Skipf("needs the repository around the module: %v", err)
+		}
+		for line := range strings.Lines(r.failures[0]) {
+			if !strings.Contains(string(text), strings.TrimSpace(line)) {
+				t.Errorf("%s does not show: %s", guide, line)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package mirror_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -41,11 +43,24 @@ func TestMistakeOfMultiKueue(t *testing.T) {
 		t.Run(string(test.release), func(t *testing.T) {
 			r := &recorder{T: t}
 			run(t, r, mirror.Reconciler{SkipSuspended: true}, managedby.Releases{test.release})
-			if says := strings.Join(r.failures, "\n"); (says == "") != (test.says == "") || !strings.HasPrefix(says, test.says) {
+			says := strings.Join(r.failures, "\n")
+			if (says == "") != (test.says == "") || !strings.HasPrefix(says, test.says) {
 				t.Errorf("it fails with %q, not %q", says, test.says)
+			}
+			if guide := guide(t); !strings.Contains(guide, says) {
+				t.Errorf("docs/go.md does not show:\n%s", says)
 			}
 		})
 	}
+}
+
+func guide(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "go.md"))
+	if err != nil {
+		t.Skipf("needs the repository around the module: %v", err)
+	}
+	return string(text)
 }
 
 // recorder notes the failures of which the test wants to know that they come.
