@@ -286,6 +286,40 @@ func TestWritersOfAStatus(t *testing.T) {
 	}
 }
 
+// TestKindsOfYourOwn declares a kind in the settings. Without that it is unknown, and whatever is written passes.
+func TestKindsOfYourOwn(t *testing.T) {
+	workflow := func(managedBy, phase string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: map[string]any{
+			"spec": map[string]any{"managedBy": managedBy}, "status": map[string]any{"phase": phase},
+		}}
+		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Workflow"})
+		u.SetName("flow")
+		return u
+	}
+	declared := managedby.WithSettings([]byte(`{"custom_kinds": [{
+		"group": "argoproj.io", "kind": "Workflow", "plural": "workflows",
+		"status": {"success": {"path": "status.phase", "values": ["Succeeded"]}, "failure": {"path": "status.phase", "values": ["Failed"]}}
+	}]}`))
+	for _, test := range []struct {
+		name, subResource string
+		old, new          *unstructured.Unstructured
+		rules             string
+	}{
+		{"the field changes", "", workflow("acme.io/a", ""), workflow("acme.io/b", ""), "managed-by/immutable"},
+		{"an outcome changes", managedby.Status, workflow("acme.io/a", "Succeeded"), workflow("acme.io/a", "Failed"), "status/outcome-changed"},
+		{"it ends", managedby.Status, workflow("acme.io/a", "Running"), workflow("acme.io/a", "Failed"), ""},
+	} {
+		change := managedby.Change{Operation: admissionv1.Update, SubResource: test.subResource, Object: test.new, OldObject: test.old}
+		findings, err := newPolicy(t, declared).Check(t.Context(), change)
+		if err != nil || rules(findings.All) != test.rules || managedby.IsDenied(findings.Err()) != (test.rules != "") {
+			t.Errorf("%s: %+v, %v", test.name, findings, err)
+		}
+		if findings, err := newPolicy(t).Check(t.Context(), change); err != nil || len(findings.All) != 0 {
+			t.Errorf("%s, not declared: %+v, %v", test.name, findings, err)
+		}
+	}
+}
+
 func TestOneReleaseAmongMany(t *testing.T) {
 	policy := newPolicy(t, managedby.WithReleases(managedby.V1_36, managedby.V1_31, managedby.V1_36))
 	findings, err := policy.CheckStatusUpdate(t.Context(), delegated(), withStatus(delegated(), batchv1.JobStatus{Ready: ptr[int32](1)}))
