@@ -298,7 +298,11 @@ fn relaxed(release: Release) -> Result<Vec<String>> {
             spec_update(&a, &b, &json!({"active": 1})),
         ),
     ];
-    let before = Release::ALL.iter().copied().take_while(|r| *r < release).last();
+    let before = Release::ALL
+        .iter()
+        .copied()
+        .take_while(|r| *r < release)
+        .last();
     let Some(before) = before else {
         return Ok(Vec::new());
     };
@@ -388,7 +392,10 @@ fn picture() -> Result<String> {
 
 /// The rule that most releases deny with.
 fn most_common(denials: &[Denial]) -> Result<&'static Rule> {
-    let most = denials.iter().rev().max_by_key(|d| d.releases.iter().count());
+    let most = denials
+        .iter()
+        .rev()
+        .max_by_key(|d| d.releases.iter().count());
     Ok(most.context("a denial")?.rule)
 }
 
@@ -468,7 +475,11 @@ fn arrow(
     releases: &str,
 ) -> Result<()> {
     // Two ways between two states stand apart.
-    let shift = if WAYS.contains(&(way.1, way.0)) { 12 } else { 0 };
+    let shift = if WAYS.contains(&(way.1, way.0)) {
+        12
+    } else {
+        0
+    };
     let side = if way.0 < way.1 { -shift } else { shift };
     let (path, (x, y)) = if a.0 == b.0 {
         let (from, to) = if a.1 < b.1 {

@@ -104,7 +104,10 @@ fn every_step_of_the_guide_is_answered_as_it_says() {
         fs::write(&path, &made).unwrap();
     }
     let first_difference = text.lines().zip(made.lines()).find(|(a, b)| a != b);
-    assert_eq!(first_difference, None, "UPDATE_GUIDE=1 writes the answers anew");
+    assert_eq!(
+        first_difference, None,
+        "UPDATE_GUIDE=1 writes the answers anew"
+    );
     assert_eq!(text.len(), made.len());
     assert!(reader.accepted > 10 && reader.mistakes > 12);
 }

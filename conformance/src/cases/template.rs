@@ -125,11 +125,7 @@ const CHANGES: [(&str, &str, &str); 22] = [
     ),
     ("empty affinity added", "{}", r#"{"affinity":{}}"#),
     ("empty affinity removed", r#"{"affinity":{}}"#, "{}"),
-    (
-        "node affinity added beside pod affinity",
-        POD,
-        NODE_AND_POD,
-    ),
+    ("node affinity added beside pod affinity", POD, NODE_AND_POD),
     ("pod affinity added", "{}", POD),
     ("pod affinity removed", POD, "{}"),
     ("pod anti-affinity added", NODE, APART),
@@ -176,7 +172,10 @@ pub(super) fn cases() -> Vec<Case> {
                 "label added",
                 json!({"labels": {"app": "pi", "queue": "a"}}),
             ),
-            ("annotation added", json!({"annotations": {"acme.io/a": ""}})),
+            (
+                "annotation added",
+                json!({"annotations": {"acme.io/a": ""}}),
+            ),
             ("empty annotations written out", json!({"annotations": {}})),
         ] {
             let old = with_template(true.into(), "{}", &nothing, status);
@@ -185,7 +184,11 @@ pub(super) fn cases() -> Vec<Case> {
         }
         let old = with_template(true.into(), POOL, &nothing, status);
         let new = with_template(false.into(), POOL, &nothing, "{}");
-        cases.push(update(format!("template: resumed as it is, {state}"), old, new));
+        cases.push(update(
+            format!("template: resumed as it is, {state}"),
+            old,
+            new,
+        ));
     }
     cases.extend(statuses_that_do_not_count());
     cases.extend(unjudged());

@@ -31,7 +31,10 @@ fn job(active: i32) -> Job {
         env: Some((0..75).map(variable).collect()),
         ..Container::default()
     };
-    let mut job = Job { status, ..Job::default() };
+    let mut job = Job {
+        status,
+        ..Job::default()
+    };
     job.metadata.name = Some("pi".to_owned());
     let spec = job.spec.get_or_insert_default();
     spec.managed_by = Some("acme.io/runner".to_owned());

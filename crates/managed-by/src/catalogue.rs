@@ -100,6 +100,12 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.id == id)
 }
 
+/// The place of a rule in the order in which findings are reported.
+#[cfg(feature = "k8s-openapi")]
+pub(crate) fn place(rule: &Rule) -> Option<usize> {
+    RULES.iter().position(|known| *known == rule)
+}
+
 /// The settings that `{}` means.
 impl Default for Settings<'_> {
     fn default() -> Self {

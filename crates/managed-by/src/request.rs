@@ -291,9 +291,13 @@ impl<'a> AdmissionRequest<'a> {
             let change = Change::of(unread.asks, object, || read(&unread.old, "oldObject"))?;
             Ok((change, UserInfo::read(unread.user)?))
         };
-        let (change, user) = read().map_err(|malformed: Malformed| match self.source {
-            Source::Request(_) => malformed,
-            Source::Review(_) => malformed.within("request"),
+        let within_request = matches!(self.source, Source::Review(_));
+        let (change, user) = read().map_err(|malformed: Malformed| {
+            if within_request {
+                malformed.within("request")
+            } else {
+                malformed
+            }
         })?;
         let mut request = AdmissionRequest {
             name: self.name.clone(),

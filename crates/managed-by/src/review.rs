@@ -131,10 +131,7 @@ fn run_on_all_releases<'a>(
 
 /// What some releases find and others do not, each thing once, as a warning that says which do.
 #[cold]
-fn disputed<'a>(
-    opinions: Vec<(Release, Vec<Found<'a>>)>,
-    verdicts: &[Release],
-) -> Vec<Found<'a>> {
+fn disputed<'a>(opinions: Vec<(Release, Vec<Found<'a>>)>, verdicts: &[Release]) -> Vec<Found<'a>> {
     let mut all: Vec<(Found<'a>, ReleaseSet)> = Vec::new();
     for (release, findings) in opinions {
         for found in findings {

@@ -151,6 +151,9 @@ fn only_upstream_s_rules_deny_by_default() {
     let upstream = rules().iter().filter(|rule| rule.is_upstream());
     let mut off = upstream.filter(|rule| rule.default_enforcement() != Deny);
     // kube-apiserver says it before a webhook is asked; the tools have it on.
-    assert_eq!(off.next().map(|rule| rule.id()), Some("job-spec/scheduling-directives"));
+    assert_eq!(
+        off.next().map(|rule| rule.id()),
+        Some("job-spec/scheduling-directives")
+    );
     assert_eq!(off.next(), None);
 }

@@ -20,7 +20,11 @@ pub(crate) fn markup(report: &Report) -> Markup {
         all if all == report.releases.len() => "#116329",
         _ => "#7a4b00",
     };
-    let width = text.chars().count().saturating_mul(CHARACTER).saturating_add(16);
+    let width = text
+        .chars()
+        .count()
+        .saturating_mul(CHARACTER)
+        .saturating_add(16);
     let open = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"22\" role=\"img\" aria-label=\"{text}\">"
     );

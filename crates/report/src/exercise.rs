@@ -63,13 +63,16 @@ impl<'v> Write<'v> {
     fn exercises_status(&self, name: &str) -> bool {
         let (old, new) = (Status::of(self.old), Status::of(self.new));
         let spec = self.spec_holder().get("spec").unwrap_or(&Value::Null);
-        let is_indexed = spec.get("completionMode").is_some_and(|mode| mode == "Indexed");
-        let has_policy = spec.get("successPolicy").is_some_and(|policy| !policy.is_null());
+        let is_indexed = spec
+            .get("completionMode")
+            .is_some_and(|mode| mode == "Indexed");
+        let has_policy = spec
+            .get("successPolicy")
+            .is_some_and(|policy| !policy.is_null());
         let changed = |names: &[&str]| names.iter().any(|name| old.get(name) != new.get(name));
         let turned = |types: &[&str]| types.iter().any(|t| old.is(&[t]) != new.is(&[t]));
-        let finished = |member: &str| {
-            new.is(&ENDS) && (old.is(&ENDS) != new.is(&ENDS) || changed(&[member]))
-        };
+        let finished =
+            |member: &str| new.is(&ENDS) && (old.is(&ENDS) != new.is(&ENDS) || changed(&[member]));
         match name {
             "negative-counter" => COUNTERS.iter().any(|name| new.number(name) != 0),
             "uncounted-uids" => new.has_uncounted(),
@@ -98,7 +101,9 @@ impl<'v> Write<'v> {
             "finished-without-start-time" => finished("startTime"),
             "finished-with-uncounted-pods" => finished("uncountedTerminatedPods"),
             "finished-with-terminating-pods" => finished("terminating"),
-            "invalid-completed-indexes" => changed(&["completedIndexes"]) && new.has("completedIndexes"),
+            "invalid-completed-indexes" => {
+                changed(&["completedIndexes"]) && new.has("completedIndexes")
+            }
             "invalid-failed-indexes" => changed(&["failedIndexes"]) && new.has("failedIndexes"),
             "completed-indexes-non-indexed" => {
                 !is_indexed && changed(&["completedIndexes", "succeeded"])

@@ -6,8 +6,7 @@ use crate::badge;
 use crate::report::{Cell, Report, Row, State, Step, Timeline};
 
 /// Where the rules' pages are.
-const RULES: &str =
-    "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
+const RULES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --bg: #ffffff; --fg: #1b1f24; --line: #8c959f; --ok: #dcf2e0; --no: #ffdcd7; --un: #eaeef2; }

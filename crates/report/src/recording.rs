@@ -161,7 +161,11 @@ impl<'s> Recording<'s> {
     fn name(&self, kind: &Kind<'_>, request: &AdmissionRequest<'_>) -> String {
         let (dot, slash) = (
             if kind.group().is_empty() { "" } else { "." },
-            if request.namespace().is_empty() { "" } else { "/" },
+            if request.namespace().is_empty() {
+                ""
+            } else {
+                "/"
+            },
         );
         format!(
             "{}{dot}{} {}{slash}{}",
@@ -324,8 +328,7 @@ fn step(write: &Write<'_>, place: &Place, found: &[(&'static Rule, ReleaseSet, S
         let part = object.get(part).unwrap_or(&Value::Null);
         serde_json::to_string_pretty(part).unwrap_or_default()
     };
-    let before_and_after =
-        (!denials.is_empty()).then(|| (pretty(write.old), pretty(write.new)));
+    let before_and_after = (!denials.is_empty()).then(|| (pretty(write.old), pretty(write.new)));
     Step {
         place: format!("{}:{}", place.source, place.line),
         time: place.time.clone(),

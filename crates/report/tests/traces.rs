@@ -21,7 +21,9 @@ fn report(controller: &str, requests: &[Value]) -> Report {
             line: index as u64 + 1,
             time: None,
         };
-        recording.add(request.to_string().as_bytes(), &place).unwrap();
+        recording
+            .add(request.to_string().as_bytes(), &place)
+            .unwrap();
     }
     recording.finish()
 }
@@ -38,17 +40,33 @@ fn the_job_controller_conforms_from_1_32_on_and_leaves_rules_untested() {
     assert_eq!(report.badge_text(), "status conforms to 1.32 to 1.37");
     let state = |rule: &str| report.row(rule).unwrap().cells[7].state;
     assert_eq!(state("job-status/finished-with-active-pods"), State::Passed);
-    assert_eq!(state("job-status/success-criteria-met-non-indexed"), State::Absent);
-    assert_eq!(report.row("job-status/finished-without-start-time").unwrap().cells[1].denied, 1);
+    assert_eq!(
+        state("job-status/success-criteria-met-non-indexed"),
+        State::Absent
+    );
+    assert_eq!(
+        report
+            .row("job-status/finished-without-start-time")
+            .unwrap()
+            .cells[1]
+            .denied,
+        1
+    );
     assert!(report.passed_over > 0);
 }
 
 /// Each accepted, so that only what was recorded of it says what it tests.
 #[test]
 fn multikueue_conforms_and_what_it_never_did_is_untested() {
-    let report = report("kueue.x-k8s.io/multikueue", &recorded("multikueue-0.14-hub"));
+    let report = report(
+        "kueue.x-k8s.io/multikueue",
+        &recorded("multikueue-0.14-hub"),
+    );
     let untested: Vec<_> = report.untested().map(|row| row.rule).collect();
-    assert!(untested.contains(&"job-status/invalid-failed-indexes"), "{untested:?}");
+    assert!(
+        untested.contains(&"job-status/invalid-failed-indexes"),
+        "{untested:?}"
+    );
     let page = report.html();
     assert!(page.contains("untested") && page.contains("This is not a pass"));
 }

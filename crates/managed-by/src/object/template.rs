@@ -210,9 +210,7 @@ impl Comparison {
                 a.len() == b.len() && pairs.all(|(a, b)| self.same(Some(*a), Some(*b), element))
             }
             Shape::Struct(fields) => self.same_members(a, b, fields),
-            Shape::Pointer(fields) => {
-                a.is_some() == b.is_some() && self.same_members(a, b, fields)
-            }
+            Shape::Pointer(fields) => a.is_some() == b.is_some() && self.same_members(a, b, fields),
         }
     }
 
@@ -331,11 +329,7 @@ mod tests {
             ),
         ] {
             for (a, b) in [(a, b), (b, a)] {
-                assert_eq!(
-                    read(a).same(&read(b), Release::V1_37),
-                    same,
-                    "{a} and {b}"
-                );
+                assert_eq!(read(a).same(&read(b), Release::V1_37), same, "{a} and {b}");
             }
         }
     }

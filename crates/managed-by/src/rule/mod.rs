@@ -161,7 +161,9 @@ impl<'a> Context<'a> {
     /// Whether the template of a suspended Job is judged, on which the releases disagree.
     pub(crate) fn judges_template(&self) -> bool {
         let is_on = || {
-            let enforcement = self.settings.enforcement(job_spec::SCHEDULING_DIRECTIVES.rule.id);
+            let enforcement = self
+                .settings
+                .enforcement(job_spec::SCHEDULING_DIRECTIVES.rule.id);
             enforcement != Some(Enforcement::Off)
         };
         job_spec::Suspended::of(self.change).is_some() && is_on()

@@ -194,9 +194,17 @@ fn a_site_s_rules_are_judged_with_its_settings() {
         active: Some(1),
         ..JobStatus::default()
     });
-    assert_eq!(checker.clone().as_user("runner", &[]).status_update(&old, &new), []);
+    assert_eq!(
+        checker
+            .clone()
+            .as_user("runner", &[])
+            .status_update(&old, &new),
+        []
+    );
     assert_eq!(checker.status_update(&old, &old), []);
-    let findings = checker.as_user("ana", &["people"]).status_update(&old, &new);
+    let findings = checker
+        .as_user("ana", &["people"])
+        .status_update(&old, &new);
     let rules: Vec<_> = findings.iter().map(|f| f.rule().id()).collect();
     assert_eq!(rules, ["status-writer/delegated"]);
     let problems = JobChecker::default().with_settings(b"{\"role\":5}");
@@ -224,6 +232,8 @@ fn the_field_is_judged_on_create_and_update() {
     let told = lines(&checker.update(&job(Some("a.io/x")), &job(None)));
     assert_eq!(
         told,
-        ["1.30 to 1.37: spec.managedBy: Invalid value: null: field is immutable [managed-by/immutable]"]
+        [
+            "1.30 to 1.37: spec.managedBy: Invalid value: null: field is immutable [managed-by/immutable]"
+        ]
     );
 }
