@@ -5,10 +5,10 @@
 //! absent one, a member at its zero value too, and an absent struct is an empty one only where the API has no pointer.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use crate::decode::{Raw, Type};
 use crate::release::Release;
+use crate::sorted::Sorted;
 
 /// The parts of a pod template that are compared, as their text; `null` is an absent one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -198,7 +198,8 @@ impl Comparison {
             Shape::OptionalInt => a.and_then(Raw::number) == b.and_then(Raw::number),
             Shape::Map => {
                 let (a, b) = (members(a), members(b));
-                let same = |a: &Raw<'_>, b: &Raw<'_>| {
+                let (a, b) = (in_order(&a), in_order(&b));
+                let same = |a: Raw<'_>, b: Raw<'_>| {
                     a.string().unwrap_or_default() == b.string().unwrap_or_default()
                 };
                 let mut pairs = a.iter().zip(&b);
@@ -219,14 +220,38 @@ impl Comparison {
         fields.iter().all(|(name, shape)| {
             let dropped = self.release < Release::V1_31
                 && [MATCH_LABEL_KEYS, MISMATCH_LABEL_KEYS].contains(name);
-            dropped || self.same(a.get(*name).copied(), b.get(*name).copied(), shape)
+            dropped || self.same(get(&a, name), get(&b, name), shape)
         })
     }
 }
 
-/// The members of an object; of those with one name the last counts.
-fn members(object: Option<Raw<'_>>) -> BTreeMap<Cow<'_, str>, Raw<'_>> {
-    object.into_iter().flat_map(Raw::members).collect()
+/// A member of an object. Of those with one name the last counts.
+type Member<'a> = (Cow<'a, str>, Raw<'a>);
+
+fn members(object: Option<Raw<'_>>) -> Vec<Member<'_>> {
+    object.map(Raw::members).unwrap_or_default()
+}
+
+fn get<'a>(members: &[Member<'a>], name: &str) -> Option<Raw<'a>> {
+    let mut members = members.iter().rev();
+    let found = members.find(|(known, _)| known == name);
+    found.map(|(_, value)| *value)
+}
+
+/// The members in the order of their names, each name once.
+fn in_order<'m, 'a>(members: &'m [Member<'a>]) -> Vec<(&'m str, Raw<'a>)> {
+    let sorted = Sorted::of(members.iter().map(|(name, _)| &**name));
+    let mut ordered: Vec<(&str, Raw<'a>)> = Vec::new();
+    for (name, place) in sorted.iter() {
+        let Some((_, value)) = members.get(place) else {
+            continue;
+        };
+        match ordered.last_mut() {
+            Some((known, last)) if *known == name => *last = *value,
+            _ => ordered.push((name, *value)),
+        }
+    }
+    ordered
 }
 
 /// The elements of a list.
