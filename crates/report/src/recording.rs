@@ -154,7 +154,7 @@ impl<'s> Recording<'s> {
         let managed_by = write.spec_holder().pointer(&pointer);
         match kind.mode(managed_by.and_then(Value::as_str)) {
             Mode::Delegated(name) => name == self.controller,
-            Mode::Standard => kind.reserved_value() == self.controller,
+            Mode::Standard => kind.reserved_value() == Some(&self.controller),
         }
     }
 
