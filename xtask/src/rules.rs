@@ -17,7 +17,7 @@ use crate::judge::judge;
 /// If an example of a rule is no JSON or is not rejected, or `docs/conformance.md` cannot be read.
 pub fn generated() -> Result<Vec<Generated>> {
     let index = format!(
-        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nIn the order in which findings are reported. The examples on each page are run by the tests. They are cut to what a rule reads;\nwhole requests, as kwctl wants them, are in [examples](../../examples).\n\n{}",
+        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nThe rules are in the order in which the policy reports them. [Terms](../terms.md) explains the words. Tests run the examples on each page.\nAn example has only the fields that the rule reads. Complete requests for kwctl are in [examples](../../examples).\n\n{}",
         table()?
     );
     let mut files = vec![Generated::new("docs/rules/README.md", index)];
@@ -45,11 +45,11 @@ fn anchor(rule: &Rule) -> String {
             let to = until.unwrap_or_default().as_str();
             let option = option.map(|o| format!(" with `{o}`")).unwrap_or_default();
             format!(
-                "kube-apiserver: `{function}`{option}, {} to {to}",
+                "kube-apiserver: `{function}`{option}, releases {} to {to}",
                 since.as_str()
             )
         }
-        Anchor::Ours { source } => format!("ours: {source}"),
+        Anchor::Ours { source } => format!("this project: {source}"),
     }
 }
 
@@ -57,7 +57,7 @@ fn anchor(rule: &Rule) -> String {
 fn default(rule: &Rule) -> String {
     let default = rule.default_enforcement();
     if rule.id().starts_with("status/") && default == Enforcement::Deny {
-        return "`deny` on delegated objects, `warn` on objects that their own controller reconciles"
+        return "`deny` on delegated objects, `warn` on objects of the built-in controller"
             .to_owned();
     }
     format!("`{}`", default.as_str())
@@ -68,7 +68,7 @@ fn exits(rule: &Rule) -> Result<String> {
     if rule.id() != "status/outcome-changed" {
         return Ok(String::new());
     }
-    let mut text = "| kind | leaves | when |\n| --- | --- | --- |\n".to_owned();
+    let mut text = "| kind | may leave | when |\n| --- | --- | --- |\n".to_owned();
     for kind in managed_by::kinds() {
         for (from, when) in kind.exits() {
             let name = crate::kinds::name(kind);
@@ -78,22 +78,26 @@ fn exits(rule: &Rule) -> Result<String> {
     Ok(text + "\n")
 }
 
+/// Whether a custom kind has the rule too, which no kube-apiserver checks there.
+fn is_for_custom_kinds(rule: &Rule) -> bool {
+    let mut custom = managed_by::kinds()
+        .iter()
+        .filter(|kind| !kind.is_built_in());
+    custom.any(|kind| kind.rules().contains(&rule.id()))
+}
+
 /// The rules as a table, with links to their pages.
 fn table() -> Result<String> {
     let mut text =
-        "| rule | default | checks that | from |\n| --- | --- | --- | --- |\n".to_owned();
+        "| rule | default | states that | source |\n| --- | --- | --- | --- |\n".to_owned();
     for &rule in rules() {
-        let from = if rule.is_upstream() {
-            "kube-apiserver"
-        } else {
-            "this project"
+        let from = match (rule.is_upstream(), is_for_custom_kinds(rule)) {
+            (true, true) => "kube-apiserver; this project for custom kinds",
+            (true, false) => "kube-apiserver",
+            (false, _) => "this project",
         };
         let (id, default) = (rule.id(), rule.default_enforcement().as_str());
-        let mut title = rule.documentation().title.to_owned();
-        title
-            .get_mut(..1)
-            .context("no title")?
-            .make_ascii_lowercase();
+        let title = rule.documentation().title;
         writeln!(text, "| [`{id}`]({id}.md) | {default} | {title} | {from} |")?;
     }
     Ok(text)
@@ -119,6 +123,9 @@ fn page(rule: &Rule) -> Result<String> {
         default(rule),
         anchor(rule),
     );
+    if rule.is_upstream() && is_for_custom_kinds(rule) {
+        text.push_str("- Source for custom kinds: this project\n");
+    }
     if let Anchor::Upstream {
         deviation: Some(deviation),
         ..

@@ -104,21 +104,21 @@ fn code(words: &[&str]) -> String {
 fn values(kind: &Kind<'_>) -> &'static str {
     match kind.form() {
         Form::Path => "any domain-prefixed path",
-        Form::OneOf(_) => "its own and MultiKueue's",
+        Form::OneOf(_) => "the reserved value, MultiKueue",
         Form::Open => "any string",
     }
 }
 
 fn empty(kind: &Kind<'_>) -> &'static str {
     match (kind.form(), kind.steps_back()) {
-        (Form::Open, true) => "nobody runs it",
-        (Form::Open, false) => "ignored",
+        (Form::Open, true) => "accepted, then orphaned",
+        (Form::Open, false) => "accepted, ignored",
         _ => "refused",
     }
 }
 
 fn table() -> Result<String> {
-    let mut text = "| kind | group, versions | path | reserved value | its API takes | `\"\"` |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
+    let mut text = "| kind | group, versions | path | reserved value | accepted by its API | `\"\"` |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
     for kind in kinds() {
         writeln!(
             text,
@@ -171,7 +171,7 @@ fn sections() -> Result<String> {
         );
         write!(
             text,
-            "\n{heading}\n\n- It checks: {}.\n- We deny: {denied}.\n- We warn: {warned}.\n- Nobody can: {}.\n- Source: {}.\n",
+            "\n{heading}\n\n- Checked upstream: {}.\n- Denied here: {denied}.\n- Warned here: {warned}.\n- Known gaps: {}.\n- Source: {}.\n",
             docs.checks, docs.unchecked, docs.source,
         )?;
     }

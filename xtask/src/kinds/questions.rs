@@ -188,7 +188,7 @@ pub(super) fn table() -> Result<String> {
     for kind in kinds() {
         all.push((kind, verdicts(kind)?));
     }
-    let mut text = "| rule | denies of | warns of |\n| --- | --- | --- |\n".to_owned();
+    let mut text = "| rule | denies | warns |\n| --- | --- | --- |\n".to_owned();
     for &rule in rules() {
         let of = |verdict: Enforcement| {
             let fired = all

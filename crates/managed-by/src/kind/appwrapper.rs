@@ -22,8 +22,8 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {
-        checks: "a webhook, which may be off: immutability; nothing of the form or the status",
-        unchecked: "components of kinds that this policy does not know",
+        checks: "a webhook, which may be off: immutability; neither the form nor the status",
+        unchecked: "components of unknown kinds",
         source: "appwrapper_controller.go: from `Succeeded` and `Failed` only a deletion leads on, to `Terminating`; Kueue's `Finished` waits for `ResourcesDeployed` to be gone after a failure; `resettingCount` is only added to",
     }),
     ..Kind::EMPTY

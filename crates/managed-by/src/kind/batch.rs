@@ -11,8 +11,8 @@ pub(crate) static JOB: Kind<'static> = Kind {
     reserved: Some(JOB_CONTROLLER),
     status: Status::Job,
     about: About::new(KindDocs {
-        checks: "kube-apiserver: the form, immutability, and the whole status (`JobManagedBy`, off by default in 1.30 and 1.31)",
-        unchecked: "whether the controller exists",
+        checks: "kube-apiserver: the form, immutability, and the whole status (feature `JobManagedBy`, off by default in 1.30 and 1.31)",
+        unchecked: "nothing checks that the external controller exists",
         source: "`k8s.io/api/batch/v1`, `pkg/apis/batch/validation`, KEP-4368",
     }),
     ..Kind::EMPTY
@@ -29,7 +29,7 @@ pub(super) static CRON_JOB: Kind<'static> = Kind {
     holder: Holder::Template("Job"),
     about: About::new(KindDocs {
         checks: "kube-apiserver: the form; the template may change",
-        unchecked: "with `concurrencyPolicy: Forbid` one orphan blocks every later run",
+        unchecked: "with `concurrencyPolicy: Forbid`, one orphaned Job blocks every later run",
         source: "`pkg/apis/batch/validation`, KEP-4368",
     }),
     ..Kind::EMPTY

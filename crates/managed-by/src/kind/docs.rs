@@ -103,21 +103,21 @@ impl fmt::Display for When {
             Self::Standard => "the object is not delegated",
             Self::BeingDeleted => "the object is being deleted",
             Self::NotBeingDeleted => "the object is not being deleted",
-            Self::WithoutEnd => "the status has no end",
-            Self::KeepsEnd => "the status keeps its end",
-            Self::To(_) => "it reaches another end",
-            Self::TriedAgain => "an attempt is added, within the retries of the spec",
-            Self::NotTriedAgain => "no attempt is added",
-            Self::KeepsAttempts => "no attempt is taken away",
+            Self::WithoutEnd => "the stored status has no end time",
+            Self::KeepsEnd => "the status keeps its end time",
+            Self::To(_) => "it reaches another outcome",
+            Self::TriedAgain => "the update adds an attempt, and `spec.retries` allows it",
+            Self::NotTriedAgain => "the update adds no attempt",
+            Self::KeepsAttempts => "the update removes no attempt",
             Self::Noting(FailureNotes::AFTER_SUCCESS) => {
-                "the failure is that sidecars could not be stopped"
+                "the failure is that the sidecars could not be stopped"
             }
             Self::Noting(FailureNotes::ATTEMPT_AFTER_SUCCESS) => {
-                "the last attempt failed because sidecars could not be stopped"
+                "the last attempt failed because the sidecars could not be stopped"
             }
-            Self::Noting(_) => "the failure is noted beside a success",
+            Self::Noting(_) => "the status reports the failure beside the success",
             Self::UnlessNoted(_) => "the reason of the failure is not a deadline",
-            Self::StillDeployed => "what it made is still there",
+            Self::StillDeployed => "its resources are still deployed",
         })
     }
 }

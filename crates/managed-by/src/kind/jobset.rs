@@ -30,8 +30,8 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {
-        checks: "a webhook: form and immutability; nothing of the status",
-        unchecked: "`restartsCountTowardsMax` beside `restarts`: restarts of single Jobs count there too",
+        checks: "a webhook: the form and immutability; not the status",
+        unchecked: "`restartsCountTowardsMax` is not compared with `restarts`, because it also counts restarts of single Jobs",
         source: "`JobSetStatus`; `jobSetFinished`, `setJobSetCompletedCondition`, `setJobSetFailedCondition` and `exclusiveConditions` in pkg/controllers",
     }),
     ..Kind::EMPTY

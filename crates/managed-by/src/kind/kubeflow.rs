@@ -65,9 +65,9 @@ const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns on
 
 const SOURCE_OF_BOTH: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with an outcome (a PyTorchJob that fails by exit code has none, recorded), and may note both at once, which is no finding; read at Training Operator 1.9.4, recorded with 1.9.3";
 
-const WEBHOOK: &str = "a webhook: two values, immutability; nothing of the status";
+const WEBHOOK: &str = "a webhook: two values, immutability; not the status";
 
-const NO_CONTROLLER: &str = "whether the controller exists";
+const NO_CONTROLLER: &str = "nothing checks that the external controller exists";
 
 /// What the kinds of the Training Operator have in common.
 const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
@@ -90,7 +90,7 @@ pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
     plural: "pytorchjobs",
     status: Status::Custom(&PY_TORCH_STATUS),
     about: About::new(KindDocs {
-        checks: "a webhook: two values; it compares the field with itself, so it may change",
+        checks: "a webhook: two values; the field may change, because the webhook compares it with itself",
         unchecked: NO_CONTROLLER,
         source: SOURCE_OF_BOTH,
     }),
@@ -128,7 +128,7 @@ pub(super) static JAX_JOB: Kind<'static> = Kind {
     steps_back: false,
     about: About::new(KindDocs {
         checks: "nothing",
-        unchecked: "its controller does not look at the field: a delegated JAXJob is run twice",
+        unchecked: "its built-in controller ignores the field, so two controllers run a delegated JAXJob",
         source: SOURCE,
     }),
     ..TRAINING_OPERATOR_JOB
@@ -155,7 +155,7 @@ pub(super) static MPI_JOB: Kind<'static> = Kind {
     form: Form::Open,
     status: Status::Custom(&MPI_STATUS),
     about: About::new(KindDocs {
-        checks: "nothing: its check of the values runs only after it has stepped back",
+        checks: "nothing: the controller checks the value only after it has stepped back",
         unchecked: NO_CONTROLLER,
         source: "`JobStatus` of kubeflow.org/v2beta1; mpi_job_controller.go: finished is an outcome with a completion time, an evicted worker fails an MPIJob without one, for the time being; workers are looked at only while the launcher runs; read at 0.6.0 and 0.8.0",
     }),

@@ -11,10 +11,10 @@ const VERSIONS: &[&str] = &["v1", "v1alpha1"];
 /// The CEL rule on the field.
 const FORM: Form<'static> = Form::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
 
-const CHECKS: &str = "CEL: two values; a set value does not change, but it may be added and removed (the rule does not see that)";
+const CHECKS: &str = "CEL: two values; a set value cannot change, but the field may be added and removed (the CEL rule does not see that)";
 
 const UNCHECKED: &str =
-    "a write through `v1alpha1` drops the field unseen: stop serving that version";
+    "a write through `v1alpha1` drops the field and nobody sees it; stop serving that version";
 
 pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     group: "ray.io",
@@ -139,7 +139,7 @@ pub(super) static RAY_CRON_JOB: Kind<'static> = Kind {
     )],
     about: About::new(KindDocs {
         checks: "CEL: the values of RayJob",
-        unchecked: "its status: no rule of ours judges it",
+        unchecked: "its status: no rule judges it",
         source: "`RayCronJobSpec`",
     }),
     ..Kind::EMPTY

@@ -8,10 +8,9 @@ use super::{About, Form, Kind, KindDocs, Status, TEKTON_PIPELINE};
 
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
 
-const CHECKS: &str = "a webhook: immutability; nothing of the form or of changes of the status";
+const CHECKS: &str = "a webhook: immutability; neither the form nor changes of the status";
 
-const UNCHECKED: &str =
-    "the controller steps back by an event filter alone: what its children do can still start it";
+const UNCHECKED: &str = "the built-in controller steps back by an event filter only, so events of its children can still start it";
 
 /// One condition says both.
 ///

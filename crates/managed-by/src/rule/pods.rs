@@ -16,17 +16,19 @@ pub(crate) static DELEGATED_OWNER: Check = Check {
     rule: Rule {
     id: "pods/delegated-owner",
     docs: Docs::new(Documentation {
-    title: "On a management cluster no pod is made for a delegated Job",
+    title: "On a management cluster, no pod is created for a delegated Job",
     text: "\
-With the setting `role: management`, checks that a new pod is not controlled by a Job that is delegated. Such a pod means
-that two controllers run the Job: the built-in one of an API server that knows nothing of `managedBy`, or has the feature
-switched off, and the external one. The Job is looked up in the cluster, so this takes the second manifest, which lets
-the policy read Jobs (`pods-metadata.yml`).
+Checks that the Job that controls a new pod is not delegated. Such a pod shows that two controllers run the Job: its external
+controller, and a built-in controller that ignores `managedBy`, because its release does not know the field or because the
+feature `JobManagedBy` is off.
 
-Runs when a pod is created. A pod whose Job is gone, or has another UID than the owner reference says, passes: nobody
-runs that Job. If the look-up fails, the setting `on_lookup_failure` decides. In the examples the Job `pi` is delegated to
-MultiKueue, and the Job `other` does not exist.",
-    fix: "See that the feature `JobManagedBy` is on in every kube-apiserver and kube-controller-manager of this cluster; stop whoever runs the Job beside its controller.",
+The rule looks the Job up in the cluster. It is part of a second policy with a manifest of its own, which may read Jobs
+(`pods-metadata.yml`).
+
+Runs when a pod is created. A pod is allowed if its Job does not exist, or has another UID than the owner reference says. If
+the look-up fails, the setting `on_lookup_failure` decides. In the examples below, the Job `pi` is delegated to MultiKueue,
+and the Job `other` does not exist.",
+    fix: "Switch the feature `JobManagedBy` on in every kube-apiserver and kube-controller-manager of this cluster. Find the second controller that runs the Job, and stop it.",
     accepted: Example {
         settings: r#"{"role":"management"}"#,
         request: r#"{"operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},"namespace":"team-a",

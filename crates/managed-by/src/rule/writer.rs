@@ -18,19 +18,20 @@ pub(crate) static DELEGATED: Check = Check {
     rule: Rule {
     id: "status-writer/delegated",
     docs: Docs::new(Documentation {
-    title: "The status of a delegated workload is written by its controller",
+    title: "With `status_writers`, only the listed users write the status of a delegated workload",
     text: "\
-Where the entry of a controller in the setting `controllers` has `status_writers`, checks that a status update of a
-workload delegated to it comes from one of them: a user, or a member of a group. Anyone with a role that allows to update
-`jobs/status` could otherwise declare the workload complete.
+With the setting `status_writers` of a controller, checks who updates the status of a workload that is delegated to this
+controller. The user must be in the list, or be a member of a listed group. Without this rule, everybody whose role allows
+updates of `jobs/status` can mark the workload as complete.
 
-Runs on updates of `status` that change anything, of objects that are not being deleted. MultiKueue writes as
-`system:serviceaccount:kueue-system:kueue-controller-manager`, in Kueue's own installation. For PipelineRuns that
-tekton-kueue holds back, list its service account too.
+Runs on status updates that change something. Does not run on objects that are being deleted. MultiKueue writes as
+`system:serviceaccount:kueue-system:kueue-controller-manager` in a default installation of Kueue. If tekton-kueue holds back
+your PipelineRuns, list its service account too.
 
-Some controllers do not step back: the Training Operator runs a JAXJob, and Trainer 2.0 to 2.2 a TrainJob, whatever the field
-says. Where they run too, this rule is how it comes out: their updates are denied, and the workload has two controllers.",
-        fix: "Let the controller write it. If it runs as another user, list that one in its `status_writers`.",
+Some built-in controllers do not step back. The Training Operator runs every JAXJob, and Trainer 2.0 to 2.2 runs every
+TrainJob, whatever the field says. Then two controllers run the workload, and this rule denies the status updates of the
+built-in one.",
+        fix: "Let the external controller write the status. If it runs as another user, add this user to its `status_writers`.",
     accepted: Example {
         settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue-controller-manager"]}}}"#,
         request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
@@ -61,16 +62,16 @@ pub(crate) static STANDARD: Check = Check {
     rule: Rule {
     id: "status-writer/standard",
     docs: Docs::new(Documentation {
-    title: "The status of a workload that is not delegated is written by its kind's controller",
+    title: "With `standard_status_writers`, only the listed users write the status of a workload that is not delegated",
     text: "\
-Where the setting `standard_status_writers` has an entry for the kind, checks that a status update of an object that is
-not delegated comes from one of the listed users and groups.
+With an entry for the kind in the setting `standard_status_writers`, checks who updates the status of a workload that is not
+delegated. The user must be in the list, or be a member of a listed group.
 
-Runs on updates of `status` that change anything, of objects that are not being deleted. On a cluster with Kueue list its
-controller beside the built-in one: it writes the status of Jobs that are not delegated too, to take the start time away
-when it stops one. The Job controller is `system:serviceaccount:kube-system:job-controller`, or
-`system:kube-controller-manager` where kube-controller-manager runs without `--use-service-account-credentials`.",
-        fix: "Let the kind's controller write it. If another one must, list it in `standard_status_writers`.",
+Runs on status updates that change something. Does not run on objects that are being deleted. On a cluster with Kueue, list
+Kueue's service account beside the built-in controller. Kueue also writes the status of Jobs that are not delegated: it
+removes the start time when it stops a Job. The Job controller is `system:serviceaccount:kube-system:job-controller`. If
+kube-controller-manager runs without `--use-service-account-credentials`, it is `system:kube-controller-manager`.",
+        fix: "Let the built-in controller write the status. If another user must write it, add this user to `standard_status_writers`.",
     accepted: Example {
         settings: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
         request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},

@@ -8,23 +8,37 @@ use crate::sorted::Sorted;
 
 pub(crate) static NEGATIVE: Check = Check {
     rule: Rule {
-    id: "status/negative-counter",
-    docs: Docs::new(Documentation {
-        title: "No counter of a custom resource is negative",
-        text: "\
-Checks the counters of replicas, Jobs, restarts and attempts, in lists and maps too
-(`status.replicaStatuses[Worker].active`). Most schemas set no minimum. Runs when a change brings the value in.",
-        fix: "Write what was counted, or leave the counter out.",
-        accepted: status_update!("{}", "kubeflow.org", "v1", "PyTorchJob", "{}",
-            r#"{"replicaStatuses":{"Master":{"active":0},"Worker":{"active":2,"failed":1}}}"#),
-        rejected: status_update!("{}", "kubeflow.org", "v1", "PyTorchJob", "{}",
-            r#"{"replicaStatuses":{"Master":{"active":0},"Worker":{"active":-2,"failed":1}}}"#),
-    }),
-    anchor: Anchor::Ours {
-        source: "the API comments: each is \"the number of\" something",
-    },
-    default: Enforcement::Deny,
-    scope: Scope::Api,
+        id: "status/negative-counter",
+        docs: Docs::new(Documentation {
+            title: "Counters of a custom resource are not negative",
+            text: "\
+Checks the counters of replicas, Jobs, restarts and attempts, including those in lists and maps
+(`status.replicaStatuses[Worker].active`). Most schemas set no minimum.
+
+Runs when a change adds a negative value.",
+            fix: "Write the real count, or leave the counter out.",
+            accepted: status_update!(
+                "{}",
+                "kubeflow.org",
+                "v1",
+                "PyTorchJob",
+                "{}",
+                r#"{"replicaStatuses":{"Master":{"active":0},"Worker":{"active":2,"failed":1}}}"#
+            ),
+            rejected: status_update!(
+                "{}",
+                "kubeflow.org",
+                "v1",
+                "PyTorchJob",
+                "{}",
+                r#"{"replicaStatuses":{"Master":{"active":0},"Worker":{"active":-2,"failed":1}}}"#
+            ),
+        }),
+        anchor: Anchor::Ours {
+            source: "the API comments: each is \"the number of\" something",
+        },
+        default: Enforcement::Deny,
+        scope: Scope::Api,
     },
     run: Run::CustomStatus(negative),
 };
@@ -50,12 +64,14 @@ pub(crate) static DECREASED: Check = Check {
     rule: Rule {
     id: "status/counter-decreased",
     docs: Docs::new(Documentation {
-        title: "A counter of restarts or attempts does not go down",
+        title: "Counters of restarts and attempts cannot decrease",
         text: "\
-Checks `restarts` and `restartsCountTowardsMax` of a JobSet, `resettingCount` of an AppWrapper, `succeeded` and `failed` of
-a RayJob: their controllers only add to them. Runs on updates of the status, and not for a delegated workload: its
-controller may start it over in another cluster, where it is counted anew. It warns.",
-        fix: "Add to what the status says; to count anew, create the workload anew.",
+Checks `restarts` and `restartsCountTowardsMax` of a JobSet, `resettingCount` of an AppWrapper, and `succeeded` and `failed`
+of a RayJob. The built-in controllers only add to these counters.
+
+Runs on status updates of workloads that are not delegated. The controller of a delegated workload may start it again in
+another cluster, where the count starts at zero. The rule warns.",
+        fix: "Add to the stored value. To count from zero, create a new workload.",
         accepted: status_update!(standard "{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", r#"{"restarts":1}"#, r#"{"restarts":2}"#),
         rejected: status_update!(standard r#"{"rules":{"status/counter-decreased":"deny"}}"#,
             "jobset.x-k8s.io", "v1alpha2", "JobSet", r#"{"restarts":2}"#, r#"{"restarts":1}"#),

@@ -13,15 +13,16 @@ pub(crate) static CHANGED: Check = Check {
     rule: Rule {
     id: "status/outcome-changed",
     docs: Docs::new(Documentation {
-        title: "An outcome is final",
+        title: "An outcome cannot be changed",
         text: "\
-Checks that a workload that has succeeded or failed stays so, that its end is not taken away, and that the `jobStatus` of a RayJob
-and the attempts of a TaskRun stay with it: clients, quotas and other controllers act on an outcome once. Runs on updates of
-the status. A status that goes back while there is no outcome (a second dispatch, a resume) is no finding. Of several conditions
-of one type the first counts, as for the projects' own readers.
+Checks that a workload that has succeeded or failed keeps this outcome and its end time. A RayJob also keeps its `jobStatus`,
+and a TaskRun keeps its attempts. Clients, quotas and other controllers act on an outcome only once.
 
-The kinds' own controllers leave some outcomes themselves. These steps are accepted:",
-        fix: "Leave the outcome as it is; to run the workload again, create it anew.",
+Runs on status updates. A status without an outcome may go back to an earlier state, for example after a second dispatch or
+a resume. If several conditions have the same type, the first one counts, as in the projects' own code.
+
+Some controllers change an outcome of their own. The rule accepts these steps:",
+        fix: "Leave the outcome as it is. To run the workload again, create a new one.",
         accepted: status_update!("{}", "kubeflow.org", "v2beta1", "MPIJob",
             r#"{"conditions":[{"type":"Failed","status":"True","reason":"MPIJobEvicted"}]}"#,
             r#"{"conditions":[{"type":"Failed","status":"False"},{"type":"Succeeded","status":"True"}],"completionTime":"2026-01-01T00:00:00Z"}"#),
@@ -105,12 +106,14 @@ pub(crate) static BOTH: Check = Check {
     rule: Rule {
     id: "status/two-outcomes",
     docs: Docs::new(Documentation {
-        title: "A workload has not both succeeded and failed",
+        title: "Success and failure exclude each other",
         text: "\
-Checks that a status does not say both. Runs when a change brings that in. What the kinds' own controllers write is let
-pass: a TrainJob may fail when it is Complete already, by its deadline in the same update; the Training Operator may note both
-outcomes of a TFJob or a PyTorchJob, so that they are not judged.",
-        fix: "Set the condition of the other outcome to False, or leave it out.",
+Checks that a status does not report both success and failure.
+
+Runs when a change makes both true. The rule accepts what the built-in controllers write. A Complete TrainJob may fail later,
+or in the same update when its deadline is over. The Training Operator may report both outcomes of a TFJob or a PyTorchJob,
+so the rule does not judge these kinds.",
+        fix: "Set the condition of the other outcome to False, or remove it.",
         accepted: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
             r#"{"conditions":[{"type":"Failed","status":"False"},{"type":"Completed","status":"True"}],"terminalState":"Completed"}"#),
         rejected: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
@@ -157,11 +160,12 @@ pub(crate) static TERMINAL_STATE: Check = Check {
     rule: Rule {
     id: "status/terminal-state",
     docs: Docs::new(Documentation {
-        title: "The terminal state of a JobSet is that of its true condition",
+        title: "`terminalState` of a JobSet names its true condition",
         text: "\
-Checks that `terminalState`, where it is set, is `Completed` or `Failed`, and that the condition of that name is true. Runs
-when either changes. A JobSet from before the field may have the condition alone.",
-        fix: "Write the word and the condition in one update.",
+Checks that `terminalState`, if it is set, is `Completed` or `Failed`, and that the condition with this name is True.
+
+Runs when one of the two changes. An older JobSet may have the condition without `terminalState`.",
+        fix: "Write `terminalState` and the condition in the same update.",
         accepted: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
             r#"{"conditions":[{"type":"Completed","status":"True"}],"terminalState":"Completed"}"#),
         rejected: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
@@ -215,11 +219,13 @@ pub(crate) static EXCLUSIVE: Check = Check {
     rule: Rule {
     id: "status/exclusive-conditions",
     docs: Docs::new(Documentation {
-        title: "Conditions that exclude each other are not true at once",
+        title: "Two conditions that exclude each other are not both True",
         text: "\
 Checks `StartupPolicyInProgress` and `StartupPolicyCompleted` of a JobSet, and `RayClusterSuspending` and
-`RayClusterSuspended` of a RayCluster. Runs when a change brings both in.",
-        fix: "Set the one to False as you set the other to True.",
+`RayClusterSuspended` of a RayCluster.
+
+Runs when a change makes both True.",
+        fix: "Set one condition to False in the update that sets the other to True.",
         accepted: status_update!("{}", "ray.io", "v1", "RayCluster",
             r#"{"conditions":[{"type":"RayClusterSuspending","status":"True"}]}"#,
             r#"{"conditions":[{"type":"RayClusterSuspending","status":"False"},{"type":"RayClusterSuspended","status":"True"}]}"#),

@@ -14,11 +14,13 @@ pub(crate) static BEFORE_START: Check = Check {
     rule: Rule {
     id: "status/end-before-start",
     docs: Docs::new(Documentation {
-        title: "A workload does not end before it starts",
+        title: "`completionTime` or `endTime` is not before `startTime`",
         text: "\
-Checks `completionTime` (of a RayJob `endTime`) beside `startTime`. Runs when either changes. A minute is let pass, for the
-clocks of two machines may have written them.",
-        fix: "Take both times from one clock, and write the end when the workload ends.",
+Checks `completionTime` against `startTime`. A RayJob has `endTime` instead.
+
+Runs when one of the two changes. A difference of up to one minute is accepted, because two machines with different clocks
+may write the two times.",
+        fix: "Take both times from the same clock. Write the end time when the workload ends.",
         accepted: status_update!("{}", "ray.io", "v1", "RayJob",
             r#"{"jobDeploymentStatus":"Running","startTime":"2026-01-01T00:10:30Z"}"#,
             r#"{"jobDeploymentStatus":"Complete","startTime":"2026-01-01T00:10:30Z","endTime":"2026-01-01T00:10:00Z"}"#),
@@ -58,11 +60,12 @@ pub(crate) static WITHOUT_OUTCOME: Check = Check {
     rule: Rule {
     id: "status/end-without-outcome",
     docs: Docs::new(Documentation {
-        title: "Only a workload with an outcome has ended",
+        title: "`completionTime` requires an outcome",
         text: "\
-Checks that `completionTime` of Tekton's runs and of kubeflow.org's jobs comes with a success or a failure. Runs when either
-changes. It warns.",
-        fix: "Write the time together with the outcome.",
+Checks that a PipelineRun, a TaskRun or a job of kubeflow.org with `completionTime` reports success or failure.
+
+Runs when one of the two changes. The rule warns.",
+        fix: "Write `completionTime` in the update that writes the outcome.",
         accepted: status_update!("{}", "tekton.dev", "v1", "PipelineRun", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
             r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:10:00Z","conditions":[{"type":"Succeeded","status":"False"}]}"#),
         rejected: status_update!(r#"{"rules":{"status/end-without-outcome":"deny"}}"#,
@@ -99,11 +102,13 @@ pub(crate) static WITHOUT_END: Check = Check {
     rule: Rule {
     id: "status/outcome-without-end",
     docs: Docs::new(Documentation {
-        title: "A workload with an outcome has ended",
+        title: "An outcome requires `completionTime`",
         text: "\
-Checks that an outcome of Tekton's runs and of kubeflow.org's jobs comes with `completionTime`. A TaskRun and an MPIJob may
-fail without. Runs when either changes. It warns.",
-        fix: "Write the time together with the outcome.",
+Checks that a PipelineRun, a TaskRun or a job of kubeflow.org that reports success has `completionTime`. A failed PipelineRun,
+TFJob or MPIJob (`v1`) must have it too. The controllers of the other kinds may report a failure without an end time.
+
+Runs when one of the two changes. The rule warns.",
+        fix: "Write `completionTime` in the update that writes the outcome.",
         accepted: status_update!("{}", "kubeflow.org", "v2beta1", "MPIJob", "{}",
             r#"{"conditions":[{"type":"Failed","status":"True","reason":"MPIJobEvicted"}]}"#),
         rejected: status_update!(r#"{"rules":{"status/outcome-without-end":"deny"}}"#,

@@ -14,16 +14,16 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
     id: "managed-by/allowed",
     docs: Docs::new(Documentation {
-    title: "Workloads are delegated to controllers that the settings list",
+    title: "With `controllers`, `managedBy` names a listed controller",
     text: "\
-With the setting `controllers`, checks that a delegated workload names a controller of that list, and one that is
-listed for its kind and its namespace. A name that nobody answers to, be it a typo or a controller that is not
-installed, orphans the workload: nobody runs it, and nothing says so.
+With the setting `controllers`, checks that a delegated workload names a controller in that list, and that the list allows
+this controller for the kind and the namespace. A typo, or a controller that is not installed, orphans the workload, and
+nothing reports it.
 
-Runs when the value is set on create or changes on update; a stored value is not judged again, nor is one on an object
-that is being deleted. The template of a CronJob, a RayCronJob or an OptimizationJob is judged as the workloads that are made of it.
-What other workloads make of their templates is not: `managed-by/nested` warns where nobody would run that.",
-        fix: "Name one of the controllers that the message lists, or ask the admin to list yours in `controllers`.",
+Runs on create, and on updates that change the value. A stored value is not checked again, and neither is an object that is
+being deleted. The template of a CronJob, a RayCronJob or an OptimizationJob is judged like the workloads that come from it.
+Templates in other kinds are not judged here. See `managed-by/nested` for those.",
+        fix: "Name one of the controllers that the message lists. Or ask the admin to add yours to `controllers`.",
     accepted: Example {
         settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"kinds":["Job"],"namespaces":["team-*"]}}}"#,
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",

@@ -9,15 +9,15 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
     id: "managed-by/closed-set",
     docs: Docs::new(Documentation {
-    title: "The value is one that the kind's own API accepts, where that names them",
+    title: "`managedBy` is one of the values that the kind's own API accepts",
     text: "\
-TrainJob, the Ray kinds and the Training Operator's jobs (but for JAXJob and MPIJob) accept their own controller and
-Kueue's MultiKueue, and refuse every other value. Checks that, and names the values. Where the API server serves such a
-kind with its schema and its webhooks, a bad value does not come this far: this is for files, and for clusters where a
+TrainJob, the Ray kinds and the Training Operator's jobs accept two values: the reserved value and Kueue's MultiKueue. (JAXJob
+and MPIJob accept any string.) This rule checks that, and its message lists the two values. An API server with the kind's
+schema and webhooks refuses other values before the policy sees them. The rule is for files, and for clusters where a
 webhook is missing.
 
-Runs when the value is set on create or changes on update.",
-        fix: "Write one of the values that the message names, or leave the field out.",
+Runs on create, and on updates that change the value.",
+        fix: "Write one of the values in the message, or leave the field out.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"ray.io","version":"v1","kind":"RayJob"},

@@ -15,25 +15,28 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
     id: "managed-by/delegation",
     docs: Docs::new(Documentation {
-    title: "Workloads are delegated where they must be, and nowhere else",
+    title: "Workloads are delegated where `role` and `namespaces` require it, and not where they forbid it",
     text: "\
-With the settings `role` and `namespaces`, checks whether a workload may be delegated, or must be. A worker cluster runs
-what it is given: a workload delegated there waits for a controller that looks elsewhere. A management cluster runs
-nothing itself: a workload that is not delegated starts on it, or waits for ever. The first entry of `namespaces` that
-matches decides, without one the role does: `worker` forbids, `management` requires, `hybrid` allows both.
+With the settings `role` and `namespaces`, checks whether a workload must or must not be delegated.
 
-Runs on create, and on updates that delegate the workload or take it back; not on objects that are being deleted.
+- A worker cluster runs what it receives. A workload that is delegated there waits for a controller in another cluster.
+- A management cluster runs no workloads itself. A workload that is not delegated starts there, or waits forever.
 
-A workload whose controller (`ownerReferences` with `controller: true`) is a workload with the field is not asked where
-delegation is required: its owner was. Somebody who writes such a reference to a workload that exists gets round the rule. To
-close that way, list who writes the status of the owner's kind in `standard_status_writers`: then only these may create its
-children undelegated.
+The first matching entry of `namespaces` decides. If no entry matches, the role decides: `worker` forbids delegation,
+`management` requires it, `hybrid` allows both.
 
-The template of a CronJob is warned of where delegation is required: each Job that is made of it is judged, and denied unless
-a webhook sets the field first. On a management cluster Kueue's webhook sets the field before this policy looks, but only of
-Jobs with the label `kueue.x-k8s.io/queue-name`. Jobs of Helm hooks, of backups and of CronJobs have none: add the label, or
-an entry of `namespaces` with `matchLabels` that allows them.",
-        fix: "Name a controller where delegation is required. Leave the field out where it is forbidden. `namespaces` and `role` in the settings say which applies.",
+Runs on create, and on updates that delegate a workload or undo that. Does not run on objects that are being deleted.
+
+**Children.** Where delegation is required, a workload is exempt if its owner (`ownerReferences` with `controller: true`) is
+a workload that has the field itself. The owner was judged before. A user who writes such a reference to an existing workload
+gets around the rule. To prevent that, list the status writers of the owner's kind in `standard_status_writers`. Then only
+these users may create its children without delegation.
+
+**Templates.** Where delegation is required, the rule warns about the template of a CronJob. Each Job from the template is
+judged when it is created. It is denied unless a webhook sets the field first. On a management cluster Kueue's webhook sets
+the field before this policy runs, but only on Jobs with the label `kueue.x-k8s.io/queue-name`. Jobs of Helm hooks, backups
+and CronJobs have no such label. Add the label, or allow them with an entry of `namespaces` that has `matchLabels`.",
+        fix: "Where delegation is required, name a controller. Where it is forbidden, leave the field out. See `namespaces` and `role` in the settings.",
     accepted: Example {
         settings: r#"{"role":"worker"}"#,
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",

@@ -17,15 +17,15 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
     id: "managed-by/format",
     docs: Docs::new(Documentation {
-    title: "The value is a domain-prefixed path of at most 63 bytes",
+    title: "`managedBy` is a domain-prefixed path of at most 63 bytes",
     text: "\
-Checks that the value looks like `acme.io/foo`: before the first `/` a lower-case RFC 1123 subdomain, after it one or
-more characters of an RFC 3986 path, at most 63 bytes in all. `\"\"` is a value, and not a valid one: to leave the
-workload to the built-in controller, leave the field out. Several errors may be reported at once.
+Checks that the value looks like `acme.io/foo`. The part before the first `/` is a lower-case RFC 1123 subdomain. The part
+after it is one or more characters of an RFC 3986 path. The whole value has at most 63 bytes. `\"\"` is a value, and it is not
+valid. One value may have several errors.
 
-Runs when the value is set on create or changes on update; a stored value is not judged again. Of the custom resources
-JobSet has the same check; for the others see `managed-by/unchecked-format` and `managed-by/closed-set`.",
-        fix: "Write a domain of yours, a slash and a name, such as `acme.io/runner`; or leave the field out.",
+Runs on create, and on updates that change the value. A stored value is not checked again. Of the custom resources, JobSet
+has the same check. For the other kinds see `managed-by/unchecked-format` and `managed-by/closed-set`.",
+        fix: "Write a domain that you own, a slash and a name, such as `acme.io/runner`. To choose the built-in controller, leave the field out.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
@@ -43,7 +43,7 @@ JobSet has the same check; for the others see `managed-by/unchecked-format` and 
         since: Release::V1_30,
         until: None,
         deviation: Some(
-            "upstream judges the value again on every update; we do not when it has not changed, so that an object that got past it can be updated, finalized and deleted",
+            "upstream checks the value on every update. This policy checks it only when it changes, so that an object with an invalid stored value can still be updated, finalized and deleted",
         ),
     },
     default: Enforcement::Deny,

@@ -11,16 +11,17 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
     id: "managed-by/immutable",
     docs: Docs::new(Documentation {
-    title: "The field is not added, changed or removed after creation",
+    title: "`managedBy` cannot be added, changed or removed after creation",
     text: "\
-Checks that an update leaves the field as it was: adding it, changing it and removing it are all rejected, also between
-unset and the reserved value, which mean the same. Two controllers would otherwise run one workload, or none.
+Checks that an update leaves the field as it was. An update that adds, changes or removes the field is denied. This includes
+a change between unset and the reserved value, although both mean the built-in controller. Without this rule, two
+controllers could run one workload, or none.
 
-Runs on updates of the main resource. Templates (a CronJob's `jobTemplate`) may change. For a Job this is kube-apiserver's
-rule; of the other kinds some projects have it whole, some with holes and some not at all, and it is the same for all of
-them here. A TrainJob gets the reserved value from its API where it has none: that is no change. To hand a workload to another
-controller, delete it and create it anew.",
-        fix: "Delete the workload and create it anew with the value that you want, or create another one beside it.",
+Runs on updates of the main resource. Templates, such as a CronJob's `jobTemplate`, may change. kube-apiserver has this rule
+for Jobs. Of the projects of the other kinds, some have the whole rule, some have a part of it, and some have none. This
+policy applies the whole rule to all kinds. The API of TrainJob adds the reserved value where the field is unset: that is no
+change.",
+        fix: "Delete the workload and create it again with the value that you want. Or create a second workload.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"UPDATE","kind":{"group":"batch","version":"v1","kind":"Job"},

@@ -14,27 +14,29 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
     id: "managed-by/nested",
     docs: Docs::new(Documentation {
-    title: "What a workload makes is not left to a controller that will not run it",
+    title: "`managedBy` in a template names a controller that runs the child",
     text: "\
-A JobSet makes Jobs, a RayJob and a RayService make a RayCluster, an AppWrapper makes whatever its components say, and the
-field stands in these templates too, unseen by the projects' own checks. Who makes the child, and where, decides:
+Some workloads create children from templates. A JobSet creates Jobs. A RayJob and a RayService create a RayCluster. An
+AppWrapper creates the objects in its components. Each template has a `managedBy` of its own, and the projects do not check
+it. In these four cases the rule warns:
 
-- The workload is not delegated: its controller makes the child here, and leaves it to whom the template names. Unless that
-  controller really runs such children, the workload waits for ever.
-- It is delegated, and the template names somebody else than the workload does: the same, wherever the child is made.
-- Both name MultiKueue: Kueue copies the workload to a worker cluster and takes out the outer field only. On the worker the
-  child waits for a MultiKueue that is not there.
-- The child's own API refuses the value: the child cannot be made.
+| the workload | the template | what happens to the child |
+| --- | --- | --- |
+| is not delegated | names another controller | the built-in controller creates the child in this cluster, and only the named controller would run it |
+| is delegated | names a different controller | the same, in the cluster where the workload runs |
+| is delegated to MultiKueue | names MultiKueue too | Kueue copies the workload to a worker cluster and removes only the outer field, so the child waits for a MultiKueue that the worker does not have |
+| any | has a value that the child's API refuses | it cannot be created |
 
-A template with the reserved value of its own kind, or none, is fine, and so is one under a workload that is delegated to the
-same controller (MultiKueue aside): that one makes the children. The templates of a CronJob, a RayCronJob and an
-OptimizationJob make workloads that stand on their own; their field is judged by the rules for the field. A JAXJob is run
-whatever its field says. Components are read
-eight levels deep; what is deeper, or comes after a thousand such values, is reported unread.
+A template is fine if its field is unset or has the reserved value. It is also fine if workload and template name the same
+controller, except MultiKueue: that controller creates the children.
 
-Runs on create, and on updates for what was no such trap before. It warns, for a controller of yours may run the
+The rule does not judge templates of a CronJob, a RayCronJob or an OptimizationJob. The other rules for the field judge them.
+It does not judge a JAXJob in a template, because its controller ignores the field. The rule reads components up to eight
+levels deep and up to a thousand values. It reports what it did not read.
+
+Runs on create, and on updates that add such a template. The rule warns, because a controller of your own may run such
 children.",
-        fix: "Leave the field out of the template; switch the rule off if a controller of yours runs such children.",
+        fix: "Leave the field out of the template. If a controller of your own runs such children, set the rule to `off`.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"jobset.x-k8s.io","version":"v1alpha2","kind":"JobSet"},

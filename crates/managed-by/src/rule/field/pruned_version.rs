@@ -10,15 +10,15 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
         id: "managed-by/pruned-version",
         docs: Docs::new(Documentation {
-            title: "A write goes through a version whose schema has `managedBy`",
+            title: "The API version of a write has the field `managedBy`",
             text: "\
-Checks the version that the client wrote (`requestKind`, else `kind`). KubeRay also serves `ray.io/v1alpha1`, whose schema has
-no `managedBy`: the API server drops the field there. A client that reads and writes a delegated RayJob through that version
-takes it from its controller. Where the API server converts the object before it asks the policy, the field is gone from both
-objects, and no other rule can see the change.
+Checks the version that the client wrote (`requestKind`, else `kind`). KubeRay also serves `ray.io/v1alpha1`. The schema of
+that version has no `managedBy`, so the API server drops the field. A client that reads and writes a delegated RayJob through
+`v1alpha1` takes it away from its external controller. If the API server converts the object before it calls the policy, the
+field is missing in both objects, and no other rule can see the change.
 
-Runs on create and on updates of the main resource.",
-            fix: "Write through `ray.io/v1`, and stop serving `v1alpha1` in the CustomResourceDefinition.",
+Runs on create, and on updates of the main resource.",
+            fix: "Write through `ray.io/v1`. Stop serving `v1alpha1` in the CustomResourceDefinition.",
             accepted: Example {
                 settings: "{}",
                 request: r#"{"operation":"CREATE","kind":{"group":"ray.io","version":"v1","kind":"RayJob"},

@@ -8,13 +8,14 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
     id: "managed-by/reserved",
     docs: Docs::new(Documentation {
-    title: "With `reserved_value: deny`, the built-in controller is meant by leaving the field out",
+    title: "With `reserved_value: deny`, `managedBy` is not the reserved value",
     text: "\
-With the setting `reserved_value: deny`, checks that the value is not the kind's reserved one
-(`kubernetes.io/job-controller` for a Job). For kube-apiserver the reserved value and no value mean the same, and so they
-do with the default, `allow`. Deny it where tools of yours take any value for a delegation.
+With the setting `reserved_value: deny`, checks that the value is not the reserved value of the kind
+(`kubernetes.io/job-controller` for a Job). For kube-apiserver the reserved value and no value mean the same. With the
+default, `allow`, the policy agrees. Choose `deny` if your tools treat every value as a delegation.
 
-Runs when the value is set on create or changes on update; not for a TrainJob, which gets the value from its API.",
+Runs on create, and on updates that change the value. Does not run for a TrainJob, because its API writes the reserved
+value itself.",
         fix: "Leave the field out.",
     accepted: Example {
         settings: r#"{"reserved_value":"allow"}"#,

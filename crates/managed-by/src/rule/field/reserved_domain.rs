@@ -13,15 +13,16 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
     id: "managed-by/reserved-domain",
     docs: Docs::new(Documentation {
-    title: "A value under a built-in controller's domain names a controller that exists",
+    title: "`managedBy` under a built-in controller's domain names a known controller",
     text: "\
-Checks values under the domains of the Kubernetes project (`kubernetes.io`, `k8s.io`, `x-k8s.io` and their subdomains)
-and of each known kind's built-in controller (`ray.io`, `kubeflow.org`, ...): they must be a reserved value or a known
-external controller such as `kueue.x-k8s.io/multikueue`, or one that the setting `controllers` lists. Anything else there is almost surely a typo
-(`kubernetes.io/job-controler`), and a workload with a typo is reconciled by nobody, in silence.
+Checks values under the domains of the Kubernetes project (`kubernetes.io`, `k8s.io`, `x-k8s.io` and their subdomains) and
+under the domain of each built-in controller (`ray.io`, `kubeflow.org`, ...). Such a value must be a reserved value, a known
+external controller such as `kueue.x-k8s.io/multikueue`, or a controller that the setting `controllers` lists. Any other
+value there is almost certainly a typo, such as `kubernetes.io/job-controler`. The API server accepts it, and the workload
+is orphaned.
 
-Runs when the value is set on create or changes on update.",
-        fix: "Correct the name; for a controller of your own, use a domain of your own.",
+Runs on create, and on updates that change the value.",
+        fix: "Correct the name. If it is a controller of your own, use a domain that you own.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},

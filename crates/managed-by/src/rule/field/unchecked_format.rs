@@ -9,14 +9,15 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
     id: "managed-by/unchecked-format",
     docs: Docs::new(Documentation {
-    title: "The value has the form of a controller's name, where the kind's own API takes any string",
+    title: "`managedBy` has the form of a controller's name, where the kind's own API accepts any string",
     text: "\
-AppWrapper, PipelineRun, TaskRun, JAXJob and MPIJob take any string for the field, `\"\"` too. Checks there what
-`managed-by/format` checks elsewhere, in the same words: a value such as `typo` or `\"\"` is accepted, and then nobody runs
-the workload. It warns, for their own documentation has names without a domain.
+The APIs of AppWrapper, PipelineRun, TaskRun, JAXJob and MPIJob accept any string, including `\"\"`. For these kinds this rule
+checks the form that `managed-by/format` checks for others, with the same error text. The API accepts a value such as `typo`
+or `\"\"`, and the workload is orphaned. The rule warns, because the documentation of these projects shows names without a
+domain.
 
-Runs when the value is set on create or changes on update.",
-        fix: "Write a domain, a slash and a name, such as `acme.io/runner`; or leave the field out.",
+Runs on create, and on updates that change the value.",
+        fix: "Write a domain, a slash and a name, such as `acme.io/runner`. Or leave the field out.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"workload.codeflare.dev","version":"v1beta2","kind":"AppWrapper"},

@@ -8,13 +8,13 @@ pub(crate) static RULE: Check = Check {
     rule: Rule {
     id: "managed-by/wrong-kind",
     docs: Docs::new(Documentation {
-    title: "The value is not the built-in controller of another kind",
+    title: "`managedBy` is not the reserved value of another kind",
     text: "\
-Checks that the value is not the reserved value of another kind, such as JobSet's on a Job. That controller looks after
-its own kind only, and the kind's own controller steps back: nobody reconciles the workload.
+Checks that the value is not the reserved value of another kind, such as JobSet's value on a Job. The named controller only
+runs its own kind, and the controller of this kind ignores the workload. The workload is orphaned.
 
-Runs when the value is set on create or changes on update.",
-        fix: "Leave the field out if Kubernetes is to run the workload, or name the controller that is to run this kind.",
+Runs on create, and on updates that change the value.",
+        fix: "Leave the field out to choose the built-in controller. Or name a controller that runs this kind.",
     accepted: Example {
         settings: "{}",
         request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},

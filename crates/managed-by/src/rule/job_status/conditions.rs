@@ -14,9 +14,9 @@ fn invalid(detail: &'static str) -> FieldError<'static> {
 }
 
 status_rule! {
-    COMPLETE_AND_FAILED, "complete-and-failed", "A Job is not both Complete and Failed",
-    "Checks that the conditions `Complete` and `Failed` are not both True: a Job ends in one way. Runs when either changes.",
-    fix "Keep the outcome that came first, and never set the other one.",
+    COMPLETE_AND_FAILED, "complete-and-failed", "`Complete` and `Failed` exclude each other",
+    "Checks that the conditions `Complete` and `Failed` are not both True. Runs when either changes.",
+    fix "Keep the outcome that was set first. Do not set the other one.",
     STATE, option "RejectCompleteJobWithFailedCondition", since V1_30,
     accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"Failed","status":"False"}]}"#),
@@ -36,9 +36,9 @@ fn complete_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a
 }
 
 status_rule! {
-    COMPLETE_AND_FAILURE_TARGET, "complete-and-failure-target", "A Job that is about to fail does not complete",
+    COMPLETE_AND_FAILURE_TARGET, "complete-and-failure-target", "`Complete` and `FailureTarget` exclude each other",
     "Checks that the conditions `Complete` and `FailureTarget` are not both True. Runs when either changes.",
-    fix "A Job with `FailureTarget` ends as `Failed`: set that one, or `FailureTarget` not at all.",
+    fix "A Job with `FailureTarget` ends as `Failed`. Set `Failed` instead of `Complete`, or do not set `FailureTarget`.",
     STATE, option "RejectCompleteJobWithFailureTargetCondition", since V1_30,
     accepted status_update!(NEWEST, "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
     rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
@@ -59,10 +59,10 @@ fn complete_and_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Fin
 }
 
 status_rule! {
-    FAILED_WITHOUT_FAILURE_TARGET, "failed-without-failure-target", "A Job is about to fail before it has failed",
-    "Checks that `Failed` comes with `FailureTarget`: the latter is set when the decision falls, the former when all pods have
-ended. Runs when `Failed` or `failedIndexes` change (so upstream has it).",
-    fix "Set `FailureTarget` before `Failed`, or with it, with the same reason.",
+    FAILED_WITHOUT_FAILURE_TARGET, "failed-without-failure-target", "`Failed` requires `FailureTarget`",
+    "Checks that a Job with `Failed` also has `FailureTarget`. A controller sets `FailureTarget` when it decides that the Job fails,
+and `Failed` when all pods have ended. Runs when `Failed` or `failedIndexes` changes, as upstream.",
+    fix "Set `FailureTarget` before `Failed`, or in the same update. Use the same reason for both.",
     STATE, option "RejectFailedJobWithoutFailureTarget", since V1_31,
     accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
@@ -84,10 +84,10 @@ fn failed_without_failure_target<'a>(status: &StatusChange<'a>, findings: &mut F
 }
 
 status_rule! {
-    COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET, "complete-without-success-criteria-met", "A Job meets its criteria before it completes",
-    "Checks that `Complete` comes with `SuccessCriteriaMet`: the latter is set when the decision falls, the former when all pods
-have ended. Runs when either changes.",
-    fix "Set `SuccessCriteriaMet` before `Complete`, or with it, with the same reason.",
+    COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET, "complete-without-success-criteria-met", "`Complete` requires `SuccessCriteriaMet`",
+    "Checks that a Job with `Complete` also has `SuccessCriteriaMet`. A controller sets `SuccessCriteriaMet` when it decides that the
+Job succeeds, and `Complete` when all pods have ended. Runs when either changes.",
+    fix "Set `SuccessCriteriaMet` before `Complete`, or in the same update. Use the same reason for both.",
     STATE, option "RejectCompleteJobWithoutSuccessCriteriaMet", since V1_31,
     accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
@@ -112,9 +112,10 @@ fn complete_without_success_criteria_met<'a>(
 }
 
 status_rule! {
-    SUCCESS_CRITERIA_MET_NON_INDEXED, "success-criteria-met-non-indexed", "In 1.30, only an Indexed Job meets criteria",
-    "Checks that `SuccessCriteriaMet` is set on Indexed Jobs only. From 1.31 on every Job that completes has it.",
-    fix "Leave the condition out under 1.30; from 1.31 on every Job may have it.",
+    SUCCESS_CRITERIA_MET_NON_INDEXED, "success-criteria-met-non-indexed", "In 1.30, `SuccessCriteriaMet` requires `completionMode: Indexed`",
+    "Checks that only Indexed Jobs have `SuccessCriteriaMet`. Runs in release 1.30 only. From 1.31 on, every Job that completes has
+this condition.",
+    fix "In release 1.30, leave the condition out. From 1.31 on, every Job may have it.",
     STATE, since V1_30, until V1_30,
     accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
@@ -130,9 +131,10 @@ fn success_criteria_met_non_indexed<'a>(status: &StatusChange<'a>, findings: &mu
 }
 
 status_rule! {
-    SUCCESS_CRITERIA_MET_AND_FAILED, "success-criteria-met-and-failed", "A Job that has met its criteria has not failed",
-    "Checks that the conditions `SuccessCriteriaMet` and `Failed` are not both True. Runs whether they have changed or not.",
-    fix "Keep the outcome that came first, and never set the other one.",
+    SUCCESS_CRITERIA_MET_AND_FAILED, "success-criteria-met-and-failed", "`SuccessCriteriaMet` and `Failed` exclude each other",
+    "Checks that the conditions `SuccessCriteriaMet` and `Failed` are not both True. Runs on every status update, also when neither
+changes.",
+    fix "Keep the outcome that was set first. Do not set the other one.",
     STATE, since V1_30,
     accepted status_update!(NEWEST, "{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
     rejected status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"Failed","status":"True"}]}"#,
@@ -151,10 +153,10 @@ fn success_criteria_met_and_failed<'a>(status: &StatusChange<'a>, findings: &mut
 }
 
 status_rule! {
-    SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET, "success-criteria-met-and-failure-target", "A Job is not about to complete and to fail",
-    "Checks that the conditions `SuccessCriteriaMet` and `FailureTarget` are not both True. Runs whether they have changed or
-not.",
-    fix "Keep the one that came first, and never set the other one.",
+    SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET, "success-criteria-met-and-failure-target", "`SuccessCriteriaMet` and `FailureTarget` exclude each other",
+    "Checks that the conditions `SuccessCriteriaMet` and `FailureTarget` are not both True. Runs on every status update, also when
+neither changes.",
+    fix "Keep the condition that was set first. Do not set the other one.",
     STATE, since V1_30,
     accepted status_update!(NEWEST, "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
     rejected status_update!(NEWEST, "{}", "{}",
@@ -176,9 +178,10 @@ fn success_criteria_met_and_failure_target<'a>(
 }
 
 status_rule! {
-    SUCCESS_CRITERIA_MET_WITHOUT_POLICY, "success-criteria-met-without-success-policy", "In 1.30, criteria are those of a success policy",
-    "Checks that `SuccessCriteriaMet` is set on Jobs with a success policy only. From 1.31 on every Job that completes has it.",
-    fix "Leave the condition out under 1.30; from 1.31 on every Job may have it.",
+    SUCCESS_CRITERIA_MET_WITHOUT_POLICY, "success-criteria-met-without-success-policy", "In 1.30, `SuccessCriteriaMet` requires `successPolicy`",
+    "Checks that only Jobs with a `successPolicy` have `SuccessCriteriaMet`. Runs in release 1.30 only. From 1.31 on, every Job that
+completes has this condition.",
+    fix "In release 1.30, leave the condition out. From 1.31 on, every Job may have it.",
     STATE, since V1_30, until V1_30,
     accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
@@ -196,10 +199,10 @@ fn success_criteria_met_without_policy<'a>(status: &StatusChange<'a>, findings: 
 }
 
 status_rule! {
-    SUCCESS_POLICY, "success-policy-without-success-criteria-met", "A Job with a success policy completes by it",
-    "Checks that a Job with a success policy is not `Complete` without `SuccessCriteriaMet`. Runs whether they have changed or
-not.",
-    fix "Set `SuccessCriteriaMet` when the success policy is met, and `Complete` after that, or with it.",
+    SUCCESS_POLICY, "success-policy-without-success-criteria-met", "`Complete` requires `SuccessCriteriaMet` in a Job with `successPolicy`",
+    "Checks that a Complete Job with a `successPolicy` has `SuccessCriteriaMet`. Runs on every status update, also when neither
+changes.",
+    fix "Set `SuccessCriteriaMet` when the Job meets its success policy. Set `Complete` after that, or in the same update.",
     STATE, since V1_30,
     accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
         r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
@@ -221,10 +224,10 @@ fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
 }
 
 status_rule! {
-    TERMINAL_DISABLED, "terminal-condition-disabled", "A terminal condition is final",
-    "Checks that `Failed`, `Complete` and `FailureTarget`, once True, stay so: neither removed nor set to another status.
-Clients act on them only once.",
-    fix "Leave the condition as it is. A Job that is to run again is a new Job.",
+    TERMINAL_DISABLED, "terminal-condition-disabled", "`Failed`, `Complete` and `FailureTarget` cannot be unset",
+    "Checks that `Failed`, `Complete` and `FailureTarget`, once True, stay True. An update may neither remove them nor set them to
+another status. Clients act on these conditions only once.",
+    fix "Leave the condition as it is. To run the Job again, create a new one.",
     TRANSITION, option "RejectDisablingTerminalCondition", since V1_30,
     accepted status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"Suspended","status":"True"}]}"#, r#"{"conditions":[{"type":"Suspended","status":"False"}]}"#),
     rejected status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#, r#"{"conditions":[]}"#),
@@ -249,8 +252,8 @@ fn terminal_disabled<'a>(
 }
 
 status_rule! {
-    SUCCESS_CRITERIA_MET_DISABLED, "success-criteria-met-disabled", "Met criteria stay met",
-    "Checks that `SuccessCriteriaMet`, once True, stays so.",
+    SUCCESS_CRITERIA_MET_DISABLED, "success-criteria-met-disabled", "`SuccessCriteriaMet` cannot be unset",
+    "Checks that `SuccessCriteriaMet`, once True, stays True. An update may neither remove it nor set it to another status.",
     fix "Leave the condition as it is.",
     TRANSITION, since V1_30,
     accepted status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
@@ -275,9 +278,9 @@ fn success_criteria_met_disabled<'a>(
 }
 
 status_rule! {
-    SUCCESS_CRITERIA_MET_AFTER_COMPLETE, "success-criteria-met-after-complete", "Criteria are met before the Job completes, not after",
-    "Checks that `SuccessCriteriaMet` is not added to a Job that is Complete already.",
-    fix "Set `SuccessCriteriaMet` before `Complete`, or with it.",
+    SUCCESS_CRITERIA_MET_AFTER_COMPLETE, "success-criteria-met-after-complete", "`SuccessCriteriaMet` cannot be added after `Complete`",
+    "Checks that an update does not add `SuccessCriteriaMet` to a Job that is already Complete.",
+    fix "Set `SuccessCriteriaMet` before `Complete`, or in the same update.",
     TRANSITION, since V1_30,
     accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),

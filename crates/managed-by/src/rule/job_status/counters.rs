@@ -8,10 +8,10 @@ use crate::release::Release;
 use crate::rule::{Check, Findings, Run};
 
 status_rule! {
-    NEGATIVE, "negative-counter", "No counter is negative",
-    "Checks that `active`, `succeeded`, `failed`, `ready` and `terminating` are at least 0. Runs whether they have changed or
-not.",
-    fix "Count from zero, and leave out what is not known yet.",
+    NEGATIVE, "negative-counter", "`active`, `succeeded`, `failed`, `ready` and `terminating` are not negative",
+    "Checks that `active`, `succeeded`, `failed`, `ready` and `terminating` are at least 0. Runs on every status update, also when
+they do not change.",
+    fix "Count from zero. Leave out a counter that you do not know yet.",
     STATE, since V1_30,
     accepted status_update!(NEWEST, "{}", "{}", r#"{"active":1,"ready":0,"terminating":0}"#),
     rejected status_update!(NEWEST, "{}", "{}", r#"{"active":-1}"#),
@@ -36,10 +36,9 @@ fn negative<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
 }
 
 status_rule! {
-    ACTIVE_OF_FINISHED, "finished-with-active-pods", "A finished Job has no active pods",
-    "Checks that `active` is 0 once the Job is Complete or Failed. Runs when the Job's being finished or `active` changes. Wait
-for the pods to end before the condition is set.",
-    fix "Wait until the pods have ended, then write `active: 0` with the terminal condition.",
+    ACTIVE_OF_FINISHED, "finished-with-active-pods", "`active` is 0 in a finished Job",
+    "Checks that `active` is 0 in a Complete or Failed Job. Runs when the Job becomes finished, and when `active` changes.",
+    fix "Wait until the pods have ended. Then write `active: 0` together with the terminal condition.",
     STATE, option "RejectFinishedJobWithActivePods", since V1_30,
     accepted status_update!(NEWEST, "{}", "{}",
         r#"{"active":0,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
@@ -61,10 +60,10 @@ fn active_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>
 }
 
 status_rule! {
-    TERMINATING_OF_FINISHED, "finished-with-terminating-pods", "A finished Job has no terminating pods",
-    "Checks that `terminating` is 0 or unset once the Job is Complete or Failed. Runs when the Job's being finished or
-`terminating` changes. Wait for the pods to be gone before the condition is set.",
-    fix "Set `FailureTarget` or `SuccessCriteriaMet` while pods terminate, and the terminal condition when `terminating` is 0.",
+    TERMINATING_OF_FINISHED, "finished-with-terminating-pods", "`terminating` is 0 or unset in a finished Job",
+    "Checks that `terminating` is 0 or unset in a Complete or Failed Job. Runs when the Job becomes finished, and when `terminating`
+changes.",
+    fix "While pods terminate, set `FailureTarget` or `SuccessCriteriaMet`. Set the terminal condition when `terminating` is 0.",
     STATE, option "RejectFinishedJobWithTerminatingPods", since V1_31,
     accepted status_update!(NEWEST, "{}", "{}",
         r#"{"terminating":0,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
@@ -88,9 +87,9 @@ fn terminating_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Finding
 }
 
 status_rule! {
-    READY, "ready-exceeds-active", "No more pods are ready than active",
-    "Checks that `ready` is at most `active`. Runs when either changes.",
-    fix "Take both counters from one look at the pods; a pod that is ready is active.",
+    READY, "ready-exceeds-active", "`ready` is at most `active`",
+    "Checks that `ready` is not greater than `active`. Runs when either changes.",
+    fix "Read both counters from the same list of pods. Every ready pod is also active.",
     STATE, option "RejectMoreReadyThanActivePods", since V1_31,
     accepted status_update!(NEWEST, "{}", r#"{"active":1}"#, r#"{"active":1,"ready":1}"#),
     rejected status_update!(NEWEST, "{}", r#"{"active":1}"#, r#"{"active":1,"ready":2}"#),
@@ -112,10 +111,10 @@ fn ready<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
 }
 
 status_rule! {
-    FAILED_DECREASED, "failed-decreased", "The failed counter does not go down",
-    "Checks that `failed` is at least what it was: clients count retries by it. A controller that starts a Job over keeps what
-it has counted, even if the cluster that runs the Job now counts from zero.",
-    fix "Write at least what stands there; add what a second run counts to what the first has counted.",
+    FAILED_DECREASED, "failed-decreased", "`failed` cannot decrease",
+    "Checks that `failed` is at least the stored value. Clients use it to count retries. A controller that starts a Job again keeps
+the old count, also if the new cluster counts from zero.",
+    fix "Add the count of the new run to the stored value.",
     TRANSITION, option "RejectDecreasingFailedCounter", since V1_30,
     accepted status_update!(NEWEST, "{}", r#"{"failed":1}"#, r#"{"failed":2}"#),
     rejected status_update!(NEWEST, "{}", r#"{"failed":2}"#, r#"{"failed":1}"#),
@@ -139,10 +138,10 @@ fn failed_decreased<'a>(
 }
 
 status_rule! {
-    SUCCEEDED_DECREASED, "succeeded-decreased", "The succeeded counter does not go down",
-    "Checks that `succeeded` is at least what it was. An Indexed Job whose `completions` equal its `parallelism` is left out: it
-can be scaled down.",
-    fix "Write at least what stands there; add what a second run counts to what the first has counted.",
+    SUCCEEDED_DECREASED, "succeeded-decreased", "`succeeded` cannot decrease",
+    "Checks that `succeeded` is at least the stored value. Indexed Jobs with `completions` equal to `parallelism` are exempt, because
+they can be scaled down.",
+    fix "Add the count of the new run to the stored value.",
     TRANSITION, option "RejectDecreasingSucceededCounter", since V1_30,
     accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":3,"parallelism":3}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),
     rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":3,"parallelism":2}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),

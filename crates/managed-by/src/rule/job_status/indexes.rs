@@ -11,10 +11,10 @@ const COMPLETED: &str = "status.completedIndexes";
 const FAILED: &str = "status.failedIndexes";
 
 status_rule! {
-    INVALID_COMPLETED, "invalid-completed-indexes", "Completed indexes are increasing intervals below completions",
-    "Checks that `completedIndexes` is a list of numbers and intervals, separated by commas, increasing, each below
-`completions`. Runs when it changes.",
-    fix "Write the indexes in increasing order, neighbours as an interval, none twice: `0,2-4`.",
+    INVALID_COMPLETED, "invalid-completed-indexes", "`completedIndexes` lists increasing indexes below `completions`",
+    "Checks that `completedIndexes` is a comma-separated list of numbers and intervals, that they increase, and that each index is
+below `completions`. Runs when it changes.",
+    fix "Write the indexes in increasing order and each one once. Write neighbours as an interval: `0,2-4`.",
     STATE, option "RejectInvalidCompletedIndexes", since V1_30,
     accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-3,5"}"#),
     rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-6"}"#),
@@ -41,10 +41,10 @@ fn invalid_completed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>)
 }
 
 status_rule! {
-    INVALID_FAILED, "invalid-failed-indexes", "Failed indexes are increasing intervals below completions",
-    "Checks that `failedIndexes` is a list of numbers and intervals, separated by commas, increasing, each below
+    INVALID_FAILED, "invalid-failed-indexes", "`failedIndexes` lists increasing indexes below `completions`",
+    "Checks that `failedIndexes` is a comma-separated list of numbers and intervals, that they increase, and that each index is below
 `completions`. Runs when it changes, on Jobs with `backoffLimitPerIndex`.",
-    fix "Write the indexes in increasing order, neighbours as an interval, none twice: `0,2-4`.",
+    fix "Write the indexes in increasing order and each one once. Write neighbours as an interval: `0,2-4`.",
     STATE, option "RejectInvalidFailedIndexes", since V1_30,
     accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"0,2-3,5"}"#),
     rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"2,1"}"#),
@@ -68,9 +68,9 @@ fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
 }
 
 status_rule! {
-    COMPLETED_OF_NON_INDEXED, "completed-indexes-non-indexed", "Only an Indexed Job has completed indexes",
-    "Checks that `completedIndexes` is empty where the completion mode is not Indexed. Runs when it changes.",
-    fix "Leave `completedIndexes` out and count in `succeeded`.",
+    COMPLETED_OF_NON_INDEXED, "completed-indexes-non-indexed", "`completedIndexes` requires `completionMode: Indexed`",
+    "Checks that `completedIndexes` is empty in a Job that is not Indexed. Runs when it changes.",
+    fix "Leave `completedIndexes` out. Count in `succeeded`.",
     STATE, option "RejectCompletedIndexesForNonIndexedJob", since V1_30,
     accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
     rejected status_update!(NEWEST, r#"{"completionMode":"NonIndexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
@@ -90,9 +90,10 @@ fn completed_of_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findin
 }
 
 status_rule! {
-    FAILED_WITHOUT_LIMIT, "failed-indexes-without-backoff-limit-per-index", "Only a Job with a backoff limit per index has failed indexes",
-    "Checks that `failedIndexes` is unset where `backoffLimitPerIndex` is; an empty string is set. Runs when it changes.",
-    fix "Leave `failedIndexes` out, which an empty string does not do, and count in `failed`.",
+    FAILED_WITHOUT_LIMIT, "failed-indexes-without-backoff-limit-per-index", "`failedIndexes` requires `backoffLimitPerIndex`",
+    "Checks that `failedIndexes` is unset in a Job without `backoffLimitPerIndex`. An empty string is not unset. Runs when it
+changes.",
+    fix "Leave `failedIndexes` out. Count in `failed`.",
     STATE, option "RejectFailedIndexesForNoBackoffLimitPerIndex", since V1_30,
     accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":2,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"1"}"#),
     rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"failedIndexes":"1"}"#),
@@ -114,9 +115,9 @@ fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'
 }
 
 status_rule! {
-    OVERLAP, "failed-indexes-overlap-completed", "No index has both completed and failed",
-    "Checks that `failedIndexes` and `completedIndexes` have no index in common. Runs when either changes.",
-    fix "Take out of one list what stands in both; an index that has completed does not fail any more.",
+    OVERLAP, "failed-indexes-overlap-completed", "`failedIndexes` and `completedIndexes` have no index in common",
+    "Checks that no index is in both `failedIndexes` and `completedIndexes`. Runs when either changes.",
+    fix "Remove the index from one list. An index that has completed cannot fail later.",
     STATE, option "RejectFailedIndexesOverlappingCompleted", since V1_30,
     accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}",
         r#"{"completedIndexes":"0,2-3","failedIndexes":"1,4"}"#),

@@ -11,9 +11,9 @@ const START: &str = "status.startTime";
 const COMPLETION: &str = "status.completionTime";
 
 status_rule! {
-    COMPLETION_WITHOUT_COMPLETE, "completion-time-without-complete", "Only a Complete Job has a completion time",
-    "Checks that `completionTime` is set only with the condition `Complete`: a Job that fails has none. Runs when either changes.",
-    fix "Write `completionTime` in the update that sets `Complete`, and not for a Job that fails.",
+    COMPLETION_WITHOUT_COMPLETE, "completion-time-without-complete", "`completionTime` requires `Complete`",
+    "Checks that only a Complete Job has `completionTime`. A failed Job has none. Runs when either changes.",
+    fix "Write `completionTime` in the update that sets `Complete`. Leave it out of a failed Job.",
     STATE, option "RejectNotCompleteJobWithCompletionTime", since V1_30,
     accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
@@ -36,8 +36,8 @@ fn completion_without_complete<'a>(status: &StatusChange<'a>, findings: &mut Fin
 }
 
 status_rule! {
-    COMPLETE_WITHOUT_COMPLETION, "complete-without-completion-time", "A Complete Job has a completion time",
-    "Checks that the condition `Complete` comes with `completionTime`. Runs when either changes.",
+    COMPLETE_WITHOUT_COMPLETION, "complete-without-completion-time", "`Complete` requires `completionTime`",
+    "Checks that a Complete Job has `completionTime`. Runs when either changes.",
     fix "Write `completionTime` in the update that sets `Complete`.",
     STATE, option "RejectCompleteJobWithoutCompletionTime", since V1_30,
     accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
@@ -58,9 +58,9 @@ fn complete_without_completion<'a>(status: &StatusChange<'a>, findings: &mut Fin
 }
 
 status_rule! {
-    COMPLETION_BEFORE_START, "completion-time-before-start-time", "A Job does not end before it starts",
-    "Checks that `completionTime` is not before `startTime`; the same instant will do. Runs when either changes.",
-    fix "Take both times from one clock; whole seconds will do, and equal ones too.",
+    COMPLETION_BEFORE_START, "completion-time-before-start-time", "`completionTime` is not before `startTime`",
+    "Checks that `completionTime` is not before `startTime`. The two may be equal. Runs when either changes.",
+    fix "Take both times from the same clock. The API server keeps whole seconds.",
     STATE, option "RejectCompletionTimeBeforeStartTime", since V1_30,
     accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
         r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T01:00:00+01:00","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
@@ -87,10 +87,10 @@ fn completion_before_start<'a>(status: &StatusChange<'a>, findings: &mut Finding
 }
 
 status_rule! {
-    FINISHED_WITHOUT_START, "finished-without-start-time", "A finished Job has a start time",
-    "Checks that a Job that is Complete or Failed has a `startTime`. From 1.32 on a suspended Job with no completions may end
-without. Runs when the Job's being finished or `startTime` change.",
-    fix "Write `startTime` when the Job is first taken up, or at the latest with the terminal condition.",
+    FINISHED_WITHOUT_START, "finished-without-start-time", "A finished Job requires `startTime`",
+    "Checks that a Complete or Failed Job has `startTime`. From 1.32 on, a suspended Job with `completions: 0` is exempt. Runs when the
+Job becomes finished, and when `startTime` changes.",
+    fix "Write `startTime` when the controller starts the Job. Write it no later than the terminal condition.",
     STATE, option "RejectFinishedJobWithoutStartTime", since V1_30,
     accepted status_update!(NEWEST, r#"{"suspend":true,"completions":0}"#, "{}",
         r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
@@ -112,9 +112,9 @@ fn finished_without_start<'a>(status: &StatusChange<'a>, findings: &mut Findings
 }
 
 status_rule! {
-    COMPLETION_CHANGED, "completion-time-changed", "The completion time does not change",
-    "Checks that `completionTime`, once set, is not set to another instant. Another offset is the same instant.",
-    fix "Keep the time that was written first.",
+    COMPLETION_CHANGED, "completion-time-changed", "`completionTime` cannot be changed",
+    "Checks that `completionTime`, once set, keeps its instant. The same instant with another offset is no change.",
+    fix "Keep the first value.",
     TRANSITION, option "RejectMutatingCompletionTime", since V1_30,
     accepted status_update!(NEWEST, "{}",
         r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}"#,
@@ -147,10 +147,10 @@ fn completion_changed<'a>(
 }
 
 status_rule! {
-    START_CHANGED, "start-time-changed", "The start time of a running Job does not change",
-    "Checks that `startTime`, once set, is neither changed nor removed while the Job is not suspended. From 1.32 on it may change
-in the update that takes the condition `Suspended` from True to False: that is how a Job resumes.",
-    fix "Keep the time while the Job runs. When it is suspended the time may go, and be set anew when it resumes.",
+    START_CHANGED, "start-time-changed", "`startTime` of a running Job cannot be changed",
+    "Checks that `startTime`, once set, is neither changed nor removed while the Job is not suspended. From 1.32 on, `startTime` may
+change in the update that sets the condition `Suspended` from True to False. That is how a Job resumes.",
+    fix "Keep the value while the Job runs. You may remove it while the Job is suspended, and set a new one when the Job resumes.",
     TRANSITION, option "RejectStartTimeUpdateForUnsuspendedJob", since V1_30,
     accepted status_update!(NEWEST, "{}",
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]}"#,

@@ -17,10 +17,10 @@ pub(super) fn differ(old: Option<&Uncounted<'_>>, new: Option<&Uncounted<'_>>) -
 }
 
 status_rule! {
-    UIDS, "uncounted-uids", "Uncounted pods have distinct, non-empty UIDs",
-    "Checks that no UID in `uncountedTerminatedPods` is empty and that none stands twice, be it in the same list or in both:
-a pod would be counted twice. Runs whether the lists have changed or not.",
-    fix "Write each pod's UID once, in the list that says how it ended, and take it out when the pod is counted.",
+    UIDS, "uncounted-uids", "UIDs in `uncountedTerminatedPods` are distinct and not empty",
+    "Checks that no UID in `uncountedTerminatedPods` is empty, and that no UID occurs twice in the two lists. A repeated UID would be
+counted twice. Runs on every status update, also when the lists do not change.",
+    fix "Write the UID of each pod once, in the list for its result. Remove it when the pod is counted.",
     STATE, since V1_30,
     accepted status_update!(NEWEST, "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["b"]}}"#),
     rejected status_update!(NEWEST, "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["a"]}}"#),
@@ -66,10 +66,10 @@ fn repeated(pods: &Uncounted<'_>) -> Vec<bool> {
 }
 
 status_rule! {
-    OF_FINISHED, "finished-with-uncounted-pods", "A finished Job has no uncounted pods",
-    "Checks that a Job that is Complete or Failed has no UID left in `uncountedTerminatedPods`: its counters are final. Runs
-when the Job's being finished or the lists change. Count the pods first, then set the condition.",
-    fix "Add the pods to `succeeded` and `failed` and empty the lists, then set the terminal condition, or all in one update.",
+    OF_FINISHED, "finished-with-uncounted-pods", "`uncountedTerminatedPods` is empty in a finished Job",
+    "Checks that `uncountedTerminatedPods` has no UID in a Complete or Failed Job, because the counters of a finished Job are final.
+Runs when the Job becomes finished, and when the lists change.",
+    fix "Add the pods to `succeeded` and `failed`, and empty the lists. Set the terminal condition in the same update, or later.",
     STATE, option "RejectFinishedJobWithUncountedTerminatedPods", since V1_30,
     accepted status_update!(NEWEST, "{}", "{}",
         r#"{"startTime":"2026-01-01T00:00:00Z","uncountedTerminatedPods":{},"conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
