@@ -27,20 +27,20 @@ const PUBLISHED: [Published; 2] = [
         questions: "questions-ui.yml",
         module: "policy.wasm",
         package: "artifacthub-pkg.yml",
-        then: "Then take the manifest of a cluster like yours: `management.yml`, `worker.yml` or `hybrid.yml`. \
-            `kwctl scaffold manifest` writes another one: it has no mode, so that it denies from the start; it has every kind, \
-            and the audit scanner leaves out a policy with a kind that the cluster does not serve; and it has no \
-            `matchConditions`, so that every update waits for PolicyServer. The manifests begin with `mode: monitor` and the \
-            kinds that every cluster serves; uncomment the others that yours does.",
+        then: "Then choose the manifest for your cluster: `management.yml`, `worker.yml` or `hybrid.yml`. Each starts in mode \
+            `monitor`, with the kinds that every cluster serves. Uncomment the other kinds that your cluster serves. Do not start \
+            with the output of `kwctl scaffold manifest`. It has no mode, so that it denies at once. It lists every kind, and the \
+            audit scanner skips a policy with a kind that the cluster does not serve. It has no `matchConditions`, so that every \
+            update waits for PolicyServer.",
     },
     Published {
         metadata: "pods-metadata.yml",
         questions: "pods/questions-ui.yml",
         module: "pods-policy.wasm",
         package: "pods/artifacthub-pkg.yml",
-        then: "Then take the manifest `pods.yml`. `kwctl scaffold manifest` writes another one: it has no mode, so that it denies \
-            from the start; it fails closed, so that no pod is made while PolicyServer is away; it asks for every pod, not only \
-            for those of Jobs; and it has no role that lets PolicyServer read Jobs.",
+        then: "Then apply the manifest `pods.yml`. Do not start with the output of `kwctl scaffold manifest`. It has no mode, so that \
+            it denies at once. It fails closed, so that an outage of PolicyServer stops all pods. It asks for every pod, not only for \
+            those of Jobs. It has no role that lets PolicyServer read Jobs.",
     },
 ];
 
