@@ -103,7 +103,7 @@ fn the_field_changes() -> Result<Condition> {
     }
     Ok(Condition {
         name: "the-field-changes",
-        comment: "Of updates of the object itself those that change `managedBy`, there or in a template of what it makes.".to_owned(),
+        comment: "Updates of the object: only if `managedBy` changes, in the object or in a template.".to_owned(),
         lines,
     })
 }
@@ -129,9 +129,9 @@ fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {
     }
     let mut lines =
         vec![r#"!has(request.subResource) || request.subResource == "status" && ("#.to_owned()];
-    let mut comment = "Of updates of the status those of delegated objects: `managedBy` is set, and not to the name of the kind's own controller.".to_owned();
+    let mut comment = "Status updates: only those of delegated objects (`managedBy` is set and is not the reserved value).".to_owned();
     if !writers.is_empty() {
-        comment.push_str(" And all of the kinds with `standard_status_writers`.");
+        comment.push_str(" Also all status updates of the kinds in `standard_status_writers`.");
         lines.push(format!("  request.kind.kind in [{}] ||", quoted(writers)));
     }
     let read: Vec<_> = paths
@@ -159,7 +159,7 @@ pub fn for_pods() -> Condition {
     let line = r#"object.?metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == "Job" && owner.?controller.orValue(false))"#;
     Condition {
         name: "a-job-controls-it",
-        comment: "Other pods are none of its business.".to_owned(),
+        comment: "Only pods of Jobs.".to_owned(),
         lines: vec![line.to_owned()],
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use managed_by::rules;
 use managed_by::{Anchor, Enforcement, Rule};
 use serde_json::{Value, from_str};
