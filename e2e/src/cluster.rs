@@ -2,7 +2,7 @@
 
 pub(crate) mod api_server;
 mod conditions;
-mod controllers;
+pub(crate) mod controllers;
 mod external;
 mod failures;
 mod faults;

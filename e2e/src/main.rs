@@ -24,6 +24,7 @@ mod kwctl;
 mod policy_server;
 mod process;
 mod programs;
+mod record;
 mod report;
 mod server;
 mod tls;
@@ -36,7 +37,7 @@ use anyhow::Result;
 use report::Report;
 use tempfile::TempDir;
 
-const USAGE: &str = "managed-by-e2e kwctl | server | cluster [PART...] | bench";
+const USAGE: &str = "managed-by-e2e kwctl | server | cluster [PART...] | bench | record";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         ["kwctl"] => kwctl::run(&mut report, folder.path()),
         ["server"] => server::run(&mut report, folder.path()),
         ["bench"] => bench::run(&mut report, folder.path()),
+        ["record"] => record::run(&mut report, folder.path()),
         ["cluster", parts @ ..] => {
             if let Some(unknown) = parts.iter().find(|p| !cluster::is_part(p)) {
                 eprintln!("no part {unknown}: {}", cluster::PARTS.join(", "));

@@ -128,7 +128,9 @@ fn headings(text: &str) -> Vec<String> {
 #[test]
 fn the_readme_shows_what_the_demo_prints() {
     let readme = fs::read_to_string(root("README.md")).unwrap();
-    let (_, rest) = readme.split_once("`make demo` prints, among others:").unwrap();
+    let (_, rest) = readme
+        .split_once("`make demo` prints, among others:")
+        .unwrap();
     let (_, shown) = rest.split_once("```text\n").unwrap();
     let shown = shown.split("\n```").next().unwrap();
     let mut printed = Vec::new();

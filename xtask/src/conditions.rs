@@ -103,7 +103,9 @@ fn the_field_changes() -> Result<Condition> {
     }
     Ok(Condition {
         name: "the-field-changes",
-        comment: "Updates of the object: only if `managedBy` changes, in the object or in a template.".to_owned(),
+        comment:
+            "Updates of the object: only if `managedBy` changes, in the object or in a template."
+                .to_owned(),
         lines,
     })
 }

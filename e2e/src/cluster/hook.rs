@@ -53,8 +53,13 @@ impl Hook {
 
     /// Starts PolicyServer once more, with these settings.
     pub(crate) fn serve(&mut self, settings: &Value) -> Result<()> {
+        self.serve_policy(&deploy::protect(settings)?)
+    }
+
+    /// Starts PolicyServer once more, with this policy.
+    pub(crate) fn serve_policy(&mut self, policy: &Value) -> Result<()> {
         self.kill();
-        let policies = json!({"managed-by": deploy::protect(settings)?});
+        let policies = json!({"managed-by": policy});
         self.server = Some(self.place.start(&policies)?);
         Ok(())
     }
