@@ -21,6 +21,7 @@ pub mod layers;
 mod library;
 pub mod metadata;
 pub mod releases;
+pub mod picture;
 pub mod rules;
 pub mod settings;
 pub mod status_guide;

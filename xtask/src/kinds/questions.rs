@@ -147,7 +147,7 @@ pub fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
 }
 
 /// What each rule that fires says of a kind, as the library answers.
-pub(super) fn verdicts(kind: &Kind<'_>) -> Result<BTreeMap<&'static str, Enforcement>> {
+pub(crate) fn verdicts(kind: &Kind<'_>) -> Result<BTreeMap<&'static str, Enforcement>> {
     verdicts_by(kind, judge)
 }
 

@@ -1,0 +1,141 @@
+//! The recording of `make record` as a terminal, and as the blocks that the README shows.
+
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+
+use super::canvas::Canvas;
+use crate::generated::{Generated, between_marks, read};
+
+const TRANSCRIPT: &str = "docs/pictures/first-screen.json";
+
+/// What was typed in a real cluster, and what came back.
+#[derive(Debug, Deserialize)]
+pub struct Transcript {
+    date: String,
+    versions: Vec<String>,
+    scenes: Vec<Scene>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Scene {
+    title: String,
+    commands: Vec<Command>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Command {
+    command: String,
+    output: String,
+}
+
+impl Transcript {
+    fn read() -> Result<Self> {
+        serde_json::from_str(&read(TRANSCRIPT)?).context(TRANSCRIPT)
+    }
+}
+
+/// The README with what the recording shows, one scene between each pair of marks.
+///
+/// # Errors
+/// If the recording or the README cannot be read, or a mark is missing.
+pub fn generated() -> Result<Vec<Generated>> {
+    let transcript = Transcript::read()?;
+    let mut readme = read("README.md")?;
+    for (scene, mark) in transcript.scenes.iter().zip(["without", "with", "monitor"]) {
+        let mut text = "\n```text\n".to_owned();
+        for command in &scene.commands {
+            text.push_str(&format!("$ {}\n{}\n", command.command, command.output));
+        }
+        text.push_str("```\n\n");
+        readme = between_marks(&readme, mark, &text)?;
+    }
+    Ok(vec![Generated::new("README.md", readme)])
+}
+
+const COLUMNS: usize = 104;
+const LINE: i32 = 19;
+
+pub(super) fn draw() -> Result<String> {
+    let transcript = Transcript::read()?;
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    let mut spoken = String::new();
+    // The third scene is for the page on installing.
+    for scene in transcript.scenes.iter().take(2) {
+        lines.push(("strong blue", format!("# {}", scene.title)));
+        spoken.push_str(&format!("{}. ", scene.title));
+        for command in &scene.commands {
+            lines.push(("code strong", format!("$ {}", command.command)));
+            spoken.push_str(&format!(
+                "{}: {}. ",
+                command.command,
+                command.output.replace('\n', " ")
+            ));
+            for line in command.output.lines() {
+                let class = match line.split(':').next() {
+                    Some("Error from server") => "code red",
+                    Some("Warning") => "code amber",
+                    _ => "code",
+                };
+                for piece in wrap(line) {
+                    lines.push((class, piece));
+                }
+            }
+        }
+        lines.push(("code", String::new()));
+    }
+    let height = 40 + i32::try_from(lines.len())? * LINE + 20;
+    let mut canvas = Canvas::new(
+        860,
+        height,
+        "The same Job without the policy and with it",
+        &spoken,
+    );
+    canvas.rectangle((8, 8), (844, height - 16), "panel");
+    let mut y = 40;
+    for (class, line) in lines {
+        // SVG folds runs of spaces.
+        canvas.text((28, y), class, line.replace(' ', "\u{a0}"));
+        y += LINE;
+    }
+    canvas.text(
+        (28, height - 22),
+        "small muted",
+        format!(
+            "Recorded on {} with {}.",
+            transcript.date,
+            transcript.versions.join(" and ")
+        ),
+    );
+    Ok(canvas.finish())
+}
+
+/// A line as a terminal of that width shows it, broken between words.
+fn wrap(line: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
+    for word in line.split_inclusive(' ') {
+        if piece.chars().count() + word.trim_end().chars().count() > COLUMNS {
+            pieces.push(std::mem::take(&mut piece));
+        }
+        piece.push_str(word);
+    }
+    pieces.push(piece);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COLUMNS, wrap};
+
+    #[test]
+    fn a_line_is_broken_between_words_and_loses_nothing() {
+        let line = "one two ".repeat(40);
+        let pieces = wrap(&line);
+        assert_eq!(pieces.concat(), line);
+        assert!(
+            pieces.iter().all(|piece| piece.trim_end().len() <= COLUMNS),
+            "{pieces:?}"
+        );
+        assert_eq!(wrap("NAME   STATUS"), ["NAME   STATUS"]);
+    }
+}
