@@ -32,8 +32,8 @@ const STEPS: [Step; 4] = [
     },
     Step {
         title: "3  Warn",
-        mode: "mode: protect, rules: ... warn",
-        denies: "Upstream rules deny.",
+        mode: "mode: protect",
+        denies: "Upstream rules deny. Site-specific rules warn.",
         shows: "Users see warnings in kubectl.",
         next: "when nobody is warned by mistake",
         class: "amber",
