@@ -10,7 +10,7 @@ mod fleet;
 pub(crate) mod hook;
 mod jobs;
 mod kubelet;
-mod modules;
+pub(crate) mod modules;
 mod multikueue;
 mod people;
 

@@ -16,6 +16,7 @@
 
 mod bench;
 mod cluster;
+mod compare;
 mod deploy;
 mod example;
 mod http;
@@ -37,7 +38,7 @@ use anyhow::Result;
 use report::Report;
 use tempfile::TempDir;
 
-const USAGE: &str = "managed-by-e2e kwctl | server | cluster [PART...] | bench | record";
+const USAGE: &str = "managed-by-e2e kwctl | server | cluster [PART...] | bench | compare | record";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         ["kwctl"] => kwctl::run(&mut report, folder.path()),
         ["server"] => server::run(&mut report, folder.path()),
         ["bench"] => bench::run(&mut report, folder.path()),
+        ["compare"] => compare::run(&mut report, folder.path()),
         ["record"] => record::run(&mut report, folder.path()),
         ["cluster", parts @ ..] => {
             if let Some(unknown) = parts.iter().find(|p| !cluster::is_part(p)) {

@@ -64,7 +64,7 @@ pub(crate) struct ApiServer {
     authority: String,
     agent: Agent,
     // In this order, so that kube-apiserver ends before its store.
-    _server: Process,
+    server: Process,
     _etcd: Process,
 }
 
@@ -119,7 +119,7 @@ impl ApiServer {
             url,
             authority,
             agent,
-            _server: server,
+            server,
             _etcd: etcd.0,
         })
     }
@@ -140,6 +140,11 @@ impl ApiServer {
         let health = format!("{url}/health");
         etcd.wait_until("health", START, || agent.get(&health).call().is_ok())?;
         Ok((etcd, url))
+    }
+
+    /// The processor time that kube-apiserver has taken.
+    pub(crate) fn processor(&self) -> Result<Duration> {
+        self.server.processor()
     }
 
     /// One of [`USERS`].
