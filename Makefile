@@ -227,6 +227,31 @@ conformance/oracle/bin/%: conformance/oracle/main.go conformance/oracle/v%.mod c
 $(PRINTABLE): conformance/printable/main.go ## Go's table of printable characters (needs Go)
 	go run $< > $@
 
+.PHONY: book words record compare
+MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
+book: $(MDBOOK) ## Build the documentation as a site, in target/book/html; fail at a dead link
+	@$(XTASK) book target/book/src
+	@$(MDBOOK) build
+
+target/tools/bin/mdbook:
+	cargo install --quiet --locked --root target/tools --no-default-features --features search mdbook@0.5.4
+
+words: setup ## Check the spelling (needs typos), and look for phrases that readers stumbled over
+	@if command -v typos >/dev/null; then typos; else echo "skip: typos is not on the PATH; cargo install --locked typos-cli"; fi
+	@cargo test --quiet --package managed-by-policy --test policy -- docs::the_words_are_plain
+
+record: annotated-policy.wasm ## Record the Job of the README in a real cluster, for its pictures (needs etcd, kube-apiserver, kube-controller-manager, policy-server, kubectl)
+	@$(E2E) record
+	@$(XTASK) generate
+
+compare: annotated-policy.wasm target/compare/annotated-usual.wasm ## Do the same job in five ways in a real API server, and write compare/results.json and docs/comparison.md (needs etcd, kube-apiserver, policy-server, opa)
+	@$(E2E) compare
+	@$(XTASK) generate
+
+target/compare/annotated-usual.wasm: $(shell find compare/usual -path '*/target' -prune -o -type f -print) | setup
+	cd compare/usual && cargo build --quiet --locked --release --target $(TARGET) --target-dir ../../target/compare
+	@$(XTASK) annotate compare/usual/metadata.yml compare/usual/README.md target/compare/$(TARGET)/release/managed_by_usual.wasm $@
+
 .PHONY: help clean
 help: ## Say what each target does
 	@sed -n 's/^\([a-z./-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | sort

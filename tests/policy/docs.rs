@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use expect_test::expect_file;
 use managed_by::Release;
 use managed_by_engine::Engine;
+use xtask::book::headings;
 use xtask::demo;
 use xtask::generated::Generated;
+use xtask::prose;
 
 use crate::support::{GUEST, root};
 
@@ -111,19 +113,6 @@ fn links_lead_to_files() {
     assert!(count > 50, "{count}");
 }
 
-/// The anchors that GitHub makes of a page's headings.
-fn headings(text: &str) -> Vec<String> {
-    let lines = text.lines().filter_map(|line| line.strip_prefix('#'));
-    let anchor = |line: &str| {
-        let title = line.trim_start_matches('#').trim().to_lowercase();
-        let kept = title
-            .chars()
-            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
-    };
-    lines.map(anchor).collect()
-}
-
 /// What the README shows of `make demo` is what it prints.
 #[test]
 fn the_readme_shows_what_the_demo_prints() {
@@ -215,6 +204,39 @@ fn the_same_toolchain_is_named_everywhere() {
     let makefile = read("Makefile");
     assert!(makefile.contains(&format!("rustfmt {channel}\n")));
     assert!(makefile.contains(&format!("'^{}'", channel.replace('.', r"\."))));
+}
+
+/// Phrases that readers stumbled over do not come back. What the code generates is among the pages.
+#[test]
+fn the_words_are_plain() {
+    let mut files = markdown(&root("docs"));
+    let others = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "SUPPORT.md",
+        "CHANGELOG.md",
+        "pods/README.md",
+        "questions-ui.yml",
+    ];
+    files.extend(others.map(root));
+    for folder in ["deploy", "examples/settings"] {
+        let entries = fs::read_dir(root(folder)).unwrap();
+        files.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    let mut found = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for (line, phrase) in prose::stumbles(&text) {
+            found.push(format!(
+                "{}:{line}: {:?}, write: {}",
+                file.display(),
+                phrase.words,
+                phrase.instead
+            ));
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 /// What is still to be done is no documentation.

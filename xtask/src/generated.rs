@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{api, artifacthub, conditions, e2e, kinds, picture, root, rules, settings, status_guide};
+use crate::{api, artifacthub, compare, conditions, e2e, kinds, picture, root, rules, settings, status_guide};
 
 /// A file that is made of the code, and not written by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,7 @@ pub fn all() -> Result<Vec<Generated>> {
         artifacthub::generated()?,
         api::generated()?,
         status_guide::generated()?,
+        compare::generated()?,
         picture::generated()?,
         picture::terminal::generated()?,
     ];

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 pub mod api;
 pub mod artifacthub;
+pub mod book;
+pub mod compare;
 pub mod conditions;
 pub mod demo;
 pub mod e2e;
@@ -22,6 +24,7 @@ mod library;
 pub mod metadata;
 pub mod releases;
 pub mod picture;
+pub mod prose;
 pub mod rules;
 pub mod settings;
 pub mod status_guide;

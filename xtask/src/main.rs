@@ -9,7 +9,7 @@ use clap::Parser;
 use managed_by_engine::{Engine, Policy};
 use xtask::demo::{self, Paint};
 use xtask::metadata::{self, Metadata};
-use xtask::{api, generated, layers};
+use xtask::{api, book, generated, layers};
 
 #[derive(Parser)]
 #[command(about)]
@@ -44,6 +44,11 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Write the sources of the documentation's site
+    Book {
+        /// The folder to write, which is emptied first
+        folder: PathBuf,
+    },
     /// Print the library's modules, each below the ones it uses, and fail if there is a circle
     Layers,
 }
@@ -75,6 +80,7 @@ fn main() -> Result<()> {
         Command::Generate { check: false } => generated::write(generated::all()?),
         Command::Api { check: true } => generated::check(api::generated()?),
         Command::Api { check: false } => generated::write(api::generated()?),
+        Command::Book { folder } => book::assemble(&folder),
         Command::Layers => Ok(io::stdout().write_all(layers::layers()?.as_bytes())?),
     }
 }

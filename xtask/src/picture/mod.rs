@@ -7,6 +7,7 @@
 )]
 
 mod canvas;
+mod compare;
 mod kinds;
 mod releases;
 mod rollout;
@@ -27,6 +28,7 @@ pub fn generated() -> Result<Vec<Generated>> {
         Generated::new("docs/pictures/rollout.svg", rollout::draw()),
         Generated::new("docs/pictures/kinds.svg", kinds::draw()?),
         Generated::new("docs/pictures/releases.svg", releases::draw()?),
+        Generated::new("docs/pictures/compare.svg", compare::draw()?),
         Generated::new("docs/pictures/first-screen.svg", terminal::draw()?),
     ])
 }
