@@ -45,9 +45,9 @@ const PARTS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("Write the status of a Job", "docs/writing-job-status.md"),
             ("Command line", "docs/cli.md"),
-            ("Rust", "docs/rust.md"),
-            ("Go", "docs/go.md"),
             ("JavaScript", "docs/javascript.md"),
+            ("Go", "docs/go.md"),
+            ("Rust", "docs/rust.md"),
         ],
     ),
     (
