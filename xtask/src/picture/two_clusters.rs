@@ -51,7 +51,7 @@ pub(super) fn draw() -> String {
         ],
     );
     canvas.arrow(&[(560, 96), (718, 96)], false);
-    canvas.text((600, 88), "small middle", "copies the Job");
+    canvas.text((666, 68), "small middle", "copies the Job");
     canvas.shield((672, 96), "2");
     canvas.labelled(
         (720, 64),
