@@ -4,7 +4,9 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{api, artifacthub, compare, conditions, e2e, kinds, picture, root, rules, settings, status_guide};
+use crate::{
+    api, artifacthub, compare, conditions, e2e, kinds, picture, root, rules, settings, status_guide,
+};
 
 /// A file that is made of the code, and not written by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
