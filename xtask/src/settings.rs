@@ -227,17 +227,16 @@ fn page() -> Result<String> {
     let mut text = "\
 # Settings
 
-Generated from the code (`make docs`); the tests run the examples. Every key may be left out. `{}` denies nothing of a
-Job or CronJob that the kube-apiserver of any release from 1.30 to 1.37 accepts. The same as a schema, for editors: [settings.schema.json](settings.schema.json). Whole
-settings, for three clusters: [examples/settings](../examples/settings).
+All keys are optional. With `{}`, the policy denies no Job or CronJob that a kube-apiserver from 1.30 to 1.37 accepts. [Terms](terms.md) explains the
+words. For editors there is a [JSON Schema](settings.schema.json). There are complete [examples](../examples/settings) for three clusters.
+This page is generated from the code (`make docs`), and tests run its examples.
 
-PolicyServer asks the policy about its settings when it starts, and does not start with bad ones: the policy tells every
-problem at once, each with its place. It tells of more than a schema can: entries that are never reached, parts that
-contradict each other, too many patterns together (4096 in `namespaces`).
+When PolicyServer starts, it asks the policy to check its settings. With invalid settings it does not start. The policy reports every
+problem at once, each with its place. It finds more than a schema can: entries that never match, parts that contradict each
+other, and too many patterns (4096 in `namespaces`).
 
-Settings are read again for every request, and only as far as the request needs them. Should bad ones ever get that far,
-a verdict that rests on a bad part is a denial with code 500; a bad part that the request has nothing to do with (the
-entry of another controller, an entry of `namespaces` behind the one that matches) is not looked at.
+The policy reads the settings again for each request, but only the parts that the request needs. If such a part is invalid,
+the request is denied with code 500. It does not look at other parts, such as the entry of another controller.
 "
     .to_owned();
     for Key {

@@ -33,25 +33,25 @@ pub(crate) static SCHEDULING_DIRECTIVES: Check = Check {
     rule: Rule {
     id: "job-spec/scheduling-directives",
     docs: Docs::new(Documentation {
-    title: "The scheduling directives of a suspended Job change only where its status lets them",
+    title: "The scheduling directives of a suspended Job can change only in certain states",
     text: "\
-A queue such as Kueue says where a Job runs just before it resumes it: it changes `nodeSelector`, `tolerations`,
-`affinity.nodeAffinity`, `schedulingGates` and the template's labels and annotations. Whether kube-apiserver lets it depends on the
-status that the Job's controller wrote, so that an external controller can stop a Job from ever being resumed.
+A queue such as Kueue decides where a Job runs just before it resumes the Job. It changes `nodeSelector`, `tolerations`,
+`affinity.nodeAffinity`, `schedulingGates` and the labels and annotations of the template. kube-apiserver accepts this change
+only if the status of the Job allows it. An external controller that writes a wrong status can block a Job forever.
 
 | release | the directives of a suspended Job may change |
 | --- | --- |
 | 1.30 to 1.35 | while `status.startTime` is not set |
 | 1.36, 1.37 | while `status.active` is 0, and either `status.startTime` is not set or the condition `Suspended` is `True` |
 
-`podAffinity` and `podAntiAffinity` never change. In 1.36.0 and 1.36.1 a Job that has not started needs the condition `Suspended`
-too ([kubernetes#139281](https://github.com/kubernetes/kubernetes/issues/139281), which stopped MultiKueue): with
-`kubernetes_version: \"1.36\"` the rule warns of that.
+`podAffinity` and `podAntiAffinity` can never change. In 1.36.0 and 1.36.1 a Job that has not started needs the condition
+`Suspended` too ([kubernetes#139281](https://github.com/kubernetes/kubernetes/issues/139281), which stopped MultiKueue). With
+`kubernetes_version: \"1.36\"` the rule warns about that.
 
-Runs on updates of the main resource of a Job that is suspended as stored, and looks at nothing else of the template. That of a
-Job that is not suspended never changes, nor do images and commands: kube-apiserver says so. Off by default, because it says this
-too, to everybody and before this policy is asked. The tools have it on.",
-        fix: "Write the status of a suspended Job before the queue resumes it: the condition `Suspended` with status `True`, no `active` pods, and no `startTime` where releases before 1.36 must do.",
+Runs on updates of the main resource of a Job that is suspended before the update. It reads nothing else of the template.
+kube-apiserver itself refuses other changes of the template. The rule is off by default, because kube-apiserver checks every
+request before this policy does. The tools switch it on.",
+        fix: "Before the queue resumes the Job, write a status with the condition `Suspended` set to `True` and no `active` pods. For releases before 1.36, also leave `startTime` out.",
     accepted: template_update!(r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]}"#),
     rejected: template_update!(r#"{"startTime":"2026-01-01T00:00:00Z"}"#),
     }),

@@ -22,11 +22,11 @@ pub struct Key {
 pub static KEYS: &[Key] = &[
     Key {
         path: "kubernetes_version",
-        values: "`\"1.30\"` to `\"1.37\"`, in quotes: YAML takes 1.30 for the number 1.3",
-        default: "no release: safe on all of them",
-        text: "The release of your kube-apiserver, without its patch: it counts as the newest. Its rules and error texts apply to \
-               `batch/v1`. Without this key a check of a Job's status denies only what all releases from 1.30 to 1.37 deny. Where \
-               some release accepts, the policy warns and names the releases that deny.",
+        values: "`\"1.30\"` to `\"1.37\"`, in quotes, because YAML reads 1.30 as the number 1.3",
+        default: "unset: safe on all releases",
+        text: "The release of your kube-apiserver, without the patch version. Its rules and error texts apply to \
+               `batch/v1`. If the key is unset, a rule for the status of a Job denies only what all releases from 1.30 to \
+               1.37 deny. If some release accepts the status, the policy warns and names the releases that deny.",
         accepted: r#"{"kubernetes_version":"1.36"}"#,
         rejected: r#"{"kubernetes_version":1.30}"#,
     },
@@ -34,8 +34,8 @@ pub static KEYS: &[Key] = &[
         path: "reserved_value",
         values: "`allow`, `deny`",
         default: "`allow`",
-        text: "Whether the reserved value of a kind (`kubernetes.io/job-controller` for a Job) may be written. It means \
-               the same as no value, for kube-apiserver too.",
+        text: "Whether users may write the reserved value of a kind (`kubernetes.io/job-controller` for a Job). It means \
+               the same as no value, also for kube-apiserver.",
         accepted: r#"{"reserved_value":"deny"}"#,
         rejected: r#"{"reserved_value":"forbid"}"#,
     },
@@ -43,20 +43,19 @@ pub static KEYS: &[Key] = &[
         path: "role",
         values: "`hybrid`, `management`, `worker`",
         default: "`hybrid`",
-        text: "What the cluster is to the others. A management cluster hands all workloads to others, a worker runs what \
-               it is given and hands nothing on, a hybrid does as each workload says. `namespaces` makes exceptions. \
-               Enforced by `managed-by/delegation`.",
+        text: "The role of the cluster. A management cluster delegates all workloads. A worker delegates none. A hybrid \
+               allows both. `namespaces` makes exceptions. The rule is `managed-by/delegation`.",
         accepted: r#"{"role":"management"}"#,
         rejected: r#"{"role":"manager"}"#,
     },
     Key {
         path: "controllers",
-        values: "an object: the names of controllers, with what each may do",
+        values: "an object: names of controllers, each with its limits",
         default: "any controller",
-        text: "An allow-list: where it is given, workloads may be delegated to these controllers only (`managed-by/allowed`). \
-               `{}` after a name sets no limit; an empty list of controllers allows nobody. A name is a domain-prefixed \
-               path of at most 63 bytes; for kinds whose own API asks for no form, one without a domain will do. \
-               Built-in controllers need no permission.",
+        text: "An allow-list. If it is set, users may delegate workloads only to these controllers \
+               (`managed-by/allowed`). `{}` after a name sets no limit. An empty object allows no controller. A name is a \
+               domain-prefixed path of at most 63 bytes. For kinds whose own API accepts any string, a name without a \
+               domain is valid too. Built-in controllers need no permission.",
         accepted: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{}}}"#,
         rejected: r#"{"controllers":{"Kueue.x-k8s.io/multikueue":{}}}"#,
     },
@@ -64,7 +63,8 @@ pub static KEYS: &[Key] = &[
         path: "controllers[NAME].kinds",
         values: "a list of kinds",
         default: "all kinds",
-        text: "The kinds that may be delegated to it. A template counts as the kind that is made of it: a CronJob as a Job.",
+        text: "The kinds that users may delegate to this controller. A template counts as the kind of its children: a \
+               CronJob counts as a Job.",
         accepted: r#"{"controllers":{"acme.io/runner":{"kinds":["Job"]}}}"#,
         rejected: r#"{"controllers":{"acme.io/runner":{"kinds":["Jobs"]}}}"#,
     },
@@ -72,33 +72,35 @@ pub static KEYS: &[Key] = &[
         path: "controllers[NAME].namespaces",
         values: "a list of namespaces; `*` stands for any characters",
         default: "all namespaces",
-        text: "Where workloads may be delegated to it. A pattern matches the whole name.",
+        text: "The namespaces in which users may delegate workloads to this controller. A pattern must match the whole \
+               name.",
         accepted: r#"{"controllers":{"acme.io/runner":{"namespaces":["team-*","lab"]}}}"#,
         rejected: r#"{"controllers":{"acme.io/runner":{"namespaces":["team-*","team-a"]}}}"#,
     },
     Key {
         path: "controllers[NAME].status_writers",
         values: "a list of users and groups",
-        default: "anyone whom RBAC lets",
-        text: "Who may write the status of what is delegated to it (`status-writer/delegated`). MultiKueue writes as \
-               Kueue's service account. Names are compared as they are: with the user name, and with each group.",
+        default: "everybody whom RBAC allows",
+        text: "Who may write the status of workloads that are delegated to this controller (`status-writer/delegated`). \
+               MultiKueue writes as the service account of Kueue. The policy compares each entry with the user name and \
+               with each group, exactly.",
         accepted: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue-controller-manager"]}}}"#,
         rejected: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-controller-manager"]}}}"#,
     },
     Key {
         path: "namespaces",
-        values: "a list of entries, each with `match` and `delegation`; the first that matches decides",
-        default: "what `role` says, everywhere",
-        text: "Where workloads must, may and must not be delegated, before `role` is asked. An entry that another one \
-               before it leaves nothing to match is a mistake.",
+        values: "a list of entries, each with `match` and `delegation`; the first matching entry decides",
+        default: "`role` applies everywhere",
+        text: "Where workloads must, may or must not be delegated. An entry overrides `role`. An entry that can never \
+               match, because an earlier one matches everything that it matches, is an error.",
         accepted: r#"{"namespaces":[{"match":["kube-system","infra-*"],"delegation":"forbidden"},{"match":["team-*"],"delegation":"required"}]}"#,
         rejected: r#"{"namespaces":[{"match":["*"],"delegation":"allowed"},{"match":["team-*"],"delegation":"required"}]}"#,
     },
     Key {
         path: "namespaces[].match",
         values: "a list of namespaces; `*` stands for any characters",
-        default: "must be given, unless `matchLabels` is: then all namespaces",
-        text: "The namespaces that the entry is about. All entries together may have 4096 patterns, 512 of them with `*`.",
+        default: "required, unless `matchLabels` is set: then all namespaces",
+        text: "The namespaces of the entry. All entries together may have 4096 patterns, 512 of them with `*`.",
         accepted: r#"{"namespaces":[{"match":["team-*"],"delegation":"required"}]}"#,
         rejected: r#"{"namespaces":[{"match":"team-*","delegation":"required"}]}"#,
     },
@@ -106,17 +108,17 @@ pub static KEYS: &[Key] = &[
         path: "namespaces[].matchLabels",
         values: "an object of labels, each with its value",
         default: "any labels",
-        text: "The labels that an object must have for the entry to be about it, all of them. Use it for Helm hooks, backups \
-               and other Jobs that the cluster runs itself.",
+        text: "The labels of the entry. An object must have all of them. Use it for Helm hooks, backups and other Jobs \
+               that the cluster itself needs.",
         accepted: r#"{"role":"management","namespaces":[{"matchLabels":{"example.com/runs-here":"true"},"delegation":"allowed"}]}"#,
         rejected: r#"{"namespaces":[{"match":["team-*"],"match_labels":{"a":"b"},"delegation":"allowed"}]}"#,
     },
     Key {
         path: "namespaces[].delegation",
         values: "`required`, `forbidden`, `allowed`",
-        default: "must be given",
-        text: "Whether every workload there is delegated, none, or each as its author likes. A worker cluster may not \
-               require it.",
+        default: "required",
+        text: "Whether workloads there must be delegated, must not be delegated, or may be. A worker cluster cannot \
+               require delegation.",
         accepted: r#"{"role":"management","namespaces":[{"match":["infra-*"],"delegation":"allowed"}]}"#,
         rejected: r#"{"role":"worker","namespaces":[{"match":["infra-*"],"delegation":"required"}]}"#,
     },
@@ -233,9 +235,9 @@ pub static KEYS: &[Key] = &[
     Key {
         path: "standard_status_writers",
         values: "an object: kinds, each with a list of users and groups",
-        default: "anyone whom RBAC lets",
-        text: "Who may write the status of a kind's objects that are not delegated (`status-writer/standard`). On a \
-               cluster with Kueue it belongs on the list of Jobs beside the Job controller.",
+        default: "everybody whom RBAC allows",
+        text: "Who may write the status of workloads that are not delegated (`status-writer/standard`). On a cluster with \
+               Kueue, list its service account for Jobs beside the Job controller.",
         accepted: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
         rejected: r#"{"standard_status_writers":{"Job":[]}}"#,
     },
@@ -243,9 +245,9 @@ pub static KEYS: &[Key] = &[
         path: "exempt.users",
         values: "a list of users",
         default: "nobody",
-        text: "Break-glass: what a site rule (`managed-by/allowed`, `managed-by/delegation`, `status-writer/...`, \
-               `pods/...`) denies to others, they may do; a warning and the audit annotation `exempted` name the rules. \
-               What kube-apiserver itself denies stays denied.",
+        text: "Break-glass. Site-specific rules (`managed-by/allowed`, `managed-by/delegation`, `status-writer/...`, \
+               `pods/...`) do not deny requests of these users. A warning and the audit annotation `exempted` name the \
+               skipped rules. Denials of kube-apiserver stay.",
         accepted: r#"{"exempt":{"users":["break-glass"]}}"#,
         rejected: r#"{"exempt":{"users":["system:masters"]}}"#,
     },
@@ -253,7 +255,7 @@ pub static KEYS: &[Key] = &[
         path: "exempt.groups",
         values: "a list of groups",
         default: "nobody",
-        text: "As `exempt.users`, for the members of groups.",
+        text: "The same as `exempt.users`, for members of groups.",
         accepted: r#"{"exempt":{"groups":["system:masters","kubeadm:cluster-admins"]}}"#,
         rejected: r#"{"exempt":{"group":["system:masters"]}}"#,
     },
@@ -261,9 +263,9 @@ pub static KEYS: &[Key] = &[
         path: "on_lookup_failure",
         values: "`allow`, `deny`",
         default: "`allow`, with a warning",
-        text: "What happens to a pod whose Job could not be looked up: the policy may not read Jobs, or the API server \
-               gave no answer. A denial has code 503, so that controllers try again. Only `pods/delegated-owner` looks \
-               anything up.",
+        text: "What happens to a pod if the policy cannot look up its Job: the policy has no permission to read Jobs, or \
+               the API server did not answer. A denial has code 503, so that controllers retry. Only \
+               `pods/delegated-owner` looks up objects.",
         accepted: r#"{"role":"management","on_lookup_failure":"deny"}"#,
         rejected: r#"{"role":"management","on_lookup_failure":"warn"}"#,
     },
@@ -271,7 +273,7 @@ pub static KEYS: &[Key] = &[
         path: "rules",
         values: "an object: rule ids, each `deny`, `warn` or `off`",
         default: "each rule's own default",
-        text: "What happens when a rule fires. The ids are those of [rules](rules/README.md).",
+        text: "What each rule does. [Rules](rules/README.md) lists the ids.",
         accepted: r#"{"rules":{"managed-by/reserved-domain":"deny"}}"#,
         rejected: r#"{"rules":{"managed-by/reserved-domains":"deny"}}"#,
     },
