@@ -83,9 +83,9 @@ lint: ## Clippy, warnings denied
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
 
 check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
-	for crate in managed-by managed-by-conformance xtask; do cargo check --quiet --package $$crate || exit 1; done
+	for crate in managed-by managed-by-conformance managed-by-requests xtask; do cargo check --quiet --package $$crate || exit 1; done
 	for engine in wasmi wasmtime; do cargo check --quiet --package managed-by-engine --no-default-features --features $$engine || exit 1; done
-	for crate in managed-by managed-by-policy managed-by-noop; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
+	for crate in managed-by managed-by-policy managed-by-noop managed-by-requests; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
 generated: setup ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
 	@$(XTASK) generate --check

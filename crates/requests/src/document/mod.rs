@@ -1,0 +1,139 @@
+//! Documents of a text, YAML or JSON, with the place of each value.
+
+mod json;
+mod scalar;
+mod yaml;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::path::Path;
+use crate::trouble::{Trouble, position};
+
+/// One document of a text.
+#[derive(Debug)]
+pub struct Document<'t> {
+    /// The whole text, for places in it.
+    text: &'t str,
+    form: Form<'t>,
+}
+
+#[derive(Debug)]
+enum Form<'t> {
+    /// The document as it stands in the text.
+    Json(&'t str),
+    Yaml(yaml::Tree, String),
+}
+
+/// Where something stands in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// The bytes of the text.
+    pub span: Range<usize>,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// Whether the value itself was found, rather than the nearest value around it.
+    pub is_exact: bool,
+}
+
+impl<'t> Document<'t> {
+    /// The documents of a text: YAML divided by `---`, or JSON values one after another. What cannot be read is an error
+    /// that names the place, and the documents after it are read.
+    pub fn all(text: &'t str) -> Vec<Result<Self, Trouble>> {
+        let mut documents = Vec::new();
+        for part in parts(text) {
+            let start = part.trim_start();
+            if start.starts_with(['{', '[']) {
+                match json::values(text, start) {
+                    Ok(values) => documents.extend(values.into_iter().map(|value| {
+                        let form = Form::Json(value);
+                        Ok(Self { text, form })
+                    })),
+                    // A flow mapping of YAML begins like JSON.
+                    Err(trouble) => match Self::yaml(text, part) {
+                        Ok(document) => documents.extend(document.map(Ok)),
+                        Err(_) => documents.push(Err(trouble)),
+                    },
+                }
+            } else if let Some(document) = Self::yaml(text, part).transpose() {
+                documents.push(document);
+            }
+        }
+        documents
+    }
+
+    fn yaml(text: &'t str, part: &'t str) -> Result<Option<Self>, Trouble> {
+        let Some(tree) = yaml::Tree::read(text, part)? else {
+            return Ok(None);
+        };
+        let json = tree.json(text)?;
+        let form = Form::Yaml(tree, json);
+        Ok(Some(Self { text, form }))
+    }
+
+    /// The document as JSON.
+    pub fn json(&self) -> &str {
+        match &self.form {
+            Form::Json(json) => json,
+            Form::Yaml(_, json) => json,
+        }
+    }
+
+    /// Where the value at a path stands; if there is none, the nearest value around it.
+    pub fn locate(&self, path: &Path) -> Located {
+        self.located(path, false)
+    }
+
+    /// Where the key of the value at a path stands.
+    pub fn locate_key(&self, path: &Path) -> Located {
+        self.located(path, true)
+    }
+
+    fn located(&self, path: &Path, is_key: bool) -> Located {
+        let (span, is_exact) = match &self.form {
+            Form::Json(json) => json::find(self.text, json, path, is_key),
+            Form::Yaml(tree, _) => tree.find(path, is_key),
+        };
+        let (line, column) = position(self.text, span.start);
+        Located {
+            span,
+            line,
+            column,
+            is_exact,
+        }
+    }
+}
+
+/// The parts of a text between the lines that divide YAML documents. Such a line cannot stand inside one.
+fn parts(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0_usize;
+    let mut at = 0_usize;
+    for line in text.split_inclusive('\n') {
+        let divides = line
+            .strip_prefix("---")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']));
+        if divides {
+            parts.extend(text.get(start..at));
+            start = at;
+        }
+        at = at.saturating_add(line.len());
+    }
+    parts.extend(text.get(start..));
+    parts
+}
+
+/// Where a part of a text begins in it.
+fn offset_in(text: &str, part: &str) -> usize {
+    part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
+}
+
+/// A key as JSON has it.
+fn quoted(text: &str) -> Cow<'_, str> {
+    Cow::Owned(serde_json::Value::from(text).to_string())
+}
+
+#[cfg(test)]
+mod tests;

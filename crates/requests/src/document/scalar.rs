@@ -1,0 +1,149 @@
+//! What a plain scalar of YAML means, as kubectl reads it.
+//!
+//! Source: `resolve` of the `goyaml.v2` in `sigs.k8s.io/yaml`, which kubectl and kube-apiserver use: YAML 1.1, in which
+//! `yes` and `on` are booleans and `010` is 8. Times stay strings.
+
+/// What a plain scalar means.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Scalar {
+    /// Nothing.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A number, as JSON has it.
+    Number(String),
+    /// A number that JSON does not have: infinite, or none.
+    NotInJson,
+    /// A string.
+    Text,
+}
+
+/// What a plain scalar means.
+pub(super) fn resolve(text: &str) -> Scalar {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            return Scalar::Bool(true);
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            return Scalar::Bool(false);
+        }
+        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF"
+        | "-.inf" | "-.Inf" | "-.INF" => return Scalar::NotInJson,
+        _ => {}
+    }
+    if !text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
+        return Scalar::Text;
+    }
+    let plain = text.replace('_', "");
+    if let Some(number) = integer(&plain) {
+        return Scalar::Number(number);
+    }
+    if is_float(&plain) {
+        let plain = plain.strip_prefix('+').unwrap_or(&plain);
+        return match plain.parse::<f64>() {
+            Ok(number) if number.is_finite() => Scalar::Number(float(number)),
+            // Go holds no such float, and takes it for a word.
+            _ => Scalar::Text,
+        };
+    }
+    Scalar::Text
+}
+
+/// An integer in one of Go's notations: `0x1f`, `0b1`, `0o17`, `017`.
+fn integer(text: &str) -> Option<String> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let lower = digits.to_ascii_lowercase();
+    let (digits, radix) = if let Some(digits) = lower.strip_prefix("0x") {
+        (digits, 16)
+    } else if let Some(digits) = lower.strip_prefix("0b") {
+        (digits, 2)
+    } else if let Some(digits) = lower.strip_prefix("0o") {
+        (digits, 8)
+    } else if lower.len() > 1 && lower.starts_with('0') {
+        (&*lower, 8)
+    } else {
+        (&*lower, 10)
+    };
+    if !digits.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let number = u64::from_str_radix(digits, radix).ok()?;
+    let fits = sign.is_empty() || number <= i64::MIN.unsigned_abs();
+    fits.then(|| format!("{sign}{number}"))
+}
+
+/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+fn is_float(text: &str) -> bool {
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (text, None),
+    };
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let is_mantissa = match mantissa.split_once('.') {
+        Some((whole, part)) => {
+            digits(whole) && digits(part) && !(whole.is_empty() && part.is_empty())
+        }
+        None => digits(mantissa) && !mantissa.is_empty(),
+    };
+    let is_exponent = exponent.is_none_or(|e| {
+        let e = e.strip_prefix(['+', '-']).unwrap_or(e);
+        digits(e) && !e.is_empty()
+    });
+    is_mantissa && is_exponent
+}
+
+/// A float as JSON: whole ones without a fraction, as Go writes them.
+fn float(number: f64) -> String {
+    let text = serde_json::Number::from_f64(number).map_or_else(String::new, |n| n.to_string());
+    text.strip_suffix(".0")
+        .map_or_else(|| text.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scalar, resolve};
+
+    #[test]
+    fn plain_scalars_mean_what_kubectl_takes_them_for() {
+        let number = |text: &str| Scalar::Number(text.to_owned());
+        for (text, expected) in [
+            ("", Scalar::Null),
+            ("~", Scalar::Null),
+            ("null", Scalar::Null),
+            ("yes", Scalar::Bool(true)),
+            ("Off", Scalar::Bool(false)),
+            ("1", number("1")),
+            ("-1", number("-1")),
+            ("-0x10", number("-16")),
+            ("1.5e-7", number("1.5e-7")),
+            ("+12", number("12")),
+            ("1_000", number("1000")),
+            ("0x1F", number("31")),
+            ("010", number("8")),
+            ("0o10", number("8")),
+            ("0b11", number("3")),
+            ("089", number("89")),
+            ("18446744073709551615", number("18446744073709551615")),
+            ("1.5", number("1.5")),
+            ("1e3", number("1000")),
+            ("1.", number("1")),
+            (".5", number("0.5")),
+            (".inf", Scalar::NotInJson),
+            ("1e999", Scalar::Text),
+            ("2026-01-01T00:00:00Z", Scalar::Text),
+            ("2026-01-01", Scalar::Text),
+            ("1.30.2", Scalar::Text),
+            ("-", Scalar::Text),
+            ("0x", Scalar::Text),
+            ("kubernetes.io/job-controller", Scalar::Text),
+            ("nothing", Scalar::Text),
+        ] {
+            assert_eq!(resolve(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What documents are made of, and where their values stand.
+
+use super::Document;
+use crate::path::Path;
+
+fn json(text: &str) -> Vec<Result<String, String>> {
+    let documents = Document::all(text).into_iter();
+    documents
+        .map(|d| match d {
+            Ok(document) => Ok(document.json().to_owned()),
+            Err(trouble) => Err(trouble.to_string()),
+        })
+        .collect()
+}
+
+fn ok(text: &str) -> String {
+    let mut all = json(text);
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0).unwrap()
+}
+
+fn trouble(text: &str) -> String {
+    let mut all = json(text);
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0).unwrap_err()
+}
+
+#[test]
+fn yaml_becomes_the_json_that_kubectl_makes_of_it() {
+    for (yaml, expected) in [
+        ("a: 1", "{\"a\":1}"),
+        ("a: [x, 'y', \"z\\n\"]", "{\"a\":[\"x\",\"y\",\"z\\n\"]}"),
+        (
+            "a:\n- b: yes\n  c: 'yes'\n",
+            "{\"a\":[{\"b\":true,\"c\":\"yes\"}]}",
+        ),
+        ("a: |\n  x\n  y\n", "{\"a\":\"x\\ny\\n\"}"),
+        ("a: !!str 1", "{\"a\":\"1\"}"),
+        ("1: a\non: b", "{\"1\":\"a\",\"true\":\"b\"}"),
+        ("a:\nb: ~", "{\"a\":null,\"b\":null}"),
+        ("{a: b, c: []}", "{\"a\":\"b\",\"c\":[]}"),
+        ("a: &x {c: 1}\nb: *x", "{\"a\":{\"c\":1},\"b\":{\"c\":1}}"),
+        (
+            "a: &x {c: 1, d: 2}\nb:\n  <<: *x\n  d: 3",
+            "{\"a\":{\"c\":1,\"d\":2},\"b\":{\"c\":1,\"d\":3}}",
+        ),
+        ("a: 1\r\nb: 2\r\n", "{\"a\":1,\"b\":2}"),
+        ("%YAML 1.1\n---\na: 1\n...\n", "{\"a\":1}"),
+        ("\t\n{\"a\":\t1}", "{\"a\":\t1}"),
+    ] {
+        assert_eq!(ok(yaml), expected, "{yaml}");
+    }
+}
+
+#[test]
+fn documents_follow_each_other_and_a_bad_one_costs_no_other() {
+    let text = "# Source: chart\n---\na: 1\n---\na: [\n---\n# nothing\n---\nb: 2\n";
+    let all = json(text);
+    assert_eq!(all.len(), 3, "{all:?}");
+    assert_eq!(all[0].as_deref(), Ok("{\"a\":1}"));
+    assert!(all[1].as_ref().unwrap_err().starts_with("line "), "{all:?}");
+    assert_eq!(all[2].as_deref(), Ok("{\"b\":2}"));
+    assert_eq!(json("{\"a\":1}\n{\"b\":2}").len(), 2);
+    assert_eq!(json(""), []);
+    assert_eq!(json("# only a comment\n"), []);
+}
+
+#[test]
+fn what_cannot_be_read_says_where() {
+    for (text, expected) in [
+        (
+            "a: 1\nb: 2\na: 3\n",
+            "line 3, column 1: key \"a\" is given twice, first on line 1",
+        ),
+        (
+            "a:\n  b: .inf",
+            "line 2, column 6: a number that JSON does not have",
+        ),
+        (
+            "a: *x",
+            "line 1, column 4: not YAML: while parsing node, found unknown anchor",
+        ),
+        (
+            "a: &x [*x]",
+            "line 1, column 8: an alias of what stands around it",
+        ),
+        ("? [a]\n: b", "line 1, column 3: a key that is no string"),
+        (
+            "{\"a\": 1",
+            "line 1, column 7: not JSON: EOF while parsing an object",
+        ),
+    ] {
+        assert_eq!(trouble(text), expected, "{text}");
+    }
+    let tab = trouble("a:\n\tb: 1\n");
+    assert!(tab.starts_with("line 2, column "), "{tab}");
+}
+
+/// A billion laughs is refused before it is written.
+#[test]
+fn aliases_are_bounded() {
+    let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
+    for level in 1..10 {
+        let before = level - 1;
+        let ten = vec![format!("*a{before}"); 10].join(", ");
+        text = format!("{text}a{level}: &a{level} [{ten}]\n");
+    }
+    assert!(
+        trouble(&text).contains("its aliases make more than "),
+        "{}",
+        trouble(&text)
+    );
+    let deep = "[".repeat(300) + &"]".repeat(300);
+    let deep = trouble(&format!("a: {deep}"));
+    assert!(deep.contains("recursion limit exceeded"), "{deep}");
+    let deep: Vec<_> = (0..300).map(|i| " ".repeat(i) + "a:").collect();
+    let deep = deep.join(
+        "
+",
+    );
+    let deep = trouble(&deep);
+    assert!(deep.contains("is nested deeper than 200 levels"), "{deep}");
+}
+
+#[test]
+fn many_keys_take_no_longer_each() {
+    let lines: Vec<_> = (0..20_000)
+        .map(|i| {
+            format!(
+                "k{i}: v
+"
+            )
+        })
+        .collect();
+    let text = lines.concat();
+    assert_eq!(ok(&text).len(), text.len() - 20_000 + 20_000 * 4 + 1);
+}
+
+#[test]
+fn a_path_is_found_or_the_nearest_around_it() {
+    let yaml =
+        "apiVersion: batch/v1\nspec:\n  managedBy: \"a.io/x\"\n  list:\n  - name: ä\n    x: y\n";
+    let inside = "{\n  \"apiVersion\": \"batch/v1\",\n  \"spec\": {\"managedBy\": \"a.io/x\", \"list\": [{\"x\": \"y\"}]}\n}";
+    for (text, path, place, shown, is_exact) in [
+        (yaml, "spec.managedBy", (3, 14), "\"a.io/x\"", true),
+        (yaml, "spec.list[0].x", (6, 8), "y", true),
+        (yaml, "spec.list[0].z", (5, 5), "", false),
+        (yaml, "spec.absent.more", (2, 1), "spec", false),
+        (yaml, "spec", (2, 1), "spec", true),
+        (inside, "spec.managedBy", (3, 25), "\"a.io/x\"", true),
+        (inside, "spec.list[0].x", (3, 50), "\"y\"", true),
+    ] {
+        let documents = Document::all(text);
+        let document = documents.into_iter().next().unwrap().unwrap();
+        let located = document.locate(&Path::parse(path));
+        assert_eq!((located.line, located.column), place, "{path}");
+        assert_eq!(located.is_exact, is_exact, "{path}");
+        if !shown.is_empty() {
+            assert_eq!(text.get(located.span), Some(shown), "{path}");
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Asking the library, and keeping what it said.
+
+use std::fmt;
+
+use managed_by::{
+    AdmissionRequest, Enforcement, ErrorType, Kind, Malformed, Release, ReleaseSet, Rule, Settings,
+    Verdict, review,
+};
+
+/// Which releases of kube-apiserver are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Releases {
+    /// What the settings choose: one, or what all of them agree on.
+    Chosen,
+    /// Each one, and the answer says which accept.
+    All,
+}
+
+/// Judges requests by settings.
+#[derive(Debug)]
+pub struct Judge<'s> {
+    /// One for each release that is asked; without one, as the settings choose.
+    settings: Vec<(Option<Release>, Settings<'s>)>,
+}
+
+/// What the library said to a request. It borrows nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// Whether the request may go on; where all releases are asked, whether all say so.
+    pub is_allowed: bool,
+    /// Whether there was anything to judge: an object of a kind that the library knows.
+    pub is_judged: bool,
+    /// HTTP status of a denial.
+    pub code: Option<u16>,
+    /// What the client reads when denied. Where all releases are asked, what the newest says that denies.
+    pub message: Option<String>,
+    /// Shown to the client.
+    pub warnings: Vec<String>,
+    /// For the audit log.
+    pub audit_annotations: Vec<(&'static str, String)>,
+    /// What the rules found, in the order of the catalogue.
+    pub findings: Vec<Found>,
+    /// What each release says, where all are asked.
+    pub releases: Option<Matrix>,
+}
+
+/// Something that a rule found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// What it does.
+    pub enforcement: Enforcement,
+    /// Where, from the root of the object.
+    pub path: String,
+    /// The kind of trouble.
+    pub error_type: ErrorType,
+    /// The whole error, as kube-apiserver writes it.
+    pub text: String,
+    /// What is wrong and what would do, alone. May be empty.
+    pub detail: String,
+    /// The releases that find it, where not all do or all are asked.
+    pub releases: Option<ReleaseSet>,
+}
+
+/// What each release says to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Matrix {
+    /// The releases that accept it.
+    pub accepted: ReleaseSet,
+    /// Those that deny it.
+    pub denied: ReleaseSet,
+}
+
+/// Why a request was not judged.
+pub type NotJudged = Malformed;
+
+impl<'s> Judge<'s> {
+    /// Judges by settings. Where all releases are asked, the one of the settings does not matter.
+    pub fn new(settings: Settings<'s>, releases: Releases) -> Self {
+        let settings = match releases {
+            Releases::Chosen => vec![(None, settings)],
+            Releases::All => Release::ALL
+                .iter()
+                .map(|&release| {
+                    let settings = settings.clone().with_kubernetes_version(release);
+                    (Some(release), settings)
+                })
+                .collect(),
+        };
+        Self { settings }
+    }
+
+    /// Whether the library knows a kind, so that there may be something to judge.
+    pub fn knows(&self, group: &str, version: &str, kind: &str) -> bool {
+        Kind::find(group, version, kind).is_some()
+    }
+
+    /// Judges a request: an `AdmissionRequest` as JSON.
+    ///
+    /// # Errors
+    /// If it is no request, or the object in it has a field of the wrong type.
+    pub fn ask(&self, request: &[u8]) -> Result<Judgement, NotJudged> {
+        Ok(self.review(&AdmissionRequest::from_json(request)?))
+    }
+
+    /// Judges a request.
+    pub fn review(&self, request: &AdmissionRequest<'_>) -> Judgement {
+        let mut judgement = Judgement::accepted(request.kind().is_some());
+        if let [(None, settings)] = &*self.settings {
+            judgement.add(review(request, settings), settings);
+            return judgement;
+        }
+        let mut matrix = Matrix {
+            accepted: ReleaseSet::default(),
+            denied: ReleaseSet::default(),
+        };
+        // The newest last, so that its words are the ones that stay.
+        for (release, settings) in &self.settings {
+            let Some(release) = *release else { continue };
+            let verdict = review(request, settings);
+            let one: ReleaseSet = std::iter::once(release).collect();
+            if verdict.allowed {
+                matrix.accepted = matrix.accepted.union(one);
+            } else {
+                matrix.denied = matrix.denied.union(one);
+            }
+            judgement.merge(verdict, release);
+        }
+        judgement.releases = Some(matrix);
+        judgement
+    }
+}
+
+impl Judgement {
+    fn accepted(is_judged: bool) -> Self {
+        Self {
+            is_allowed: true,
+            is_judged,
+            code: None,
+            message: None,
+            warnings: Vec::new(),
+            audit_annotations: Vec::new(),
+            findings: Vec::new(),
+            releases: None,
+        }
+    }
+
+    /// Whether nothing is to be said about it.
+    pub fn is_quiet(&self) -> bool {
+        self.is_allowed && self.warnings.is_empty() && self.findings.is_empty()
+    }
+
+    /// Takes over the verdict of the one release that is asked.
+    fn add(&mut self, verdict: Verdict<'_>, settings: &Settings<'_>) {
+        let release = settings.kubernetes_version().unwrap_or_default();
+        self.is_allowed = verdict.allowed;
+        self.code = verdict.code;
+        self.message = verdict.message;
+        self.warnings = verdict.warnings;
+        self.audit_annotations = verdict.audit_annotations;
+        let findings = verdict.findings.iter();
+        self.findings = findings
+            .map(|(enforcement, finding)| {
+                let releases = finding.releases();
+                let text_of = releases
+                    .and_then(|set| set.iter().last())
+                    .unwrap_or(release);
+                Found {
+                    rule: finding.rule(),
+                    enforcement: *enforcement,
+                    path: finding.error().path().to_owned(),
+                    error_type: finding.error().error_type(),
+                    text: finding.error().text(text_of),
+                    detail: finding.error().detail().to_owned(),
+                    releases,
+                }
+            })
+            .collect();
+    }
+
+    /// Adds the verdict of one of all releases.
+    fn merge(&mut self, verdict: Verdict<'_>, release: Release) {
+        let one: ReleaseSet = std::iter::once(release).collect();
+        let mut place = 0_usize;
+        for (enforcement, finding) in &verdict.findings {
+            let error = finding.error();
+            let known = self.findings.iter_mut().enumerate().find(|(_, known)| {
+                known.rule == finding.rule()
+                    && known.enforcement == *enforcement
+                    && known.path == error.path()
+            });
+            if let Some((at, known)) = known {
+                known.releases = known.releases.map(|set| set.union(one));
+                known.text = error.text(release);
+                error.detail().clone_into(&mut known.detail);
+                place = at.saturating_add(1);
+                continue;
+            }
+            let found = Found {
+                rule: finding.rule(),
+                enforcement: *enforcement,
+                path: error.path().to_owned(),
+                error_type: error.error_type(),
+                text: error.text(release),
+                detail: error.detail().to_owned(),
+                releases: Some(one),
+            };
+            self.findings.insert(place.min(self.findings.len()), found);
+            place = place.saturating_add(1);
+        }
+        if !verdict.allowed {
+            self.is_allowed = false;
+            self.code = verdict.code;
+            self.message = verdict.message;
+        }
+        self.warnings.extend(
+            verdict
+                .warnings
+                .into_iter()
+                .filter(|warning| !self.warnings.contains(warning))
+                .collect::<Vec<_>>(),
+        );
+        self.audit_annotations = verdict.audit_annotations;
+    }
+}
+
+/// `accepted by 1.30 and 1.31, denied from 1.32 on`
+impl fmt::Display for Matrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.accepted.is_empty(), self.denied.is_empty()) {
+            (_, true) => f.write_str("accepted by every release"),
+            (true, false) => f.write_str("denied by every release"),
+            (false, false) => {
+                let accepted = words(self.accepted, "by");
+                write!(
+                    f,
+                    "accepted {accepted}, denied {}",
+                    words(self.denied, "by")
+                )
+            }
+        }
+    }
+}
+
+/// A set in words: `from 1.32 on`, `up to 1.31`, `by 1.30, 1.32 to 1.33`.
+fn words(set: ReleaseSet, by: &str) -> String {
+    let missing = |release: &Release| !set.contains(*release);
+    let newest = Release::ALL.last();
+    match set.iter().next() {
+        Some(first)
+            if newest.is_some_and(|n| set.contains(*n))
+                && !Release::ALL.iter().filter(|r| **r >= first).any(missing)
+                && set.iter().count() > 1 =>
+        {
+            format!("from {first} on")
+        }
+        _ => format!("{by} {set}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use managed_by::{Release, ReleaseSet, Settings};
+
+    use super::{Judge, Matrix, Releases};
+
+    #[test]
+    fn a_matrix_reads_as_people_say_it() {
+        let set = |from: &str, to: &str| -> ReleaseSet {
+            let (from, to): (Release, Release) = (from.parse().unwrap(), to.parse().unwrap());
+            let all = Release::ALL.iter().copied();
+            all.filter(|r| (from..=to).contains(r)).collect()
+        };
+        for (accepted, denied, expected) in [
+            (
+                ReleaseSet::all(),
+                ReleaseSet::default(),
+                "accepted by every release",
+            ),
+            (
+                ReleaseSet::default(),
+                ReleaseSet::all(),
+                "denied by every release",
+            ),
+            (
+                set("1.30", "1.31"),
+                set("1.32", "1.37"),
+                "accepted by 1.30 to 1.31, denied from 1.32 on",
+            ),
+            (
+                set("1.32", "1.37"),
+                set("1.30", "1.31"),
+                "accepted from 1.32 on, denied by 1.30 to 1.31",
+            ),
+            (
+                set("1.30", "1.36"),
+                set("1.37", "1.37"),
+                "accepted by 1.30 to 1.36, denied by 1.37",
+            ),
+        ] {
+            assert_eq!(Matrix { accepted, denied }.to_string(), expected);
+        }
+    }
+
+    /// Asked alone, each release says what the matrix says.
+    #[test]
+    fn the_matrix_is_what_each_release_says() {
+        let all = Judge::new(Settings::default(), Releases::All);
+        let mut disputed = 0;
+        for file in ["job-status.ndjson", "managed-by-format.ndjson"] {
+            for vector in managed_by_conformance::vector::read(file).unwrap() {
+                let request = vector.case.request().to_string();
+                let Ok(judgement) = all.ask(request.as_bytes()) else {
+                    continue;
+                };
+                let matrix = judgement.releases.unwrap();
+                for &release in Release::ALL {
+                    let judge = Judge::new(Settings::for_release(release), Releases::Chosen);
+                    let alone = judge.ask(request.as_bytes()).unwrap();
+                    assert_eq!(alone.is_allowed, matrix.accepted.contains(release));
+                    assert_eq!(alone.is_allowed, !matrix.denied.contains(release));
+                    for found in &alone.findings {
+                        let known = judgement
+                            .findings
+                            .iter()
+                            .find(|f| (f.rule, &f.path) == (found.rule, &found.path));
+                        assert!(known.unwrap().releases.unwrap().contains(release));
+                    }
+                }
+                let is_disputed = !matrix.accepted.is_empty() && !matrix.denied.is_empty();
+                disputed += usize::from(is_disputed);
+            }
+        }
+        assert!(disputed > 20, "{disputed}");
+    }
+}

@@ -1,0 +1,53 @@
+//! Makes admission requests of what people have, and sums up the answers.
+//!
+//! People have manifests, watch streams and audit logs; [`managed_by::review`] judges admission requests. Between the two
+//! is this crate: bytes in, requests and answers out. It has no files, no clock, no threads of its own (but see the
+//! feature `parallel`) and compiles to WebAssembly, so that the command line and the npm package say the same. It decides
+//! nothing: verdicts are the library's.
+//!
+//! - [`Document::all`] reads the documents of a text, YAML or JSON, and [`Document::locate`] says where in the text a path
+//!   of a finding stands.
+//! - [`manifest::objects`] lists the objects in a document, each with its request as CREATE; [`manifest::update`] makes the
+//!   update between two of them.
+//! - [`Judge`] asks the library, one release or all of them ([`Releases`]), and gives a [`Judgement`] that borrows nothing.
+//! - [`Replay`] judges recorded history, chunk by chunk, and keeps a [`Tally`].
+//! - [`SettingsText`] finds the policy's settings in a file of them or in a manifest of a policy.
+//!
+//! ```
+//! use managed_by_requests::{Document, Judge, Releases, manifest};
+//! use managed_by::Settings;
+//!
+//! let text = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec:\n  managedBy: kubernetes.io/job-controler\n";
+//! let judge = Judge::new(Settings::default(), Releases::Chosen);
+//! for document in Document::all(text) {
+//!     let document = document?;
+//!     for object in manifest::objects(&document)? {
+//!         let judgement = judge.ask(&object.create_request("default", &manifest::User::default()))?;
+//!         assert_eq!(judgement.findings[0].rule.id(), "managed-by/reserved-domain");
+//!         let place = document.locate(&object.path_of(&judgement.findings[0].path));
+//!         assert_eq!((place.line, place.column), (5, 14));
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod document;
+pub mod judge;
+pub mod manifest;
+mod path;
+mod record;
+pub mod replay;
+mod request;
+mod same;
+mod settings;
+mod split;
+mod trouble;
+
+pub use document::{Document, Located};
+pub use judge::{Found, Judge, Judgement, Matrix, NotJudged, Releases};
+pub use path::Path;
+pub use replay::{Replay, Seen, Step, Tally};
+pub use request::Operation;
+pub use settings::{SettingsText, overlaid};
+pub use split::complete;
+pub use trouble::{Trouble, decode};

@@ -1,0 +1,172 @@
+//! Manifests as requests.
+
+use crate::document::Document;
+use crate::path::Path;
+use crate::record::{State, elements};
+use crate::request::{Asked, Object as Text, Operation};
+use crate::trouble::Trouble;
+
+/// Lists inside lists are followed this deep.
+const MAX_LISTS: usize = 8;
+
+/// An object in a document.
+#[derive(Debug)]
+pub struct Object<'d> {
+    state: State<'d>,
+    /// Its path in the document: empty, or `items[2]`.
+    place: String,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct User {
+    /// `username`.
+    pub name: String,
+    /// `groups`.
+    pub groups: Vec<String>,
+}
+
+impl User {
+    fn json(&self) -> String {
+        serde_json::json!({"username": self.name, "groups": self.groups}).to_string()
+    }
+}
+
+impl Object<'_> {
+    /// API group; empty for the core group.
+    pub fn group(&self) -> &str {
+        &self.state.group
+    }
+
+    /// API version.
+    pub fn version(&self) -> &str {
+        &self.state.version
+    }
+
+    /// Its kind; empty if it names none, so that it is no object of Kubernetes.
+    pub fn kind(&self) -> &str {
+        &self.state.kind
+    }
+
+    /// Its name; empty if it has none.
+    pub fn name(&self) -> &str {
+        &self.state.metadata.name
+    }
+
+    /// Its namespace; empty if it names none.
+    pub fn namespace(&self) -> &str {
+        &self.state.metadata.namespace
+    }
+
+    /// Whether the library knows its kind.
+    pub fn is_known(&self) -> bool {
+        managed_by::Kind::find(self.group(), self.version(), self.kind()).is_some()
+    }
+
+    /// Where in the document a path of the object is.
+    pub fn path_of(&self, path: &str) -> Path {
+        Path::parse(&self.place).join(&Path::parse(path))
+    }
+
+    /// The request to create it, in a namespace unless it names one itself.
+    pub fn create_request(&self, namespace: &str, user: &User) -> Vec<u8> {
+        self.request(Operation::Create, false, None, namespace, user)
+    }
+
+    fn request(
+        &self,
+        operation: Operation,
+        is_status: bool,
+        old: Option<&Object<'_>>,
+        namespace: &str,
+        user: &User,
+    ) -> Vec<u8> {
+        let mut json = Vec::new();
+        let own = self.namespace();
+        let asked = Asked {
+            operation,
+            is_status,
+            namespace: if own.is_empty() { namespace } else { own },
+            user: Some(&user.json()),
+            object: &self.state,
+            old: old.map(|old| Text::State(&old.state)),
+        };
+        asked.write(&mut json);
+        json
+    }
+}
+
+/// The request that updates an object from an old to a new state: of its status, or of the rest.
+pub fn update(
+    old: &Object<'_>,
+    new: &Object<'_>,
+    is_status: bool,
+    namespace: &str,
+    user: &User,
+) -> Vec<u8> {
+    new.request(Operation::Update, is_status, Some(old), namespace, user)
+}
+
+/// The objects of a document: itself, or the items of the list that it is.
+///
+/// # Errors
+/// If the document is no object.
+pub fn objects<'d>(document: &'d Document<'_>) -> Result<Vec<Object<'d>>, Trouble> {
+    let mut objects = Vec::new();
+    let json = document.json();
+    let result = match elements(json) {
+        Some(items) => add_items(&items, "", 0, &mut objects),
+        None => add(json, String::new(), 0, &mut objects),
+    };
+    result.map_err(|(place, text)| {
+        let located = document.locate(&Path::parse(&place));
+        Trouble::at(located.line, located.column, text)
+    })?;
+    Ok(objects)
+}
+
+/// Where something is no object, and what it should be.
+type NoObject = (String, &'static str);
+
+fn add<'d>(
+    json: &'d str,
+    place: String,
+    depth: usize,
+    objects: &mut Vec<Object<'d>>,
+) -> Result<(), NoObject> {
+    if !json.starts_with('{') {
+        return Err((place, "expected an object"));
+    }
+    let Ok(state) = State::read(json) else {
+        return Err((place, "expected an object"));
+    };
+    let items = state.kind.ends_with("List").then(|| state.member("items"));
+    let items = items.flatten().and_then(elements);
+    match items {
+        Some(items) if depth < MAX_LISTS => {
+            let place = if place.is_empty() {
+                "items".to_owned()
+            } else {
+                format!("{place}.items")
+            };
+            add_items(&items, &place, depth.saturating_add(1), objects)
+        }
+        Some(_) => Err((place, "a list in a list in a list, and so on")),
+        None => {
+            objects.push(Object { state, place });
+            Ok(())
+        }
+    }
+}
+
+fn add_items<'d>(
+    items: &[&'d str],
+    place: &str,
+    depth: usize,
+    objects: &mut Vec<Object<'d>>,
+) -> Result<(), NoObject> {
+    for (index, item) in items.iter().enumerate() {
+        add(item, format!("{place}[{index}]"), depth, objects)?;
+    }
+    Ok(())
+}

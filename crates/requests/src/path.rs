@@ -1,0 +1,128 @@
+//! Paths as the library writes them: `spec.replicatedJobs[0].template.spec.managedBy`, `rules["managed-by/format"]`.
+
+/// A path, taken apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Path(Vec<Segment>);
+
+/// A step from a value to one inside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// A member of an object.
+    Member(String),
+    /// What stands in brackets: an element of an array, or a member of an object by a key that somebody chose.
+    Bracket(String),
+}
+
+impl Path {
+    /// Takes a path apart. What is no path is one as far as it makes sense.
+    pub fn parse(text: &str) -> Self {
+        let mut segments = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            rest = rest.strip_prefix('.').unwrap_or(rest);
+            if let Some(bracket) = rest.strip_prefix('[') {
+                let (key, after) = bracketed(bracket);
+                segments.push(Segment::Bracket(key));
+                rest = after;
+            } else if rest.starts_with('"') {
+                let (key, after) = quoted(rest);
+                segments.push(Segment::Member(key));
+                rest = after;
+            } else {
+                let end = rest.find(['.', '[']).unwrap_or(rest.len());
+                let (name, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+                if name.is_empty() {
+                    break;
+                }
+                segments.push(Segment::Member(name.to_owned()));
+                rest = after;
+            }
+        }
+        Self(segments)
+    }
+
+    /// The same path, seen from the object that holds the value at `self`.
+    #[must_use]
+    pub fn join(&self, inner: &Self) -> Self {
+        Self(self.0.iter().chain(&inner.0).cloned().collect())
+    }
+
+    pub(crate) fn segments(&self) -> &[Segment] {
+        &self.0
+    }
+}
+
+impl Segment {
+    /// The key of a member.
+    pub(crate) fn key(&self) -> &str {
+        match self {
+            Self::Member(key) | Self::Bracket(key) => key,
+        }
+    }
+
+    /// The place in an array, if it can be one.
+    pub(crate) fn index(&self) -> Option<usize> {
+        match self {
+            Self::Bracket(text) => text.parse().ok(),
+            Self::Member(_) => None,
+        }
+    }
+}
+
+/// What stands in brackets, which are open, and what follows them.
+fn bracketed(text: &str) -> (String, &str) {
+    if text.starts_with('"') {
+        let (key, after) = quoted(text);
+        return (key, after.strip_prefix(']').unwrap_or(after));
+    }
+    match text.split_once(']') {
+        Some((key, after)) => (key.to_owned(), after),
+        None => (text.to_owned(), ""),
+    }
+}
+
+/// A quoted string at the start of a text, and what follows it.
+fn quoted(text: &str) -> (String, &str) {
+    let mut is_escaped = false;
+    let end = text.char_indices().skip(1).find_map(|(at, c)| {
+        let ends = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends.then(|| at.saturating_add(1))
+    });
+    let end = end.unwrap_or(text.len());
+    let (literal, after) = text.split_at_checked(end).unwrap_or((text, ""));
+    // Go's quoting and JSON's differ in what no key of a manifest has.
+    let key =
+        serde_json::from_str(literal).unwrap_or_else(|_| literal.trim_matches('"').to_owned());
+    (key, after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Path;
+
+    #[test]
+    fn every_form_of_the_library_is_taken_apart() {
+        for (text, expected) in [
+            ("", &[][..]),
+            ("spec.managedBy", &["spec", "managedBy"]),
+            ("items[2].spec", &["items", "2", "spec"]),
+            (
+                "rules[\"managed-by/format\"]",
+                &["rules", "managed-by/format"],
+            ),
+            ("\"a.b\"", &["a.b"]),
+            (
+                "status.replicaStatuses[a.b/c-d].active",
+                &["status", "replicaStatuses", "a.b/c-d", "active"],
+            ),
+            ("x[\"]\\\"[\"].y", &["x", "]\"[", "y"]),
+            ("x[", &["x", ""]),
+            ("..", &[]),
+        ] {
+            let path = Path::parse(text);
+            let keys: Vec<_> = path.segments().iter().map(super::Segment::key).collect();
+            assert_eq!(keys, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Dividing a stream into documents.
+//!
+//! kube-apiserver writes one JSON document a line, kubectl writes documents over many lines that begin and end at the
+//! margin. Either way a document begins where a line begins with `{`, and nothing else in it does. So a document that was
+//! cut costs no other.
+
+use memchr::memmem;
+
+/// How many of the bytes are documents to the end: what follows may go on. All of them, if no more comes.
+pub fn complete(bytes: &[u8], is_last: bool) -> usize {
+    if is_last {
+        return bytes.len();
+    }
+    memmem::rfind(bytes, b"\n{").map_or(0, |end| end.saturating_add(1))
+}
+
+/// A document as it stands in a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// How many lines are before it in what was divided.
+    pub(crate) lines_before: usize,
+}
+
+/// The documents in bytes that are complete. The first may be the end of one that was cut.
+pub(crate) fn parts(bytes: &[u8]) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let (mut start, mut at, mut lines, mut lines_before) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let mut add = |start: usize, end: usize, lines_before: usize| {
+        let bytes = bytes.get(start..end).unwrap_or_default();
+        if !bytes.trim_ascii().is_empty() {
+            parts.push(Part {
+                bytes,
+                lines_before,
+            });
+        }
+    };
+    for end in memchr::memchr_iter(b'\n', bytes) {
+        if at > start && bytes.get(at) == Some(&b'{') {
+            add(start, at, lines_before);
+            (start, lines_before) = (at, lines);
+        }
+        at = end.saturating_add(1);
+        lines = lines.saturating_add(1);
+    }
+    if at > start && bytes.get(at) == Some(&b'{') {
+        add(start, at, lines_before);
+        (start, lines_before) = (at, lines);
+    }
+    add(start, bytes.len(), lines_before);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{complete, parts};
+
+    fn divided(text: &str) -> Vec<(&str, usize)> {
+        parts(text.as_bytes())
+            .into_iter()
+            .map(|p| (std::str::from_utf8(p.bytes).unwrap(), p.lines_before))
+            .collect()
+    }
+
+    #[test]
+    fn documents_begin_at_the_margin() {
+        assert_eq!(divided(""), []);
+        assert_eq!(divided("\n\n"), []);
+        assert_eq!(divided("{}"), [("{}", 0)]);
+        assert_eq!(divided("{1}\n{2}\n"), [("{1}\n", 0), ("{2}\n", 1)]);
+        assert_eq!(
+            divided("{\n  \"a\": {\n  }\n}\n{\n}\n"),
+            [("{\n  \"a\": {\n  }\n}\n", 0), ("{\n}\n", 4)]
+        );
+        assert_eq!(divided("d\"}}\n{1}"), [("d\"}}\n", 0), ("{1}", 1)]);
+    }
+
+    #[test]
+    fn what_may_go_on_is_not_complete() {
+        assert_eq!(complete(b"{1}\n{2", false), 4);
+        assert_eq!(complete(b"{1}\n", false), 0);
+        assert_eq!(complete(b"{1}\n", true), 4);
+    }
+}

@@ -1,0 +1,83 @@
+//! What cannot be judged, and where it stands.
+
+use std::fmt;
+
+/// Something that cannot be judged, at a place of the text that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// The line, from 1; 0 where the trouble is with the whole text.
+    pub line: usize,
+    /// The column in characters, from 1; 0 where the trouble is with the whole line.
+    pub column: usize,
+    /// What is wrong, in one line.
+    pub text: String,
+}
+
+impl Trouble {
+    /// Trouble with the whole text.
+    pub fn whole(text: impl Into<String>) -> Self {
+        Self::at(0, 0, text)
+    }
+
+    /// Trouble at a place.
+    pub fn at(line: usize, column: usize, text: impl Into<String>) -> Self {
+        Self {
+            line,
+            column,
+            text: text.into(),
+        }
+    }
+
+    /// Trouble at a byte of a text.
+    pub(crate) fn in_text(text: &str, offset: usize, what: impl Into<String>) -> Self {
+        let (line, column) = position(text, offset);
+        Self::at(line, column, what)
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.line, self.column) {
+            (0, _) => f.write_str(&self.text),
+            (line, 0) => write!(f, "line {line}: {}", self.text),
+            (line, column) => write!(f, "line {line}, column {column}: {}", self.text),
+        }
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+/// Line and column, from 1, of a byte of a text. Columns are characters.
+pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..text.floor_char_boundary(offset)).unwrap_or(text);
+    let line = memchr::memchr_iter(b'\n', before.as_bytes()).count();
+    let column = before.rsplit('\n').next().unwrap_or_default();
+    (
+        line.saturating_add(1),
+        column.chars().count().saturating_add(1),
+    )
+}
+
+/// The text of a file, without a byte order mark.
+///
+/// # Errors
+/// If the bytes are no UTF-8: UTF-16 and binary files are called by their names.
+pub fn decode(bytes: &[u8]) -> Result<&str, Trouble> {
+    let utf_16 = [&b"\xff\xfe"[..], b"\xfe\xff"];
+    if utf_16.iter().any(|mark| bytes.starts_with(mark)) {
+        return Err(Trouble::whole("is UTF-16, expected UTF-8"));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let start = bytes.get(..SNIFFED).unwrap_or(bytes);
+    if memchr::memchr(0, start).is_some() {
+        return Err(Trouble::whole("is a binary file, expected YAML or JSON"));
+    }
+    std::str::from_utf8(bytes).map_err(|e| {
+        let (valid, _) = bytes.split_at_checked(e.valid_up_to()).unwrap_or_default();
+        let valid = std::str::from_utf8(valid).unwrap_or_default();
+        Trouble::in_text(valid, valid.len(), "is not UTF-8")
+    })
+}
+
+/// So much of a file tells whether it is text.
+const SNIFFED: usize = 8192;

@@ -1,0 +1,307 @@
+//! Recorded history, replayed: the requests and the verdicts are those of the recordings' own reader, and what cannot be
+//! judged says why.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    clippy::arithmetic_side_effects,
+    reason = "a test that panics has failed"
+)]
+
+use std::fmt::Write as _;
+
+use managed_by::{Release, Settings};
+use managed_by_conformance::trace::{self, CUSTOM, JOBS};
+use managed_by_requests::replay::{Said, Step, Tally, Why};
+use managed_by_requests::{Judge, Operation, Releases, Replay, complete};
+use serde_json::{Value, json};
+
+fn replay(judge: Judge<'_>, chunks: &[&str]) -> (Tally, Vec<Step>) {
+    let mut replay = Replay::new(judge);
+    let mut steps = Vec::new();
+    let mut lines = 0;
+    for chunk in chunks {
+        lines += replay.chunk(chunk.as_bytes(), 0, lines, |step| steps.push(step));
+    }
+    (replay.tally().clone(), steps)
+}
+
+fn default_judge() -> Judge<'static> {
+    Judge::new(Settings::default(), Releases::Chosen)
+}
+
+fn stream(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/traces/");
+    std::fs::read_to_string(format!("{folder}{name}.ndjson")).unwrap()
+}
+
+/// What the library says to each request of a stream, by line.
+fn asked(name: &str, judge: &Judge<'_>) -> Vec<(u64, String, bool)> {
+    let requests = trace::requests(name).unwrap().into_iter().zip(1..);
+    requests
+        .filter(|(case, _)| case.operation != "DELETE")
+        .filter_map(|(case, line)| {
+            let judgement = judge.ask(case.request().to_string().as_bytes()).unwrap();
+            let what = format!("{}{}", case.operation, case.sub_resource);
+            (!judgement.is_quiet() && judgement.is_judged).then_some((
+                line,
+                what,
+                judgement.is_allowed,
+            ))
+        })
+        .collect()
+}
+
+fn told(steps: &[Step]) -> Vec<(u64, String, bool)> {
+    let found = steps.iter().filter_map(|step| match &step.said {
+        Said::Found(request) => {
+            let status = if request.is_status { "status" } else { "" };
+            let what = format!("{}{status}", request.operation.as_str());
+            Some((step.seen.line, what, request.judgement.is_allowed))
+        }
+        Said::Unjudged(_) => None,
+    });
+    found.collect()
+}
+
+#[test]
+fn every_recording_gives_the_requests_that_it_was_made_of() {
+    let mut denied = 0;
+    for release in [Release::V1_30, Release::V1_36] {
+        let judge = || Judge::new(Settings::for_release(release), Releases::Chosen);
+        for name in JOBS.iter().chain(&CUSTOM) {
+            let text = stream(name);
+            let (tally, steps) = replay(judge(), &[&text]);
+            assert_eq!(told(&steps), asked(name, &judge()), "{name}");
+            assert_eq!(tally.unjudged_count(), 0, "{name}: {steps:?}");
+            assert_eq!(usize::try_from(tally.documents), Ok(text.lines().count()));
+            denied += tally.denied;
+        }
+    }
+    assert_eq!(denied, 55, "as the vectors say of 1.30");
+}
+
+/// Chunks, layout and lists are one and the same history.
+#[test]
+fn how_a_history_is_cut_and_laid_out_does_not_matter() {
+    let text = stream("child-jobs");
+    let judge = || Judge::new(Settings::default(), Releases::All);
+    let (whole, steps) = replay(judge(), &[&text]);
+    assert_eq!(whole.denied, 22, "by 1.30 alone");
+
+    let (half, _) = text.as_bytes().split_at(text.len() / 2);
+    let (first, second) = text.split_at(complete(half, false));
+    let (halves, steps_of_halves) = replay(judge(), &[first, second]);
+    assert_eq!((&halves, &steps_of_halves), (&whole, &steps));
+
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    let (single, steps_of_single) = replay(judge(), &lines);
+    assert_eq!((&single, &steps_of_single), (&whole, &steps));
+
+    // kubectl get -w -o json --output-watch-events
+    let mut pretty = String::new();
+    for line in text.lines() {
+        let value: Value = serde_json::from_str(line).unwrap();
+        writeln!(pretty, "{value:#}").unwrap();
+    }
+    let (pretty, _) = replay(judge(), &[&pretty]);
+    assert_eq!(pretty.documents, whole.documents);
+    assert_eq!((pretty.denied, pretty.judged), (whole.denied, whole.judged));
+    // A watch that begins anew: what was seen is not judged again.
+    let alive: String = text.split_inclusive('\n').take(60).collect();
+    let (once, _) = replay(judge(), &[&alive]);
+    let last = alive.lines().last().unwrap().replace("MODIFIED", "ADDED");
+    let (again, _) = replay(judge(), &[&alive, &last]);
+    assert_eq!((again.denied, again.judged), (once.denied, once.judged));
+}
+
+fn job(version: u64, managed_by: Option<&str>, status: Value) -> Value {
+    json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": "pi", "namespace": "a", "uid": "u1", "resourceVersion": version.to_string()},
+        "spec": {"managedBy": managed_by},
+        "status": status,
+    })
+}
+
+fn event(name: &str, object: &Value) -> String {
+    json!({"type": name, "object": object}).to_string() + "\n"
+}
+
+fn unjudged(text: &str) -> Vec<(Why, u64, String)> {
+    let (_, steps) = replay(default_judge(), &[text]);
+    let unjudged = steps.into_iter().filter_map(|step| match step.said {
+        Said::Unjudged(unjudged) => Some((unjudged.why, step.seen.line, unjudged.text)),
+        Said::Found(_) => None,
+    });
+    unjudged.collect()
+}
+
+#[test]
+fn what_cannot_be_judged_says_why_and_costs_nothing_else() {
+    let added = event("ADDED", &job(5, None, json!({})));
+    let changed = event("MODIFIED", &job(6, Some("a.io/x"), json!({})));
+    for (between, why, text) in [
+        ("{\"type\":\"MODI\n", Why::NotJson, "not JSON: "),
+        ("d\":\"x\"}}\n", Why::NotJson, "not JSON: "),
+        (
+            "{\"a\":1}\n",
+            Why::Unknown,
+            "expected an object, a watch event",
+        ),
+        (
+            "{\"type\":\"X\",\"object\":{}}\n",
+            Why::Unknown,
+            "a watch event of a type other",
+        ),
+        (
+            "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"message\":\"too old resource version\"}}\n",
+            Why::WatchError,
+            "the watch ended with an error: too old resource version",
+        ),
+        (
+            &event("MODIFIED", &job(4, None, json!({}))),
+            Why::OutOfOrder,
+            "out of order: resourceVersion 4 after 5",
+        ),
+        (
+            &event("MODIFIED", &{
+                let mut other = job(5, None, json!({}));
+                other["metadata"]["uid"] = "u2".into();
+                other
+            }),
+            Why::SeenFirst,
+            "seen first in the middle of its life",
+        ),
+        (
+            "{\"kind\":\"Event\",\"apiVersion\":\"audit.k8s.io/v1\",\"level\":\"Metadata\",\"stage\":\"ResponseComplete\",\
+             \"verb\":\"update\",\"objectRef\":{\"resource\":\"jobs\",\"apiGroup\":\"batch\"},\"responseStatus\":{\"code\":200}}\n",
+            Why::NoObject,
+            "an audit event of level Metadata holds no object",
+        ),
+        (
+            &event("MODIFIED", &{
+                let mut bad = job(5, None, json!({}));
+                bad["metadata"]["uid"] = "u3".into();
+                bad["spec"]["managedBy"] = 5.into();
+                bad
+            })
+            .replace("MODIFIED", "ADDED"),
+            Why::Malformed,
+            "object.spec.managedBy: expected ",
+        ),
+    ] {
+        let text_of = format!("{added}{between}{changed}");
+        let all = unjudged(&text_of);
+        let [(got, line, said)] = &*all else {
+            panic!("{between}: {all:?}");
+        };
+        assert_eq!((*got, *line), (why, 2), "{between}");
+        assert!(said.starts_with(text), "{said}");
+        let (tally, _) = replay(default_judge(), &[&text_of]);
+        assert_eq!((tally.denied, tally.judged), (1, 2), "{between}");
+    }
+}
+
+#[test]
+fn what_a_healthy_watch_has_is_no_trouble() {
+    let text = [
+        event("ADDED", &job(5, None, json!({}))),
+        "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Job\",\"apiVersion\":\"batch/v1\",\"metadata\":{\"resourceVersion\":\"9\"}}}\r\n".to_owned(),
+        event("DELETED", &job(10, None, json!({}))),
+        // The next one of that name is another object.
+        event("ADDED", &job(11, Some("a.io/x"), json!({}))),
+        "\n\n".to_owned(),
+        event("ADDED", &json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})),
+    ]
+    .concat();
+    let (tally, steps) = replay(default_judge(), &[&text]);
+    assert_eq!(steps, []);
+    assert_eq!((tally.judged, tally.denied), (2, 0));
+    assert_eq!(tally.unknown.get("Pod"), Some(&1));
+}
+
+fn audit(verb: &str, user: &str, sub: Option<&str>, code: u16, object: Value) -> String {
+    json!({
+        "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse", "stage": "ResponseComplete",
+        "requestURI": "/apis/batch/v1/namespaces/a/jobs/pi", "verb": verb,
+        "user": {"username": user, "groups": ["system:authenticated"]},
+        "objectRef": {"resource": "jobs", "namespace": "a", "name": "pi", "apiGroup": "batch", "subresource": sub},
+        "responseStatus": {"code": code}, "responseObject": object,
+        "requestReceivedTimestamp": "2026-11-21T05:00:00.000000Z",
+    })
+    .to_string()
+        + "\n"
+}
+
+/// An audit log says who wrote, so that the rules about writers are judged too.
+#[test]
+fn an_audit_log_keeps_its_users() {
+    let settings = json!({"controllers": {"a.io/x": {"status_writers": ["runner"]}}}).to_string();
+    let settings = Settings::from_json(settings.as_bytes()).unwrap();
+    let active = |n: u64| json!({"active": n, "ready": 0, "startTime": "2026-11-21T05:00:00Z"});
+    let text = [
+        audit(
+            "create",
+            "ana",
+            None,
+            201,
+            job(5, Some("a.io/x"), json!({})),
+        ),
+        audit(
+            "update",
+            "runner",
+            Some("status"),
+            200,
+            job(6, Some("a.io/x"), active(1)),
+        ),
+        audit(
+            "patch",
+            "ana",
+            Some("status"),
+            200,
+            job(7, Some("a.io/x"), active(2)),
+        ),
+        audit("patch", "ana", None, 422, json!({"kind": "Status"})),
+        audit("get", "ana", None, 200, job(7, Some("a.io/x"), active(2))),
+        audit(
+            "delete",
+            "ana",
+            None,
+            200,
+            json!({"kind": "Status", "details": {"uid": "u1"}}),
+        ),
+        audit(
+            "update",
+            "ana",
+            None,
+            200,
+            job(9, Some("a.io/x"), active(2)),
+        ),
+    ]
+    .concat();
+    let (tally, steps) = replay(Judge::new(settings, Releases::Chosen), &[&text]);
+    let Said::Found(request) = &steps[0].said else {
+        panic!("{steps:?}");
+    };
+    assert_eq!(steps[0].seen.line, 3);
+    assert_eq!(
+        steps[0].seen.time.as_deref(),
+        Some("2026-11-21T05:00:00.000000Z")
+    );
+    assert_eq!(request.user.as_deref(), Some("ana"));
+    assert_eq!(
+        (request.operation, request.is_status),
+        (Operation::Update, true)
+    );
+    assert_eq!(
+        request.judgement.findings[0].rule.id(),
+        "status-writer/delegated"
+    );
+    assert_eq!((tally.judged, tally.denied, tally.refused), (3, 1, 1));
+    // After the deletion nobody knows what was updated.
+    assert_eq!(tally.unjudged.get(&Why::SeenFirst), Some(&1));
+    let row = tally.rows.values().next().unwrap();
+    assert_eq!((row.count, row.user.as_deref()), (1, Some("ana")));
+    assert_eq!(row.object.to_string(), "Job.batch a/pi");
+}
