@@ -63,6 +63,13 @@ impl Object<'_> {
         managed_by::Kind::find(self.group(), self.version(), self.kind()).is_some()
     }
 
+    /// The object, as JSON.
+    pub fn json(&self) -> String {
+        let mut json = Vec::new();
+        Text::State(&self.state).write(&mut json);
+        String::from_utf8(json).unwrap_or_default()
+    }
+
     /// Where in the document a path of the object is.
     pub fn path_of(&self, path: &str) -> Path {
         Path::parse(&self.place).join(&Path::parse(path))

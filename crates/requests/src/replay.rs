@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use managed_by::{Enforcement, ReleaseSet, Rule};
+use managed_by::{Enforcement, ReleaseSet};
 
-use crate::judge::{Judge, Judgement};
+use crate::judge::{Found, Judge, Judgement};
 use crate::record::{Event, Record, State, Unread, Write, read};
 use crate::request::{Asked, Object, Operation};
 use crate::same::same;
@@ -181,8 +181,8 @@ pub struct RowKey {
 /// How often a rule fired on objects of a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The rule.
-    pub rule: &'static Rule,
+    /// What was found the first time.
+    pub found: Found,
     /// How often.
     pub count: u64,
     /// The releases that find it, where not all do or all are asked.
@@ -678,7 +678,7 @@ impl Tally {
                 is_denied: found.enforcement == Enforcement::Deny,
             };
             let row = self.rows.entry(key).or_insert_with(|| Row {
-                rule: found.rule,
+                found: found.clone(),
                 count: 0,
                 releases: found.releases,
                 first: step.seen.clone(),

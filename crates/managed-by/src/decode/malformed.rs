@@ -48,6 +48,14 @@ impl Malformed {
         }))
     }
 
+    /// Where something else than expected is, from the root of the document. [`None`] for what is no JSON.
+    pub fn path(&self) -> Option<&str> {
+        match &*self.0 {
+            Reason::Syntax(_) => None,
+            Reason::Shape { path, .. } => Some(path),
+        }
+    }
+
     /// The same trouble, seen from the object that holds the document as its member `name`.
     #[must_use]
     pub fn within(mut self, name: &str) -> Self {

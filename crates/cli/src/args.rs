@@ -1,0 +1,284 @@
+//! The arguments of the program.
+
+#![expect(
+    missing_docs,
+    reason = "shared arguments say at their definition what they are"
+)]
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use managed_by::{Enforcement, Release, rule, rules};
+
+/// Says whether Kubernetes workloads with `managedBy` would be accepted, before anyone asks a cluster.
+#[derive(Debug, Parser)]
+#[command(
+    name = "managed-by",
+    version,
+    after_help = "Exit codes: 0 nothing denied, 1 something denied, 2 something could not be judged.\n`-` is standard input everywhere."
+)]
+pub struct Args {
+    /// When to use colors
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Print neither summaries nor progress
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to use colors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// Where it is a terminal, and `NO_COLOR` is not set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Judge manifests as if they were created: YAML, JSON, lists, folders
+    Lint {
+        /// Files, folders, or - for standard input
+        #[arg(value_name = "PATH", default_value = "-")]
+        paths: Vec<PathBuf>,
+        #[command(flatten)]
+        who: Who,
+        #[command(flatten)]
+        judging: Judging,
+        #[command(flatten)]
+        printing: Printing,
+    },
+    /// Judge the update between two manifests, or two files of objects with the same kinds and names
+    Diff {
+        /// What is stored
+        old: PathBuf,
+        /// What is to be stored
+        new: PathBuf,
+        /// It is an update of the status
+        #[arg(long)]
+        status: bool,
+        #[command(flatten)]
+        who: Who,
+        #[command(flatten)]
+        judging: Judging,
+        #[command(flatten)]
+        printing: Printing,
+    },
+    /// Answer AdmissionReview or AdmissionRequest objects: JSON, NDJSON or YAML
+    Review {
+        /// Files, or - for standard input
+        #[arg(value_name = "FILE", default_value = "-")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        judging: Judging,
+        #[command(flatten)]
+        printing: Printing,
+    },
+    /// Judge recorded history: `kubectl get -w -o json`, watch events, audit logs; also gzip and zstd
+    Replay {
+        /// Files in the order of time, or - for standard input
+        #[arg(value_name = "FILE", default_value = "-")]
+        files: Vec<PathBuf>,
+        /// Print the first N requests with findings in full
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        show: usize,
+        #[command(flatten)]
+        judging: Judging,
+        #[command(flatten)]
+        printing: Printing,
+    },
+    /// List the rules
+    Rules {
+        /// Only rules of a family: managed-by, job-status, status, status-writer, pods
+        #[arg(long)]
+        family: Option<String>,
+        /// Only rules that judge objects of a kind, such as RayJob
+        #[arg(long)]
+        kind: Option<String>,
+        /// text or json
+        #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+        output: ListOutput,
+    },
+    /// Explain a rule: what it checks, why, what to do
+    Explain {
+        /// The id of the rule, such as managed-by/immutable
+        rule: String,
+    },
+    /// List the kinds
+    Kinds {
+        /// text or json
+        #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+        output: ListOutput,
+    },
+    /// Check settings, or print their schema
+    #[command(subcommand)]
+    Settings(SettingsCommand),
+    /// Print the completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, of the program or of one of its commands
+    Man {
+        /// The command
+        command: Option<String>,
+    },
+}
+
+/// What to do with settings.
+#[derive(Debug, Subcommand)]
+pub enum SettingsCommand {
+    /// Tell every problem of settings, each with its place
+    Check {
+        /// A file of settings, a manifest of a policy, or - for standard input
+        #[arg(value_name = "FILE", default_value = "-")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        printing: Printing,
+    },
+    /// Print the JSON Schema of the settings
+    Schema,
+}
+
+/// By what is judged.
+#[derive(Debug, Clone, Default, ClapArgs)]
+#[command(next_help_heading = "Judging")]
+pub struct Judging {
+    /// The policy's settings, alone or in a manifest of the policy
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+    /// The release whose rules apply, such as 1.36, or `all` for what each release says
+    #[arg(long, value_name = "RELEASE")]
+    pub kubernetes: Option<Kubernetes>,
+    /// What a rule does: ID=deny, ID=warn or ID=off (repeatable)
+    #[arg(long = "rule", value_name = "ID=LEVEL")]
+    pub rules: Vec<Choice>,
+    /// End with exit code 1 for warnings too
+    #[arg(long)]
+    pub deny_warnings: bool,
+}
+
+/// Who asks, and where.
+#[derive(Debug, Clone, Default, ClapArgs)]
+#[command(next_help_heading = "The request")]
+pub struct Who {
+    /// The namespace of objects that name none
+    #[arg(long, short, default_value = "default")]
+    pub namespace: String,
+    /// The user who asks
+    #[arg(long = "as", value_name = "USER", default_value = "")]
+    pub user: String,
+    /// A group of the user (repeatable)
+    #[arg(long = "as-group", value_name = "GROUP")]
+    pub groups: Vec<String>,
+}
+
+/// How to print.
+#[derive(Debug, Clone, ClapArgs)]
+#[command(next_help_heading = "Output")]
+pub struct Printing {
+    /// The format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: Output,
+}
+
+/// A format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+    /// A JSON document a line.
+    Ndjson,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// JUnit XML, for test reports.
+    Junit,
+    /// Workflow commands of GitHub Actions.
+    Github,
+}
+
+/// A format of lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListOutput {
+    /// A table.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// The releases to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kubernetes {
+    /// One.
+    One(Release),
+    /// Each.
+    All,
+}
+
+impl FromStr for Kubernetes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let text = text.strip_prefix('v').unwrap_or(text);
+        let minor: Vec<&str> = text.split('.').take(2).collect();
+        minor
+            .join(".")
+            .parse()
+            .map(Self::One)
+            .map_err(|e| format!("{e}, or all"))
+    }
+}
+
+/// What a rule is to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice {
+    /// The id of the rule.
+    pub rule: &'static str,
+    /// What it does.
+    pub enforcement: Enforcement,
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (id, level) = text
+            .split_once('=')
+            .ok_or("expected ID=deny, ID=warn or ID=off")?;
+        let rule = rule(id).ok_or_else(|| unknown_rule(id))?;
+        let mut all = Enforcement::ALL.iter().copied();
+        let enforcement = all
+            .find(|enforcement| enforcement.as_str() == level)
+            .ok_or_else(|| format!("got {level}, expected deny, warn or off"))?;
+        Ok(Self {
+            rule: rule.id(),
+            enforcement,
+        })
+    }
+}
+
+/// What to say of an id that no rule has.
+pub fn unknown_rule(id: &str) -> String {
+    let short = |rule: &str| rule.split('/').nth(1).map(str::to_owned);
+    let near = rules().iter().find(|rule| {
+        let name = short(rule.id()).unwrap_or_default();
+        rule.id().starts_with(id) || name == id || rule.id().contains(id)
+    });
+    let hint = near.map(|rule| format!("; did you mean {}?", rule.id()));
+    let hint = hint.unwrap_or_default();
+    format!("no rule is called {id}{hint} `managed-by rules` lists them")
+}

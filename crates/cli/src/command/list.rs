@@ -1,0 +1,179 @@
+//! `managed-by rules` and `managed-by kinds`.
+
+use std::io::{self, Write as _};
+
+use managed_by::{Anchor, Holder, Kind, Rule, kinds as all_kinds, rules as all_rules};
+use serde_json::{Value, json};
+
+use crate::args::ListOutput;
+use crate::output::table::Table;
+use crate::report::page;
+use crate::{Exit, Stop};
+
+/// The families of rules.
+fn families() -> Vec<&'static str> {
+    let mut families: Vec<&str> = Vec::new();
+    for rule in all_rules() {
+        let family = family_of(rule);
+        if !families.contains(&family) {
+            families.push(family);
+        }
+    }
+    families
+}
+
+fn family_of(rule: &Rule) -> &'static str {
+    rule.id().split('/').next().unwrap_or_default()
+}
+
+/// Lists rules, those of a family and those that judge a kind.
+pub(super) fn rules(
+    family: Option<&str>,
+    kind: Option<&str>,
+    output: ListOutput,
+) -> Result<Exit, Stop> {
+    let family = family.map(|family| family.trim_end_matches('/'));
+    if let Some(family) = family.filter(|family| !families().contains(family)) {
+        let known = families().join(", ");
+        return Err(Stop::Error(format!(
+            "no family is called {family}, expected one of {known}"
+        )));
+    }
+    let of_kind = match kind {
+        None => None,
+        Some(name) => Some(rules_of_kind(name)?),
+    };
+    let chosen = all_rules().iter().filter(|rule| {
+        family.is_none_or(|family| family_of(rule) == family)
+            && of_kind.as_ref().is_none_or(|ids| ids.contains(&rule.id()))
+    });
+    let mut out = io::stdout().lock();
+    if output == ListOutput::Json {
+        let list: Vec<Value> = chosen.map(|rule| rule_json(rule)).collect();
+        writeln!(out, "{:#}", Value::from(list))?;
+        return Ok(Exit::Accepted);
+    }
+    let mut table = Table::new(["RULE", "DEFAULT", "FROM", "RELEASES", "TITLE"]);
+    for rule in chosen {
+        table.row([
+            rule.id().to_owned(),
+            rule.default_enforcement().as_str().to_owned(),
+            if rule.is_upstream() {
+                "kube-apiserver"
+            } else {
+                "this project"
+            }
+            .to_owned(),
+            releases(rule),
+            rule.documentation().title.to_owned(),
+        ]);
+    }
+    write!(out, "{table}")?;
+    Ok(Exit::Accepted)
+}
+
+/// The releases that have a rule.
+fn releases(rule: &Rule) -> String {
+    let all = managed_by::Release::ALL.iter().copied();
+    let of: managed_by::ReleaseSet = all.filter(|release| rule.holds_in(*release)).collect();
+    if of == managed_by::ReleaseSet::all() {
+        "all".to_owned()
+    } else {
+        of.to_string()
+    }
+}
+
+/// The rules that judge objects of a kind: its own, and those for all kinds.
+fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, Stop> {
+    let of: Vec<&Kind<'_>> = all_kinds()
+        .iter()
+        .copied()
+        .filter(|kind| kind.name().eq_ignore_ascii_case(name) || kind.plural() == name)
+        .collect();
+    if of.is_empty() {
+        let mut known: Vec<_> = all_kinds().iter().map(|kind| kind.name()).collect();
+        known.dedup();
+        let known = known.join(", ");
+        return Err(Stop::Error(format!(
+            "no kind is called {name}, expected one of {known}"
+        )));
+    }
+    let specific: Vec<_> = all_kinds().iter().flat_map(|kind| kind.rules()).collect();
+    let own: Vec<_> = of.iter().flat_map(|kind| kind.rules()).collect();
+    let is_job = of
+        .iter()
+        .any(|kind| kind.name() == "Job" && kind.is_built_in());
+    let has_status = of.iter().any(|kind| kind.has_status_rules());
+    let judges = |id: &&'static str| match id.split('/').next() {
+        Some("job-status" | "pods") => is_job,
+        Some("status") => own.contains(id),
+        Some("status-writer") => has_status,
+        _ => own.contains(id) || !specific.contains(id),
+    };
+    Ok(all_rules()
+        .iter()
+        .map(|rule| rule.id())
+        .filter(judges)
+        .collect())
+}
+
+fn rule_json(rule: &Rule) -> Value {
+    let docs = rule.documentation();
+    let source = match *rule.anchor() {
+        Anchor::Upstream {
+            function,
+            option,
+            since,
+            until,
+            deviation,
+        } => json!({
+            "function": function, "option": option, "since": since.as_str(),
+            "until": until.map(managed_by::Release::as_str), "deviation": deviation,
+        }),
+        Anchor::Ours { source } => json!({"source": source}),
+    };
+    json!({
+        "id": rule.id(), "title": docs.title, "text": docs.text, "fix": docs.fix,
+        "default": rule.default_enforcement().as_str(), "upstream": rule.is_upstream(),
+        "siteSpecific": rule.is_site_specific(), "from": source, "page": page(rule),
+    })
+}
+
+/// Lists the kinds.
+pub(super) fn kinds(output: ListOutput) -> Result<Exit, Stop> {
+    let mut out = io::stdout().lock();
+    if output == ListOutput::Json {
+        let list: Vec<Value> = all_kinds().iter().map(|kind| kind_json(kind)).collect();
+        writeln!(out, "{:#}", Value::from(list))?;
+        return Ok(Exit::Accepted);
+    }
+    let mut table = Table::new(["KIND", "API", "FIELD", "RESERVED VALUE", "STATUS"]);
+    for kind in all_kinds() {
+        let versions = kind.versions().join(", ");
+        table.row([
+            kind.name().to_owned(),
+            format!("{}/{versions}", kind.group()),
+            kind.managed_by_path().to_owned(),
+            kind.reserved_value().to_owned(),
+            if kind.has_status_rules() {
+                "judged"
+            } else {
+                "-"
+            }
+            .to_owned(),
+        ]);
+    }
+    write!(out, "{table}")?;
+    Ok(Exit::Accepted)
+}
+
+fn kind_json(kind: &Kind<'_>) -> Value {
+    let docs = kind.docs();
+    json!({
+        "kind": kind.name(), "group": kind.group(), "versions": kind.versions(), "plural": kind.plural(),
+        "field": kind.managed_by_path(), "reservedValue": kind.reserved_value(),
+        "makes": match kind.holder() { Holder::Workload => None, Holder::Template(made) => Some(made) },
+        "defaulted": kind.is_defaulted(), "stepsBack": kind.steps_back(), "statusRules": kind.has_status_rules(),
+        "rules": kind.rules(), "checks": docs.checks, "unchecked": docs.unchecked, "source": docs.source,
+    })
+}

@@ -1,0 +1,102 @@
+//! What each command does.
+
+mod diff;
+mod lint;
+mod list;
+mod page;
+mod replay;
+pub use replay::Summary;
+mod review;
+mod settings;
+
+use std::io::{self, Write as _};
+
+use clap::CommandFactory as _;
+
+use crate::args::{Args, Command, Judging, Printing, SettingsCommand};
+use crate::report::Report;
+use crate::{Exit, Stop, output};
+
+/// Runs a command.
+///
+/// # Errors
+/// If it could not begin, or nobody reads what it prints.
+pub fn run(args: Args) -> Result<Exit, Stop> {
+    let quiet = args.quiet;
+    match args.command {
+        Command::Lint {
+            paths,
+            who,
+            judging,
+            printing,
+        } => finish(
+            &lint::run(&paths, &who, &judging)?,
+            "lint",
+            &judging,
+            &printing,
+            quiet,
+        ),
+        Command::Diff {
+            old,
+            new,
+            status,
+            who,
+            judging,
+            printing,
+        } => {
+            let report = diff::run(&old, &new, status, &who, &judging)?;
+            finish(&report, "diff", &judging, &printing, quiet)
+        }
+        Command::Review {
+            files,
+            judging,
+            printing,
+        } => review::run(&files, &judging, &printing, quiet),
+        Command::Replay {
+            files,
+            show,
+            judging,
+            printing,
+        } => replay::run(&files, show, &judging, &printing, quiet),
+        Command::Rules {
+            family,
+            kind,
+            output,
+        } => list::rules(family.as_deref(), kind.as_deref(), output),
+        Command::Explain { rule } => page::explain(&rule),
+        Command::Kinds { output } => list::kinds(output),
+        Command::Settings(SettingsCommand::Check { files, printing }) => {
+            let report = settings::check(&files);
+            finish(
+                &report,
+                "settings check",
+                &Judging::default(),
+                &printing,
+                quiet,
+            )
+        }
+        Command::Settings(SettingsCommand::Schema) => {
+            io::stdout().write_all(settings::SCHEMA.as_bytes())?;
+            Ok(Exit::Accepted)
+        }
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "managed-by", &mut script);
+            io::stdout().write_all(&script)?;
+            Ok(Exit::Accepted)
+        }
+        Command::Man { command } => page::man(command.as_deref()),
+    }
+}
+
+/// Prints a report.
+fn finish(
+    report: &Report,
+    command: &str,
+    judging: &Judging,
+    printing: &Printing,
+    quiet: bool,
+) -> Result<Exit, Stop> {
+    output::print(report, command, printing.output, quiet)?;
+    Ok(report.exit(judging.deny_warnings))
+}

@@ -1,0 +1,177 @@
+//! `managed-by explain` and `managed-by man`: pages to read.
+
+use std::env;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::{Command, Stdio};
+
+use anstyle::{Effects, Style};
+use clap::CommandFactory as _;
+use managed_by::{Anchor, Example, Rule, rule};
+use textwrap::Options;
+
+use crate::args::{Args, unknown_rule};
+use crate::output::examples::answer;
+use crate::report::page;
+use crate::{Exit, Stop};
+
+const BOLD: Style = Style::new().effects(Effects::BOLD);
+const CODE: Style = anstyle::AnsiColor::Cyan.on_default();
+
+/// No line of a page is longer, however wide the terminal is.
+const MAX_WIDTH: usize = 100;
+
+/// Explains a rule.
+pub(super) fn explain(id: &str) -> Result<Exit, Stop> {
+    let rule = rule(id).ok_or_else(|| Stop::Error(unknown_rule(id)))?;
+    show(&text(rule))?;
+    Ok(Exit::Accepted)
+}
+
+/// Prints the manual page of the program, or of one of its commands.
+pub(super) fn man(command: Option<&str>) -> Result<Exit, Stop> {
+    let mut program = Args::command();
+    program.build();
+    let of = match command {
+        None => program,
+        Some(name) => {
+            let found = program.find_subcommand(name).cloned();
+            found.ok_or_else(|| Stop::Error(format!("there is no command {name}")))?
+        }
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(of).render(&mut page)?;
+    io::stdout().write_all(&page)?;
+    Ok(Exit::Accepted)
+}
+
+/// The page of a rule.
+fn text(rule: &Rule) -> String {
+    let docs = rule.documentation();
+    let mut page = String::new();
+    heading(&mut page, rule.id());
+    paragraph(&mut page, &format!("{}.", docs.title.trim_end_matches('.')));
+    for part in docs.text.split("\n\n") {
+        paragraph(&mut page, part);
+    }
+    paragraph(
+        &mut page,
+        &format!("Default: `{}`", rule.default_enforcement().as_str()),
+    );
+    paragraph(&mut page, &source(rule));
+    heading(&mut page, "What to do");
+    paragraph(&mut page, docs.fix);
+    heading(&mut page, "Accepted");
+    example(&mut page, &docs.accepted);
+    heading(&mut page, "Rejected");
+    example(&mut page, &docs.rejected);
+    if let Some(answer) = answer(&docs.rejected) {
+        paragraph(&mut page, &answer);
+    }
+    // Writing to a String cannot fail.
+    let _ = writeln!(page, "{}", self::page(rule));
+    page
+}
+
+fn source(rule: &Rule) -> String {
+    match *rule.anchor() {
+        Anchor::Upstream {
+            function,
+            option,
+            since,
+            until,
+            deviation,
+        } => {
+            let option = option
+                .map(|option| format!(" with `{option}`"))
+                .unwrap_or_default();
+            let until = until.unwrap_or_default();
+            let deviation = deviation
+                .map(|d| format!(" Deviation: {d}"))
+                .unwrap_or_default();
+            format!("Source: kube-apiserver, `{function}`{option}, {since} to {until}.{deviation}")
+        }
+        Anchor::Ours { source } => format!("Source: this project. {source}"),
+    }
+}
+
+fn heading(page: &mut String, text: &str) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(page, "{BOLD}{text}{BOLD:#}\n");
+}
+
+/// A paragraph, wrapped, with what stands in backticks coloured.
+fn paragraph(page: &mut String, text: &str) {
+    let width = width();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in textwrap::wrap(&text, Options::new(width).break_words(false)) {
+        code(page, &line);
+        page.push('\n');
+    }
+    page.push('\n');
+}
+
+/// A line with its code coloured. The backticks stay, so that the page reads the same without colors.
+fn code(page: &mut String, line: &str) {
+    for (index, part) in line.split('`').enumerate() {
+        if index > 0 {
+            page.push('`');
+        }
+        if index % 2 == 1 {
+            let _ = write!(page, "{CODE}{part}{CODE:#}");
+        } else {
+            page.push_str(part);
+        }
+    }
+}
+
+fn example(page: &mut String, example: &Example) {
+    if example.settings != "{}" {
+        paragraph(page, &format!("With settings `{}`:", example.settings));
+    }
+    let value: serde_json::Value = serde_json::from_str(example.request).unwrap_or_default();
+    for line in format!("{value:#}").lines() {
+        let _ = writeln!(page, "  {line}");
+    }
+    page.push('\n');
+}
+
+/// Shows a page: on a terminal through the pager, as git does.
+fn show(page: &str) -> Result<(), Stop> {
+    let pager = ["MANAGED_BY_PAGER", "PAGER"]
+        .iter()
+        .find_map(|name| env::var(name).ok());
+    let pager = pager.unwrap_or_else(|| "less".to_owned());
+    if !io::stdout().is_terminal() || pager.is_empty() || pager == "cat" {
+        anstream::AutoStream::auto(io::stdout()).write_all(page.as_bytes())?;
+        return Ok(());
+    }
+    let mut words = pager.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or("less"));
+    command.args(words).stdin(Stdio::piped());
+    if env::var_os("LESS").is_none() {
+        command.env("LESS", "FRX");
+    }
+    let Ok(mut child) = command.spawn() else {
+        anstream::AutoStream::auto(io::stdout()).write_all(page.as_bytes())?;
+        return Ok(());
+    };
+    if let Some(mut stdin) = child.stdin.take() {
+        let is_colored =
+            anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+        let plain = anstream::adapter::strip_str(page).to_string();
+        let text = if is_colored { page } else { &plain };
+        match stdin.write_all(text.as_bytes()) {
+            Err(e) if e.kind() != io::ErrorKind::BrokenPipe => return Err(e.into()),
+            _ => {}
+        }
+    }
+    child.wait()?;
+    Ok(())
+}
+
+/// How long lines may be.
+fn width() -> usize {
+    let columns = env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    columns.unwrap_or(MAX_WIDTH).clamp(40, MAX_WIDTH)
+}

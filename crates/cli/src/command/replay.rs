@@ -1,0 +1,329 @@
+//! `managed-by replay`: recorded history.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use flate2::read::MultiGzDecoder;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use managed_by_requests::replay::{Said, Step, Why};
+use managed_by_requests::{Replay, Trouble, complete};
+
+use super::settings::Chosen;
+use crate::args::{Judging, Output, Printing};
+use crate::input::Input;
+use crate::output;
+use crate::report::{Outcome, Unjudged};
+use crate::{Exit, Stop};
+
+/// So much is read at once. A few such pieces are in memory at a time.
+const CHUNK: usize = 4 << 20;
+
+/// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
+const MAX_DOCUMENT: usize = 64 << 20;
+
+/// So many troubles of one kind in one file are told one by one.
+const TOLD: u64 = 3;
+
+/// What a replay has to tell at its end.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// The files, by their numbers.
+    pub files: Vec<Arc<str>>,
+    /// The sums.
+    pub tally: managed_by_requests::Tally,
+    /// The first requests with findings.
+    pub shown: Vec<Outcome>,
+    /// Troubles with whole files.
+    pub unreadable: Vec<Unjudged>,
+}
+
+/// Where the pieces of the files go.
+struct Sink<'r> {
+    replay: Replay<'r>,
+    summary: Summary,
+    show: usize,
+    format: Output,
+    /// How often each trouble was told, for each file.
+    told: BTreeMap<(usize, Why), u64>,
+    stopped: Option<io::Error>,
+}
+
+/// Judges the history in files.
+pub(super) fn run(
+    files: &[PathBuf],
+    show: usize,
+    judging: &Judging,
+    printing: &Printing,
+    quiet: bool,
+) -> Result<Exit, Stop> {
+    let chosen = Chosen::new(judging)?;
+    let mut sink = Sink {
+        replay: Replay::new(chosen.judge()?),
+        summary: Summary::default(),
+        show,
+        format: printing.output,
+        told: BTreeMap::new(),
+        stopped: None,
+    };
+    let inputs: Vec<Input> = files.iter().map(|file| Input::new(file)).collect();
+    sink.summary.files = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
+    let bar = progress(&inputs, quiet);
+    for (source, input) in inputs.iter().enumerate() {
+        sink.file(source, input, &bar);
+        if let Some(e) = sink.stopped.take() {
+            return Err(e.into());
+        }
+    }
+    bar.finish_and_clear();
+    sink.tell_the_rest();
+    let Sink {
+        replay,
+        mut summary,
+        ..
+    } = sink;
+    summary.tally = replay.tally().clone();
+    output::print_replay(&summary, printing.output, quiet)?;
+    Ok(
+        if summary.tally.unjudged_count() > 0 || !summary.unreadable.is_empty() {
+            Exit::Unjudged
+        } else if summary.tally.denied > 0 || judging.deny_warnings && summary.tally.warned > 0 {
+            Exit::Denied
+        } else {
+            Exit::Accepted
+        },
+    )
+}
+
+/// A bar on standard error, where that is a terminal.
+fn progress(inputs: &[Input], quiet: bool) -> ProgressBar {
+    let sizes = inputs
+        .iter()
+        .map(|input| input.open().ok().and_then(|(_, size)| size));
+    let size: Option<u64> = sizes.sum();
+    let bar = if quiet {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::with_draw_target(size, ProgressDrawTarget::stderr())
+    };
+    let template = match size {
+        Some(_) => "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {msg}, {eta} left",
+        None => "{spinner} {bytes} {bytes_per_sec}, {msg}",
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+impl Sink<'_> {
+    /// Reads a file, and judges what it says while the rest is read.
+    fn file(&mut self, source: usize, input: &Input, bar: &ProgressBar) {
+        let (file, _) = match input.open() {
+            Ok(file) => file,
+            Err(unjudged) => return self.unreadable(unjudged),
+        };
+        let read = Arc::new(AtomicU64::new(0));
+        let counted = Counted {
+            inner: file,
+            count: Arc::clone(&read),
+        };
+        let before = bar.position();
+        let (pieces, incoming) = sync_channel(1);
+        let trouble = thread::scope(|scope| {
+            let reader = scope.spawn(move || pump(counted, &pieces));
+            self.pieces(
+                source,
+                &incoming,
+                || {
+                    bar.set_position(before.saturating_add(read.load(Ordering::Relaxed)));
+                },
+                bar,
+            );
+            drop(incoming);
+            reader
+                .join()
+                .unwrap_or_else(|_| Some(Trouble::whole("could not be read")))
+        });
+        if let Some(trouble) = trouble {
+            self.unreadable(Unjudged::new(&input.name, trouble));
+        }
+    }
+
+    fn unreadable(&mut self, unjudged: Unjudged) {
+        output::tell_unjudged(&unjudged, self.format);
+        self.summary.unreadable.push(unjudged);
+    }
+
+    fn pieces(
+        &mut self,
+        source: usize,
+        incoming: &Receiver<Vec<u8>>,
+        moved: impl Fn(),
+        bar: &ProgressBar,
+    ) {
+        let mut lines = 0_u64;
+        for piece in incoming {
+            let mut steps = Vec::new();
+            let more = self
+                .replay
+                .chunk(&piece, source, lines, |step| steps.push(step));
+            lines = lines.saturating_add(more);
+            for step in steps {
+                if let Err(e) = bar.suspend(|| self.step(step)) {
+                    self.stopped = Some(e);
+                    return;
+                }
+            }
+            moved();
+            let tally = self.replay.tally();
+            bar.set_message(format!(
+                "{} objects, {} denials",
+                self.replay.live(),
+                tally.denied
+            ));
+        }
+    }
+
+    fn step(&mut self, step: Step) -> io::Result<()> {
+        let file = self.summary.files.get(step.seen.source).cloned();
+        let file = file.unwrap_or_else(|| Arc::from(""));
+        let line = usize::try_from(step.seen.line).unwrap_or(usize::MAX);
+        match step.said {
+            Said::Unjudged(unjudged) => {
+                let told = self
+                    .told
+                    .entry((step.seen.source, unjudged.why))
+                    .or_default();
+                *told = told.saturating_add(1);
+                if *told <= TOLD {
+                    let about = if step.object.kind.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{}: ", step.object)
+                    };
+                    let trouble = Trouble::at(line, 0, format!("{about}{}", unjudged.text));
+                    output::tell_unjudged(&Unjudged::new(&file, trouble), self.format);
+                }
+                Ok(())
+            }
+            Said::Found(request) => {
+                if self.format != Output::Ndjson && self.summary.shown.len() >= self.show {
+                    return Ok(());
+                }
+                let mut outcome = Outcome::new(
+                    &file,
+                    step.object,
+                    request.operation,
+                    request.is_status,
+                    request.judgement,
+                    |_| None,
+                );
+                outcome.user = request.user;
+                outcome.time = step.seen.time;
+                outcome.place = Some(output::line(line));
+                if self.format == Output::Ndjson {
+                    return output::json::line(&mut io::stdout().lock(), &outcome);
+                }
+                self.summary.shown.push(outcome);
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells how much was not told one by one.
+    fn tell_the_rest(&mut self) {
+        for ((source, why), count) in &self.told {
+            let more = count.saturating_sub(TOLD);
+            let file = self.summary.files.get(*source);
+            if let Some(file) = file.filter(|_| more > 0) {
+                let text = format!("{more} more: {}", why.as_str());
+                output::tell_unjudged(&Unjudged::new(file, Trouble::whole(text)), self.format);
+            }
+        }
+    }
+}
+
+/// Counts what is read of a file, before it is unpacked.
+struct Counted<R> {
+    inner: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        let more = u64::try_from(read).unwrap_or(u64::MAX);
+        self.count.fetch_add(more, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// Reads a file in pieces that end with a document, and sends them. Returns what is wrong with the file.
+fn pump(file: Counted<Box<dyn Read + Send>>, pieces: &SyncSender<Vec<u8>>) -> Option<Trouble> {
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let mut start = [0_u8; 4];
+    let known = read_full(&mut file, &mut start).unwrap_or(0);
+    let start = start.get(..known).unwrap_or_default().to_owned();
+    let whole = io::Cursor::new(start.clone()).chain(file);
+    match &*start {
+        [] => Some(Trouble::whole("is empty")),
+        [0x1f, 0x8b, ..] => pump_plain(MultiGzDecoder::new(whole), "gzip", pieces),
+        [0x28, 0xb5, 0x2f, 0xfd] => match zstd::Decoder::new(whole) {
+            Ok(unpacked) => pump_plain(unpacked, "zstd", pieces),
+            Err(e) => Some(Trouble::whole(format!("is no zstd: {e}"))),
+        },
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(Trouble::whole("is UTF-16, expected UTF-8")),
+        _ => pump_plain(whole, "", pieces),
+    }
+}
+
+fn pump_plain(mut file: impl Read, packed: &str, pieces: &SyncSender<Vec<u8>>) -> Option<Trouble> {
+    let mut rest: Vec<u8> = Vec::new();
+    let mut is_first = true;
+    loop {
+        let mut piece = Vec::with_capacity(CHUNK.saturating_add(rest.len()));
+        piece.append(&mut rest);
+        let limit = u64::try_from(CHUNK).unwrap_or(u64::MAX);
+        let before = piece.len();
+        let read = file.by_ref().take(limit).read_to_end(&mut piece);
+        // What was read before the trouble is judged.
+        let trouble = read.err().map(|e| {
+            Trouble::whole(match packed {
+                "" => format!("cannot be read to its end: {e}"),
+                packed => format!("is {packed} that was cut or damaged: {e}"),
+            })
+        });
+        let is_last = trouble.is_some() || piece.len() == before;
+        if is_first && piece.iter().take(8192).any(|byte| *byte == 0) {
+            return Some(Trouble::whole("is a binary file, expected JSON"));
+        }
+        is_first = false;
+        let end = complete(&piece, is_last);
+        if end == 0 && piece.len() > MAX_DOCUMENT {
+            let text = format!("holds a document of more than {} MiB", MAX_DOCUMENT >> 20);
+            return Some(Trouble::whole(text));
+        }
+        rest = piece.split_off(end);
+        // Nobody listens where the output is closed.
+        if pieces.send(piece).is_err() || is_last {
+            return trouble;
+        }
+    }
+}
+
+/// Fills the buffer, or as much of it as there is.
+fn read_full(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut known = 0_usize;
+    while let Some(rest) = buffer.get_mut(known..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest)? {
+            0 => break,
+            read => known = known.saturating_add(read),
+        }
+    }
+    Ok(known)
+}

@@ -1,0 +1,207 @@
+//! `managed-by review`: admission requests, answered as the policy answers them.
+
+use std::borrow::Cow;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use managed_by::{AdmissionRequest, Verdict};
+use managed_by_requests::replay::ObjectName;
+use managed_by_requests::{Judgement, NotJudged, Operation};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::lint::for_each_document;
+use super::settings::Chosen;
+use crate::args::{Judging, Output, Printing};
+use crate::input::Input;
+use crate::report::{Outcome, Report, Unjudged, place};
+use crate::{Exit, Stop, output};
+
+/// A review or a request, as far as it must be known before it is read.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    request: Option<&'a RawValue>,
+    #[serde(borrow)]
+    operation: Option<&'a RawValue>,
+}
+
+/// Answers the requests of files.
+pub(super) fn run(
+    files: &[PathBuf],
+    judging: &Judging,
+    printing: &Printing,
+    quiet: bool,
+) -> Result<Exit, Stop> {
+    let chosen = Chosen::new(judging)?;
+    let judge = chosen.judge()?;
+    let mut report = Report::default();
+    let mut answers = Vec::new();
+    for file in files {
+        let input = Input::new(file);
+        let bytes = match input.bytes() {
+            Ok(bytes) => bytes,
+            Err(unjudged) => {
+                report.unjudged.push(unjudged);
+                continue;
+            }
+        };
+        for_each_document(
+            &input.name,
+            &bytes,
+            &mut report,
+            |text, document, report| {
+                let whole = document.json();
+                let (json, prefix) = request_in(whole);
+                let answer = AdmissionRequest::from_json(json.as_bytes())
+                    .map(|request| (judge.review(&request), object_name(json)));
+                answers.push(admission_review(json, &answer));
+                let path = |path: &str| {
+                    managed_by_requests::Path::parse(prefix)
+                        .join(&managed_by_requests::Path::parse(path))
+                };
+                match answer {
+                    Ok((judgement, asked)) => {
+                        let locate = |found: &managed_by_requests::Found| {
+                            let in_request = format!("object.{}", found.path);
+                            Some(place(text, document, &path(&in_request)))
+                        };
+                        let mut outcome = Outcome::new(
+                            &input.name,
+                            asked.object,
+                            asked.operation,
+                            asked.is_status,
+                            judgement,
+                            locate,
+                        );
+                        outcome.user = asked.user;
+                        outcome.place = Some(place(text, document, &path("object")).0);
+                        report.results.push(outcome);
+                    }
+                    Err(malformed) => {
+                        let of = path(malformed.path().unwrap_or_default());
+                        let (place, source) = place(text, document, &of);
+                        let what = Verdict::malformed(&malformed).message.unwrap_or_default();
+                        let unjudged = Unjudged::at(&input.name, &place, source, what);
+                        report.unjudged.push(unjudged);
+                    }
+                }
+            },
+        );
+    }
+    let exit = report.exit(judging.deny_warnings);
+    match printing.output {
+        Output::Json => {
+            let mut out = io::stdout().lock();
+            for answer in &answers {
+                writeln!(out, "{answer:#}")?;
+            }
+            output::print_unjudged(&report, true);
+        }
+        Output::Ndjson => {
+            let mut out = io::stdout().lock();
+            for answer in &answers {
+                writeln!(out, "{answer}")?;
+            }
+            output::print_unjudged(&report, true);
+        }
+        format => output::print(&report, "review", format, quiet)?,
+    }
+    Ok(exit)
+}
+
+/// The request in a document, and where it is.
+fn request_in(json: &str) -> (&str, &'static str) {
+    match serde_json::from_str::<Envelope<'_>>(json) {
+        Ok(Envelope {
+            request: Some(request),
+            operation: None,
+        }) => (request.get(), "request"),
+        _ => (json, ""),
+    }
+}
+
+/// What a request is about, for people.
+struct Asked {
+    object: ObjectName,
+    operation: Operation,
+    is_status: bool,
+    user: Option<String>,
+}
+
+fn object_name(json: &str) -> Asked {
+    let request: Value = serde_json::from_str(json).unwrap_or_default();
+    let text = |pointer: &str| {
+        let text = request.pointer(pointer).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let or = |first: String, second: &str| {
+        if first.is_empty() {
+            text(second)
+        } else {
+            first
+        }
+    };
+    let user = text("/userInfo/username");
+    Asked {
+        object: ObjectName {
+            group: text("/kind/group"),
+            version: text("/kind/version"),
+            kind: text("/kind/kind"),
+            namespace: or(text("/namespace"), "/object/metadata/namespace"),
+            name: or(text("/object/metadata/name"), "/name"),
+        },
+        operation: match &*text("/operation") {
+            "UPDATE" => Operation::Update,
+            "DELETE" => Operation::Delete,
+            _ => Operation::Create,
+        },
+        is_status: text("/subResource") == "status",
+        user: Some(user).filter(|user| !user.is_empty()),
+    }
+}
+
+/// The answer as kube-apiserver wants it.
+fn admission_review(json: &str, answer: &Result<(Judgement, Asked), NotJudged>) -> Value {
+    #[derive(Deserialize)]
+    struct Uid<'a> {
+        #[serde(borrow, default)]
+        uid: Cow<'a, str>,
+    }
+    let uid = serde_json::from_str::<Uid<'_>>(json).map(|r| r.uid.into_owned());
+    let mut response = Map::new();
+    response.insert("uid".to_owned(), uid.unwrap_or_default().into());
+    let (is_allowed, code, message, warnings, annotations) = match answer {
+        Ok((judgement, _)) => (
+            judgement.is_allowed,
+            judgement.code,
+            judgement.message.clone(),
+            &*judgement.warnings,
+            &*judgement.audit_annotations,
+        ),
+        Err(malformed) => {
+            // The policy reads a document that holds the request.
+            let verdict = Verdict::malformed(&malformed.clone().within("request"));
+            (false, verdict.code, verdict.message, &[][..], &[][..])
+        }
+    };
+    response.insert("allowed".to_owned(), is_allowed.into());
+    if !is_allowed {
+        response.insert(
+            "status".to_owned(),
+            json!({"code": code, "message": message}),
+        );
+    }
+    if !warnings.is_empty() {
+        response.insert("warnings".to_owned(), json!(warnings));
+    }
+    if !annotations.is_empty() {
+        let annotations = annotations.iter();
+        let annotations: Map<_, _> = annotations
+            .map(|(key, value)| ((*key).to_owned(), Value::from(value.clone())))
+            .collect();
+        response.insert("auditAnnotations".to_owned(), annotations.into());
+    }
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+}

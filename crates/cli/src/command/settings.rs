@@ -1,0 +1,141 @@
+//! Settings: which ones a command judges by, and what is wrong with them.
+
+use std::path::{Path, PathBuf};
+
+use managed_by::Settings;
+use managed_by_requests::{Judge, Releases, SettingsText, Trouble, decode, overlaid};
+
+use crate::Stop;
+use crate::args::{Judging, Kubernetes};
+use crate::input::Input;
+use crate::report::{self, Report, Unjudged};
+
+/// The schema of the settings, which `make docs` writes.
+pub(super) const SCHEMA: &str = include_str!("../../../../docs/settings.schema.json");
+
+/// The settings that a command judges by.
+pub(super) struct Chosen {
+    json: String,
+    releases: Releases,
+}
+
+impl Chosen {
+    /// Reads what the arguments choose.
+    ///
+    /// # Errors
+    /// If the file of settings cannot be read, or has problems.
+    pub(super) fn new(judging: &Judging) -> Result<Self, Stop> {
+        let file = match &judging.settings {
+            Some(path) => read(path)?,
+            None => "{}".to_owned(),
+        };
+        let (release, releases) = match judging.kubernetes {
+            None => (None, Releases::Chosen),
+            Some(Kubernetes::One(release)) => (Some(release), Releases::Chosen),
+            Some(Kubernetes::All) => (None, Releases::All),
+        };
+        let rules: Vec<_> = judging
+            .rules
+            .iter()
+            .map(|choice| (choice.rule, choice.enforcement))
+            .collect();
+        let json = overlaid(&file, release, &rules);
+        Ok(Self { json, releases })
+    }
+
+    /// Who judges by them.
+    ///
+    /// # Errors
+    /// If they have problems, which only what the arguments put over them can bring.
+    pub(super) fn judge(&self) -> Result<Judge<'_>, Stop> {
+        let settings = Settings::from_json(self.json.as_bytes());
+        let settings = settings.map_err(|problems| Stop::Error(problems.to_string()))?;
+        Ok(Judge::new(settings, self.releases))
+    }
+}
+
+/// The one set of settings in a file, as JSON.
+fn read(path: &Path) -> Result<String, Stop> {
+    let input = Input::new(path);
+    let bytes = input
+        .bytes()
+        .map_err(|unjudged| Stop::Settings(vec![unjudged]))?;
+    let unreadable = |trouble| Stop::Settings(vec![Unjudged::new(&input.name, trouble)]);
+    let text = decode(&bytes).map_err(unreadable)?;
+    let all = SettingsText::all(text).map_err(unreadable)?;
+    let [settings] = &*all else {
+        let what = match all.len() {
+            0 => "holds no settings".to_owned(),
+            count => format!("holds {count} sets of settings, expected one"),
+        };
+        return Err(unreadable(Trouble::whole(what)));
+    };
+    let problems = problems(&input, text, settings);
+    if problems.is_empty() {
+        Ok(settings.json().to_owned())
+    } else {
+        Err(Stop::Settings(problems))
+    }
+}
+
+/// Every problem of settings, each with its place in the text.
+fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Unjudged> {
+    let Err(problems) = settings.read() else {
+        return Vec::new();
+    };
+    let at = |problem: &managed_by::Problem| {
+        let path = settings.path_of(problem.path());
+        let (place, source) = report::place(text, &settings.document, &path);
+        Unjudged::at(&input.name, &place, source, problem.to_string())
+    };
+    problems.as_slice().iter().map(at).collect()
+}
+
+/// Tells every problem of the settings in files.
+pub(super) fn check(files: &[PathBuf]) -> Report {
+    let mut report = Report::default();
+    for file in files {
+        let input = Input::new(file);
+        match input.bytes() {
+            Ok(bytes) => report.unjudged.extend(check_one(&input, &bytes)),
+            Err(unjudged) => report.unjudged.push(unjudged),
+        }
+    }
+    report
+}
+
+fn check_one(input: &Input, bytes: &[u8]) -> Vec<Unjudged> {
+    let trouble = |trouble| vec![Unjudged::new(&input.name, trouble)];
+    let text = match decode(bytes) {
+        Ok(text) => text,
+        Err(e) => return trouble(e),
+    };
+    match SettingsText::all(text) {
+        Ok(all) if all.is_empty() => trouble(Trouble::whole("holds no settings")),
+        Ok(all) => all
+            .iter()
+            .flat_map(|settings| problems(input, text, settings))
+            .collect(),
+        Err(e) => trouble(e),
+    }
+}
+
+/// A path of settings, for tests.
+#[cfg(test)]
+mod tests {
+    use managed_by_requests::SettingsText;
+
+    #[test]
+    fn settings_are_found_in_manifests() {
+        let text = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nspec:\n  settings:\n    role: worker\n";
+        let all = SettingsText::all(text).unwrap();
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].json(), "{\"role\":\"worker\"}");
+        assert_eq!(
+            SettingsText::all("role: worker").unwrap()[0].json(),
+            "{\"role\":\"worker\"}"
+        );
+        let other = "apiVersion: v1\nkind: ConfigMap\n";
+        assert_eq!(SettingsText::all(other).unwrap().len(), 0);
+    }
+}

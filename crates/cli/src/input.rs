@@ -1,0 +1,125 @@
+//! Files, folders and standard input.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use managed_by_requests::Trouble;
+
+use crate::report::Unjudged;
+
+/// A file to read.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// As the user named it, for messages.
+    pub name: Arc<str>,
+    path: Option<PathBuf>,
+}
+
+/// What files of a folder hold manifests.
+const MANIFESTS: [&str; 3] = ["yaml", "yml", "json"];
+
+impl Input {
+    /// A file, or standard input for `-`.
+    pub fn new(path: &Path) -> Self {
+        if path.as_os_str() == "-" {
+            return Self {
+                name: Arc::from("stdin"),
+                path: None,
+            };
+        }
+        Self {
+            name: Arc::from(&*path.display().to_string()),
+            path: Some(path.to_owned()),
+        }
+    }
+
+    /// All bytes.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn bytes(&self) -> Result<Vec<u8>, Unjudged> {
+        let bytes = if let Some(path) = &self.path {
+            fs::read(path)
+        } else {
+            let mut bytes = Vec::new();
+            let read = io::stdin().lock().read_to_end(&mut bytes);
+            read.map(|_| bytes)
+        };
+        bytes.map_err(|e| self.unreadable(&e))
+    }
+
+    /// The file itself, and its size.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Unjudged> {
+        let Some(path) = &self.path else {
+            return Ok((Box::new(io::stdin()), None));
+        };
+        let file = File::open(path).map_err(|e| self.unreadable(&e))?;
+        let metadata = file.metadata().map_err(|e| self.unreadable(&e))?;
+        if metadata.is_dir() {
+            let text = "is a folder, expected a file";
+            return Err(Unjudged::new(&self.name, Trouble::whole(text)));
+        }
+        let size = Some(metadata.len()).filter(|_| metadata.is_file());
+        Ok((Box::new(file), size))
+    }
+
+    fn unreadable(&self, error: &io::Error) -> Unjudged {
+        let text = match error.kind() {
+            io::ErrorKind::NotFound => "no such file".to_owned(),
+            io::ErrorKind::IsADirectory => "is a folder, expected a file".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        };
+        Unjudged::new(&self.name, Trouble::whole(text))
+    }
+}
+
+/// The files of paths: folders recursively, in the order of their names, without hidden ones. A folder without manifests
+/// is trouble.
+pub fn files(paths: &[PathBuf]) -> Vec<Result<Input, Unjudged>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(Ok(Input::new(path)));
+            continue;
+        }
+        let before = files.len();
+        add_folder(path, &mut files);
+        if files.len() == before {
+            let text = "holds no manifests (.yaml, .yml or .json)";
+            let trouble = Trouble::whole(text);
+            files.push(Err(Unjudged::new(&Input::new(path).name, trouble)));
+        }
+    }
+    files
+}
+
+fn add_folder(folder: &Path, files: &mut Vec<Result<Input, Unjudged>>) {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) => return files.push(Err(Input::new(folder).unreadable(&e))),
+    };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name();
+        let path = entry.path();
+        if name.to_string_lossy().starts_with('.') {
+            continue;
+        }
+        // A link to a folder is not followed: it may lead to where it came from.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder {
+            add_folder(&path, files);
+        } else if path
+            .extension()
+            .is_some_and(|e| MANIFESTS.iter().any(|m| e == *m))
+        {
+            files.push(Ok(Input::new(&path)));
+        }
+    }
+}

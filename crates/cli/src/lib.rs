@@ -1,0 +1,90 @@
+//! The command line of managed-by-policy: will this be accepted, before anyone asks a cluster.
+//!
+//! [`main`] is the program. A command reads files ([`input`]), asks the library through `managed-by-requests`, and fills a
+//! [`report::Report`]; [`output`] prints it. Nothing here decides a verdict.
+
+pub mod args;
+pub mod command;
+pub mod input;
+pub mod output;
+pub mod report;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use anstream::ColorChoice;
+use clap::Parser as _;
+
+use args::{Args, Color};
+use report::Unjudged;
+
+/// How a run ended. The worst of several counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// Nothing was denied.
+    Accepted,
+    /// Something was denied.
+    Denied,
+    /// Something could not be judged: bad input, bad settings, bad usage.
+    Unjudged,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Accepted => 0,
+            Exit::Denied => 1,
+            Exit::Unjudged => 2,
+        })
+    }
+}
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub enum Stop {
+    /// Whoever reads the output has gone: nothing is left to do.
+    BrokenPipe,
+    /// Something that the user should know.
+    Error(String),
+    /// Settings that cannot be used.
+    Settings(Vec<Unjudged>),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Error(error.to_string()),
+        }
+    }
+}
+
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    let choice = match args.color {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    };
+    choice.write_global();
+    let exit = match command::run(args) {
+        Ok(exit) => exit,
+        Err(Stop::BrokenPipe) => Exit::Accepted,
+        Err(Stop::Error(text)) => {
+            anstream::eprintln!("error: {text}");
+            Exit::Unjudged
+        }
+        Err(Stop::Settings(problems)) => {
+            for problem in &problems {
+                anstream::eprint!("{}", output::text::unjudged(problem));
+            }
+            Exit::Unjudged
+        }
+    };
+    match io::stdout().flush() {
+        Ok(()) => exit.into(),
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => exit.into(),
+        Err(_) => Exit::Unjudged.into(),
+    }
+}

@@ -1,0 +1,90 @@
+//! Workflow commands of GitHub Actions: annotations of files.
+//!
+//! Source: "Workflow commands for GitHub Actions" and `command.ts` of `actions/toolkit`, which says how values are escaped.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use managed_by::Enforcement;
+
+use crate::report::{Place, Report, Unjudged};
+
+/// Prints a command for each finding.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    for outcome in &report.results {
+        for finding in &outcome.findings {
+            let found = &finding.found;
+            let level = match found.enforcement {
+                Enforcement::Deny => "error",
+                Enforcement::Warn | Enforcement::Off => "warning",
+            };
+            let place = finding.place.as_ref().or(outcome.place.as_ref());
+            let text = format!("{}: {}", outcome.object, found.text);
+            out.write_all(command(level, &outcome.file, place, found.rule.id(), &text).as_bytes())?;
+        }
+    }
+    for unjudged in &report.unjudged {
+        out.write_all(self::unjudged(unjudged).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The command for something that could not be judged.
+pub(crate) fn unjudged(unjudged: &Unjudged) -> String {
+    let place = (unjudged.line > 0).then(|| Place {
+        line: unjudged.line,
+        column: unjudged.column.max(1),
+        end_line: unjudged.line,
+        end_column: unjudged.column.max(1),
+    });
+    command(
+        "error",
+        &unjudged.file,
+        place.as_ref(),
+        "not judged",
+        &unjudged.text,
+    )
+}
+
+fn command(level: &str, file: &str, place: Option<&Place>, title: &str, text: &str) -> String {
+    let mut properties = format!("file={}", property(file));
+    if let Some(place) = place {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            properties,
+            ",line={},endLine={},col={},endColumn={}",
+            place.line, place.end_line, place.column, place.end_column
+        );
+    }
+    format!(
+        "::{level} {properties},title={}::{}\n",
+        property(title),
+        data(text)
+    )
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command;
+
+    #[test]
+    fn values_are_escaped_as_the_toolkit_does() {
+        assert_eq!(
+            command("error", "a,b:c.yaml", None, "x/y", "50%\nof: it, all"),
+            "::error file=a%2Cb%3Ac.yaml,title=x/y::50%25%0Aof: it, all\n"
+        );
+    }
+}

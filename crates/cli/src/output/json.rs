@@ -1,0 +1,243 @@
+//! JSON, by the schema in `docs/cli.schema.json`.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use managed_by::{Enforcement, ReleaseSet};
+use managed_by_requests::replay::{ObjectName, Seen};
+use managed_by_requests::{Matrix, Operation};
+use serde_json::{Map, Value, json};
+
+use crate::command::Summary;
+use crate::report::{Finding, Outcome, Report, Unjudged, page};
+
+/// The version of the format: another one where something is taken away or means something else.
+const FORMAT: u32 = 1;
+
+/// Prints a report as one document.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io::Result<()> {
+    let document = json!({
+        "format": FORMAT,
+        "command": command,
+        "summary": summary(report),
+        "results": report.results.iter().map(outcome).collect::<Vec<_>>(),
+        "unjudged": report.unjudged.iter().map(unjudged).collect::<Vec<_>>(),
+    });
+    writeln!(out, "{document:#}")
+}
+
+/// Prints a report line by line: results, what could not be judged, the sums.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    for result in &report.results {
+        line(out, result)?;
+    }
+    for unjudged in &report.unjudged {
+        writeln!(out, "{}", tagged("unjudged", self::unjudged(unjudged)))?;
+    }
+    writeln!(out, "{}", tagged("summary", summary(report)))
+}
+
+/// Prints a result as a line.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn line(out: &mut impl Write, result: &Outcome) -> io::Result<()> {
+    writeln!(out, "{}", tagged("result", outcome(result)))
+}
+
+/// An object that says first what it is.
+fn tagged(what: &str, mut value: Value) -> Value {
+    if let Value::Object(members) = &mut value {
+        members.insert("type".to_owned(), what.into());
+        members.insert("format".to_owned(), FORMAT.into());
+    }
+    value
+}
+
+fn summary(report: &Report) -> Value {
+    let sums = report.sums();
+    json!({
+        "judged": sums.judged, "denied": sums.denied, "warned": sums.warned,
+        "unjudged": sums.unjudged, "gone": report.gone, "unknown": report.unknown,
+    })
+}
+
+fn outcome(outcome: &Outcome) -> Value {
+    let mut value = json!({
+        "file": &*outcome.file,
+        "object": object(&outcome.object),
+        "operation": outcome.operation.as_str(),
+        "subResource": if outcome.is_status { "status" } else { "" },
+        "allowed": outcome.is_allowed,
+        "warnings": outcome.warnings,
+        "findings": outcome.findings.iter().map(finding).collect::<Vec<_>>(),
+    });
+    if let Value::Object(members) = &mut value {
+        let mut add = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                members.insert(key.to_owned(), value);
+            }
+        };
+        add(
+            "line",
+            outcome.place.as_ref().map(|place| place.line.into()),
+        );
+        add(
+            "column",
+            outcome.place.as_ref().map(|place| place.column.into()),
+        );
+        add("user", outcome.user.clone().map(Value::from));
+        add("time", outcome.time.clone().map(Value::from));
+        add("code", outcome.code.map(Value::from));
+        add("message", outcome.message.clone().map(Value::from));
+        add("releases", outcome.releases.map(matrix));
+    }
+    value
+}
+
+fn object(object: &ObjectName) -> Value {
+    json!({
+        "group": object.group, "version": object.version, "kind": object.kind,
+        "namespace": object.namespace, "name": object.name,
+    })
+}
+
+fn matrix(matrix: Matrix) -> Value {
+    json!({"accepted": releases(matrix.accepted), "denied": releases(matrix.denied)})
+}
+
+fn releases(set: ReleaseSet) -> Vec<&'static str> {
+    set.iter().map(managed_by::Release::as_str).collect()
+}
+
+fn finding(finding: &Finding) -> Value {
+    let found = &finding.found;
+    let mut value = json!({
+        "rule": found.rule.id(), "enforcement": found.enforcement.as_str(), "path": found.path,
+        "type": found.error_type.as_str(), "text": found.text, "detail": found.detail,
+        "help": words(found.rule.documentation().fix), "page": page(found.rule),
+    });
+    if let Value::Object(members) = &mut value {
+        if let Some(set) = found.releases {
+            members.insert("releases".to_owned(), releases(set).into());
+        }
+        if let Some(place) = &finding.place {
+            let place = [
+                ("line", place.line),
+                ("column", place.column),
+                ("endLine", place.end_line),
+                ("endColumn", place.end_column),
+            ];
+            members.extend(place.map(|(key, value)| (key.to_owned(), value.into())));
+        }
+    }
+    value
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn unjudged(unjudged: &Unjudged) -> Value {
+    json!({
+        "file": &*unjudged.file, "line": unjudged.line, "column": unjudged.column, "text": unjudged.text,
+    })
+}
+
+/// Prints the sums of a replay: as one document, or as the last line of many.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write_replay(
+    out: &mut impl Write,
+    summary: &Summary,
+    is_document: bool,
+) -> io::Result<()> {
+    let tally = &summary.tally;
+    let unjudged_by: Map<_, _> = tally
+        .unjudged
+        .iter()
+        .map(|(why, count)| (why.as_str().to_owned(), (*count).into()))
+        .collect();
+    let rows = tally.rows.iter().map(|(key, row)| {
+        let mut value = json!({
+            "kind": key.kind, "rule": key.rule,
+            "enforcement": if key.is_denied { "deny" } else { "warn" },
+            "count": row.count, "first": seen(&row.first, summary), "last": seen(&row.last, summary),
+            "object": object(&row.object), "text": row.found.text, "page": page(row.found.rule),
+        });
+        if let Value::Object(members) = &mut value {
+            if let Some(set) = row.releases {
+                members.insert("releases".to_owned(), releases(set).into());
+            }
+            if let Some(user) = &row.user {
+                members.insert("user".to_owned(), user.clone().into());
+            }
+        }
+        value
+    });
+    let value = json!({
+        "format": FORMAT,
+        "command": "replay",
+        "summary": {
+            "documents": tally.documents, "judged": tally.judged, "denied": tally.denied, "warned": tally.warned,
+            "refused": tally.refused, "unjudged": unjudged_by, "unknown": tally.unknown,
+        },
+        "rows": rows.collect::<Vec<_>>(),
+        "results": summary.shown.iter().map(outcome).collect::<Vec<_>>(),
+        "unjudged": summary.unreadable.iter().map(unjudged).collect::<Vec<_>>(),
+    });
+    if is_document {
+        writeln!(out, "{value:#}")
+    } else {
+        writeln!(out, "{}", tagged("summary", value))
+    }
+}
+
+fn seen(seen: &Seen, summary: &Summary) -> Value {
+    let file = summary.files.get(seen.source).map(|file| &**file);
+    json!({"file": file, "line": seen.line, "time": seen.time})
+}
+
+/// The rows of a replay as a report, for formats that know only places and findings: each row where it was first seen.
+pub(crate) fn replay_report(summary: &Summary) -> Report {
+    let rows = summary.tally.rows.iter().map(|(key, row)| {
+        let file = summary.files.get(row.first.source).cloned();
+        let line = usize::try_from(row.first.line).unwrap_or(usize::MAX);
+        let mut found = row.found.clone();
+        found.text = format!(
+            "{} ({} times, first on {})",
+            found.text, row.count, row.object
+        );
+        Outcome {
+            file: file.unwrap_or_else(|| Arc::from("")),
+            place: Some(super::line(line)),
+            object: row.object.clone(),
+            operation: Operation::Update,
+            is_status: false,
+            user: row.user.clone(),
+            time: row.first.time.clone(),
+            is_allowed: !key.is_denied,
+            code: None,
+            message: (found.enforcement == Enforcement::Deny).then(|| found.text.clone()),
+            warnings: Vec::new(),
+            releases: None,
+            findings: vec![Finding {
+                found,
+                place: Some(super::line(line)),
+                source: None,
+            }],
+        }
+    });
+    Report {
+        results: rows.collect(),
+        unjudged: summary.unreadable.clone(),
+        ..Report::default()
+    }
+}

@@ -1,0 +1,78 @@
+//! JUnit XML: a suite for each file, a case for each object.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+
+use managed_by::Enforcement;
+use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
+
+use crate::report::{Outcome, Report, Unjudged};
+
+/// Prints a report.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> Result<(), String> {
+    let mut suites: BTreeMap<Arc<str>, TestSuite> = BTreeMap::new();
+    let mut add = |file: &Arc<str>, case: TestCase| {
+        let suite = suites.entry(Arc::clone(file));
+        suite
+            .or_insert_with(|| TestSuite::new(&**file))
+            .add_test_case(case);
+    };
+    for outcome in &report.results {
+        add(&outcome.file, judged(outcome));
+    }
+    for unjudged in &report.unjudged {
+        add(&unjudged.file, not_judged(unjudged));
+    }
+    let mut junit = JUnit::new(format!("managed-by {command}"));
+    junit.add_test_suites(suites.into_values());
+    junit.serialize(out).map_err(|e| e.to_string())
+}
+
+fn judged(outcome: &Outcome) -> TestCase {
+    let texts = |wanted: Enforcement| -> Vec<String> {
+        let findings = outcome
+            .findings
+            .iter()
+            .map(|finding| (&finding.found, &finding.place));
+        findings
+            .filter(|(found, _)| found.enforcement == wanted)
+            .map(|(found, place)| {
+                let place = place.as_ref().map(|p| format!("{}:{}: ", p.line, p.column));
+                let place = place.unwrap_or_default();
+                format!("{place}{} [{}]", found.text, found.rule.id())
+            })
+            .collect()
+    };
+    let denials = texts(Enforcement::Deny);
+    let status = if outcome.is_allowed {
+        TestCaseStatus::success()
+    } else {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(outcome.message.as_deref().unwrap_or_default());
+        let denied = outcome.findings.iter().map(|finding| &finding.found);
+        let rule = denied.clone().find(|f| f.enforcement == Enforcement::Deny);
+        status.set_type(rule.map(|f| f.rule.id()).unwrap_or_default());
+        status.set_description(denials.join("\n"));
+        status
+    };
+    let sub = if outcome.is_status { " (status)" } else { "" };
+    let name = format!("{} of {}{sub}", outcome.operation.as_str(), outcome.object);
+    let mut case = TestCase::new(name, status);
+    case.set_classname(outcome.object.kind_and_group());
+    let warnings = texts(Enforcement::Warn);
+    if !warnings.is_empty() {
+        case.set_system_out(warnings.join("\n"));
+    }
+    case
+}
+
+fn not_judged(unjudged: &Unjudged) -> TestCase {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(&*unjudged.text);
+    status.set_type("not judged");
+    TestCase::new(unjudged.place(), status)
+}

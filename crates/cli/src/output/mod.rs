@@ -1,0 +1,104 @@
+//! How reports are printed.
+
+pub mod examples;
+pub mod github;
+pub mod json;
+pub mod junit;
+pub mod sarif;
+pub mod table;
+pub mod text;
+
+use std::io::{self, BufWriter, Write};
+
+use crate::Stop;
+use crate::args::Output;
+use crate::command::Summary;
+use crate::report::{Place, Report, Unjudged};
+
+/// Prints a report on standard output, and what could not be judged on standard error.
+///
+/// # Errors
+/// If nobody reads it.
+pub(crate) fn print(
+    report: &Report,
+    command: &str,
+    format: Output,
+    quiet: bool,
+) -> Result<(), Stop> {
+    // What is for people may have colors; the choice is made once, for the process.
+    let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout()).lock());
+    match format {
+        Output::Text => text::write(&mut out, report)?,
+        Output::Json => json::write(&mut out, report, command)?,
+        Output::Ndjson => json::write_lines(&mut out, report)?,
+        Output::Sarif => sarif::write(&mut out, report, command)?,
+        Output::Junit => junit::write(&mut out, report, command).map_err(Stop::Error)?,
+        Output::Github => github::write(&mut out, report)?,
+    }
+    out.flush()?;
+    print_unjudged(
+        report,
+        matches!(
+            format,
+            Output::Text | Output::Json | Output::Ndjson | Output::Sarif | Output::Junit
+        ),
+    );
+    if !quiet && format == Output::Text {
+        anstream::eprintln!("{}", text::sums(report));
+    }
+    Ok(())
+}
+
+/// Prints on standard error what could not be judged.
+pub(crate) fn print_unjudged(report: &Report, is_told: bool) {
+    if is_told {
+        for unjudged in &report.unjudged {
+            anstream::eprint!("{}", text::unjudged(unjudged));
+        }
+    }
+}
+
+/// Tells at once of something that could not be judged.
+pub(crate) fn tell_unjudged(unjudged: &Unjudged, format: Output) {
+    if format == Output::Github {
+        anstream::print!("{}", github::unjudged(unjudged));
+    } else {
+        anstream::eprint!("{}", text::unjudged(unjudged));
+    }
+}
+
+/// Prints what a replay found.
+///
+/// # Errors
+/// If nobody reads it.
+pub(crate) fn print_replay(summary: &Summary, format: Output, quiet: bool) -> Result<(), Stop> {
+    let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout()).lock());
+    match format {
+        Output::Text => text::write_replay(&mut out, summary)?,
+        Output::Json => json::write_replay(&mut out, summary, true)?,
+        Output::Ndjson => json::write_replay(&mut out, summary, false)?,
+        Output::Sarif | Output::Junit | Output::Github => {
+            let report = json::replay_report(summary);
+            match format {
+                Output::Sarif => sarif::write(&mut out, &report, "replay")?,
+                Output::Junit => junit::write(&mut out, &report, "replay").map_err(Stop::Error)?,
+                _ => github::write(&mut out, &report)?,
+            }
+        }
+    }
+    out.flush()?;
+    if !quiet && format == Output::Text {
+        anstream::eprintln!("{}", text::replay_sums(summary));
+    }
+    Ok(())
+}
+
+/// The place of a whole line.
+pub(crate) fn line(line: usize) -> Place {
+    Place {
+        line,
+        column: 1,
+        end_line: line,
+        end_column: 1,
+    }
+}

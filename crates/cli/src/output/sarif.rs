@@ -1,0 +1,123 @@
+//! SARIF 2.1.0, for code scanning.
+//!
+//! Source: the OASIS standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use managed_by::{Enforcement, Rule, rules};
+use serde_json::{Value, json};
+
+use crate::report::{Place, Report, Unjudged, page};
+
+/// Prints a report.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io::Result<()> {
+    let results = report.results.iter().flat_map(|outcome| {
+        outcome.findings.iter().map(|finding| {
+            let found = &finding.found;
+            let place = finding.place.as_ref().or(outcome.place.as_ref());
+            let index = rules().iter().position(|rule| rule.id() == found.rule.id());
+            json!({
+                "ruleId": found.rule.id(),
+                "ruleIndex": index,
+                "level": level(found.enforcement),
+                "message": {"text": format!("{}: {}", outcome.object, found.text)},
+                "locations": [{
+                    "physicalLocation": location(&outcome.file, place),
+                    "logicalLocations": [{"fullyQualifiedName": format!("{}: {}", outcome.object, found.path)}],
+                }],
+            })
+        })
+    });
+    let document = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "managed-by",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                "rules": rules().iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+            }},
+            "invocations": [{
+                "commandLine": format!("managed-by {command}"),
+                "executionSuccessful": report.unjudged.is_empty(),
+                "toolExecutionNotifications": report.unjudged.iter().map(notification).collect::<Vec<_>>(),
+            }],
+            "columnKind": "unicodeCodePoints",
+            "results": results.collect::<Vec<_>>(),
+        }],
+    });
+    writeln!(out, "{document:#}")
+}
+
+fn level(enforcement: Enforcement) -> &'static str {
+    match enforcement {
+        Enforcement::Deny => "error",
+        Enforcement::Warn => "warning",
+        Enforcement::Off => "none",
+    }
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    let docs = rule.documentation();
+    json!({
+        "id": rule.id(),
+        "shortDescription": {"text": docs.title},
+        "fullDescription": {"text": words(docs.text)},
+        "help": {"text": words(docs.fix), "markdown": docs.fix},
+        "helpUri": page(rule),
+        "defaultConfiguration": {"level": level(rule.default_enforcement())},
+    })
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn location(file: &str, place: Option<&Place>) -> Value {
+    let mut location = json!({"artifactLocation": {"uri": uri(file)}});
+    if let (Value::Object(members), Some(place)) = (&mut location, place) {
+        let region = json!({
+            "startLine": place.line, "startColumn": place.column,
+            "endLine": place.end_line, "endColumn": place.end_column,
+        });
+        members.insert("region".to_owned(), region);
+    }
+    location
+}
+
+/// A path as a relative reference of RFC 3986.
+fn uri(file: &str) -> String {
+    let mut uri = String::new();
+    for byte in file.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(byte));
+            }
+            b'\\' => uri.push('/'),
+            byte => {
+                // Writing to a String cannot fail.
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
+}
+
+fn notification(unjudged: &Unjudged) -> Value {
+    let place = (unjudged.line > 0).then(|| Place {
+        line: unjudged.line,
+        column: unjudged.column.max(1),
+        end_line: unjudged.line,
+        end_column: unjudged.column.max(1),
+    });
+    json!({
+        "level": "error",
+        "message": {"text": unjudged.text},
+        "locations": [{"physicalLocation": location(&unjudged.file, place.as_ref())}],
+    })
+}

@@ -1,0 +1,244 @@
+//! For people.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use managed_by::Enforcement;
+use managed_by_requests::Matrix;
+use managed_by_requests::replay::{ObjectName, Seen};
+
+use super::table::Table;
+use crate::command::Summary;
+use crate::report::{Finding, Outcome, Place, Report, Source, Unjudged};
+
+/// Prints what was found, with the lines of the files.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    for outcome in &report.results {
+        self::outcome(out, outcome)?;
+    }
+    Ok(())
+}
+
+fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    for finding in &outcome.findings {
+        writeln!(out, "{}\n", self::finding(outcome, finding))?;
+    }
+    // A denial or a warning that no rule stands behind: an exemption, a kind that is not known.
+    if outcome.findings.is_empty() {
+        let (level, said) = match &outcome.message {
+            Some(message) => (Level::ERROR, vec![message]),
+            None => (Level::WARNING, outcome.warnings.iter().collect()),
+        };
+        for text in said {
+            let group = at(
+                level
+                    .clone()
+                    .primary_title(&**text)
+                    .element(origin(outcome, None)),
+                outcome,
+            );
+            writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
+        }
+    }
+    Ok(())
+}
+
+fn finding(outcome: &Outcome, finding: &Finding) -> String {
+    let found = &finding.found;
+    let level = match found.enforcement {
+        Enforcement::Deny => Level::ERROR,
+        Enforcement::Warn | Enforcement::Off => Level::WARNING,
+    };
+    let title = level.primary_title(&*found.text).id(found.rule.id());
+    let group = match (&finding.source, &finding.place) {
+        (Some(source), _) => title.element(snippet(&outcome.file, source)),
+        (None, place) => title.element(origin(outcome, place.as_ref())),
+    };
+    let mut group = at(group, outcome);
+    if let Some(matrix) = outcome.releases {
+        group =
+            group.element(Level::NOTE.message(said_by(found.enforcement, found.releases, matrix)));
+    } else if let Some(releases) = found.releases {
+        let text = format!("kube-apiserver {releases} denies it");
+        group = group.element(Level::NOTE.message(text));
+    }
+    let fix = words(found.rule.documentation().fix);
+    let group = group.element(Level::HELP.message(fix));
+    Renderer::styled().render(&[group])
+}
+
+/// What each release says to a request, as far as one finding goes.
+fn said_by(
+    enforcement: Enforcement,
+    releases: Option<managed_by::ReleaseSet>,
+    matrix: Matrix,
+) -> String {
+    if enforcement == Enforcement::Deny
+        && let Some(denied) = releases
+    {
+        let all = managed_by::Release::ALL.iter().copied();
+        let accepted = all.filter(|release| !denied.contains(*release)).collect();
+        return Matrix { accepted, denied }.to_string();
+    }
+    matrix.to_string()
+}
+
+fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
+    let sub = if outcome.is_status { " (status)" } else { "" };
+    let by = outcome.user.as_ref().map(|user| format!(" by {user}"));
+    let time = outcome.time.as_ref().map(|time| format!(" at {time}"));
+    group.element(Level::NOTE.message(format!(
+        "{} of {}{sub}{}{}",
+        outcome.operation.as_str(),
+        outcome.object,
+        by.unwrap_or_default(),
+        time.unwrap_or_default(),
+    )))
+}
+
+fn origin(outcome: &Outcome, place: Option<&Place>) -> Origin<'static> {
+    let origin = Origin::path(outcome.file.to_string());
+    match place.or(outcome.place.as_ref()) {
+        Some(place) => origin.line(place.line).char_column(place.column),
+        None => origin,
+    }
+}
+
+fn snippet<'s>(
+    file: &'s str,
+    source: &'s Source,
+) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
+    Snippet::source(&*source.text)
+        .line_start(source.first_line)
+        .path(file)
+        .annotation(AnnotationKind::Primary.span(source.span.clone()))
+}
+
+/// A text in one line.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What could not be judged, with the line of the file where that is known.
+pub(crate) fn unjudged(unjudged: &Unjudged) -> String {
+    let Some(source) = &unjudged.source else {
+        return format!("error: {}: {}\n", unjudged.place(), unjudged.text);
+    };
+    let snippet = Snippet::source(&*source.text)
+        .line_start(source.first_line)
+        .path(&*unjudged.file)
+        .annotation(AnnotationKind::Primary.span(source.span.clone()));
+    let group = Level::ERROR.primary_title(&*unjudged.text).element(snippet);
+    format!("{}\n\n", Renderer::styled().render(&[group]))
+}
+
+/// The sums in a line.
+pub(crate) fn sums(report: &Report) -> String {
+    let sums = report.sums();
+    let mut text = format!(
+        "{} judged: {} denied, {} with warnings",
+        objects(sums.judged),
+        sums.denied,
+        sums.warned
+    );
+    if sums.unjudged > 0 {
+        let _ = write!(text, "; {} could not be judged", sums.unjudged);
+    }
+    if sums.unknown > 0 {
+        let _ = write!(text, "; {} of other kinds", sums.unknown);
+    }
+    if report.gone > 0 {
+        let _ = write!(text, "; {} gone", report.gone);
+    }
+    text
+}
+
+fn objects(count: usize) -> String {
+    match count {
+        1 => "1 object".to_owned(),
+        count => format!("{count} objects"),
+    }
+}
+
+/// Prints the table of a replay, and what was to be shown in full.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+    for shown in &summary.shown {
+        outcome(out, shown)?;
+    }
+    if summary.tally.rows.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new([
+        "KIND",
+        "RULE",
+        "DOES",
+        "RELEASES",
+        "COUNT",
+        "FIRST",
+        "LAST",
+        "FIRST OBJECT",
+        "BY",
+    ]);
+    for (key, row) in &summary.tally.rows {
+        table.row([
+            key.kind.clone(),
+            key.rule.to_owned(),
+            if key.is_denied { "deny" } else { "warn" }.to_owned(),
+            row.releases
+                .map_or_else(|| "all".to_owned(), |set| set.to_string()),
+            row.count.to_string(),
+            seen(&row.first, summary),
+            seen(&row.last, summary),
+            name(&row.object),
+            row.user.clone().unwrap_or_else(|| "-".to_owned()),
+        ]);
+    }
+    write!(out, "{table}")
+}
+
+/// When, or where, if the record does not say when.
+fn seen(seen: &Seen, summary: &Summary) -> String {
+    if let Some(time) = &seen.time {
+        return time.clone();
+    }
+    let file = summary
+        .files
+        .get(seen.source)
+        .map(|file| &**file)
+        .unwrap_or_default();
+    let file = file.rsplit('/').next().unwrap_or_default();
+    format!("{file}:{}", seen.line)
+}
+
+fn name(object: &ObjectName) -> String {
+    let slash = if object.namespace.is_empty() { "" } else { "/" };
+    format!("{}{slash}{}", object.namespace, object.name)
+}
+
+/// The sums of a replay in a line.
+pub(crate) fn replay_sums(summary: &Summary) -> String {
+    let tally = &summary.tally;
+    let mut text = format!(
+        "{} documents, {} requests judged: {} denied, {} with warnings",
+        tally.documents, tally.judged, tally.denied, tally.warned
+    );
+    let unjudged = tally.unjudged_count();
+    if unjudged > 0 {
+        let _ = write!(text, "; {unjudged} could not be judged");
+    }
+    if tally.refused > 0 {
+        let _ = write!(text, "; {} refused by the API server", tally.refused);
+    }
+    let unknown = tally.unknown.values().copied().fold(0, u64::saturating_add);
+    if unknown > 0 {
+        let _ = write!(text, "; {unknown} of other kinds");
+    }
+    text
+}

@@ -1,0 +1,300 @@
+//! What a command found, before it is printed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use managed_by::{Enforcement, Rule};
+use managed_by_requests::replay::ObjectName;
+use managed_by_requests::{Document, Found, Judgement, Matrix, Operation, Path, Trouble};
+
+use crate::Exit;
+
+/// Where the pages of the rules are.
+const PAGES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
+
+/// The page of a rule.
+pub fn page(rule: &Rule) -> String {
+    format!("{PAGES}{}.md", rule.id())
+}
+
+/// What a command found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What was judged.
+    pub results: Vec<Outcome>,
+    /// What could not be judged.
+    pub unjudged: Vec<Unjudged>,
+    /// Kinds that the library does not know, with the number of objects. Empty: what is no object of Kubernetes.
+    pub unknown: BTreeMap<String, u64>,
+    /// Objects that only the old file of `diff` has.
+    pub gone: u64,
+}
+
+/// A request that was judged.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The file, as the user named it.
+    pub file: Arc<str>,
+    /// Where the object begins.
+    pub place: Option<Place>,
+    /// The object.
+    pub object: ObjectName,
+    /// What was asked for.
+    pub operation: Operation,
+    /// Whether it was about the status.
+    pub is_status: bool,
+    /// Who asked, if it is known.
+    pub user: Option<String>,
+    /// When, if it is known.
+    pub time: Option<String>,
+    /// Whether it is accepted.
+    pub is_allowed: bool,
+    /// HTTP status of a denial.
+    pub code: Option<u16>,
+    /// What the client reads.
+    pub message: Option<String>,
+    /// Shown to the client.
+    pub warnings: Vec<String>,
+    /// What each release says, where all are asked.
+    pub releases: Option<Matrix>,
+    /// What the rules found.
+    pub findings: Vec<Finding>,
+}
+
+/// Something that a rule found.
+#[derive(Debug)]
+pub struct Finding {
+    /// What and where in the object.
+    pub found: Found,
+    /// Where in the file.
+    pub place: Option<Place>,
+    /// The lines of the file around it.
+    pub source: Option<Source>,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The last line.
+    pub end_line: usize,
+    /// The column behind the last character.
+    pub end_column: usize,
+}
+
+/// Lines of a file, with something to show in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The lines.
+    pub text: String,
+    /// The number of the first.
+    pub first_line: usize,
+    /// The bytes to show.
+    pub span: std::ops::Range<usize>,
+}
+
+/// What could not be judged.
+#[derive(Debug, Clone)]
+pub struct Unjudged {
+    /// The file, as the user named it.
+    pub file: Arc<str>,
+    /// The line, from 1; 0 where it is the whole file.
+    pub line: usize,
+    /// The column, from 1; 0 where it is the whole line.
+    pub column: usize,
+    /// Why, in one line.
+    pub text: String,
+    /// The lines of the file around it.
+    pub source: Option<Source>,
+}
+
+/// The longest line that is shown as it is.
+const MAX_SHOWN_LINE: usize = 400;
+
+impl Place {
+    /// The place of some bytes of a text.
+    fn of(text: &str, span: &std::ops::Range<usize>, line: usize, column: usize) -> Self {
+        let shown = text.get(span.clone()).unwrap_or_default();
+        let shown = shown.trim_end();
+        let breaks = shown.matches('\n').count();
+        let last = shown.rsplit('\n').next().unwrap_or_default();
+        let width = last.chars().count();
+        Self {
+            line,
+            column,
+            end_line: line.saturating_add(breaks),
+            end_column: match breaks {
+                0 => column.saturating_add(width),
+                _ => width.saturating_add(1),
+            },
+        }
+    }
+}
+
+/// The place of a path in a document, and the line to show.
+pub fn place(text: &str, document: &Document<'_>, path: &Path) -> (Place, Option<Source>) {
+    let located = document.locate(path);
+    let place = Place::of(text, &located.span, located.line, located.column);
+    let source = source(text, located.line, &located.span);
+    (place, source)
+}
+
+/// The line of a file that holds a place, unless it is too long to be read.
+fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Source> {
+    let start = text
+        .get(..span.start)?
+        .rfind('\n')
+        .map_or(0, |at| at.saturating_add(1));
+    let rest = text.get(start..)?;
+    let shown = rest.split(['\n', '\r']).next().unwrap_or_default();
+    if shown.len() > MAX_SHOWN_LINE {
+        return None;
+    }
+    let from = span.start.saturating_sub(start);
+    let to = span.end.saturating_sub(start).min(shown.len());
+    let to = shown.get(..to).map_or(to, |shown| shown.trim_end().len());
+    Some(Source {
+        text: shown.to_owned(),
+        first_line: line,
+        span: from..to.max(from),
+    })
+}
+
+impl Unjudged {
+    /// Trouble with a file.
+    pub fn new(file: &Arc<str>, trouble: Trouble) -> Self {
+        Self {
+            file: Arc::clone(file),
+            line: trouble.line,
+            column: trouble.column,
+            text: trouble.text,
+            source: None,
+        }
+    }
+
+    /// Trouble at a place of a file.
+    pub fn at(file: &Arc<str>, place: &Place, source: Option<Source>, text: String) -> Self {
+        Self {
+            file: Arc::clone(file),
+            line: place.line,
+            column: place.column,
+            text,
+            source,
+        }
+    }
+
+    /// `jobs.yaml:3:5`
+    pub fn place(&self) -> String {
+        match (self.line, self.column) {
+            (0, _) => self.file.to_string(),
+            (line, 0) => format!("{}:{line}", self.file),
+            (line, column) => format!("{}:{line}:{column}", self.file),
+        }
+    }
+}
+
+impl Outcome {
+    /// A request on an object, with nothing said about it.
+    pub fn new(
+        file: &Arc<str>,
+        object: ObjectName,
+        operation: Operation,
+        is_status: bool,
+        judgement: Judgement,
+        mut locate: impl FnMut(&Found) -> Option<(Place, Option<Source>)>,
+    ) -> Self {
+        let findings = judgement.findings.into_iter().map(|found| {
+            let (place, source) = locate(&found).unzip();
+            Finding {
+                found,
+                place,
+                source: source.flatten(),
+            }
+        });
+        Self {
+            file: Arc::clone(file),
+            place: None,
+            object,
+            operation,
+            is_status,
+            user: None,
+            time: None,
+            findings: findings.collect(),
+            is_allowed: judgement.is_allowed,
+            code: judgement.code,
+            message: judgement.message,
+            warnings: judgement.warnings,
+            releases: judgement.releases,
+        }
+    }
+
+    /// Whether the client is warned, or would be by some release.
+    pub fn is_warned(&self) -> bool {
+        let mut findings = self.findings.iter();
+        findings.any(|finding| finding.found.enforcement == Enforcement::Warn)
+    }
+}
+
+/// The sums of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sums {
+    /// Requests that were judged.
+    pub judged: usize,
+    /// Those that were denied.
+    pub denied: usize,
+    /// Those that were accepted with a warning.
+    pub warned: usize,
+    /// What could not be judged.
+    pub unjudged: usize,
+    /// Objects of kinds that the library does not know.
+    pub unknown: u64,
+}
+
+impl Report {
+    /// The sums.
+    pub fn sums(&self) -> Sums {
+        let denied = self.results.iter().filter(|r| !r.is_allowed).count();
+        let warned = self
+            .results
+            .iter()
+            .filter(|r| r.is_allowed && r.is_warned());
+        Sums {
+            judged: self.results.len(),
+            denied,
+            warned: warned.count(),
+            unjudged: self.unjudged.len(),
+            unknown: self.unknown.values().copied().fold(0, u64::saturating_add),
+        }
+    }
+
+    /// How the run ends.
+    pub fn exit(&self, denies_warnings: bool) -> Exit {
+        let sums = self.sums();
+        if sums.unjudged > 0 {
+            Exit::Unjudged
+        } else if sums.denied > 0 || denies_warnings && sums.warned > 0 {
+            Exit::Denied
+        } else {
+            Exit::Accepted
+        }
+    }
+
+    /// Adds what another one found, behind what this one did.
+    pub fn append(&mut self, mut other: Self) {
+        self.results.append(&mut other.results);
+        self.unjudged.append(&mut other.unjudged);
+        self.gone = self.gone.saturating_add(other.gone);
+        for (kind, count) in other.unknown {
+            self.count_unknown(kind, count);
+        }
+    }
+
+    /// Counts objects of a kind that the library does not know.
+    pub fn count_unknown(&mut self, kind: String, more: u64) {
+        let count = self.unknown.entry(kind).or_default();
+        *count = count.saturating_add(more);
+    }
+}
