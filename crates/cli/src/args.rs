@@ -175,7 +175,12 @@ pub struct Who {
     #[arg(long, short, default_value = "default")]
     pub namespace: String,
     /// The user who asks
-    #[arg(long = "as", value_name = "USER", default_value = "")]
+    #[arg(
+        long = "as",
+        value_name = "USER",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub user: String,
     /// A group of the user (repeatable)
     #[arg(long = "as-group", value_name = "GROUP")]
@@ -279,6 +284,6 @@ pub fn unknown_rule(id: &str) -> String {
         rule.id().starts_with(id) || name == id || rule.id().contains(id)
     });
     let hint = near.map(|rule| format!("; did you mean {}?", rule.id()));
-    let hint = hint.unwrap_or_default();
-    format!("no rule is called {id}{hint} `managed-by rules` lists them")
+    let hint = hint.unwrap_or_else(|| "; `managed-by rules` lists them".to_owned());
+    format!("no rule is called {id}{hint}")
 }

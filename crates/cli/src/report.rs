@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use managed_by::{Enforcement, Rule};
 use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Document, Found, Judgement, Matrix, Operation, Path, Trouble};
+use managed_by_requests::{Document, Found, Judgement, Located, Matrix, Operation, Path, Trouble};
 
 use crate::Exit;
 
@@ -136,7 +136,15 @@ impl Place {
 
 /// The place of a path in a document, and the line to show.
 pub fn place(text: &str, document: &Document<'_>, path: &Path) -> (Place, Option<Source>) {
-    let located = document.locate(path);
+    of_located(text, &document.locate(path))
+}
+
+/// The place of the key at a path, and the line to show.
+pub fn key_place(text: &str, document: &Document<'_>, path: &Path) -> (Place, Option<Source>) {
+    of_located(text, &document.locate_key(path))
+}
+
+fn of_located(text: &str, located: &Located) -> (Place, Option<Source>) {
     let place = Place::of(text, &located.span, located.line, located.column);
     let source = source(text, located.line, &located.span);
     (place, source)

@@ -274,7 +274,9 @@ pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Recor
         match whole {
             Ok(whole) => of_whole(whole, &mut |record| each(0, record)),
             Err(e) => {
-                let before = e.line().saturating_sub(1);
+                // A string that was cut is noticed behind the end of its line.
+                let past = usize::from(e.is_syntax() && e.column() == 0);
+                let before = e.line().saturating_sub(past).saturating_sub(1);
                 each(before, Err(Unread::NotJson(not_json(&e))));
             }
         }

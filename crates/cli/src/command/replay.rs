@@ -10,6 +10,7 @@ use std::thread;
 
 use flate2::read::MultiGzDecoder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use managed_by::Release;
 use managed_by_requests::replay::{Said, Step, Why};
 use managed_by_requests::{Replay, Trouble, complete};
 
@@ -32,6 +33,8 @@ const TOLD: u64 = 3;
 /// What a replay has to tell at its end.
 #[derive(Debug, Default)]
 pub struct Summary {
+    /// The one release that was asked, if the settings choose one.
+    pub release: Option<Release>,
     /// The files, by their numbers.
     pub files: Vec<Arc<str>>,
     /// The sums.
@@ -70,6 +73,7 @@ pub(super) fn run(
         told: BTreeMap::new(),
         stopped: None,
     };
+    sink.summary.release = chosen.release();
     let inputs: Vec<Input> = files.iter().map(|file| Input::new(file)).collect();
     sink.summary.files = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
     let bar = progress(&inputs, quiet);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use managed_by::Settings;
+use managed_by::{Release, Settings};
 use managed_by_requests::{Judge, Releases, SettingsText, Trouble, decode, overlaid};
 
 use crate::Stop;
@@ -41,6 +41,13 @@ impl Chosen {
             .collect();
         let json = overlaid(&file, release, &rules);
         Ok(Self { json, releases })
+    }
+
+    /// The one release whose rules apply, if one is chosen.
+    pub(super) fn release(&self) -> Option<Release> {
+        let settings = Settings::from_json(self.json.as_bytes()).ok()?;
+        let chosen = settings.kubernetes_version();
+        chosen.filter(|_| self.releases == Releases::Chosen)
     }
 
     /// Who judges by them.
@@ -85,7 +92,11 @@ fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Unjud
     };
     let at = |problem: &managed_by::Problem| {
         let path = settings.path_of(problem.path());
-        let (place, source) = report::place(text, &settings.document, &path);
+        let (place, source) = if problem.is_key() {
+            report::key_place(text, &settings.document, &path)
+        } else {
+            report::place(text, &settings.document, &path)
+        };
         Unjudged::at(&input.name, &place, source, problem.to_string())
     };
     problems.as_slice().iter().map(at).collect()

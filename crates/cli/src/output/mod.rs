@@ -43,7 +43,8 @@ pub(crate) fn print(
             Output::Text | Output::Json | Output::Ndjson | Output::Sarif | Output::Junit
         ),
     );
-    if !quiet && format == Output::Text {
+    // Settings are checked, not judged.
+    if !quiet && format == Output::Text && command != "settings check" {
         anstream::eprintln!("{}", text::sums(report));
     }
     Ok(())

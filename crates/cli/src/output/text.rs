@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use managed_by::Enforcement;
+use managed_by::{Enforcement, Release, ReleaseSet};
 use managed_by_requests::Matrix;
 use managed_by_requests::replay::{ObjectName, Seen};
 
@@ -72,15 +72,11 @@ fn finding(outcome: &Outcome, finding: &Finding) -> String {
 }
 
 /// What each release says to a request, as far as one finding goes.
-fn said_by(
-    enforcement: Enforcement,
-    releases: Option<managed_by::ReleaseSet>,
-    matrix: Matrix,
-) -> String {
+fn said_by(enforcement: Enforcement, releases: Option<ReleaseSet>, matrix: Matrix) -> String {
     if enforcement == Enforcement::Deny
         && let Some(denied) = releases
     {
-        let all = managed_by::Release::ALL.iter().copied();
+        let all = Release::ALL.iter().copied();
         let accepted = all.filter(|release| !denied.contains(*release)).collect();
         return Matrix { accepted, denied }.to_string();
     }
@@ -191,8 +187,7 @@ pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Resul
             key.kind.clone(),
             key.rule.to_owned(),
             if key.is_denied { "deny" } else { "warn" }.to_owned(),
-            row.releases
-                .map_or_else(|| "all".to_owned(), |set| set.to_string()),
+            releases(row.releases, summary.release),
             row.count.to_string(),
             seen(&row.first, summary),
             seen(&row.last, summary),
@@ -201,6 +196,15 @@ pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Resul
         ]);
     }
     write!(out, "{table}")
+}
+
+/// The releases that find something.
+fn releases(found_by: Option<ReleaseSet>, asked: Option<Release>) -> String {
+    match (found_by, asked) {
+        (Some(set), _) if set != ReleaseSet::all() => set.to_string(),
+        (_, Some(release)) => release.to_string(),
+        _ => "all".to_owned(),
+    }
 }
 
 /// When, or where, if the record does not say when.

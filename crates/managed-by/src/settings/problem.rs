@@ -28,6 +28,8 @@ pub struct Problem {
     text: String,
     /// Whether what is there makes no sense beside something else, rather than having a wrong form.
     is_semantic: bool,
+    /// Whether it is the key itself that is wrong.
+    is_key: bool,
 }
 
 /// Problems are made out of the way: settings are right as a rule, and read for every request.
@@ -43,6 +45,11 @@ impl Problem {
         self.is_semantic
     }
 
+    /// Whether it is about the key at the path, rather than about the value.
+    pub fn is_key(&self) -> bool {
+        self.is_key
+    }
+
     #[cold]
     #[inline(never)]
     pub(super) fn new(path: &Path<'_>, text: impl Into<String>) -> Self {
@@ -53,6 +60,7 @@ impl Problem {
             },
             text: text.into(),
             is_semantic: false,
+            is_key: false,
         }
     }
 
@@ -96,7 +104,10 @@ impl Problem {
         };
         let mut text = format!("{within} has no such key, expected one of {keys_list}");
         hint(&mut text, key, keys);
-        Self::new(&Path::Quoted(parent, key), text)
+        Self {
+            is_key: true,
+            ..Self::new(&Path::Quoted(parent, key), text)
+        }
     }
 
     #[cold]

@@ -1,0 +1,190 @@
+//! Machine formats, held to their schemas.
+
+use boon::{Compiler, Schemas};
+use serde_json::{Value, json};
+use xtask::root;
+
+use crate::support::{run, run_in};
+
+/// Fails unless a document follows a schema.
+fn check(schema: &Value, document: &Value) {
+    let mut compiler = Compiler::new();
+    compiler
+        .add_resource("schema.json", schema.clone())
+        .unwrap();
+    let mut schemas = Schemas::new();
+    let index = compiler.compile("schema.json", &mut schemas).unwrap();
+    if let Err(e) = schemas.validate(document, index) {
+        panic!("{e}\n{document:#}");
+    }
+}
+
+fn own_schema() -> Value {
+    let text = std::fs::read_to_string(root("docs/cli.schema.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Something of everything: a denial, a warning, an object of another kind, a list, and what cannot be judged.
+const LINTED: [&str; 5] = [
+    "examples/manifests/chart.yaml",
+    "examples/manifests/job.yaml",
+    "examples/manifests/list.yaml",
+    "examples/manifests/accepted.yaml",
+    "no/such.yaml",
+];
+
+fn lint(format: &str, more: &[&str]) -> String {
+    let args = [&["lint", "-o", format], more, &LINTED].concat();
+    let ran = run(&args, b"");
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    ran.out
+}
+
+#[test]
+fn json_follows_its_schema() {
+    let schema = own_schema();
+    for more in [&[][..], &["--kubernetes", "all"]] {
+        let document: Value = serde_json::from_str(&lint("json", more)).unwrap();
+        check(&schema, &document);
+        assert_eq!(document["summary"]["denied"], 1);
+        assert_eq!(document["summary"]["warned"], 2);
+        let lines = lint("ndjson", more);
+        let lines: Vec<Value> = lines
+            .lines()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect();
+        for line in &lines {
+            check(&schema, line);
+        }
+        assert_eq!(
+            lines.len(),
+            document["results"].as_array().unwrap().len() + 2
+        );
+    }
+    let traces = [
+        "conformance/traces/child-jobs.ndjson",
+        "conformance/traces/appwrapper-1.2.ndjson",
+    ];
+    for format in ["json", "ndjson"] {
+        let args = [
+            &["replay", "-o", format, "--kubernetes", "all", "--show", "3"][..],
+            &traces,
+        ]
+        .concat();
+        let ran = run(&args, b"");
+        let documents = serde_json::Deserializer::from_str(&ran.out).into_iter::<Value>();
+        let documents: Vec<_> = documents.map(Result::unwrap).collect();
+        for document in &documents {
+            check(&schema, document);
+        }
+        let last = documents.last().unwrap();
+        assert_eq!(last["summary"]["denied"], 22, "{last}");
+    }
+    let bad = run(&["settings", "check", "-o", "json", "-"], b"rool: x");
+    check(&schema, &serde_json::from_str(&bad.out).unwrap());
+    // A schema that takes anything would prove nothing.
+    let mut compiler = Compiler::new();
+    compiler.add_resource("schema.json", schema).unwrap();
+    let mut schemas = Schemas::new();
+    let index = compiler.compile("schema.json", &mut schemas).unwrap();
+    for wrong in [
+        json!({}),
+        json!({"format": 2, "command": "lint"}),
+        json!([]),
+    ] {
+        assert!(schemas.validate(&wrong, index).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn sarif_follows_the_standard_s_schema() {
+    let schema: Value = serde_json::from_str(include_str!("schemas/sarif-2.1.0.json")).unwrap();
+    for more in [&[][..], &["--kubernetes", "all"]] {
+        let sarif: Value = serde_json::from_str(&lint("sarif", more)).unwrap();
+        check(&schema, &sarif);
+        let run = &sarif["runs"][0];
+        let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+        assert_eq!(rules.len(), managed_by::rules().len());
+        let results = run["results"].as_array().unwrap();
+        assert_eq!(results.len(), 3);
+        for result in results {
+            let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+            assert_eq!(rules[index]["id"], result["ruleId"]);
+            assert!(rules[index]["helpUri"].as_str().unwrap().ends_with(".md"));
+            let region = &result["locations"][0]["physicalLocation"]["region"];
+            assert!(region["startLine"].as_u64().unwrap() > 1, "{region}");
+        }
+        let first = &results[0]["locations"][0]["physicalLocation"];
+        assert_eq!(
+            first["region"],
+            json!({"startLine": 16, "startColumn": 18, "endLine": 16, "endColumn": 28})
+        );
+        let notes = run["invocations"][0]["toolExecutionNotifications"].as_array();
+        assert_eq!(notes.unwrap().len(), 1);
+    }
+    let replayed = run(
+        &[
+            "replay",
+            "-o",
+            "sarif",
+            "conformance/traces/appwrapper-1.2.ndjson",
+        ],
+        b"",
+    );
+    check(&schema, &serde_json::from_str(&replayed.out).unwrap());
+}
+
+#[test]
+fn junit_is_read_again() {
+    let text = lint("junit", &[]);
+    let report = quick_junit::Report::deserialize_from_str(&text).unwrap();
+    assert_eq!((report.tests, report.failures, report.errors), (7, 1, 1));
+    let chart = report
+        .test_suites
+        .iter()
+        .find(|s| s.name.as_str().ends_with("chart.yaml"));
+    assert_eq!(chart.unwrap().test_cases.len(), 2);
+}
+
+/// Each line is a command, as the runner reads it: `::name key=value,...::text`.
+#[test]
+fn github_commands_are_well_formed() {
+    let text = lint("github", &[]);
+    assert_eq!(text.lines().count(), 4, "{text}");
+    for line in text.lines() {
+        let (head, message) = line.strip_prefix("::").unwrap().split_once("::").unwrap();
+        let (name, properties) = head.split_once(' ').unwrap();
+        assert!(["error", "warning"].contains(&name), "{line}");
+        for property in properties.split(',') {
+            let (key, value) = property.split_once('=').unwrap();
+            assert!(["file", "line", "endLine", "col", "endColumn", "title"].contains(&key));
+            assert!(!value.is_empty() && !value.contains(':'), "{line}");
+        }
+        assert!(!message.is_empty());
+    }
+}
+
+/// What is printed does not depend on which core was faster.
+#[test]
+fn the_order_is_the_order_of_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..200 {
+        let name = folder.path().join(format!("{index:03}.yaml"));
+        let job = format!(
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: j{index}}}\nspec: {{managedBy: x}}\n"
+        );
+        std::fs::write(name, job).unwrap();
+    }
+    let first = run_in(folder.path(), &["lint", "."], b"");
+    assert_eq!(first.code, 1);
+    let files: Vec<_> = first
+        .out
+        .lines()
+        .filter(|l| l.trim().starts_with("-->"))
+        .collect();
+    assert_eq!(files.len(), 200);
+    assert!(files.is_sorted(), "{files:?}");
+    for _ in 0..5 {
+        assert_eq!(run_in(folder.path(), &["lint", "."], b"").out, first.out);
+    }
+}

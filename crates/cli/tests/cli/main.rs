@@ -1,0 +1,15 @@
+//! The program, run as people run it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics has failed"
+)]
+
+mod bad_input;
+mod engine;
+mod formats;
+mod history;
+mod support;
+mod transcripts;

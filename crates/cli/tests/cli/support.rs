@@ -1,0 +1,42 @@
+//! Running the program.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What a run printed.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Runs the program in a folder.
+pub(crate) fn run_in(folder: &Path, args: &[&str], stdin: &[u8]) -> Ran {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_managed-by"))
+        .args(args)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut to = child.stdin.take().unwrap();
+    let bytes = stdin.to_owned();
+    // A program that has read enough closes its end.
+    let feed = std::thread::spawn(move || drop(to.write_all(&bytes)));
+    let output = child.wait_with_output().unwrap();
+    feed.join().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Runs the program in the root of the repository.
+pub(crate) fn run(args: &[&str], stdin: &[u8]) -> Ran {
+    run_in(&xtask::root(""), args, stdin)
+}
