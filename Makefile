@@ -83,7 +83,7 @@ lint: ## Clippy, warnings denied
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
 
 check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
-	for crate in managed-by managed-by-conformance managed-by-requests xtask; do cargo check --quiet --package $$crate || exit 1; done
+	for crate in managed-by managed-by-cli managed-by-conformance managed-by-requests xtask; do cargo check --quiet --package $$crate || exit 1; done
 	for engine in wasmi wasmtime; do cargo check --quiet --package managed-by-engine --no-default-features --features $$engine || exit 1; done
 	for crate in managed-by managed-by-policy managed-by-noop managed-by-requests; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
@@ -157,6 +157,14 @@ reproducible: policy.wasm ## Build the module once more in another folder and se
 	@git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory $(COPY)
 	@$(MAKE) --silent --directory $(COPY) policy.wasm
 	cmp policy.wasm $(COPY)/policy.wasm && echo "the same bytes twice: $$(sha256sum < policy.wasm | cut -d ' ' -f 1)"
+
+.PHONY: cli bench-cli
+CLI := target/native/managed-by
+cli: setup ## Build the command line, target/native/managed-by
+	cargo build --quiet --profile native --package managed-by-cli
+
+bench-cli: cli ## Time the command line beside jq and yq (the Go program), which must be installed, and write docs/performance.md
+	cargo bench --quiet --profile native --package managed-by-cli --bench programs -- $(CLI)
 
 .PHONY: bench fuel-update
 bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, in the engine

@@ -28,7 +28,7 @@ pub struct Judge<'s> {
 pub struct Judgement {
     /// Whether the request may go on; where all releases are asked, whether all say so.
     pub is_allowed: bool,
-    /// Whether there was anything to judge: an object of a kind that the library knows.
+    /// Whether there was anything to judge: an object of a kind that the library knows or the settings declare.
     pub is_judged: bool,
     /// HTTP status of a denial.
     pub code: Option<u16>,
@@ -91,9 +91,10 @@ impl<'s> Judge<'s> {
         Self { settings }
     }
 
-    /// Whether the library knows a kind, so that there may be something to judge.
+    /// Whether a kind is judged: the library knows it, or the settings declare it.
     pub fn knows(&self, group: &str, version: &str, kind: &str) -> bool {
-        Kind::find(group, version, kind).is_some()
+        let declares = |(_, settings): &(_, Settings<'_>)| settings.declares(group, version, kind);
+        Kind::find(group, version, kind).is_some() || self.settings.first().is_some_and(declares)
     }
 
     /// Judges a request: an `AdmissionRequest` as JSON.
@@ -109,6 +110,7 @@ impl<'s> Judge<'s> {
         let mut judgement = Judgement::accepted(request.kind().is_some());
         if let [(None, settings)] = &*self.settings {
             judgement.add(review(request, settings), settings);
+            judgement.note_declared();
             return judgement;
         }
         let mut matrix = Matrix {
@@ -128,6 +130,7 @@ impl<'s> Judge<'s> {
             judgement.merge(verdict, release);
         }
         judgement.releases = Some(matrix);
+        judgement.note_declared();
         judgement
     }
 }
@@ -149,6 +152,11 @@ impl Judgement {
     /// Whether nothing is to be said about it.
     pub fn is_quiet(&self) -> bool {
         self.is_allowed && self.warnings.is_empty() && self.findings.is_empty()
+    }
+
+    /// An object of a kind that the settings declare shows as such in its verdict alone.
+    fn note_declared(&mut self) {
+        self.is_judged |= self.audit_annotations.iter().any(|(key, _)| *key == "mode");
     }
 
     /// Takes over the verdict of the one release that is asked.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use managed_by::{Enforcement, ReleaseSet};
+use managed_by::{Enforcement, ReleaseSet, Rule};
 
 use crate::judge::{Found, Judge, Judgement};
 use crate::record::{Event, Record, State, Unread, Write, read};
@@ -181,7 +181,9 @@ pub struct RowKey {
 /// How often a rule fired on objects of a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// What was found the first time.
+    /// The rule.
+    pub rule: &'static Rule,
+    /// What it found the first time.
     pub found: Found,
     /// How often.
     pub count: u64,
@@ -678,6 +680,7 @@ impl Tally {
                 is_denied: found.enforcement == Enforcement::Deny,
             };
             let row = self.rows.entry(key).or_insert_with(|| Row {
+                rule: found.rule,
                 found: found.clone(),
                 count: 0,
                 releases: found.releases,

@@ -71,7 +71,7 @@ pub(super) fn run(
             for object in &objects {
                 let name = object_name(object, namespace);
                 let before = stored.remove(&key(object, namespace));
-                if !object.is_known() {
+                if !judge.knows(object.group(), object.version(), object.kind()) {
                     report.count_unknown(unknown_name(&name), 1);
                     continue;
                 }

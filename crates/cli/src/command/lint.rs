@@ -68,7 +68,7 @@ fn lint(input: &Input, judge: &Judge<'_>, namespace: &str, user: &User) -> Repor
             };
             for object in objects {
                 let name = object_name(&object, namespace);
-                if !object.is_known() {
+                if !judge.knows(object.group(), object.version(), object.kind()) {
                     report.count_unknown(unknown_name(&name), 1);
                     continue;
                 }

@@ -154,7 +154,7 @@ pub(super) fn kinds(output: ListOutput) -> Result<Exit, Stop> {
             kind.name().to_owned(),
             format!("{}/{versions}", kind.group()),
             kind.managed_by_path().to_owned(),
-            kind.reserved_value().to_owned(),
+            kind.reserved_value().unwrap_or("-").to_owned(),
             if kind.has_status_rules() {
                 "judged"
             } else {

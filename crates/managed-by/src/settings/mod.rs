@@ -399,6 +399,16 @@ impl<'a> Settings<'a> {
         self.standard_status_writers.of(kind, self.custom_kinds)
     }
 
+    /// Whether they declare a kind in a version (`custom_kinds`), so that objects of it are judged.
+    pub fn declares(&self, group: &str, version: &str, kind: &str) -> bool {
+        let wanted = GroupVersionKind {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+        };
+        self.custom_kind(&wanted).is_ok_and(|kind| kind.is_some())
+    }
+
     /// The kind as the settings declare it, if they do.
     pub(crate) fn custom_kind(
         &self,
