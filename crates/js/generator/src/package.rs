@@ -1,0 +1,73 @@
+//! The generated files of the package.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use managed_by_js::catalogue::{Example, Kind, Rule, RulePage, kinds, releases, rules};
+use managed_by_js::{Finding, Problem, SettingsVerdict, Verdict};
+use serde_json::{Value, json};
+use ts_rs::{Config, TS};
+use wasm_bindgen_cli_support::Bindgen;
+use xtask::root;
+
+/// The name of the module and of its glue.
+const NAME: &str = "managed_by";
+
+/// Writes the glue and the module, the catalogue and the types.
+///
+/// # Errors
+/// If the module is not one of this version of wasm-bindgen, or a file cannot be read or written.
+pub(crate) fn write(module: &Path, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let put = |file: &str, bytes: &[u8]| {
+        let path = folder.join(file);
+        fs::write(&path, bytes).with_context(|| path.display().to_string())
+    };
+    // One kind of glue for all platforms, so that they share one module: this one fetches nothing by itself.
+    let mut output = Bindgen::new()
+        .input_path(module)
+        .web(true)?
+        .out_name(NAME)
+        .typescript(true)
+        .omit_default_module_path(true)
+        .reset_state_function(true)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate_output()?;
+    put("managed_by.js", output.js().as_bytes())?;
+    let types = output.ts().context("the generator made no types")?;
+    put("managed_by.d.ts", types.as_bytes())?;
+    put("managed_by.wasm", &output.wasm_mut().emit_wasm())?;
+    put("catalogue.json", catalogue()?.to_string().as_bytes())?;
+    put("types.ts", types_of_answers()?.as_bytes())
+}
+
+fn catalogue() -> Result<Value> {
+    let schema = fs::read_to_string(root(xtask::settings::SCHEMA))?;
+    let schema: Value = serde_json::from_str(&schema)?;
+    Ok(json!({
+        "rules": rules()?,
+        "kinds": kinds(),
+        "releases": releases(),
+        "settingsSchema": schema,
+    }))
+}
+
+/// The answers and the catalogue as TypeScript, made of the Rust types and what is written about them.
+fn types_of_answers() -> Result<String> {
+    let mut text = "import type { AdmissionRequest } from \"../../src/request.js\";\nimport type { Settings } from \"./settings.js\";\n".to_owned();
+    let config = Config::default();
+    let mut add = |docs: Option<String>, declaration: String| {
+        let docs = docs.unwrap_or_default();
+        writeln!(text, "\n{docs}export {declaration}")
+    };
+    macro_rules! add {
+        ($($name:ty),*) => {
+            $(add(<$name>::docs(), <$name>::decl(&config))?;)*
+        };
+    }
+    add!(Verdict, Finding, SettingsVerdict, Problem, Rule, RulePage, Example, Kind);
+    Ok(text)
+}

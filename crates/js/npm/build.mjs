@@ -1,0 +1,73 @@
+// Writes the package to target/npm, from src/ and what the generator left in generated/.
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+import { compile } from "json-schema-to-typescript";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = resolve(here, "../../..");
+const out = join(root, "target/npm");
+const at = (...parts) => join(here, ...parts);
+
+const { settingsSchema } = JSON.parse(readFileSync(at("generated/catalogue.json"), "utf8"));
+writeFileSync(at("generated/settings.ts"), await settingsTypes(settingsSchema));
+execFileSync(at("node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
+
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+const banner = { js: "// managed-by, Apache-2.0. Generated: do not edit." };
+const common = { bundle: true, target: "es2022", banner, legalComments: "none", logLevel: "warning" };
+const node = { ...common, platform: "node", entryPoints: [at("src/node.ts")] };
+const web = { ...common, platform: "browser", format: "esm" };
+await Promise.all([
+  esbuild.build({ ...node, format: "esm", define: { HERE: "import.meta.dirname" }, outfile: join(out, "node.mjs") }),
+  esbuild.build({ ...node, format: "cjs", define: { HERE: "__dirname" }, outfile: join(out, "node.cjs") }),
+  esbuild.build({ ...web, entryPoints: [at("src/web.ts")], outfile: join(out, "web.mjs") }),
+  esbuild.build({ ...web, entryPoints: [at("src/browser.ts")], outfile: join(out, "browser.mjs") }),
+]);
+
+const types = declarations();
+writeFileSync(join(out, "index.d.mts"), types);
+writeFileSync(join(out, "index.d.cts"), types);
+writeFileSync(join(out, "web.d.mts"), `${types}\n${declaration("web")}`);
+cpSync(at("generated/managed_by.wasm"), join(out, "managed_by.wasm"));
+writeFileSync(join(out, "settings.schema.json"), `${JSON.stringify(settingsSchema, null, 2)}\n`);
+cpSync(at("README.md"), join(out, "README.md"));
+cpSync(join(root, "LICENSE"), join(out, "LICENSE"));
+const version = /^version = "(.*)"$/m.exec(readFileSync(join(root, "Cargo.toml"), "utf8"))[1];
+const published = { ...JSON.parse(readFileSync(at("published.json"), "utf8")), version };
+writeFileSync(join(out, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
+
+/** The settings as TypeScript, of their schema. */
+async function settingsTypes(schema) {
+  const { title, ...rest } = schema;
+  const description = `${title}. Every key may be left out; null is as good as absent.`;
+  const text = await compile({ ...rest, type: "object", description }, "Settings", { bannerComment: "", additionalProperties: false });
+  return text;
+}
+
+/** One file of declarations, for both module formats: none of them imports another. */
+function declarations() {
+  const parts = ["request", "settings", "types", "error", "api"];
+  return parts.map(declaration).join("\n");
+}
+
+/** What TypeScript declares of one source, without its imports and re-exports. */
+function declaration(name) {
+  const file = join(emitted(), name === "settings" || name === "types" ? "generated" : "src", `${name}.d.ts`);
+  return readFileSync(file, "utf8").replaceAll(/^(import|export (type )?(\{|\*)).*$\n/gm, "");
+}
+
+/** The folder of declarations, emitted once. */
+function emitted() {
+  const folder = at("generated/declarations");
+  if (emitted.done !== true) {
+    rmSync(folder, { recursive: true, force: true });
+    const options = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", folder];
+    execFileSync(at("node_modules/.bin/tsc"), ["--project", here, "--rootDir", here, ...options], { stdio: "inherit" });
+    emitted.done = true;
+  }
+  return folder;
+}

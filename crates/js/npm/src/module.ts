@@ -1,0 +1,67 @@
+import * as glue from "../generated/managed_by.js";
+import type { Problem } from "../generated/types.js";
+import { ManagedByError, type ErrorCode } from "./error.js";
+
+type Answer<T> = { Ok: T } | { Err: { code: ErrorCode; path: string; message: string; problems: Problem[] } };
+
+let isReady = false;
+
+/** Starts the module from its bytes, or compiled. */
+export function startSync(module: BufferSource | WebAssembly.Module): void {
+  glue.initSync({ module });
+  isReady = true;
+}
+
+/** Starts the module from where it is to be had. */
+export async function start(source: string | URL | Request | Response | BufferSource | WebAssembly.Module): Promise<void> {
+  try {
+    await glue.default({ module_or_path: source });
+  } catch (cause) {
+    throw new ManagedByError("ERR_LOAD", "source", `the module could not be loaded: ${String(cause)}`, { cause });
+  }
+  isReady = true;
+}
+
+/** Calls the module. What it throws itself is a trap, after which nothing in its memory can be trusted: it starts anew. */
+export function guarded<T>(call: (module: typeof glue) => T): T {
+  if (!isReady) {
+    throw new ManagedByError("ERR_NOT_READY", "", "the module is not loaded yet: await init() first");
+  }
+  try {
+    return call(glue);
+  } catch (cause) {
+    if (!(cause instanceof WebAssembly.RuntimeError)) {
+      throw cause;
+    }
+    glue.__wbg_reset_state();
+    throw new ManagedByError("ERR_INTERNAL", "", `the module failed: ${cause.message}`, { cause });
+  }
+}
+
+/** What the module answers, or its trouble as an error. `within` names the argument that a path is of. */
+export function read<T>(text: string, within: string): T {
+  const answer: Answer<T> = JSON.parse(text);
+  if ("Ok" in answer) {
+    return answer.Ok;
+  }
+  const { code, path, message, problems } = answer.Err;
+  const place = path === within ? path : path.startsWith("[") ? `${within}${path}` : `${within}.${path}`;
+  throw new ManagedByError(code, place, message, { problems });
+}
+
+/** An argument as JSON text. */
+export function text(value: unknown, path: string): string {
+  if (typeof value === "string") {
+    return value;
+  }
+  if (typeof value !== "object" || value === null) {
+    const got = value === null ? "null" : typeof value;
+    throw new ManagedByError("ERR_ARGUMENT", path, `${path}: expected a plain object or JSON text, got ${got}`);
+  }
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
+    throw new ManagedByError("ERR_ARGUMENT", path, `${path}: cannot be written as JSON: ${why}`, { cause });
+  }
+}
