@@ -40,12 +40,25 @@ const version = /^version = "(.*)"$/m.exec(readFileSync(join(root, "Cargo.toml")
 const published = { ...JSON.parse(readFileSync(at("published.json"), "utf8")), version };
 writeFileSync(join(out, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
 
-/** The settings as TypeScript, of their schema. */
+/** The settings as TypeScript, of their schema: without what types cannot say, such as patterns and counts. */
 async function settingsTypes(schema) {
-  const { title, ...rest } = schema;
-  const description = `${title}. Every key may be left out; null is as good as absent.`;
-  const text = await compile({ ...rest, type: "object", description }, "Settings", { bannerComment: "", additionalProperties: false });
-  return text;
+  const typed = (value) => {
+    if (Array.isArray(value)) {
+      return value.map(typed);
+    }
+    if (typeof value !== "object" || value === null) {
+      return value;
+    }
+    if ("$ref" in value) {
+      return { type: "string" };
+    }
+    const said = ["type", "enum", "items", "properties", "additionalProperties", "required", "description"];
+    const kept = Object.entries(value).filter(([key]) => said.includes(key));
+    const inner = ([key, of]) => [key, key === "properties" ? Object.fromEntries(Object.entries(of).map(([name, one]) => [name, typed(one)])) : typed(of)];
+    return Object.fromEntries(kept.map(inner));
+  };
+  const description = `${schema.title}. Every key may be left out; null is as good as absent.`;
+  return compile({ ...typed(schema), type: "object", description }, "Settings", { bannerComment: "", additionalProperties: false });
 }
 
 /** One file of declarations, for both module formats: none of them imports another. */

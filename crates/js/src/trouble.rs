@@ -1,17 +1,18 @@
 //! Why there is no answer, as the package throws it.
 
-use managed_by::Problems;
 use serde::Serialize;
 
-use crate::verdict::Problem;
+use crate::settings::Problem;
 
 /// The word by which code tells errors apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub enum Code {
-    /// The settings are bad. `path` is the place of the first problem, `problems` lists all of them.
+    /// The settings are bad.
     #[serde(rename = "ERR_BAD_SETTINGS")]
     BadSettings,
+    /// An argument is not of its form.
+    #[serde(rename = "ERR_ARGUMENT")]
+    Argument,
 }
 
 /// Why there is no answer.
@@ -19,7 +20,7 @@ pub enum Code {
 pub struct Trouble {
     /// The word for it.
     pub code: Code,
-    /// Where, in the argument: `rules["managed-by/format"]`.
+    /// Where, in the arguments: `settings.rules["managed-by/format"]`.
     pub path: String,
     /// The whole story.
     pub message: String,
@@ -27,14 +28,29 @@ pub struct Trouble {
     pub problems: Vec<Problem>,
 }
 
-impl From<Problems> for Trouble {
-    fn from(problems: Problems) -> Self {
-        let path = problems.as_slice().first().map(|p| p.path().to_owned());
+impl Trouble {
+    /// An argument that is not of its form.
+    pub(crate) fn argument(path: &str, message: &str) -> Self {
+        Self {
+            code: Code::Argument,
+            path: path.to_owned(),
+            message: format!("{path}: {message}"),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Settings with something wrong in them.
+    pub(crate) fn settings(message: String, problems: Vec<Problem>) -> Self {
+        let path = problems.first().map_or("", |problem| &*problem.path);
         Self {
             code: Code::BadSettings,
-            path: path.unwrap_or_default(),
-            message: problems.to_string(),
-            problems: problems.as_slice().iter().map(Problem::from).collect(),
+            path: match path {
+                "" | "settings" => "settings".to_owned(),
+                path if path.starts_with('[') => format!("settings{path}"),
+                path => format!("settings.{path}"),
+            },
+            message,
+            problems,
         }
     }
 }

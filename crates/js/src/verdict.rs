@@ -1,9 +1,8 @@
 //! The answers, as plain objects.
 
-use std::collections::BTreeMap;
-
-use managed_by::{Enforcement, Problems, Release, Settings};
-use serde::Serialize;
+use managed_by::{Release, ReleaseSet, Settings};
+use managed_by_requests::{Found, Judgement, Located};
+use serde::{Serialize, Serializer};
 
 /// The answer to an admission request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -24,8 +23,9 @@ pub struct Verdict {
     /// Shown to the client either way; at most 256 bytes each.
     pub warnings: Vec<String>,
     /// For the audit log: `mode`, `controller`, and with their paths the rules that `denied`, `warned`, or are `exempted`.
+    #[serde(serialize_with = "as_map")]
     #[cfg_attr(feature = "package", ts(type = "Record<string, string>"))]
-    pub audit_annotations: BTreeMap<&'static str, String>,
+    pub audit_annotations: Vec<(&'static str, String)>,
     /// What the rules found, in the order of `rules()`.
     pub findings: Vec<Finding>,
 }
@@ -45,16 +45,34 @@ pub struct Finding {
     /// kube-apiserver's word for the trouble: `Invalid value`, `Required value`, `Forbidden`, ...
     #[serde(rename = "type")]
     pub error_type: &'static str,
-    /// What is wrong, and what would do.
+    /// What is wrong, and what would do; may be empty.
     pub detail: String,
-    /// The whole text, as it stands in the message of a denial or in a warning (which may be cut there).
+    /// The whole error, as kube-apiserver writes it: path, type, value, detail.
     pub message: String,
-    /// Whether kube-apiserver would find it too. Its words are kept then.
-    pub upstream: bool,
-    /// The releases that deny for this, where the settings choose none and not all of them do.
+    /// The releases that find it, where the settings choose none and not all of them do.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub releases: Option<Vec<&'static str>>,
+    /// Where it stands in the text, of `lint` and `diff`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional))]
+    pub place: Option<Place>,
+}
+
+/// Where something stands in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+pub struct Place {
+    /// Where it begins, as JavaScript counts: `text.slice(from, to)` is what stands there.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// Whether this is the value itself. Otherwise that is missing, and this is the key of what it would stand in.
+    pub exact: bool,
 }
 
 impl Verdict {
@@ -67,80 +85,102 @@ impl Verdict {
             code: verdict.code,
             message: verdict.message.clone(),
             warnings: verdict.warnings.clone(),
-            audit_annotations: verdict.audit_annotations.iter().cloned().collect(),
+            audit_annotations: verdict.audit_annotations.clone(),
             findings: findings
-                .map(|(enforcement, finding)| Finding::of(*enforcement, finding, release))
+                .map(|(enforcement, finding)| {
+                    let error = finding.error();
+                    let of = finding.releases().and_then(|set| set.iter().last());
+                    Finding {
+                        rule: finding.rule().id(),
+                        enforcement: enforcement.as_str(),
+                        path: error.path().to_owned(),
+                        error_type: error.error_type().as_str(),
+                        detail: error.detail().to_owned(),
+                        message: error.text(of.unwrap_or(release)),
+                        releases: finding.releases().map(names),
+                        place: None,
+                    }
+                })
                 .collect(),
+        }
+    }
+
+    /// A judgement of a recorded history.
+    pub(crate) fn of_judgement(judgement: Judgement) -> Self {
+        Self {
+            allowed: judgement.is_allowed,
+            code: judgement.code,
+            message: judgement.message,
+            warnings: judgement.warnings,
+            audit_annotations: judgement.audit_annotations,
+            findings: judgement.findings.into_iter().map(Finding::of).collect(),
         }
     }
 }
 
 impl Finding {
-    fn of(
-        enforcement: Enforcement,
-        finding: &managed_by::Finding<'_>,
-        release: Release,
-    ) -> Self {
-        let error = finding.error();
-        let releases = finding.releases();
+    fn of(found: Found) -> Self {
         Self {
-            rule: finding.rule().id(),
-            enforcement: enforcement.as_str(),
-            path: error.path().to_owned(),
-            error_type: error.error_type().as_str(),
-            detail: error.detail().to_owned(),
-            message: match enforcement {
-                Enforcement::Deny => finding.denial(release),
-                Enforcement::Warn | Enforcement::Off => finding.warning(release),
-            },
-            upstream: finding.is_upstream(),
-            releases: releases.map(|set| set.iter().map(Release::as_str).collect()),
+            rule: found.rule.id(),
+            enforcement: found.enforcement.as_str(),
+            path: found.path,
+            error_type: found.error_type.as_str(),
+            detail: found.detail,
+            message: found.text,
+            releases: found.releases.map(names),
+            place: None,
         }
     }
 }
 
-/// What there is to say about settings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
-pub struct SettingsVerdict {
-    /// Whether a PolicyServer would start with them.
-    pub valid: bool,
-    /// What it would write to its log otherwise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
-    pub message: Option<String>,
-    /// Everything that is wrong, in the order of the settings; no more than 50.
-    pub problems: Vec<Problem>,
+/// Pairs as the members of an object. A map of them would double what the module has of sorting.
+fn as_map<S: Serializer>(
+    pairs: &[(&'static str, String)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
 
-impl From<&Result<Settings<'_>, Problems>> for SettingsVerdict {
-    fn from(read: &Result<Settings<'_>, Problems>) -> Self {
-        let problems = read.as_ref().err();
+/// The releases of a set, oldest first.
+pub(crate) fn names(set: ReleaseSet) -> Vec<&'static str> {
+    set.iter().map(Release::as_str).collect()
+}
+
+impl Place {
+    pub(crate) fn of(text: &str, located: &Located) -> Self {
+        let before = text.get(..located.span.start).unwrap_or_default();
+        let within = text.get(located.span.clone()).unwrap_or_default();
+        let from = utf_16(before);
         Self {
-            valid: read.is_ok(),
-            message: problems.map(ToString::to_string),
-            problems: problems.map_or_else(Vec::new, |problems| {
-                problems.as_slice().iter().map(Problem::from).collect()
-            }),
+            from,
+            to: from.saturating_add(utf_16(within)),
+            line: located.line,
+            column: located.column,
+            exact: located.is_exact,
+        }
+    }
+
+    /// A line and a column, both from 1, or 0 for the whole text or line.
+    pub(crate) fn at(text: &str, line: usize, column: usize) -> Self {
+        let (line, column) = (line.max(1), column.max(1));
+        let mut lines = text.split_inclusive('\n');
+        let before = lines.by_ref().take(line.saturating_sub(1));
+        let before = before.map(utf_16).fold(0, usize::saturating_add);
+        let rest = lines.next().unwrap_or_default().trim_end();
+        let in_line: String = rest.chars().take(column.saturating_sub(1)).collect();
+        let end = before.saturating_add(utf_16(rest));
+        let from = before.saturating_add(utf_16(&in_line));
+        Self {
+            from,
+            to: end.max(from),
+            line,
+            column,
+            exact: false,
         }
     }
 }
 
-/// One thing wrong with settings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
-pub struct Problem {
-    /// Where it is: `rules["managed-by/format"]`.
-    pub path: String,
-    /// The path, what is there, what is allowed, and the nearest word that would do.
-    pub message: String,
-}
-
-impl From<&managed_by::Problem> for Problem {
-    fn from(problem: &managed_by::Problem) -> Self {
-        Self {
-            path: problem.path().to_owned(),
-            message: problem.to_string(),
-        }
-    }
+/// The length of a text as JavaScript counts.
+fn utf_16(text: &str) -> usize {
+    text.chars().map(char::len_utf16).fold(0, usize::saturating_add)
 }

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use managed_by_js::catalogue::{Example, Kind, Rule, RulePage, kinds, releases, rules};
-use managed_by_js::{Finding, Problem, SettingsVerdict, Verdict};
+use managed_by_js::{
+    Finding, Judged, Lint, Place, Problem, ReleaseVerdict, ReplayCounts, ReplayObject, ReplayRow,
+    ReplayStep, ReplayTally, SettingsVerdict, Unreadable, Verdict,
+};
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 use wasm_bindgen_cli_support::Bindgen;
@@ -57,7 +60,7 @@ fn catalogue() -> Result<Value> {
 
 /// The answers and the catalogue as TypeScript, made of the Rust types and what is written about them.
 fn types_of_answers() -> Result<String> {
-    let mut text = "import type { AdmissionRequest } from \"../../src/request.js\";\nimport type { Settings } from \"./settings.js\";\n".to_owned();
+    let mut text = "import type { AdmissionRequest } from \"../src/request.js\";\nimport type { Settings } from \"./settings.js\";\n".to_owned();
     let config = Config::default();
     let mut add = |docs: Option<String>, declaration: String| {
         let docs = docs.unwrap_or_default();
@@ -68,6 +71,9 @@ fn types_of_answers() -> Result<String> {
             $(add(<$name>::docs(), <$name>::decl(&config))?;)*
         };
     }
-    add!(Verdict, Finding, SettingsVerdict, Problem, Rule, RulePage, Example, Kind);
+    add!(Verdict, Finding, Place, SettingsVerdict, Problem);
+    add!(Lint, Judged, ReleaseVerdict, Unreadable);
+    add!(ReplayStep, ReplayObject, ReplayTally, ReplayCounts, ReplayRow);
+    add!(Rule, RulePage, Example, Kind);
     Ok(text)
 }

@@ -1,9 +1,10 @@
 import catalogue from "../generated/catalogue.json" with { type: "json" };
 import type { Settings } from "../generated/settings.js";
-import type { Kind, Rule, RulePage, SettingsVerdict, Verdict } from "../generated/types.js";
+import type { Kind, Lint, ReplayStep, ReplayTally, Rule, RulePage, SettingsVerdict, Verdict } from "../generated/types.js";
 import { ManagedByError } from "./error.js";
 import { guarded, read, text } from "./module.js";
-import type { AdmissionRequest, AdmissionReview } from "./request.js";
+import { replaying } from "./replay.js";
+import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, ReplayInput, ReplayOptions } from "./request.js";
 
 /**
  * Judges an admission request, as the policy does in PolicyServer.
@@ -12,24 +13,81 @@ import type { AdmissionRequest, AdmissionReview } from "./request.js";
  * Pods are not looked up: their Job is in a cluster.
  *
  * @param request the request, or the `AdmissionReview` that holds it; an object or JSON text
- * @param settings the policy's settings; without them its defaults
+ * @param settings the policy's settings, as an object, JSON or YAML; without them its defaults
  * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`
  */
 export function review(request: AdmissionRequest | AdmissionReview | string, settings: Settings | string = {}): Verdict {
   const asked = text(request, "request");
   const chosen = text(settings, "settings");
-  return read(guarded((module) => module.review(asked, chosen)), "settings");
+  return read(guarded((module) => module.review(asked, chosen)));
+}
+
+/**
+ * Judges the objects in a text as if they were created: YAML with several documents, JSON, lists.
+ *
+ * @param yamlOrJson the text, or an object
+ * @param settings the policy's settings
+ * @param options who creates them, where, and whether every release of Kubernetes is asked
+ * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`; what cannot be read in the text is answered, not thrown
+ */
+export function lint(yamlOrJson: string | object, settings: Settings | string = {}, options: LintOptions = {}): Lint {
+  const asked = text(yamlOrJson, "yamlOrJson");
+  const chosen = text(settings, "settings");
+  const how = text(options, "options");
+  return read(guarded((module) => module.lint(asked, chosen, how)));
+}
+
+/**
+ * Judges the updates from the objects in one text to those in another. Two objects are a pair; of more, those of one kind,
+ * namespace and name.
+ *
+ * @param old the objects as they are stored
+ * @param yamlOrJson the objects as they are to be
+ * @param settings the policy's settings
+ * @param options as for `lint`, and whether it is the status that is updated
+ * @throws {ManagedByError} as `lint`
+ */
+export function diff(old: string | object, yamlOrJson: string | object, settings: Settings | string = {}, options: DiffOptions = {}): Lint {
+  const before = text(old, "old");
+  const asked = text(yamlOrJson, "yamlOrJson");
+  const chosen = text(settings, "settings");
+  const how = text(options, "options");
+  return read(guarded((module) => module.diff(before, asked, chosen, how)));
+}
+
+/**
+ * Replays recorded history: a stream of watch events, `kubectl get --watch --output json`, or an audit log of level RequestResponse.
+ * Two states of one object are the update between them.
+ *
+ * ```js
+ * for await (const step of replay(createReadStream("jobs.ndjson"))) {
+ *   console.log(step.line, step.object.name, step.verdict?.message ?? step.message);
+ * }
+ * ```
+ *
+ * @param lines chunks of bytes, of any size; or lines of text, or objects, one after another
+ * @param settings the policy's settings
+ * @param options whether every release of Kubernetes is asked
+ * @returns the requests that the rules found something in and what could not be judged, as it comes; at the end the sums
+ * @throws {ManagedByError} as `lint`
+ */
+export function replay(
+  lines: AsyncIterable<ReplayInput> | Iterable<ReplayInput>,
+  settings: Settings | string = {},
+  options: ReplayOptions = {},
+): AsyncGenerator<ReplayStep, ReplayTally, void> {
+  return replaying(lines, text(settings, "settings"), options);
 }
 
 /**
  * Says everything that is wrong with settings, as PolicyServer asks the policy when it starts.
  *
- * @param settings an object or JSON text, of any form: whatever is wrong with it is answered, not thrown
+ * @param settings an object, JSON or YAML, of any form; or a policy's manifest that holds them. Whatever is wrong with it is answered, not thrown
  * @throws {ManagedByError} `ERR_ARGUMENT`
  */
 export function validateSettings(settings: unknown): SettingsVerdict {
   const chosen = text(settings, "settings");
-  return read(guarded((module) => module.validateSettings(chosen)), "settings");
+  return read(guarded((module) => module.validateSettings(chosen)));
 }
 
 /** All rules, in the order in which findings are reported. */

@@ -38,28 +38,28 @@ export function guarded<T>(call: (module: typeof glue) => T): T {
   }
 }
 
-/** What the module answers, or its trouble as an error. `within` names the argument that a path is of. */
-export function read<T>(text: string, within: string): T {
+/** What the module answers, or its trouble as an error. */
+export function read<T>(text: string): T {
   const answer: Answer<T> = JSON.parse(text);
   if ("Ok" in answer) {
     return answer.Ok;
   }
   const { code, path, message, problems } = answer.Err;
-  const place = path === within ? path : path.startsWith("[") ? `${within}${path}` : `${within}.${path}`;
-  throw new ManagedByError(code, place, message, { problems });
+  throw new ManagedByError(code, path, message, { problems });
 }
 
-/** An argument as JSON text. */
+/** An argument as text: text as it is, anything else as JSON. */
 export function text(value: unknown, path: string): string {
   if (typeof value === "string") {
     return value;
   }
   if (typeof value !== "object" || value === null) {
     const got = value === null ? "null" : typeof value;
-    throw new ManagedByError("ERR_ARGUMENT", path, `${path}: expected a plain object or JSON text, got ${got}`);
+    throw new ManagedByError("ERR_ARGUMENT", path, `${path}: expected a plain object or text, got ${got}`);
   }
   try {
-    return JSON.stringify(value);
+    // An object may choose to be nothing (`toJSON`).
+    return JSON.stringify(value) ?? "null";
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
     throw new ManagedByError("ERR_ARGUMENT", path, `${path}: cannot be written as JSON: ${why}`, { cause });

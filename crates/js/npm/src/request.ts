@@ -37,3 +37,29 @@ export interface AdmissionReview {
   kind?: string;
   request: AdmissionRequest;
 }
+
+/** How the objects of a text are judged. */
+export interface LintOptions {
+  /** The namespace of objects that name none. */
+  namespace?: string;
+  /** Who asks. */
+  username?: string;
+  groups?: string[];
+  /** `all` to ask every release of Kubernetes as well: each object gets `releases`. */
+  releases?: "all";
+}
+
+/** How updates are judged. */
+export interface DiffOptions extends LintOptions {
+  /** `status` where only the status is updated, as through the subresource. */
+  subResource?: "status";
+}
+
+/** How a history is judged. */
+export interface ReplayOptions {
+  /** `all` to ask every release of Kubernetes: each finding gets the `releases` that find it. */
+  releases?: "all";
+}
+
+/** A part of a history: bytes, divided anywhere; a line, with or without its end; or an object. */
+export type ReplayInput = Uint8Array | string | object;

@@ -1,0 +1,108 @@
+// Writes the page to target/playground; with --serve, serves it and builds it anew when a source changes.
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+import { stringify } from "yaml";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = resolve(here, "..");
+const out = join(root, "target/playground");
+const at = (...parts) => join(here, ...parts);
+
+mkdirSync(at("generated"), { recursive: true });
+writeFileSync(at("generated/examples.json"), JSON.stringify(examples()));
+execFileSync(at("node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
+
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+const options = {
+  entryPoints: [at("src/main.ts"), at("src/main.css"), at("src/replay-worker.ts")],
+  outdir: out,
+  bundle: true,
+  format: "esm",
+  target: "es2022",
+  minify: true,
+  sourcemap: false,
+  legalComments: "none",
+  loader: { ".woff2": "file", ".woff": "empty" },
+  assetNames: "fonts/[name]",
+  logLevel: "warning",
+};
+cpSync(at("index.html"), join(out, "index.html"));
+cpSync(at("src/icon.svg"), join(out, "icon.svg"));
+cpSync(at("node_modules/managed-by/managed_by.wasm"), join(out, "managed_by.wasm"));
+
+if (process.argv.includes("--serve")) {
+  const context = await esbuild.context({ ...options, minify: false });
+  await context.watch();
+  const { port } = await context.serve({ servedir: out, host: "127.0.0.1", port: Number(process.env.PORT ?? 8000) });
+  console.log(`http://localhost:${port}/`);
+} else {
+  await esbuild.build(options);
+  await serviceWorker();
+}
+
+/** The worker that keeps the page, with the names of the files and a version that changes with them. */
+async function serviceWorker() {
+  const files = readdirSync(out, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files.map((entry) => relative(out, join(entry.parentPath, entry.name))).sort();
+  const hash = createHash("sha256");
+  for (const path of paths) {
+    hash.update(path).update(readFileSync(join(out, path)));
+  }
+  const define = { FILES: JSON.stringify(["./", ...paths.map((path) => `./${path}`)]), VERSION: JSON.stringify(hash.digest("hex").slice(0, 12)) };
+  await esbuild.build({ entryPoints: [at("src/sw.ts")], outfile: join(out, "sw.js"), bundle: true, minify: true, target: "es2022", define, logLevel: "warning" });
+}
+
+/** The requests of `examples/`, each as the page asks it. */
+function examples() {
+  const folder = join(root, "examples");
+  const topics = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return topics
+    .map((topic) => topic.name)
+    .sort()
+    .flatMap((topic) => {
+      const names = readdirSync(join(folder, topic)).filter((name) => name.endsWith(".json")).sort();
+      return names.map((name) => example(topic, join(folder, topic, name)));
+    });
+}
+
+function example(topic, path) {
+  const { request } = JSON.parse(readFileSync(path, "utf8"));
+  const yaml = (object) => (object ? stringify(object, { lineWidth: 0 }) : "");
+  const operation = request.subResource === "status" ? "status" : request.operation === "UPDATE" ? "update" : "create";
+  const name = basename(path, ".json");
+  return {
+    name: `${topic}/${name}`,
+    topic,
+    title: title(name),
+    question: {
+      operation,
+      object: yaml(request.object),
+      oldObject: yaml(request.oldObject),
+      username: request.userInfo?.username ?? "",
+      groups: (request.userInfo?.groups ?? []).join(", "),
+      settings: settings(path.replace(/\.json$/, ".settings.yml")),
+    },
+  };
+}
+
+/** `04-typo-in-the-reserved-value` as people read it. */
+function title(name) {
+  const words = name.replace(/^\d+-/, "").replaceAll("-", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function settings(path) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error.code === "ENOENT") {
+      return "";
+    }
+    throw error;
+  }
+}

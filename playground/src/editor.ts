@@ -1,0 +1,176 @@
+// An editor of YAML with findings underlined in it.
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionSource } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { yaml } from "@codemirror/lang-yaml";
+import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { Chunk } from "@codemirror/merge";
+import { EditorState, StateEffect, StateField, Text } from "@codemirror/state";
+import {
+  Decoration,
+  type DecorationSet,
+  EditorView,
+  drawSelection,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--syntax-key)" },
+  { tag: [tags.string, tags.special(tags.string), tags.content], color: "var(--syntax-text)" },
+  { tag: [tags.number, tags.bool, tags.null, tags.keyword, tags.atom], color: "var(--syntax-atom)" },
+  { tag: [tags.comment, tags.lineComment], color: "var(--syntax-comment)", fontStyle: "italic" },
+  { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace, tags.meta], color: "var(--syntax-mark)" },
+]);
+
+/** What an editor looks like beyond the style sheet: CodeMirror has classes of its own. */
+const look = EditorView.theme({
+  "&": { height: "100%", backgroundColor: "transparent", color: "var(--ink)", fontSize: "var(--code-size)" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6" },
+  ".cm-content": { padding: "0.75rem 0 2rem", caretColor: "var(--ink)" },
+  ".cm-line": { padding: "0 1rem 0 0.5rem" },
+  ".cm-gutters": { backgroundColor: "transparent", border: "none", color: "var(--faint)" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--hover)" },
+  ".cm-activeLineGutter": { color: "var(--ink)" },
+  ".cm-cursor": { borderLeftColor: "var(--accent)", borderLeftWidth: "2px" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--selection)" },
+  ".cm-matchingBracket": { backgroundColor: "var(--selection)", outline: "none" },
+  ".cm-foldPlaceholder": { backgroundColor: "var(--hover)", border: "none", color: "var(--muted)", padding: "0 0.4em" },
+  ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--deny) 1.5px", textUnderlineOffset: "3px", backgroundColor: "var(--deny-wash)" },
+  ".cm-lintRange-warning": { backgroundImage: "none", textDecoration: "underline wavy var(--warn) 1.5px", textUnderlineOffset: "3px", backgroundColor: "var(--warn-wash)" },
+  ".cm-tooltip": { backgroundColor: "var(--surface)", color: "var(--ink)", border: "1px solid var(--line-strong)", borderRadius: "6px", boxShadow: "var(--shadow)", overflow: "hidden" },
+  ".cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", fontSize: "var(--code-size)", maxHeight: "18em" },
+  ".cm-tooltip-autocomplete > ul > li": { padding: "0.2rem 0.6rem" },
+  ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
+  ".cm-tooltip-autocomplete > ul > li[aria-selected] .cm-completionDetail": { color: "var(--on-accent)" },
+  ".cm-completionDetail": { color: "var(--muted)", fontStyle: "normal", fontFamily: "var(--sans)" },
+  ".cm-completionInfo": { fontFamily: "var(--sans)", fontSize: "0.8125rem", lineHeight: "1.45", padding: "0.5rem 0.75rem", maxWidth: "22rem" },
+  ".cm-diagnostic": { fontFamily: "var(--sans)", fontSize: "0.8125rem", lineHeight: "1.45", padding: "0.5rem 0.75rem" },
+  ".cm-diagnostic-error": { borderLeft: "3px solid var(--deny)" },
+  ".cm-diagnostic-warning": { borderLeft: "3px solid var(--warn)" },
+  ".cm-diagnosticSource": { color: "var(--muted)", opacity: "1" },
+});
+
+const setBaseline = StateEffect.define<string | undefined>();
+
+/** Marks the lines that differ from another text. */
+const changedLines = StateField.define<{ baseline: Text | undefined; marks: DecorationSet }>({
+  create: () => ({ baseline: undefined, marks: Decoration.none }),
+  update(value, transaction) {
+    let baseline = value.baseline;
+    for (const effect of transaction.effects) {
+      if (effect.is(setBaseline)) {
+        baseline = effect.value === undefined ? undefined : Text.of(effect.value.split("\n"));
+      }
+    }
+    if (baseline === value.baseline && !transaction.docChanged) {
+      return value;
+    }
+    return { baseline, marks: baseline === undefined ? Decoration.none : marksOf(baseline, transaction.newDoc) };
+  },
+  provide: (field) => EditorView.decorations.from(field, (value) => value.marks),
+});
+
+const CHANGED = Decoration.line({ class: "changed-line" });
+
+function marksOf(baseline: Text, doc: Text): DecorationSet {
+  const marks = [];
+  for (const chunk of Chunk.build(baseline, doc, { scanLimit: 500 })) {
+    for (let at = chunk.fromB; at < chunk.endB && at <= doc.length; ) {
+      const line = doc.lineAt(at);
+      marks.push(CHANGED.range(line.from));
+      at = line.to + 1;
+    }
+  }
+  return Decoration.set(marks);
+}
+
+/** An editor of YAML. */
+export class Editor {
+  readonly #view: EditorView;
+  /** Whether a change comes from the page, which knows of it. */
+  #isQuiet = false;
+
+  constructor(parent: HTMLElement, label: string, complete: CompletionSource, onChange: () => void) {
+    this.#view = new EditorView({
+      parent,
+      state: EditorState.create({
+        extensions: [
+          lineNumbers(),
+          foldGutter(),
+          lintGutter(),
+          history(),
+          drawSelection(),
+          highlightSpecialChars(),
+          highlightActiveLine(),
+          highlightActiveLineGutter(),
+          indentOnInput(),
+          bracketMatching(),
+          closeBrackets(),
+          yaml(),
+          syntaxHighlighting(colours),
+          look,
+          changedLines,
+          autocompletion({ override: [complete], icons: false }),
+          // Tab leaves the editor, as it leaves every other field.
+          keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap]),
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged && !this.#isQuiet) {
+              onChange();
+            }
+          }),
+        ],
+      }),
+    });
+  }
+
+  get text(): string {
+    return this.#view.state.doc.toString();
+  }
+
+  /** Another text, which is none that a person typed. */
+  set text(text: string) {
+    if (text === this.text) {
+      return;
+    }
+    this.#isQuiet = true;
+    this.#view.dispatch({ changes: { from: 0, to: this.#view.state.doc.length, insert: text }, selection: { anchor: 0 }, scrollIntoView: true });
+    this.#isQuiet = false;
+  }
+
+  /** Underlines what was found. Places beyond the text are cut: a text may be newer than what was found in it. */
+  show(diagnostics: Diagnostic[]): void {
+    const end = this.#view.state.doc.length;
+    const within = diagnostics.map((d) => ({ ...d, from: Math.min(d.from, end), to: Math.min(Math.max(d.to, d.from), end) }));
+    this.#view.dispatch(setDiagnostics(this.#view.state, within));
+  }
+
+  /** Marks the lines that differ from this text; none without one. */
+  compareWith(baseline: string | undefined): void {
+    this.#view.dispatch({ effects: setBaseline.of(baseline) });
+  }
+
+  /** Brings a place into view, in the middle. */
+  reveal(from: number): void {
+    const at = Math.min(from, this.#view.state.doc.length);
+    this.#view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "center" }) });
+  }
+
+  /** Puts the cursor at a place and the keyboard into the editor. */
+  goTo(from: number): void {
+    this.#view.dispatch({ selection: { anchor: Math.min(from, this.#view.state.doc.length) } });
+    this.reveal(from);
+    this.#view.focus();
+  }
+
+  /** After it was hidden, the editor does not know its size. */
+  measure(): void {
+    this.#view.requestMeasure();
+  }
+}

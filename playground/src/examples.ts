@@ -1,0 +1,33 @@
+// The examples of the repository, by topic. The build makes them of `examples/`.
+import type { Question } from "./question.js";
+import generated from "../generated/examples.json" with { type: "json" };
+
+export interface Example {
+  /** `field/04-typo-in-the-reserved-value` */
+  name: string;
+  topic: string;
+  title: string;
+  question: Question;
+}
+
+export const EXAMPLES = generated as Example[];
+
+/** What people read above the examples of a topic. */
+const TOPICS: Record<string, string> = {
+  field: "The field of a Job",
+  kinds: "Other kinds",
+  site: "Rules of a site",
+  status: "The status of a Job",
+};
+
+/** Fills a list of choices. The first one is no example. */
+export function fillChoices(select: HTMLSelectElement, none: string): void {
+  const option = (value: string, text: string): HTMLOptionElement => new Option(text, value);
+  select.replaceChildren(option("", none));
+  for (const topic of new Set(EXAMPLES.map((example) => example.topic))) {
+    const group = document.createElement("optgroup");
+    group.label = TOPICS[topic] ?? topic;
+    group.append(...EXAMPLES.filter((example) => example.topic === topic).map(({ name, title }) => option(name, title)));
+    select.append(group);
+  }
+}

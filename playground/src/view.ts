@@ -1,0 +1,196 @@
+// The right half of the page: the verdict, what kubectl prints, the findings with their rules, the releases, the picture.
+import { explain, type Finding, type Judged, type Settings, type Verdict } from "managed-by/web";
+import type { Answer } from "./answer.js";
+import { h, prose } from "./dom.js";
+import { transcript } from "./kubectl.js";
+import { machine } from "./machine.js";
+
+export interface Actions {
+  /** Shows the place of a finding in the editor. */
+  goTo(from: number): void;
+  /** Shows the place of trouble in one of the editors. */
+  goToTrouble(index: number): void;
+}
+
+const REPOSITORY = "https://github.com/managed-by-policy/managed-by-policy";
+
+const CODES: Record<number, string> = { 400: "Bad Request", 403: "Forbidden", 422: "Invalid" };
+
+/** What a verdict is, in a word. */
+export type Word = "Allowed" | "Warned" | "Denied";
+
+export function wordOf(verdict: Verdict): Word {
+  return verdict.allowed ? (verdict.warnings.length > 0 ? "Warned" : "Allowed") : "Denied";
+}
+
+/** Fills the right half. Returns the sentence that a screen reader says. */
+export function show(parent: HTMLElement, answer: Answer, settings: Settings | string, actions: Actions): string {
+  const [judged, ...more] = answer.judged;
+  if (judged === undefined) {
+    return showNothing(parent, answer, actions);
+  }
+  const word = wordOf(judged.verdict);
+  parent.replaceChildren(
+    headline(word, judged, more.length),
+    terminal(judged),
+    ...troubles(answer, actions),
+    findings(judged.verdict.findings, actions),
+    ...releases(judged),
+    ...optional(machine(judged.request, judged.verdict.allowed, settings), "The step"),
+    ...others(more),
+    audit(judged.verdict),
+  );
+  const count = judged.verdict.findings.length;
+  return `${word === "Warned" ? "Allowed with a warning" : word}. ${count === 0 ? "No findings." : count === 1 ? "One finding." : `${count} findings.`}`;
+}
+
+function showNothing(parent: HTMLElement, answer: Answer, actions: Actions): string {
+  const [unknown] = answer.unknown;
+  const isBroken = answer.troubles.length > 0;
+  const [word, text] = isBroken
+    ? ["Cannot tell", "The question makes no sense yet:"]
+    : unknown !== undefined
+      ? ["Not judged", `The policy knows no ${unknown}: it lets the object pass, with a warning.`]
+      : ["Nothing asked", "Write an object on the left, or choose an example above."];
+  parent.replaceChildren(
+    h("div", { class: "headline none" }, h("p", { class: "word" }, word), h("p", { class: "subject" }, text)),
+    ...troubles(answer, actions),
+  );
+  return `${word}. ${text}`;
+}
+
+function headline(word: Word, judged: Judged, more: number): HTMLElement {
+  const { kind, operation, subResource, name, namespace } = { namespace: "", name: "", ...judged.request };
+  const what = subResource === "status" ? "Status update" : operation === "CREATE" ? "Create" : "Update";
+  const { code, auditAnnotations, warnings } = judged.verdict;
+  const beside = code !== undefined ? `${code} ${CODES[code] ?? ""}` : word === "Warned" ? `with ${warnings.length === 1 ? "a warning" : `${warnings.length} warnings`}` : undefined;
+  const controller = auditAnnotations["controller"];
+  const run = controller === undefined ? "" : ` Delegated to ${controller}.`;
+  const also = more === 0 ? "" : ` The text holds ${more} more.`;
+  return h(
+    "div",
+    { class: `headline ${word.toLowerCase()}` },
+    h("p", { class: "word" }, word === "Denied" ? word : "Allowed", beside !== undefined && h("span", { class: "code" }, beside)),
+    h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `.${run}${also}`),
+  );
+}
+
+function terminal(judged: Judged): HTMLElement {
+  const lines = transcript(judged.request, judged.verdict);
+  const pre = h("pre", { tabindex: 0, role: "region", "aria-label": "What kubectl prints" });
+  for (const { kind, text } of lines) {
+    pre.append(h("span", { class: `line ${kind}` }, text), "\n");
+  }
+  return h("div", { class: "terminal" }, pre);
+}
+
+function section(title: string, ...children: (Node | string)[]): HTMLElement {
+  return h("section", {}, h("h3", {}, title), ...children);
+}
+
+function optional(node: HTMLElement | undefined, title: string): HTMLElement[] {
+  return node === undefined ? [] : [section(title, node)];
+}
+
+const PARTS = { object: "object", oldObject: "old object", settings: "settings" };
+
+function troubles(answer: Answer, actions: Actions): HTMLElement[] {
+  if (answer.troubles.length === 0) {
+    return [];
+  }
+  const items = answer.troubles.map(({ part, place, message }, index) => {
+    const go = h("button", { type: "button", class: "place", onclick: () => actions.goToTrouble(index) }, `${PARTS[part]}, line ${place.line}`);
+    return h("li", {}, h("p", { class: "message" }, message), go);
+  });
+  return [h("ul", { class: "troubles" }, ...items)];
+}
+
+function findings(found: Finding[], actions: Actions): HTMLElement {
+  if (found.length === 0) {
+    return section("Findings", h("p", { class: "none" }, "No rule has anything to say."));
+  }
+  return section(found.length === 1 ? "Finding" : `${found.length} findings`, ...found.map((finding, index) => card(finding, index === 0, actions)));
+}
+
+function card(finding: Finding, isOpen: boolean, actions: Actions): HTMLElement {
+  const rule = explain(finding.rule);
+  const word = finding.enforcement === "deny" ? "denies" : "warns";
+  const { place } = finding;
+  const where =
+    place !== undefined &&
+    h("button", { type: "button", class: "place", onclick: () => actions.goTo(place.from) }, h("code", {}, finding.path), ` line ${place.line}`);
+  const source = rule.upstream ? `${rule.source}, ${span(rule.releases)}` : `This project: ${rule.source}`;
+  return h(
+    "article",
+    { class: `finding ${finding.enforcement}` },
+    h("header", {}, h("span", { class: `badge ${finding.enforcement}` }, word), h("h4", {}, finding.rule), where),
+    h("p", { class: "message" }, messageOf(finding)),
+    h(
+      "details",
+      { open: isOpen },
+      h("summary", {}, "The rule"),
+      h("p", { class: "title" }, prose(`${rule.title}.`)),
+      h("p", {}, prose(rule.text)),
+      h("h5", {}, "What to do"),
+      h("p", {}, prose(rule.fix)),
+      h(
+        "p",
+        { class: "source" },
+        prose(source),
+        " · ",
+        h("a", { href: `${REPOSITORY}/blob/main/docs/rules/${rule.id}.md`, rel: "external" }, "Its page, with examples"),
+      ),
+    ),
+  );
+}
+
+/** The finding without its path, which stands beside it. */
+function messageOf(finding: Finding): string {
+  const text = finding.message.startsWith(`${finding.path}: `) ? finding.message.slice(finding.path.length + 2) : finding.message;
+  const { releases } = finding;
+  return releases === undefined ? text : `${text} (kube-apiserver ${span(releases)} denies it)`;
+}
+
+/** Releases that follow each other as a run: `1.30 to 1.37`. */
+function span(releases: string[]): string {
+  const [first, last] = [releases[0] ?? "", releases.at(-1) ?? ""];
+  const isRun = releases.every((release, index) => minor(release) === minor(first) + index);
+  return first === last ? first : isRun ? `${first} to ${last}` : releases.join(", ");
+}
+
+function minor(release: string): number {
+  return Number(release.split(".")[1]);
+}
+
+function releases(judged: Judged): HTMLElement[] {
+  if (judged.releases === undefined) {
+    return [];
+  }
+  const cells = judged.releases.map(({ release, verdict }) => {
+    const word = wordOf(verdict);
+    const text = { Allowed: "accepts", Warned: "warns", Denied: "denies" }[word];
+    return h("li", { class: word.toLowerCase(), title: verdict.message ?? verdict.warnings.join("\n") }, h("span", { class: "release" }, release), h("span", { class: "says" }, text));
+  });
+  const note = h("p", { class: "note" }, prose("The policy with `kubernetes_version` set to each release of Kubernetes."));
+  return [section("Which releases accept it", h("ol", { class: "releases" }, ...cells), note)];
+}
+
+function others(more: Judged[]): HTMLElement[] {
+  if (more.length === 0) {
+    return [];
+  }
+  const items = more.map(({ request, verdict }) => {
+    const word = wordOf(verdict);
+    return h("li", {}, h("span", { class: `badge ${word.toLowerCase()}` }, word), ` ${request.kind.kind} ${request.name ?? ""} `, verdict.message ?? verdict.warnings[0] ?? "");
+  });
+  return [section("The other objects", h("ul", { class: "others" }, ...items))];
+}
+
+function audit(verdict: Verdict): HTMLElement {
+  const entries = Object.entries(verdict.auditAnnotations);
+  if (entries.length === 0) {
+    return h("div");
+  }
+  const rows = entries.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);
+  return section("In the audit log", h("dl", { class: "audit" }, ...rows));
+}
