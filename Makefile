@@ -13,8 +13,8 @@ WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=targe
 # What runs behind some targets, see xtask/src/main.rs.
 XTASK := cargo run --quiet --package xtask --
 
-# What `make test` builds: not the tool that drives the real programs, which has targets of its own.
-TESTED := --workspace --exclude managed-by-e2e
+# What `make test` builds: neither the tool that drives the real programs nor the one that makes the npm package, which have targets of their own.
+TESTED := --workspace --exclude managed-by-e2e --exclude managed-by-js-generator
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
@@ -85,7 +85,7 @@ lint: ## Clippy, warnings denied
 check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
 	for crate in managed-by managed-by-cli managed-by-conformance managed-by-requests xtask; do cargo check --quiet --package $$crate || exit 1; done
 	for engine in wasmi wasmtime; do cargo check --quiet --package managed-by-engine --no-default-features --features $$engine || exit 1; done
-	for crate in managed-by managed-by-policy managed-by-noop managed-by-requests; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
+	for crate in managed-by managed-by-policy managed-by-noop managed-by-requests managed-by-js; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
 generated: setup ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
 	@$(XTASK) generate --check
@@ -165,6 +165,36 @@ cli: setup ## Build the command line, target/native/managed-by
 
 bench-cli: cli ## Time the command line beside jq and yq (the Go program), which must be installed, and write docs/performance.md
 	cargo bench --quiet --profile native --package managed-by-cli --bench programs -- $(CLI)
+
+JS_GENERATOR := cargo run --quiet --package managed-by-js-generator --
+JS_SOURCES := $(shell find crates/js/src crates/requests/src -name '*.rs') crates/js/Cargo.toml crates/requests/Cargo.toml
+
+.PHONY: npm npm-test playground playground-test playground-build
+npm: crates/js/npm/generated/managed_by.wasm crates/js/npm/node_modules ## The npm package managed-by, in target/npm (needs node)
+	cd crates/js/npm && npm run --silent build
+
+npm-test: npm target/js-answers.ndjson ## Test the package in node: verdicts, memory, types, every way to load it
+	cd crates/js/npm && npm test --silent
+
+playground: playground-build ## Serve the page on localhost, and build it anew when a source changes
+	cd playground && npm run --silent serve
+
+playground-test: playground-build target/js-answers.ndjson ## Test the page in the browser of the system, or in BROWSER
+	cd playground && npm test --silent
+
+playground-build: npm playground/node_modules
+	cd playground && npm run --silent build
+
+# What the tests hold the package to: the answers of the module that is deployed.
+target/js-answers.ndjson: annotated-policy.wasm $(shell find examples conformance/vectors conformance/traces -type f)
+	@$(JS_GENERATOR) answers annotated-policy.wasm $@
+
+crates/js/npm/generated/managed_by.wasm: $(RUST_SOURCES) $(JS_SOURCES) docs/settings.schema.json $(shell find crates/js/generator -name '*.rs' -o -name Cargo.toml) | setup
+	$(WASM_CARGO) build --profile js --target $(TARGET) --package managed-by-js
+	@$(JS_GENERATOR) package target/$(TARGET)/js/managed_by_js.wasm crates/js/npm/generated
+
+crates/js/npm/node_modules playground/node_modules: %/node_modules: %/package-lock.json
+	cd $* && npm ci --ignore-scripts --silent && touch node_modules
 
 .PHONY: bench fuel-update
 bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, in the engine

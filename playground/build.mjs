@@ -1,6 +1,6 @@
 // Writes the page to target/playground; with --serve, serves it and builds it anew when a source changes.
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,10 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "..");
 const out = join(root, "target/playground");
 const at = (...parts) => join(here, ...parts);
+
+// The package, as `make npm` left it.
+rmSync(at("node_modules/managed-by"), { recursive: true, force: true });
+symlinkSync(join(root, "target/npm"), at("node_modules/managed-by"));
 
 mkdirSync(at("generated"), { recursive: true });
 writeFileSync(at("generated/examples.json"), JSON.stringify(examples()));

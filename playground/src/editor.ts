@@ -119,7 +119,7 @@ export class Editor {
           autocompletion({ override: [complete], icons: false }),
           // Tab leaves the editor, as it leaves every other field.
           keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap]),
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocapitalize: "off" }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged && !this.#isQuiet) {
               onChange();

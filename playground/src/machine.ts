@@ -87,13 +87,14 @@ export function machine(request: AdmissionRequest, isTakenAllowed: boolean, sett
   const states = (Object.entries(STATES) as [StateId, State][]).map(([id, state]) => box(state, id === from, id === to, verdict));
   const picture = svg(
     "svg",
-    { viewBox: "0 0 700 250", role: "img", "aria-label": `${sentence} Grey arrows are the steps that are allowed otherwise.`, class: "machine" },
+    { viewBox: "8 -8 684 262", role: "img", "aria-label": `${sentence} Grey arrows are the steps that are allowed otherwise.`, class: "machine" },
     svg("defs", {}, arrowHead("way"), arrowHead("allowed"), arrowHead("forbidden")),
     ...way.map(([a, b]) => arrow(a, b, "way")),
     ...states,
     from === to ? loop(STATES[to], verdict) : arrow(from, to, verdict),
   );
-  return h("figure", {}, picture, h("figcaption", {}, sentence));
+  // On a phone the picture is wider than the window.
+  return h("figure", {}, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The states of a Job" }, picture), h("figcaption", {}, sentence));
 }
 
 function arrowHead(kind: string): SVGElement {

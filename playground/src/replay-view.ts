@@ -150,12 +150,12 @@ function table(tally: ReplayTally): HTMLElement {
       h("th", { scope: "row", title: explain(row.rule).title }, h("span", { class: `badge ${row.enforcement}` }, row.enforcement === "deny" ? "denies" : "warns"), " ", h("code", {}, row.rule)),
       h("td", {}, row.kind),
       h("td", { class: "number" }, row.count.toLocaleString("en")),
-      h("td", {}, row.releases === undefined || row.releases.length === 8 ? "all" : row.releases.join(", ")),
+      h("td", {}, row.releases?.join(", ") ?? "all"),
       h("td", { class: "number" }, row.firstLine === row.lastLine ? String(row.firstLine) : `${row.firstLine} to ${row.lastLine}`),
       h("td", {}, [object.namespace, object.name].filter((part) => part !== "").join("/"), row.username === undefined ? "" : ` by ${row.username}`),
     );
   });
-  const caption = h("caption", {}, prose("What each rule found. Denials are by the newest release that denies."));
+  const caption = h("caption", {}, prose("What each rule found, with the settings on the page. Where those name no release, `all` deny or the ones that are named."));
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What each rule found" }, h("table", {}, caption, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 

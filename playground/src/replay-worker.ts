@@ -52,7 +52,7 @@ async function run({ file, settings }: Job): Promise<void> {
     // TypeScript knows its input as any kind of bytes.
     stream = stream.pipeThrough(new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array>);
   }
-  const history = replay(chunks(stream), settings, { releases: "all" });
+  const history = replay(chunks(stream), settings);
   for (let next = await history.next(); ; next = await history.next()) {
     if (next.done === true) {
       report();

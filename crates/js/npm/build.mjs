@@ -1,5 +1,5 @@
 // Writes the package to target/npm, from src/ and what the generator left in generated/.
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -39,6 +39,10 @@ cpSync(join(root, "LICENSE"), join(out, "LICENSE"));
 const version = /^version = "(.*)"$/m.exec(readFileSync(join(root, "Cargo.toml"), "utf8"))[1];
 const published = { ...JSON.parse(readFileSync(at("published.json"), "utf8")), version };
 writeFileSync(join(out, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
+
+// The tests find it as everybody does.
+rmSync(at("node_modules/managed-by"), { recursive: true, force: true });
+symlinkSync(out, at("node_modules/managed-by"));
 
 /** The settings as TypeScript, of their schema: without what types cannot say, such as patterns and counts. */
 async function settingsTypes(schema) {

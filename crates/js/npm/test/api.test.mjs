@@ -1,0 +1,228 @@
+// What the functions take and give, and what they do with bad input.
+import assert from "node:assert/strict";
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { diff, explain, kinds, lint, ManagedByError, releases, replay, review, rules, settingsSchema, validateSettings } from "managed-by";
+import { CHANGED, root, thrown, TYPO } from "./support.mjs";
+
+test("a verdict is a plain object", () => {
+  const verdict = review(CHANGED);
+  assert.deepEqual(verdict, {
+    allowed: false,
+    code: 422,
+    message: 'Job.batch "pi" is invalid: spec.managedBy: Invalid value: "b.io/y": field is immutable',
+    warnings: ["managed-by-policy: see rule managed-by/immutable"],
+    auditAnnotations: { mode: "Delegated", controller: '"b.io/y"', denied: "managed-by/immutable spec.managedBy" },
+    findings: [
+      {
+        rule: "managed-by/immutable",
+        enforcement: "deny",
+        path: "spec.managedBy",
+        type: "Invalid value",
+        detail: "field is immutable",
+        message: 'spec.managedBy: Invalid value: "b.io/y": field is immutable',
+      },
+    ],
+  });
+});
+
+test("text keeps what objects lose", () => {
+  const request = JSON.stringify({ ...CHANGED, operation: "CREATE", object: { metadata: { name: "pi" }, spec: {}, status: { active: 1 } } });
+  assert.equal(review(request).allowed, true);
+  const verdict = review(request.replace('"active":1', '"active":1.5'));
+  assert.equal(verdict.code, 400);
+  assert.match(verdict.message, /request\.object\.status\.active/);
+});
+
+test("a request that makes no sense gets the policy's answer", () => {
+  for (const request of ["", "nope", "[]", "null", "{}", "{", '{"request":{}}', '"\u0000"', "\ud800", '{"kind":1}', "[".repeat(100_000)]) {
+    const { allowed, code, message } = review(request);
+    assert.deepEqual({ allowed, code }, { allowed: false, code: 400 }, request.slice(0, 20));
+    assert.match(message, /^malformed admission request: /);
+  }
+});
+
+test("what is no argument is refused by name", () => {
+  const circular = {};
+  circular.self = circular;
+  const cases = [
+    [() => review(undefined), "request"],
+    [() => review(null), "request"],
+    [() => review(5), "request"],
+    [() => review(() => ({})), "request"],
+    [() => review(circular), "request"],
+    [() => review({ big: 1n }), "request"],
+    [() => review(CHANGED, null), "settings"],
+    [() => review(CHANGED, true), "settings"],
+    [() => lint(undefined), "yamlOrJson"],
+    [() => lint("", {}, { groups: "x" }), "options"],
+    [() => lint("", {}, { grups: [] }), "options"],
+    [() => diff("", "", {}, { subResource: "scale" }), "options"],
+    [() => diff(1, ""), "old"],
+    [() => validateSettings(undefined), "settings"],
+  ];
+  for (const [call, path] of cases) {
+    const error = thrown(call);
+    assert.ok(error instanceof ManagedByError && error instanceof Error, String(call));
+    assert.equal(error.code, "ERR_ARGUMENT", String(call));
+    assert.equal(error.path, path, String(call));
+    assert.ok(error.message.startsWith(`${path}: `), error.message);
+  }
+});
+
+test("bad settings are thrown with all problems, by every function that takes them", async () => {
+  const bad = { kubernetes_version: "1.99", rules: { "managed-by/formt": "deny" } };
+  const calls = [() => review(CHANGED, bad), () => lint(TYPO, bad), () => diff(TYPO, TYPO, bad), () => review(CHANGED, JSON.stringify(bad))];
+  for (const call of calls) {
+    const error = thrown(call);
+    assert.equal(error.code, "ERR_BAD_SETTINGS");
+    assert.equal(error.path, "settings.kubernetes_version");
+    assert.deepEqual(error.problems.map((problem) => problem.path), ["kubernetes_version", 'rules["managed-by/formt"]']);
+    assert.match(error.problems[1].message, /did you mean "managed-by\/format"\?/);
+  }
+  await assert.rejects(replay([], bad).next(), { name: "ManagedByError", code: "ERR_BAD_SETTINGS" });
+});
+
+test("settings are judged as PolicyServer does, with places", () => {
+  assert.deepEqual(validateSettings({}), { valid: true, problems: [] });
+  assert.deepEqual(validateSettings(""), { valid: true, problems: [] });
+  const text = "role: manager\nrules:\n  managed-by/format: maybe\n";
+  const { valid, message, problems } = validateSettings(text);
+  assert.equal(valid, false);
+  assert.match(message, /^2 problems in the settings: /);
+  assert.deepEqual(problems.map(({ place }) => text.slice(place.from, place.to)), ["manager", "maybe"]);
+  for (const [broken, expected] of [["role: [", /line 1/], ["- 1\n- 2", /settings/], ["{}\n---\n{}", /2 times/], ["\u0000", /./]]) {
+    const verdict = validateSettings(broken);
+    assert.equal(verdict.valid, false, broken);
+    assert.match(verdict.message, expected, broken);
+  }
+  const manifest = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: x}\nspec:\n  settings:\n    role: manager\n";
+  const [problem] = validateSettings(manifest).problems;
+  assert.equal(manifest.slice(problem.place.from, problem.place.to), "manager");
+});
+
+test("lint says where in the text a finding stands, as JavaScript counts", () => {
+  // Beyond the first plane a character counts twice.
+  const text = `# \u{1f600} ä\n${TYPO}`;
+  const { objects, unreadable, unknown } = lint(text);
+  assert.deepEqual({ unreadable, unknown }, { unreadable: [], unknown: [] });
+  const [{ request, verdict }] = objects;
+  assert.equal(request.object.spec.managedBy, "kubernetes.io/job-controler");
+  const [{ rule, place }] = verdict.findings;
+  assert.equal(rule, "managed-by/reserved-domain");
+  assert.equal(text.slice(place.from, place.to), "kubernetes.io/job-controler");
+  assert.deepEqual([place.line, place.column, place.exact], [7, 14, true]);
+});
+
+test("lint reads many documents, lists, and what is broken among them", () => {
+  const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: [{ apiVersion: "v1", kind: "Pod", metadata: { name: "p" } }, { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j" }, spec: { managedBy: "x" } }] });
+  const { objects, unreadable, unknown } = lint(`${TYPO}---\na: [\n---\nkind: 5\n---\n${list}\n---\n${TYPO}`);
+  assert.deepEqual(objects.map(({ request }) => request.name), ["pi", "j", "pi"]);
+  assert.deepEqual(unknown, ["Pod"]);
+  assert.equal(unreadable.length, 2);
+  assert.equal(lint("").objects.length, 0);
+  assert.equal(lint({ apiVersion: "batch/v1", kind: "Job", metadata: {}, spec: { managedBy: "" } }).objects[0].verdict.code, 422);
+  const wrong = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\nspec:\n  managedBy: 5\n";
+  const malformed = lint(wrong);
+  assert.equal(malformed.objects[0].verdict.code, 400);
+  assert.equal(wrong.slice(malformed.unreadable[0].place.from, malformed.unreadable[0].place.to), "5");
+});
+
+test("lint bounds what grows: aliases upon aliases", () => {
+  const laughs = ["a0: &a0 [x, x]", ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}, *a${i}]`)].join("\n");
+  const { objects, unreadable } = lint(laughs);
+  assert.equal(objects.length, 0);
+  assert.equal(unreadable.length, 1);
+});
+
+test("every release is asked on request", () => {
+  const old = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi" }, spec: { managedBy: "a.io/x" }, status: { startTime: "2026-01-01T00:00:00Z" } };
+  const status = { ...old.status, completionTime: "2026-01-01T01:00:00Z", succeeded: 1, conditions: [{ type: "SuccessCriteriaMet", status: "True" }, { type: "Complete", status: "True" }] };
+  const { objects } = diff(old, { ...old, status }, {}, { subResource: "status", releases: "all" });
+  const answers = objects[0].releases.map(({ release, verdict }) => [release, verdict.allowed]);
+  assert.deepEqual(answers, releases().map((release) => [release, release !== "1.30"]));
+  assert.equal(objects[0].verdict.allowed, true);
+  assert.deepEqual(objects[0].verdict.findings[0].releases, ["1.30"]);
+});
+
+test("diff pairs objects by name, and says which has no pair", () => {
+  const job = (name, managedBy) => `apiVersion: batch/v1\nkind: Job\nmetadata: {name: ${name}}\nspec: {managedBy: ${managedBy}}\n`;
+  const { objects, unreadable } = diff(`${job("a", "a.io/x")}---\n${job("b", "a.io/x")}`, `${job("b", "a.io/y")}---\n${job("c", "a.io/x")}`);
+  assert.deepEqual(objects.map(({ request, verdict }) => [request.name, verdict.allowed]), [["b", false]]);
+  assert.deepEqual(unreadable.map(({ text, message }) => [text, message]), [["new", "the old text has no Job of this name"]]);
+});
+
+async function all(history) {
+  const steps = [];
+  for (let next = await history.next(); ; next = await history.next()) {
+    if (next.done) {
+      return { steps, tally: next.value };
+    }
+    steps.push(next.value);
+  }
+}
+
+const event = (type, version, spec, status) => ({ type, object: { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", namespace: "default", uid: "1", resourceVersion: String(version) }, spec, status } });
+const HISTORY = [event("ADDED", 1, { managedBy: "a.io/x" }), event("MODIFIED", 2, { managedBy: "a.io/x" }, { failed: 2 }), event("MODIFIED", 3, { managedBy: "a.io/x" }, { failed: 1 }), event("DELETED", 4, {}, {})];
+
+test("a history is the same in chunks, in lines and in objects", async () => {
+  const text = HISTORY.map((one) => JSON.stringify(one)).join("\n");
+  const bytes = new TextEncoder().encode(`${text}\n`);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, i) => bytes.subarray(i * 7, i * 7 + 7));
+  const expected = await all(replay([bytes]));
+  for (const parts of [pieces, text.split("\n"), HISTORY, [text]]) {
+    assert.deepEqual(await all(replay(parts)), expected);
+  }
+  const [step] = expected.steps;
+  assert.equal(expected.steps.length, 1);
+  assert.deepEqual([step.line, step.object.name, step.operation, step.subResource, step.verdict.code], [3, "pi", "UPDATE", "status", 422]);
+  const { counts, rows } = expected.tally;
+  assert.deepEqual([counts.documents, counts.judged, counts.denied, counts.live], [4, 3, 1, 0]);
+  assert.deepEqual(rows.map(({ rule, count, kind }) => [rule, count, kind]), [["job-status/failed-decreased", 1, "Job.batch"]]);
+});
+
+test("recorded histories of real controllers bring no denial", async () => {
+  for (const trace of ["jobs-1.36", "jobset-0.12", "kuberay-1.7", "trainer-2.3", "tekton-1.12"]) {
+    const { steps, tally } = await all(replay(createReadStream(join(root, `conformance/traces/${trace}.ndjson`))));
+    assert.equal(tally.counts.denied, 0, trace);
+    assert.ok(tally.counts.judged > 30, trace);
+    assert.deepEqual(steps.filter((step) => step.verdict?.allowed === false), [], trace);
+  }
+});
+
+test("a history that is cut, or none, says so and goes on", async () => {
+  const lines = [JSON.stringify(HISTORY[0]), '{"type":"MODIFIED","object":{"apiVers', JSON.stringify(HISTORY[1]), "{}"];
+  const { steps, tally } = await all(replay(lines));
+  // What is cut ends in a string that never closes: that shows at the next line.
+  assert.deepEqual(steps.map(({ line, unjudged }) => [line, unjudged]), [[3, "not-json"], [4, "unknown-document"]]);
+  assert.equal(tally.counts.unjudged, 2);
+  assert.equal((await all(replay([]))).tally.counts.documents, 0);
+  await assert.rejects(all(replay([null])), { code: "ERR_ARGUMENT", path: "lines" });
+});
+
+test("a history may be left before its end", async () => {
+  for await (const step of replay([...HISTORY, ...HISTORY])) {
+    assert.equal(step.line, 3);
+    break;
+  }
+});
+
+test("the catalogue is there, and a copy", () => {
+  assert.ok(rules().length > 50);
+  assert.deepEqual(Object.keys(rules()[0]).sort(), ["enforcement", "id", "releases", "siteSpecific", "title", "upstream"]);
+  const page = explain("job-status/failed-decreased");
+  assert.match(page.source, /^kube-apiserver: /);
+  page.title = "mine";
+  page.releases.length = 0;
+  assert.notEqual(explain("job-status/failed-decreased").title, "mine");
+  assert.deepEqual(explain("job-status/failed-decreased").releases, releases());
+  const error = thrown(() => explain("job-status/nope"));
+  assert.deepEqual([error.code, error.path], ["ERR_UNKNOWN_RULE", "id"]);
+  assert.deepEqual(kinds()[0], {
+    group: "batch", versions: ["v1"], prunedIn: [], kind: "Job", plural: "jobs", managedByPath: "spec.managedBy", reservedValue: "kubernetes.io/job-controller",
+    workload: "Job", template: false, form: "path", defaulted: false, status: true, rules: ["managed-by/format", "managed-by/immutable"],
+  });
+  assert.equal(settingsSchema().$schema, "https://json-schema.org/draft/2020-12/schema");
+  assert.deepEqual(releases(), ["1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"]);
+});

@@ -1,0 +1,126 @@
+// The package as it is published: its files, its sizes, its types, and every way to load it.
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants } from "node:zlib";
+import * as esbuild from "esbuild";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import * as imported from "managed-by";
+import { built, CHANGED, root } from "./support.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const bin = (name) => join(here, "../node_modules/.bin", name);
+const folder = mkdtempSync(join(tmpdir(), "managed-by-"));
+after(() => rmSync(folder, { recursive: true }));
+symlinkSync(join(here, "../node_modules"), join(folder, "node_modules"));
+const write = (name, text) => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+const FUNCTIONS = ["diff", "explain", "kinds", "lint", "releases", "replay", "review", "rules", "settingsSchema", "validateSettings"];
+const MESSAGE = imported.review(CHANGED).message;
+
+test("the module is as small as is recorded", () => {
+  const wasm = readFileSync(join(built, "managed_by.wasm"));
+  const brotli = brotliCompressSync(wasm, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).length;
+  const recorded = JSON.parse(readFileSync(join(here, "size.json"), "utf8"));
+  const told = `bytes ${wasm.length}, brotli ${brotli}: if it is worth it, write that into test/size.json`;
+  for (const [now, then] of [[wasm.length, recorded.bytes], [brotli, recorded.brotli]]) {
+    assert.ok(Math.abs(now - then) <= then * 0.02, told);
+  }
+  assert.ok(brotli <= 180 * 1024, told);
+});
+
+test("it imports nothing from the host but its own glue", () => {
+  const module = new WebAssembly.Module(readFileSync(join(built, "managed_by.wasm")));
+  const imports = WebAssembly.Module.imports(module);
+  assert.ok(imports.every(({ module: from, name }) => from === "./managed_by_bg.js" && name.startsWith("__wb")), JSON.stringify(imports));
+});
+
+test("CommonJS and ESM have the same functions", () => {
+  const required = createRequire(import.meta.url)("managed-by");
+  for (const of of [imported, required]) {
+    assert.deepEqual(Object.keys(of).filter((name) => typeof of[name] === "function" && name !== "ManagedByError" && name !== "default").sort(), FUNCTIONS);
+    assert.equal(of.review(CHANGED).message, MESSAGE);
+  }
+});
+
+test("a page without a bundler loads it when it says so", async () => {
+  const web = await import(join(built, "web.mjs"));
+  assert.throws(() => web.review(CHANGED), { code: "ERR_NOT_READY" });
+  await assert.rejects(web.init(new Uint8Array([1, 2, 3])), { code: "ERR_LOAD", path: "source" });
+  await Promise.all([web.init(readFileSync(join(built, "managed_by.wasm"))), web.init()]);
+  assert.equal(web.review(CHANGED).message, MESSAGE);
+});
+
+test("a bundler takes the entry for browsers, and leaves out what is not used", async () => {
+  const bundle = async (text) => {
+    const entry = write("entry.mjs", text);
+    const { outputFiles } = await esbuild.build({ entryPoints: [entry], bundle: true, format: "esm", platform: "browser", minify: true, write: false });
+    return outputFiles[0].text;
+  };
+  const all = await bundle('import * as managedBy from "managed-by"; globalThis.all = managedBy;');
+  const one = await bundle('import { review } from "managed-by"; globalThis.one = review;');
+  const none = await bundle('import "managed-by";');
+  assert.ok(one.length < 30_000 && all.length > 80_000, `${one.length} of ${all.length}`);
+  assert.ok(none.length < 100, `${none.length}`);
+  assert.match(one, /new URL\("\.\/managed_by\.wasm",import\.meta\.url\)/);
+});
+
+test("TypeScript reads the types in both module formats", () => {
+  const use = `
+    const verdict: import("managed-by").Verdict = review({ kind: { group: "batch", version: "v1", kind: "Job" }, operation: "CREATE", object: {} }, { role: "worker" });
+    const message: string | undefined = verdict.message;
+    // @ts-expect-error: no such role
+    review("{}", { role: "manager" });
+    // @ts-expect-error: no such operation
+    review({ kind: { group: "", version: "", kind: "" }, operation: "PATCH" });
+    async function each(): Promise<number> {
+      for await (const step of replay([new Uint8Array()])) console.log(step.verdict?.findings[0]?.rule, message);
+      return lint("").objects.length;
+    }
+    void each;`;
+  const files = [
+    write("esm.mts", `import { lint, replay, review } from "managed-by";${use}`),
+    write("cjs.cts", `import { lint, replay, review } from "managed-by";${use}`),
+    write("web.mts", `import { init, lint, replay, review } from "managed-by/web"; void init(new URL("https://example.com"));${use}`),
+  ];
+  const options = ["--noEmit", "--strict", "--module", "node16", "--target", "es2022", "--lib", "es2022,dom", "--types", "node", "--skipLibCheck", "false"];
+  execFileSync(bin("tsc"), [...options, ...files], { cwd: folder, stdio: "pipe" });
+});
+
+test("publint finds nothing", async () => {
+  const { messages, pkg } = await publint({ pkgDir: built, strict: true });
+  assert.deepEqual(messages.map((message) => formatMessage(message, pkg, { color: false })), []);
+});
+
+test("the types are right in every way to resolve them", () => {
+  // `./web` is for browsers: there is no CommonJS of it. Resolution without `exports` (node10) is older than the Node that the package needs.
+  const options = ["--pack", built, "--profile", "node16", "--ignore-rules", "cjs-resolves-to-esm", "--exclude-entrypoints", "managed_by.wasm", "settings.schema.json"];
+  const { status, stdout } = spawnSync(bin("attw"), [...options, "--no-color"], { encoding: "utf8" });
+  assert.equal(status, 0, stdout);
+});
+
+test("what is published is what it needs, and no more", () => {
+  const [{ files }] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json"], { cwd: built, stdio: ["ignore", "pipe", "ignore"] }));
+  const expected = ["LICENSE", "README.md", "browser.mjs", "index.d.cts", "index.d.mts", "managed_by.wasm", "node.cjs", "node.mjs", "package.json", "settings.schema.json", "web.d.mts", "web.mjs"];
+  assert.deepEqual(files.map((file) => file.path).sort(), expected.sort());
+  for (const name of readdirSync(built)) {
+    const text = readFileSync(join(built, name), "latin1");
+    assert.ok(!text.includes(root) && !text.includes("/.cargo/") && !text.includes("/rustc/"), `${name} names a folder of the machine that built it`);
+  }
+});
+
+test("the lock files name no registry", () => {
+  for (const file of ["crates/js/npm/package-lock.json", "playground/package-lock.json"]) {
+    const { packages } = JSON.parse(readFileSync(join(root, file), "utf8"));
+    const named = Object.values(packages).filter(({ resolved }) => resolved !== undefined);
+    assert.deepEqual(named, [], file);
+  }
+});

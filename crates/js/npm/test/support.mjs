@@ -1,0 +1,53 @@
+// What the tests share.
+import { createReadStream, existsSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
+export const built = join(root, "target/npm");
+
+/** The lines of a file, each as JSON. */
+export async function* lines(file) {
+  const path = join(root, file);
+  if (!existsSync(path)) {
+    throw new Error(`${file} is missing: make npm-test makes it`);
+  }
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+    yield JSON.parse(line);
+  }
+}
+
+/** A verdict as the policy in an engine answers it. */
+export function asAnswer({ allowed, message, code, auditAnnotations, warnings }) {
+  return {
+    accepted: allowed,
+    ...(message === undefined ? {} : { message }),
+    ...(code === undefined ? {} : { code }),
+    ...(Object.keys(auditAnnotations).length === 0 ? {} : { audit_annotations: auditAnnotations }),
+    ...(warnings.length === 0 ? {} : { warnings }),
+  };
+}
+
+export const read = (file) => readFileSync(join(root, file), "utf8");
+
+/** An update that kube-apiserver denies. */
+export const CHANGED = {
+  kind: { group: "batch", version: "v1", kind: "Job" },
+  operation: "UPDATE",
+  oldObject: { metadata: { name: "pi" }, spec: { managedBy: "a.io/x" } },
+  object: { metadata: { name: "pi" }, spec: { managedBy: "b.io/y" } },
+};
+
+/** A create with a typo. */
+export const TYPO = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: pi\nspec:\n  managedBy: kubernetes.io/job-controler\n";
+
+/** What a call throws. */
+export function thrown(call) {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}

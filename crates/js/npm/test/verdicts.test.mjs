@@ -1,0 +1,84 @@
+// The package says what the policy says in an engine, and what kube-apiserver says.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { diff, explain, lint, releases, review, rules } from "managed-by";
+import { asAnswer, lines, read } from "./support.mjs";
+
+test("every example, vector and recorded request gets the engine's answer", async () => {
+  let count = 0;
+  for await (const { name, request, settings, answer } of lines("target/js-answers.ndjson")) {
+    assert.deepEqual(asAnswer(review(request, settings)), answer, name);
+    // As text, and in its envelope.
+    assert.deepEqual(asAnswer(review(JSON.stringify({ request }), JSON.stringify(settings))), answer, name);
+    count += 1;
+  }
+  assert.ok(count > 3500, `${count}`);
+});
+
+/** Upstream's answer and ours differ in these on purpose. */
+function known() {
+  const entries = read("conformance/known-differences.txt").split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return entries.map((line) => line.split(" -> ")[0]);
+}
+
+test("every vector gets kube-apiserver's answer, of each release", async () => {
+  const differences = known();
+  const upstream = new Set(rules().filter((rule) => rule.upstream).map((rule) => rule.id));
+  let count = 0;
+  for (const file of ["job-status", "job-status-generated", "managed-by-field", "managed-by-format"]) {
+    for await (const vector of lines(`conformance/vectors/${file}.ndjson`)) {
+      const { name, operation, subResource = "", object, oldObject } = vector.case;
+      const [group, version] = object.apiVersion.split("/");
+      const request = { kind: { group, version, kind: object.kind }, operation, subResource, object, oldObject };
+      const resource = { group, version, resource: object.kind === "CronJob" ? "cronjobs" : "jobs" };
+      const differs = differences.some((prefix) => name.startsWith(prefix));
+      for (const answer of vector.answers) {
+        for (const release of answer.releases) {
+          const verdict = review({ ...request, resource, name: object.metadata?.name ?? "" }, { kubernetes_version: release });
+          const errors = verdict.findings.filter((finding) => upstream.has(finding.rule) && finding.enforcement === "deny");
+          const ours = { errors: [...new Set(errors.map(({ message }) => message))], message: verdict.code === 400 ? "" : (verdict.message ?? "") };
+          const theirs = { errors: (answer.errors ?? []).map(({ error }) => error), message: answer.message ?? "" };
+          const isUnreadable = verdict.code === 400;
+          const isSame = isUnreadable === (answer.unreadable ?? false) && JSON.stringify(ours) === JSON.stringify(theirs);
+          assert.equal(isSame, !differs, `${name} on ${release}: ${JSON.stringify(ours)}, not ${JSON.stringify(theirs)}`);
+          count += 1;
+        }
+      }
+    }
+  }
+  assert.equal(count, (600 + 296 + 282 + 395) * releases().length);
+});
+
+test("the example of each rule's page is judged as the page says", () => {
+  for (const { id } of rules()) {
+    const { accepted, rejected } = explain(id);
+    if (accepted.request.kind.kind === "Pod") {
+      // Its Job would be looked up in a cluster.
+      continue;
+    }
+    const fired = ({ request, settings }) => review(request, settings).findings.map((finding) => finding.rule);
+    assert.ok(!fired(accepted).includes(id), id);
+    assert.deepEqual([...new Set(fired(rejected))], [id], id);
+  }
+});
+
+test("lint and diff say what review says to the request that they make", async () => {
+  let count = 0;
+  for await (const { name, request, settings, answer } of lines("target/js-answers.ndjson")) {
+    const { operation, subResource = "", object, oldObject, userInfo, namespace } = request;
+    const isKnown = answer.audit_annotations !== undefined || answer.accepted;
+    if (name.includes(":") || !["CREATE", "UPDATE"].includes(operation) || !["", "status"].includes(subResource) || !isKnown) {
+      continue;
+    }
+    const options = { username: userInfo.username, groups: userInfo.groups, namespace: namespace ?? "" };
+    const text = JSON.stringify(object);
+    const linted = operation === "CREATE" ? lint(text, settings, options) : diff(JSON.stringify(oldObject), text, settings, { ...options, ...(subResource === "status" ? { subResource } : {}) });
+    for (const judged of linted.objects) {
+      const again = review(judged.request, settings);
+      const without = { ...judged.verdict, findings: judged.verdict.findings.map(({ place, ...finding }) => finding) };
+      assert.deepEqual(without, again, name);
+      count += 1;
+    }
+  }
+  assert.ok(count > 50, `${count}`);
+});

@@ -1,0 +1,361 @@
+// The page in a real browser.
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { answers, history, launch, root, serve } from "./support.mjs";
+
+let server;
+let browser;
+before(async () => {
+  server = await serve();
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+/** Opens the page, does something with it, and fails if the page logs an error or asks another host. */
+async function onPage(act, { hash = "", ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const page = await context.newPage();
+  const troubles = [];
+  page.on("pageerror", (error) => troubles.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && troubles.push(message.text()));
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.protocol !== "blob:" && !request.url().startsWith(server.url)) {
+      troubles.push(`asks ${url.href}`);
+    }
+  });
+  try {
+    await page.goto(server.url + hash);
+    await page.waitForSelector("body.ready");
+    await act(page, context);
+    assert.deepEqual(troubles, []);
+  } finally {
+    await context.close();
+  }
+}
+
+const word = (page) => page.locator(".headline .word").innerText();
+const printed = (page) => page.locator(".terminal pre").innerText();
+const editor = (page) => page.locator("#panel-object .cm-content");
+
+/** Puts a text into the editor that is open, as a paste does. */
+async function paste(page, text) {
+  await page.locator('[role="tabpanel"]:not([hidden]) .cm-content').click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text);
+}
+
+const JOB = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: pi\nspec:\n  managedBy: kueue.x-k8s.io/multikueue\n";
+
+test("every example gets the engine's verdict", async () => {
+  const expected = answers();
+  assert.ok(expected.size > 60, `${expected.size}`);
+  await onPage(async (page) => {
+    const names = await page.locator("#example option").evaluateAll((options) => options.map((option) => option.value).filter((value) => value !== ""));
+    assert.deepEqual(names.sort(), [...expected.keys()].sort());
+    for (const [name, { answer, request }] of expected) {
+      await page.selectOption("#example", name);
+      if (request.kind.kind === "SparkApplication") {
+        assert.match(await word(page), /^Not judged/);
+        continue;
+      }
+      const text = await printed(page);
+      const { accepted, message, warnings = [], code } = answer;
+      assert.match(await word(page), accepted ? /^Allowed/ : new RegExp(`^Denied\\s*${code}`), name);
+      const lines = text.split("\n").filter((line) => line !== "").slice(1);
+      assert.deepEqual(lines.slice(0, warnings.length), warnings.map((warning) => `Warning: ${warning}`), name);
+      const last = lines.slice(warnings.length).join("\n");
+      assert.ok(accepted ? /(created|replaced)$/.test(last) : last.endsWith(`denied the request: ${message}`), `${name}: ${last}`);
+    }
+  });
+});
+
+test("a typo shows the warning, the underline and the rule as it is typed", async (t) => {
+  await onPage(async (page) => {
+    await paste(page, JOB);
+    assert.match(await word(page), /^Allowed$/);
+    assert.equal(await page.locator(".cm-lintRange-warning").count(), 0);
+    await page.getByText("kueue.x-k8s.io/multikueue", { exact: true }).first().click();
+    await page.keyboard.press("End");
+    for (let i = 0; i < 3; i += 1) {
+      await page.keyboard.press("Backspace");
+    }
+    await page.waitForSelector(".cm-lintRange-warning");
+    assert.equal(await page.locator(".cm-lintRange-warning").innerText(), "kueue.x-k8s.io/multiku");
+    assert.match(await word(page), /^Allowed\s*with a warning/);
+    assert.match(await printed(page), /did you mean "kueue\.x-k8s\.io\/multikueue"\?/);
+    assert.equal(await page.locator(".finding h4").innerText(), "managed-by/reserved-domain");
+    assert.match(await page.locator(".finding details[open]").innerText(), /What to do/);
+    await page.keyboard.type("eue");
+    await page.waitForFunction(() => document.querySelector(".cm-lintRange-warning") === null);
+    const times = await page.evaluate(() => performance.getEntriesByName("verdict").map((entry) => entry.duration));
+    times.sort((a, b) => a - b);
+    t.diagnostic(`from keystroke to verdict, of ${times.length}: median ${times[Math.floor(times.length / 2)].toFixed(1)} ms, longest ${times.at(-1).toFixed(1)} ms`);
+  });
+});
+
+test("what is broken is told with its place, in each editor", async () => {
+  await onPage(async (page) => {
+    await paste(page, "apiVersion: batch/v1\nkind: Job\nmetadata: [\n");
+    assert.equal(await word(page), "Cannot tell");
+    assert.equal(await page.locator(".troubles li").count(), 1);
+    await paste(page, JOB);
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await paste(page, "role: manager\nrules:\n  managed-by/formt: deny\n");
+    assert.equal(await page.locator(".troubles li").count(), 2);
+    assert.deepEqual(await page.locator("#panel-settings .cm-lintRange-error").allInnerTexts(), ["manager", "deny"]);
+    await page.locator(".troubles .place").last().click();
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Settings of the policy, as YAML");
+    await paste(page, "role: worker\n");
+    assert.match(await word(page), /^Denied\s*403/);
+    await page.getByRole("tab", { name: "Object" }).click();
+    for (const [text, expected] of [["", "Nothing asked"], ["apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", "Not judged"], ["just text", "Cannot tell"], ["\u0000", "Cannot tell"]]) {
+      await paste(page, text === "" ? " " : text);
+      assert.equal(await word(page), expected, text);
+    }
+  });
+});
+
+test("an update is judged by the old object, and shows what changed", async () => {
+  await onPage(async (page) => {
+    await paste(page, JOB);
+    assert.equal(await page.getByRole("tab", { name: "Old object" }).isVisible(), false);
+    await page.selectOption("#operation", "update");
+    assert.match(await word(page), /^Allowed/);
+    await paste(page, JOB.replace("kueue.x-k8s.io/multikueue", "acme.io/runner"));
+    assert.match(await word(page), /^Denied\s*422/);
+    assert.match(await printed(page), /field is immutable/);
+    assert.deepEqual(await page.locator(".changed-line").allInnerTexts(), ["  managedBy: acme.io/runner"]);
+    await page.getByRole("tab", { name: "Old object" }).click();
+    await paste(page, JOB.replace("kueue.x-k8s.io/multikueue", "acme.io/runner"));
+    assert.match(await word(page), /^Allowed/);
+  });
+});
+
+test("the releases and the states of a Job are drawn", async () => {
+  await onPage(async (page) => {
+    await page.selectOption("#example", "status/03-terminal-condition-taken-back");
+    assert.deepEqual(await page.locator(".releases .says").allInnerTexts(), Array(8).fill("denies"));
+    const picture = page.locator("svg.machine");
+    assert.match(await picture.getAttribute("aria-label"), /from Failed to Failing: forbidden/);
+    assert.equal(await picture.locator(".step.forbidden").count(), 1);
+    assert.equal(await picture.locator(".step.way").count(), 8);
+    await page.selectOption("#example", "status/01-running-job-completes");
+    assert.deepEqual(await page.locator(".releases .says").allInnerTexts(), ["denies", ...Array(7).fill("accepts")]);
+    assert.match(await picture.getAttribute("aria-label"), /from Running to Complete: allowed/);
+    await page.selectOption("#example", "kinds/04-jobset-with-an-outcome-taken-back");
+    assert.equal(await picture.count(), 0);
+  });
+});
+
+test("a shared link restores what was asked", async () => {
+  let link;
+  await onPage(
+    async (page) => {
+      await page.selectOption("#example", "site/06-management-status-written-by-a-person");
+      await page.fill("#username", "ünï <b>");
+      await page.getByRole("tab", { name: "Settings" }).click();
+      await page.locator("#panel-settings .cm-content").press("Control+Home");
+      await page.keyboard.insertText("# mine \u{1f600}\n");
+      await page.click("#share");
+      await page.waitForFunction(() => location.hash.startsWith("#q1="));
+      link = await page.evaluate(() => location.hash);
+      await page.waitForSelector("text=Link copied");
+    },
+    { permissions: ["clipboard-read", "clipboard-write"] },
+  );
+  await onPage(
+    async (page) => {
+      assert.equal(await page.inputValue("#username"), "ünï <b>");
+      assert.equal(await page.inputValue("#operation"), "status");
+      assert.equal(await page.inputValue("#example"), "");
+      assert.match(await word(page), /^Denied\s*403/);
+      await page.getByRole("tab", { name: "Settings" }).click();
+      assert.match(await page.locator("#panel-settings .cm-content").innerText(), /^# mine \u{1f600}\n/u);
+    },
+    { hash: link },
+  );
+  for (const hash of ["#q1=", "#q1=AAAA", "#q1=%%%", "#example=nope", `#q1=${"A".repeat(50_000)}`]) {
+    await onPage(async (page) => assert.match(await word(page), /^Allowed/), { hash });
+  }
+});
+
+test("keys and values that may stand there are proposed", async () => {
+  await onPage(async (page) => {
+    const proposals = () => page.locator(".cm-tooltip-autocomplete li .cm-completionLabel").allInnerTexts();
+    const complete = async (text) => {
+      await paste(page, text);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Control+Space");
+      await page.waitForSelector(".cm-tooltip-autocomplete li");
+      return proposals();
+    };
+    assert.deepEqual(await complete("apiVersion: batch/v1\nkind: Job\nspec:\n  managedBy: "), ["kubernetes.io/job-controller", "kueue.x-k8s.io/multikueue"].sort((a, b) => (a.startsWith("kue") ? -1 : 1)).sort());
+    assert.ok((await complete("apiVersion: batch/v1\nkind: Job\nstatus:\n  conditions:\n    - type: ")).includes("SuccessCriteriaMet"));
+    assert.ok((await complete("apiVersion: batch/v1\nkind: Job\nstatus:\n  conditions:\n  - type: Complete\n    ")).includes("lastTransitionTime"));
+    await page.keyboard.press("Escape");
+    await page.getByRole("tab", { name: "Settings" }).click();
+    assert.ok((await complete("")).includes("kubernetes_version"));
+    assert.deepEqual(await complete("role: "), ["hybrid", "management", "worker"]);
+    assert.ok((await complete("rules:\n  managed-by/for")).includes("managed-by/format"));
+    assert.ok((await complete("controllers:\n  acme.io/x:\n    kinds:\n      - ")).includes("JobSet"));
+    assert.deepEqual(await complete("kubernetes_version: "), ["1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"].map((release) => `"${release}"`));
+  });
+});
+
+test("the keyboard is enough", async () => {
+  await onPage(async (page) => {
+    await page.selectOption("#example", "field/10-field-changed-after-creation");
+    await page.getByRole("tab", { name: "Object", exact: true }).focus();
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "tab-oldObject");
+    assert.equal(await page.locator("#panel-oldObject").isVisible(), true);
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "tab-object");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Object, as YAML");
+    await page.keyboard.press("Tab");
+    assert.notEqual(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Object, as YAML");
+    await page.locator(".finding .place").focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Object, as YAML");
+  });
+});
+
+/** Long tasks of the page, from now on. */
+const watch = (page) =>
+  page.evaluate(() => {
+    window.long = [];
+    new PerformanceObserver((list) => window.long.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask" });
+  });
+
+test("a history of 20 MB is replayed while the page answers", async (t) => {
+  const file = history(20e6);
+  const folder = mkdtempSync(join(tmpdir(), "playground-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "jobs.ndjson");
+  writeFileSync(path, file);
+  await onPage(async (page) => {
+    await watch(page);
+    const began = Date.now();
+    // From the disk, as people do: a buffer would be unpacked by the page.
+    await page.setInputFiles("#file", path);
+    await page.waitForSelector("#replay-progress:not([hidden])");
+    await page.waitForSelector(".sums", { timeout: 120_000 });
+    const took = Date.now() - began;
+    const longest = await page.evaluate(() => Math.max(0, ...window.long));
+    t.diagnostic(`${(file.length / 1e6).toFixed(1)} MB in ${took} ms, longest task of the page ${longest.toFixed(0)} ms`);
+    assert.ok(longest <= 200, `${longest}`);
+    const sums = await page.locator(".sums dd").allInnerTexts();
+    const count = file.toString("latin1").split("broken-").length - 1;
+    assert.equal(Number(sums[1].replace(",", "")), count / 4);
+    assert.match(await page.locator("#replay table").innerText(), /job-status\/failed-decreased/);
+    assert.ok((await page.locator("#replay-timeline rect.denied").count()) > 10);
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("#replay").isVisible(), false);
+  });
+});
+
+test("a file that is dropped is replayed: packed, broken, empty, or with bad settings", async () => {
+  await onPage(async (page) => {
+    const drop = async (bytes, name) => {
+      const transfer = await page.evaluateHandle(
+        ([base64, name]) => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
+          return transfer;
+        },
+        [bytes.toString("base64"), name],
+      );
+      await page.dispatchEvent("body", "dragover", { dataTransfer: transfer });
+      await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
+      await page.waitForSelector("#replay-progress[hidden]", { state: "attached" });
+      return page.locator("#replay").innerText();
+    };
+    assert.match(await drop(gzipSync(history(50_000)), "jobs.ndjson.gz"), /cannot decrease the failed counter/);
+    assert.match(await drop(Buffer.from('{"type":"ADD'), "cut.ndjson"), /not JSON/);
+    assert.match(await drop(Buffer.alloc(0), "empty"), /No rule has anything to say/);
+    assert.match(await drop(gzipSync(history(500_000)).subarray(0, 900), "cut.gz"), /cut\.gz\n/);
+    await page.click("#replay-close");
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await paste(page, "role: manager\n");
+    assert.match(await drop(history(1000), "jobs.ndjson"), /invalid settings: role: got "manager"/);
+  });
+});
+
+test("it works without a network after the first visit", async () => {
+  await onPage(async (page, context) => {
+    await page.evaluate(() => navigator.serviceWorker.ready);
+    await page.reload();
+    await page.waitForSelector("body.ready");
+    await context.setOffline(true);
+    await page.reload();
+    await page.waitForSelector("body.ready");
+    await page.selectOption("#example", "field/10-field-changed-after-creation");
+    assert.match(await word(page), /^Denied/);
+    await page.setInputFiles("#file", { name: "x", mimeType: "text/plain", buffer: history(1000) });
+    await page.waitForSelector(".sums");
+  });
+});
+
+const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const screens = join(root, "target/playground-screens");
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const [width, height] of [[1440, 900], [390, 844]]) {
+    test(`axe finds nothing, ${colorScheme}, ${width} wide`, async () => {
+      mkdirSync(screens, { recursive: true });
+      await onPage(
+        async (page) => {
+          // The page's own policy forbids scripts of others.
+          const scan = async (name) => {
+            await page.screenshot({ path: join(screens, `${name}-${colorScheme}-${width}.png`), fullPage: true });
+            const isWide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+            assert.equal(isWide, false, `${name} is wider than the window`);
+            const { violations } = await page.evaluate(() => window.axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+            const told = violations.map(({ id, nodes }) => `${name}: ${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.any[0]?.message ?? ""}`).join(" | ")}`);
+            assert.deepEqual(told, []);
+          };
+          await page.addScriptTag({ path: axe });
+          for (const example of ["field/04-typo-in-the-reserved-value", "status/02-marked-complete-too-early", "status/01-running-job-completes", "site/07-management-break-glass"]) {
+            await page.selectOption("#example", example);
+            await scan(example.replace("/", "-"));
+          }
+          await page.getByRole("tab", { name: "Settings" }).click();
+          await paste(page, "role: manager\n");
+          await scan("settings");
+          await paste(page, "");
+          await page.setInputFiles("#file", { name: "jobs.ndjson", mimeType: "text/plain", buffer: history(300_000) });
+          await page.waitForSelector(".sums");
+          await scan("replay");
+        },
+        { colorScheme, viewport: { width, height }, bypassCSP: true },
+      );
+    });
+  }
+}
+
+test("a theme that was chosen is remembered", async () => {
+  await onPage(
+    async (page) => {
+      const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+      const light = await ground();
+      await page.click("#theme");
+      const dark = await ground();
+      assert.notEqual(dark, light);
+      await page.reload();
+      await page.waitForSelector("body.ready");
+      assert.equal(await ground(), dark);
+    },
+    { colorScheme: "light" },
+  );
+});
