@@ -127,7 +127,10 @@ export class ReplayView {
       parts.push(h("p", { class: "note" }, `Kinds that the policy does not know: ${unknown.join(", ")}.`));
     }
     if (this.#steps.length > 0) {
-      const shown = this.#steps.slice(0, LISTED).map(({ step }) => item(step));
+      // Denials first: they may come behind thousands of warnings.
+      const isDenial = ({ step }: { step: ReplayStep }): boolean => step.verdict?.allowed === false;
+      const ordered = [...this.#steps.filter(isDenial), ...this.#steps.filter((told) => !isDenial(told))];
+      const shown = ordered.slice(0, LISTED).map(({ step }) => item(step));
       const rest = this.#steps.length - shown.length;
       parts.push(h("h3", {}, "One by one"), h("ol", { class: "steps" }, ...shown));
       if (rest > 0) {

@@ -160,6 +160,8 @@ fn dependencies_are_explained() {
         "Cargo.toml",
         "conformance/Cargo.toml",
         "crates/engine/Cargo.toml",
+        "crates/js/Cargo.toml",
+        "crates/js/generator/Cargo.toml",
         "crates/managed-by/Cargo.toml",
         "crates/noop/Cargo.toml",
         "e2e/Cargo.toml",

@@ -170,5 +170,8 @@ fn row(kind: &managed_by::Kind<'static>) -> Kind {
 
 /// The releases of Kubernetes whose rules the library knows, oldest first.
 pub fn releases() -> Vec<&'static str> {
-    Release::ALL.iter().map(|release| release.as_str()).collect()
+    Release::ALL
+        .iter()
+        .map(|release| release.as_str())
+        .collect()
 }

@@ -54,8 +54,9 @@ pub fn validate_settings(settings: &str) -> String {
 /// If the settings are bad: a PolicyServer would not start with them.
 pub fn judge(request: &str, settings: &str) -> Result<Verdict, Trouble> {
     settings::with(settings, |settings| {
-        let judged =
-            |request: &AdmissionRequest<'_>| Verdict::of(&managed_by::review(request, settings), settings);
+        let judged = |request: &AdmissionRequest<'_>| {
+            Verdict::of(&managed_by::review(request, settings), settings)
+        };
         let malformed =
             |reason: Malformed| Verdict::of(&managed_by::Verdict::malformed(&reason), settings);
         if is_review(request) {

@@ -123,9 +123,14 @@ pub(crate) fn diff(old: &str, new: &str, settings: &str, options: &str) -> Resul
         let olds = documents.iter().map(|d| answers.objects(old, d, "old"));
         let olds: Vec<Object<'_>> = olds.collect::<Vec<_>>().into_iter().flatten().collect();
         let documents = answers.documents(new, "new");
-        let news = documents.iter().map(|d| (d, answers.objects(new, d, "new")));
+        let news = documents
+            .iter()
+            .map(|d| (d, answers.objects(new, d, "new")));
         let news: Vec<(&Document<'_>, Vec<Object<'_>>)> = news.collect();
-        let count = news.iter().map(|(_, objects)| objects.len()).fold(0, usize::saturating_add);
+        let count = news
+            .iter()
+            .map(|(_, objects)| objects.len())
+            .fold(0, usize::saturating_add);
         for (document, objects) in news {
             for object in objects {
                 // Two objects are a pair, whatever they are called: the library says what it thinks of that.
@@ -134,8 +139,13 @@ pub(crate) fn diff(old: &str, new: &str, settings: &str, options: &str) -> Resul
                     olds => olds.iter().find(|old| is_same(old, &object)),
                 };
                 if let Some(old) = pair {
-                    let request =
-                        manifest::update(old, &object, is_status, &options.namespace, &answers.user);
+                    let request = manifest::update(
+                        old,
+                        &object,
+                        is_status,
+                        &options.namespace,
+                        &answers.user,
+                    );
                     answers.judge(new, document, &object, &request);
                 } else {
                     let message = format!("the old text has no {} of this name", object.kind());
@@ -226,7 +236,9 @@ impl<'s> Answers<'s> {
                 self.unreadable(which, place, "expected an object with a kind".to_owned());
             } else if which == "new" {
                 let dot = if object.group().is_empty() { "" } else { "." };
-                self.lint.unknown.push(format!("{}{dot}{}", object.kind(), object.group()));
+                self.lint
+                    .unknown
+                    .push(format!("{}{dot}{}", object.kind(), object.group()));
             }
             false
         });
@@ -259,7 +271,9 @@ impl<'s> Answers<'s> {
         }
         if let Err(reason) = &read {
             let path = reason.path().and_then(|path| path.strip_prefix("object"));
-            let path = path.map(|path| path.trim_start_matches('.')).unwrap_or_default();
+            let path = path
+                .map(|path| path.trim_start_matches('.'))
+                .unwrap_or_default();
             let place = place(text, document, &object.path_of(path));
             self.unreadable("new", place, reason.to_string());
         }

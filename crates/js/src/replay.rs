@@ -183,7 +183,8 @@ impl Replaying {
             };
             Owned::try_new(settings::json(settings)?, |json| {
                 let settings = Settings::from_json(json.as_bytes());
-                let settings = settings.map_err(|p| Trouble::argument("settings", &p.to_string()))?;
+                let settings =
+                    settings.map_err(|p| Trouble::argument("settings", &p.to_string()))?;
                 Ok(Replay::new(Judge::new(settings, releases)))
             })
         };

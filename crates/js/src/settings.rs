@@ -91,7 +91,10 @@ fn found(text: &str) -> Result<Option<SettingsText<'_>>, Trouble> {
     })?;
     if all.len() > 1 {
         let count = all.len();
-        return Err(whole(format!("expected settings once, got them {count} times"), None));
+        return Err(whole(
+            format!("expected settings once, got them {count} times"),
+            None,
+        ));
     }
     Ok(all.pop())
 }

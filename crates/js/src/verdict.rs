@@ -182,5 +182,7 @@ impl Place {
 
 /// The length of a text as JavaScript counts.
 fn utf_16(text: &str) -> usize {
-    text.chars().map(char::len_utf16).fold(0, usize::saturating_add)
+    text.chars()
+        .map(char::len_utf16)
+        .fold(0, usize::saturating_add)
 }

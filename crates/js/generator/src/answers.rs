@@ -22,7 +22,8 @@ pub(crate) fn write(policy: &Path, file: &Path) -> Result<()> {
     let mut ask = |name: &str, request: &Value, settings: &Value| -> Result<()> {
         let payload = admission::payload(request, settings);
         let answer: Value = serde_json::from_slice(&policy.call("validate", &payload)?)?;
-        let line = json!({"name": name, "request": request, "settings": settings, "answer": answer});
+        let line =
+            json!({"name": name, "request": request, "settings": settings, "answer": answer});
         Ok(writeln!(out, "{line}")?)
     };
     for example in examples::read(&root("examples"))? {

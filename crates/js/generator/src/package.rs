@@ -73,7 +73,13 @@ fn types_of_answers() -> Result<String> {
     }
     add!(Verdict, Finding, Place, SettingsVerdict, Problem);
     add!(Lint, Judged, ReleaseVerdict, Unreadable);
-    add!(ReplayStep, ReplayObject, ReplayTally, ReplayCounts, ReplayRow);
+    add!(
+        ReplayStep,
+        ReplayObject,
+        ReplayTally,
+        ReplayCounts,
+        ReplayRow
+    );
     add!(Rule, RulePage, Example, Kind);
     Ok(text)
 }
