@@ -86,9 +86,9 @@ export function objectSchema(kinds: Kind[], apiVersion: string, kind: string): S
     status: object(known?.kind === "Job" ? JOB_STATUS : { conditions: list(CONDITION) }),
   });
   if (known !== undefined) {
-    const managedBy = text(`Who runs it: the built-in controller with ${known.reservedValue || "no value"} or without the field, else the external controller of that name.`, [
+    const managedBy = text(`Who runs it: the built-in controller with ${known.reservedValue ?? "no value"} or without the field, else the external controller of that name.`, [
       EXTERNAL,
-      ...(known.reservedValue ? [known.reservedValue] : []),
+      ...(known.reservedValue === undefined ? [] : [known.reservedValue]),
     ]);
     put(schema, known.managedByPath.split("."), managedBy);
   }

@@ -74,8 +74,10 @@ pub struct Kind {
     pub plural: &'static str,
     /// Path of the field: `spec.managedBy`.
     pub managed_by_path: &'static str,
-    /// The name of the built-in controller: with it, or without the field, that controller runs the workload.
-    pub reserved_value: &'static str,
+    /// The name of the built-in controller, if it has one: with it, or without the field, that controller runs the workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub reserved_value: Option<&'static str>,
     /// The kind that is delegated: this one, or the one that is made of its template.
     pub workload: &'static str,
     /// Whether the field stands in a template, and may change.

@@ -213,7 +213,7 @@ impl<'s> Answers<'s> {
         documents
     }
 
-    /// The objects of known kinds in a document.
+    /// The objects in a document.
     fn objects<'d>(
         &mut self,
         text: &str,
@@ -228,19 +228,12 @@ impl<'s> Answers<'s> {
             }
         };
         objects.retain(|object| {
-            if object.is_known() {
-                return true;
-            }
-            if object.kind().is_empty() {
+            let is_object = !object.kind().is_empty();
+            if !is_object {
                 let place = Place::of(text, &document.locate_key(&object.path_of("kind")));
                 self.unreadable(which, place, "expected an object with a kind".to_owned());
-            } else if which == "new" {
-                let dot = if object.group().is_empty() { "" } else { "." };
-                self.lint
-                    .unknown
-                    .push(format!("{}{dot}{}", object.kind(), object.group()));
             }
-            false
+            is_object
         });
         objects
     }
@@ -254,9 +247,18 @@ impl<'s> Answers<'s> {
             Ok(request) => Verdict::of(&review(request, settings), settings),
             Err(reason) => Verdict::of(&managed_by::Verdict::malformed(reason), settings),
         };
+        let verdict_of_settings = verdict(self.settings);
+        // A kind that the settings declare is judged, and so has a mode.
+        let annotations = &verdict_of_settings.audit_annotations;
+        if !object.is_known() && !annotations.iter().any(|(key, _)| *key == "mode") {
+            let dot = if object.group().is_empty() { "" } else { "." };
+            let name = format!("{}{dot}{}", object.kind(), object.group());
+            self.lint.unknown.push(name);
+            return;
+        }
         let mut judged = Judged {
             request: raw,
-            verdict: verdict(self.settings),
+            verdict: verdict_of_settings,
             releases: (!self.releases.is_empty()).then(|| {
                 let each = self.releases.iter();
                 each.map(|(release, settings)| ReleaseVerdict {

@@ -87,19 +87,17 @@ pub(crate) fn json(text: &str) -> Result<String, Trouble> {
 fn found(text: &str) -> Result<Option<SettingsText<'_>>, Trouble> {
     let mut all = SettingsText::all(text).map_err(|unreadable| {
         let place = Place::at(text, unreadable.line, unreadable.column);
-        whole(unreadable.to_string(), Some(place))
+        whole(&unreadable.to_string(), Some(place))
     })?;
     if all.len() > 1 {
         let count = all.len();
-        return Err(whole(
-            format!("expected settings once, got them {count} times"),
-            None,
-        ));
+        let message = format!("expected settings once, got them {count} times");
+        return Err(whole(&message, None));
     }
     Ok(all.pop())
 }
 
-fn whole(message: String, place: Option<Place>) -> Trouble {
+fn whole(message: &str, place: Option<Place>) -> Trouble {
     let message = format!("invalid settings: {message}");
     let problem = Problem {
         path: "settings".to_owned(),

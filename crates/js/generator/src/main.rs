@@ -3,7 +3,7 @@
 mod answers;
 mod package;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Parser;
@@ -25,6 +25,13 @@ enum Command {
         /// The file to write
         file: PathBuf,
     },
+}
+
+/// A file of the repository.
+fn root(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../..")
+        .join(file)
 }
 
 fn main() -> Result<()> {

@@ -13,7 +13,8 @@ use managed_by_js::{
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 use wasm_bindgen_cli_support::Bindgen;
-use xtask::root;
+
+use crate::root;
 
 /// The name of the module and of its glue.
 const NAME: &str = "managed_by";
@@ -48,7 +49,7 @@ pub(crate) fn write(module: &Path, folder: &Path) -> Result<()> {
 }
 
 fn catalogue() -> Result<Value> {
-    let schema = fs::read_to_string(root(xtask::settings::SCHEMA))?;
+    let schema = fs::read_to_string(root("docs/settings.schema.json"))?;
     let schema: Value = serde_json::from_str(&schema)?;
     Ok(json!({
         "rules": rules()?,
