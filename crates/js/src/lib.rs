@@ -14,8 +14,8 @@ mod trouble;
 mod verdict;
 
 use managed_by::{AdmissionRequest, AdmissionReview, Malformed};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use managed_by_requests::manifest::User;
+use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use manifest::{Judged, Lint, ReleaseVerdict, Unreadable};
@@ -30,16 +30,44 @@ pub fn review(request: &str, settings: &str) -> String {
     answer(&judge(request, settings))
 }
 
-/// Judges the objects in a text of YAML or JSON as creates.
+/// Who asks, where, and whether every release is asked. The package checks what it is given.
 #[wasm_bindgen]
-pub fn lint(text: &str, settings: &str, options: &str) -> String {
-    answer(&manifest::lint(text, settings, options))
+#[derive(Debug, Default)]
+pub struct Asking(manifest::Options);
+
+#[wasm_bindgen]
+impl Asking {
+    /// Nobody in particular asks.
+    #[wasm_bindgen(constructor)]
+    pub fn new(namespace: String, username: String, all_releases: bool) -> Self {
+        let user = User {
+            name: username,
+            groups: Vec::new(),
+        };
+        Self(manifest::Options {
+            namespace,
+            user,
+            all_releases,
+        })
+    }
+
+    /// Who asks is a member of this group too.
+    #[wasm_bindgen(js_name = addGroup)]
+    pub fn add_group(&mut self, group: String) {
+        self.0.user.groups.push(group);
+    }
 }
 
-/// Judges the updates from the objects in one text to those in another.
+/// Judges the objects in a text of YAML or JSON as creates.
 #[wasm_bindgen]
-pub fn diff(old: &str, new: &str, settings: &str, options: &str) -> String {
-    answer(&manifest::diff(old, new, settings, options))
+pub fn lint(text: &str, settings: &str, asking: Asking) -> String {
+    answer(&manifest::lint(text, settings, asking.0))
+}
+
+/// Judges the updates from the objects in one text to those in another: of their status, or of the rest.
+#[wasm_bindgen]
+pub fn diff(old: &str, new: &str, is_status: bool, settings: &str, asking: Asking) -> String {
+    answer(&manifest::diff(old, new, is_status, settings, asking.0))
 }
 
 /// Says what is wrong with settings.
@@ -59,26 +87,16 @@ pub fn judge(request: &str, settings: &str) -> Result<Verdict, Trouble> {
         };
         let malformed =
             |reason: Malformed| Verdict::of(&managed_by::Verdict::malformed(&reason), settings);
-        if is_review(request) {
-            AdmissionReview::from_json(request.as_bytes())
-                .map_or_else(malformed, |review| judged(&review.request))
-        } else {
-            AdmissionRequest::from_json(request.as_bytes()).map_or_else(
-                |reason| malformed(reason.within("request")),
-                |request| judged(&request),
-            )
+        match AdmissionRequest::from_json(request.as_bytes()) {
+            Ok(request) => judged(&request),
+            // An `AdmissionReview` holds the request as a member.
+            Err(reason) => match AdmissionReview::from_json(request.as_bytes()) {
+                Ok(review) => judged(&review.request),
+                Err(of_review) if of_review.path() != Some("request") => malformed(of_review),
+                Err(_) => malformed(reason.within("request")),
+            },
         }
     })
-}
-
-/// Whether the text is an `AdmissionReview`, which holds the request as a member.
-fn is_review(text: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Review<'a> {
-        #[serde(borrow)]
-        request: Option<&'a RawValue>,
-    }
-    serde_json::from_str::<Review<'_>>(text).is_ok_and(|review| review.request.is_some())
 }
 
 /// The text for the package. What is answered is made of strings, numbers and JSON, so that writing it cannot fail.

@@ -3,7 +3,7 @@
 use managed_by::{AdmissionRequest, Release, Settings, review};
 use managed_by_requests::manifest::{self, Object, User};
 use managed_by_requests::{Document, Path};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::settings;
@@ -11,26 +11,14 @@ use crate::trouble::Trouble;
 use crate::verdict::{Place, Verdict};
 
 /// How the objects of a text are judged.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-struct Options {
-    namespace: String,
-    username: String,
-    groups: Vec<String>,
-    sub_resource: Option<SubResource>,
-    releases: Option<All>,
-}
-
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum SubResource {
-    Status,
-}
-
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum All {
-    All,
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    /// The namespace of objects that name none.
+    pub(crate) namespace: String,
+    /// Who asks.
+    pub(crate) user: User,
+    /// Whether every release is asked.
+    pub(crate) all_releases: bool,
 }
 
 /// What there is to say about a text.
@@ -83,31 +71,16 @@ pub struct Unreadable {
     pub message: String,
 }
 
-/// Reads the options and the settings.
-fn prepared<T>(
-    settings: &str,
-    options: &str,
-    act: impl FnOnce(&Settings<'_>, &Options) -> T,
-) -> Result<T, Trouble> {
-    let options: Options = serde_json::from_str(options)
-        .map_err(|e| Trouble::argument("options", &without_place(&e)))?;
-    settings::with(settings, |settings| act(settings, &options))
-}
-
-/// An error of `serde_json` without line and column: the options were an object.
-fn without_place(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" at line ").next();
-    text.unwrap_or_default().to_owned()
-}
-
-pub(crate) fn lint(text: &str, settings: &str, options: &str) -> Result<Lint, Trouble> {
-    prepared(settings, options, |settings, options| {
+pub(crate) fn lint(text: &str, settings: &str, options: Options) -> Result<Lint, Trouble> {
+    settings::with(settings, |settings| {
         let mut answers = Answers::new(settings, options);
         let documents = answers.documents(text, "new");
         for document in &documents {
             for object in answers.objects(text, document, "new") {
-                let request = object.create_request(&options.namespace, &answers.user);
+                let Options {
+                    namespace, user, ..
+                } = &answers.options;
+                let request = object.create_request(namespace, user);
                 answers.judge(text, document, &object, &request);
             }
         }
@@ -115,43 +88,43 @@ pub(crate) fn lint(text: &str, settings: &str, options: &str) -> Result<Lint, Tr
     })
 }
 
-pub(crate) fn diff(old: &str, new: &str, settings: &str, options: &str) -> Result<Lint, Trouble> {
-    prepared(settings, options, |settings, options| {
+pub(crate) fn diff(
+    old: &str,
+    new: &str,
+    is_status: bool,
+    settings: &str,
+    options: Options,
+) -> Result<Lint, Trouble> {
+    settings::with(settings, |settings| {
         let mut answers = Answers::new(settings, options);
-        let is_status = options.sub_resource == Some(SubResource::Status);
-        let documents = answers.documents(old, "old");
-        let olds = documents.iter().map(|d| answers.objects(old, d, "old"));
-        let olds: Vec<Object<'_>> = olds.collect::<Vec<_>>().into_iter().flatten().collect();
+        let old_documents = answers.documents(old, "old");
+        let mut olds: Vec<Object<'_>> = Vec::new();
+        for document in &old_documents {
+            olds.extend(answers.objects(old, document, "old"));
+        }
         let documents = answers.documents(new, "new");
-        let news = documents
-            .iter()
-            .map(|d| (d, answers.objects(new, d, "new")));
-        let news: Vec<(&Document<'_>, Vec<Object<'_>>)> = news.collect();
-        let count = news
-            .iter()
-            .map(|(_, objects)| objects.len())
-            .fold(0, usize::saturating_add);
-        for (document, objects) in news {
-            for object in objects {
-                // Two objects are a pair, whatever they are called: the library says what it thinks of that.
-                let pair = match &*olds {
-                    [only] if count == 1 => Some(only),
-                    olds => olds.iter().find(|old| is_same(old, &object)),
-                };
-                if let Some(old) = pair {
-                    let request = manifest::update(
-                        old,
-                        &object,
-                        is_status,
-                        &options.namespace,
-                        &answers.user,
-                    );
-                    answers.judge(new, document, &object, &request);
-                } else {
-                    let message = format!("the old text has no {} of this name", object.kind());
-                    let place = document.locate(&object.path_of("metadata.name"));
-                    answers.unreadable("new", Place::of(new, &place), message);
-                }
+        let mut news: Vec<(&Document<'_>, Object<'_>)> = Vec::new();
+        for document in &documents {
+            let objects = answers.objects(new, document, "new").into_iter();
+            news.extend(objects.map(|object| (document, object)));
+        }
+        let count = news.len();
+        for (document, object) in news {
+            // Two objects are a pair, whatever they are called: the library says what it thinks of that.
+            let pair = match &*olds {
+                [only] if count == 1 => Some(only),
+                olds => olds.iter().find(|old| is_same(old, &object)),
+            };
+            if let Some(old) = pair {
+                let Options {
+                    namespace, user, ..
+                } = &answers.options;
+                let request = manifest::update(old, &object, is_status, namespace, user);
+                answers.judge(new, document, &object, &request);
+            } else {
+                let message = format!("the old text has no {} of this name", object.kind());
+                let place = document.locate(&object.path_of("metadata.name"));
+                answers.unreadable("new", Place::of(new, &place), message);
             }
         }
         answers.lint
@@ -160,31 +133,21 @@ pub(crate) fn diff(old: &str, new: &str, settings: &str, options: &str) -> Resul
 
 /// Whether two states are of one object.
 fn is_same(a: &Object<'_>, b: &Object<'_>) -> bool {
-    let name = |o: &Object<'_>| [o.group(), o.kind(), o.namespace(), o.name()].map(str::to_owned);
-    name(a) == name(b)
+    (a.group(), a.kind(), a.namespace(), a.name()) == (b.group(), b.kind(), b.namespace(), b.name())
 }
 
 /// What is answered, as it is made.
 struct Answers<'s> {
     settings: &'s Settings<'s>,
-    /// Each release with the settings for it, if all are asked.
-    releases: Vec<(Release, Settings<'s>)>,
-    user: User,
+    options: Options,
     lint: Lint,
 }
 
 impl<'s> Answers<'s> {
-    fn new(settings: &'s Settings<'s>, options: &Options) -> Self {
-        let all = options.releases.iter().flat_map(|_| Release::ALL);
+    fn new(settings: &'s Settings<'s>, options: Options) -> Self {
         Self {
             settings,
-            releases: all
-                .map(|&release| (release, settings.clone().with_kubernetes_version(release)))
-                .collect(),
-            user: User {
-                name: options.username.clone(),
-                groups: options.groups.clone(),
-            },
+            options,
             lint: Lint {
                 objects: Vec::new(),
                 unreadable: Vec::new(),
@@ -259,11 +222,11 @@ impl<'s> Answers<'s> {
         let mut judged = Judged {
             request: raw,
             verdict: verdict_of_settings,
-            releases: (!self.releases.is_empty()).then(|| {
-                let each = self.releases.iter();
-                each.map(|(release, settings)| ReleaseVerdict {
+            releases: self.options.all_releases.then(|| {
+                let each = Release::ALL.iter();
+                each.map(|&release| ReleaseVerdict {
                     release: release.as_str(),
-                    verdict: verdict(settings),
+                    verdict: verdict(&self.settings.clone().with_kubernetes_version(release)),
                 })
                 .collect()
             }),

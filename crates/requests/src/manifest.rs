@@ -3,7 +3,7 @@
 use crate::document::Document;
 use crate::path::Path;
 use crate::record::{State, elements};
-use crate::request::{Asked, Object as Text, Operation};
+use crate::request::{Asked, Object as Text, Operation, string};
 use crate::trouble::Trouble;
 
 /// Lists inside lists are followed this deep.
@@ -28,7 +28,18 @@ pub struct User {
 
 impl User {
     fn json(&self) -> String {
-        serde_json::json!({"username": self.name, "groups": self.groups}).to_string()
+        let mut json = b"{\"username\":".to_vec();
+        string(&mut json, &self.name);
+        json.extend_from_slice(b",\"groups\":[");
+        for (index, group) in self.groups.iter().enumerate() {
+            if index > 0 {
+                json.push(b',');
+            }
+            string(&mut json, group);
+        }
+        json.extend_from_slice(b"]}");
+        // It was made of strings.
+        String::from_utf8(json).unwrap_or_default()
     }
 }
 

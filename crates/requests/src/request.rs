@@ -121,14 +121,14 @@ impl Asked<'_> {
 }
 
 /// Writes a string, which hardly ever needs an escape.
-fn string(json: &mut Vec<u8>, text: &str) {
+pub(crate) fn string(json: &mut Vec<u8>, text: &str) {
     let is_plain = text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\');
     if is_plain {
         json.push(b'"');
         json.extend_from_slice(text.as_bytes());
         json.push(b'"');
     } else {
-        let quoted: Cow<'_, str> = serde_json::Value::from(text).to_string().into();
+        let quoted: Cow<'_, str> = crate::document::quoted(text);
         json.extend_from_slice(quoted.as_bytes());
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::document::Document;
 use crate::path::Path;
+use crate::record::State;
 use crate::trouble::Trouble;
 
 /// Settings as they stand in a text: alone, or as the `settings` of a policy's manifest.
@@ -27,29 +28,16 @@ impl<'t> SettingsText<'t> {
         let mut all = Vec::new();
         for document in Document::all(text) {
             let document = document?;
-            let value: Value = serde_json::from_str(document.json())
-                .map_err(|e| Trouble::whole(format!("not JSON: {e}")))?;
-            let api = value.get("apiVersion").and_then(Value::as_str);
-            let is_manifest = api.is_some() && value.get("kind").is_some();
-            if !is_manifest {
-                all.push(Self {
-                    json: document.json().to_owned(),
-                    document,
-                    path: Path::default(),
-                });
-                continue;
-            }
-            if !api.is_some_and(|api| api.starts_with("policies.kubewarden.io/")) {
-                continue;
-            }
-            if let Some(spec) = value.get("spec") {
-                let settings = spec.get("settings").unwrap_or(&Value::Null);
-                all.push(Self {
-                    json: settings.to_string(),
-                    document,
-                    path: Path::parse("spec.settings"),
-                });
-            }
+            let (json, path) = match of_manifest(document.json()) {
+                OfManifest::NoManifest => (document.json().to_owned(), Path::default()),
+                OfManifest::Settings(json) => (json, Path::parse("spec.settings")),
+                OfManifest::NoSettings => continue,
+            };
+            all.push(Self {
+                document,
+                path,
+                json,
+            });
         }
         Ok(all)
     }
@@ -73,6 +61,30 @@ impl<'t> SettingsText<'t> {
             "settings" => self.path.clone(),
             path => self.path.join(&Path::parse(path)),
         }
+    }
+}
+
+/// What a document says as the manifest of a policy.
+enum OfManifest {
+    NoManifest,
+    /// It is the manifest of something else, or of a policy without a spec.
+    NoSettings,
+    Settings(String),
+}
+
+fn of_manifest(json: &str) -> OfManifest {
+    let Ok(state) = State::read(json) else {
+        return OfManifest::NoManifest;
+    };
+    if state.member("apiVersion").is_none() || state.member("kind").is_none() {
+        return OfManifest::NoManifest;
+    }
+    let spec = state.member("spec").map(State::read);
+    match spec {
+        Some(Ok(spec)) if state.group == "policies.kubewarden.io" => {
+            OfManifest::Settings(spec.member("settings").unwrap_or("null").to_owned())
+        }
+        _ => OfManifest::NoSettings,
     }
 }
 

@@ -3,6 +3,7 @@ import type { Settings } from "../generated/settings.js";
 import type { Kind, Lint, ReplayStep, ReplayTally, Rule, RulePage, SettingsVerdict, Verdict } from "../generated/types.js";
 import { ManagedByError } from "./error.js";
 import { guarded, read, text } from "./module.js";
+import { asked } from "./options.js";
 import { replaying } from "./replay.js";
 import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, ReplayInput, ReplayOptions } from "./request.js";
 
@@ -17,9 +18,9 @@ import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, Repla
  * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`
  */
 export function review(request: AdmissionRequest | AdmissionReview | string, settings: Settings | string = {}): Verdict {
-  const asked = text(request, "request");
+  const question = text(request, "request");
   const chosen = text(settings, "settings");
-  return read(guarded((module) => module.review(asked, chosen)));
+  return read(guarded((module) => module.review(question, chosen)));
 }
 
 /**
@@ -31,10 +32,10 @@ export function review(request: AdmissionRequest | AdmissionReview | string, set
  * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`; what cannot be read in the text is answered, not thrown
  */
 export function lint(yamlOrJson: string | object, settings: Settings | string = {}, options: LintOptions = {}): Lint {
-  const asked = text(yamlOrJson, "yamlOrJson");
+  const now = text(yamlOrJson, "yamlOrJson");
   const chosen = text(settings, "settings");
-  const how = text(options, "options");
-  return read(guarded((module) => module.lint(asked, chosen, how)));
+  const how = asked(options, false);
+  return read(guarded((module) => module.lint(now, chosen, how.make(module))));
 }
 
 /**
@@ -49,10 +50,10 @@ export function lint(yamlOrJson: string | object, settings: Settings | string = 
  */
 export function diff(old: string | object, yamlOrJson: string | object, settings: Settings | string = {}, options: DiffOptions = {}): Lint {
   const before = text(old, "old");
-  const asked = text(yamlOrJson, "yamlOrJson");
+  const now = text(yamlOrJson, "yamlOrJson");
   const chosen = text(settings, "settings");
-  const how = text(options, "options");
-  return read(guarded((module) => module.diff(before, asked, chosen, how)));
+  const how = asked(options, true);
+  return read(guarded((module) => module.diff(before, now, how.isStatus, chosen, how.make(module))));
 }
 
 /**

@@ -2,6 +2,7 @@ import * as glue from "../generated/managed_by.js";
 import type { ReplayStep, ReplayTally } from "../generated/types.js";
 import { ManagedByError } from "./error.js";
 import { guarded, read, text } from "./module.js";
+import { asksAll, checked } from "./options.js";
 import type { ReplayInput, ReplayOptions } from "./request.js";
 
 const encoder = new TextEncoder();
@@ -12,7 +13,8 @@ export async function* replaying(
   settings: string,
   options: ReplayOptions,
 ): AsyncGenerator<ReplayStep, ReplayTally, void> {
-  const history = guarded(() => begin(settings, options.releases === "all"));
+  const all = asksAll(checked(options, ["releases"]));
+  const history = guarded(() => begin(settings, all));
   try {
     for await (const part of lines) {
       const bytes = part instanceof Uint8Array ? part : encoder.encode(line(part));

@@ -56,9 +56,14 @@ test("what is no argument is refused by name", () => {
     [() => review(CHANGED, null), "settings"],
     [() => review(CHANGED, true), "settings"],
     [() => lint(undefined), "yamlOrJson"],
-    [() => lint("", {}, { groups: "x" }), "options"],
-    [() => lint("", {}, { grups: [] }), "options"],
-    [() => diff("", "", {}, { subResource: "scale" }), "options"],
+    [() => lint("", {}, null), "options"],
+    [() => lint("", {}, { groups: "x" }), "options.groups"],
+    [() => lint("", {}, { groups: [1] }), "options.groups"],
+    [() => lint("", {}, { grups: [] }), "options.grups"],
+    [() => lint("", {}, { subResource: "status" }), "options.subResource"],
+    [() => lint("", {}, { username: 1 }), "options.username"],
+    [() => lint("", {}, { releases: "some" }), "options.releases"],
+    [() => diff("", "", {}, { subResource: "scale" }), "options.subResource"],
     [() => diff(1, ""), "old"],
     [() => validateSettings(undefined), "settings"],
   ];
@@ -82,6 +87,7 @@ test("bad settings are thrown with all problems, by every function that takes th
     assert.match(error.problems[1].message, /did you mean "managed-by\/format"\?/);
   }
   await assert.rejects(replay([], bad).next(), { name: "ManagedByError", code: "ERR_BAD_SETTINGS" });
+  await assert.rejects(replay([], {}, { relases: "all" }).next(), { code: "ERR_ARGUMENT", path: "options.relases" });
 });
 
 test("settings are judged as PolicyServer does, with places", () => {
@@ -134,6 +140,14 @@ test("lint bounds what grows: aliases upon aliases", () => {
   const { objects, unreadable } = lint(laughs);
   assert.equal(objects.length, 0);
   assert.equal(unreadable.length, 1);
+});
+
+test("who asks, and where, is told by the options", () => {
+  const settings = { role: "management", exempt: { groups: ["admins"] } };
+  const job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec: {}\n";
+  const { request, verdict } = lint(job, settings, { namespace: "team-a", username: 'a "b"', groups: ["x", "y\n"] }).objects[0];
+  assert.deepEqual([request.namespace, request.userInfo, verdict.code], ["team-a", { username: 'a "b"', groups: ["x", "y\n"] }, 403]);
+  assert.equal(lint(job, settings, { groups: ["x", "admins"] }).objects[0].verdict.allowed, true);
 });
 
 test("every release is asked on request", () => {

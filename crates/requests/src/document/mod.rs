@@ -131,8 +131,9 @@ fn offset_in(text: &str, part: &str) -> usize {
 }
 
 /// A key as JSON has it.
-fn quoted(text: &str) -> Cow<'_, str> {
-    Cow::Owned(serde_json::Value::from(text).to_string())
+pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+    // Writing a string cannot fail.
+    Cow::Owned(serde_json::to_string(text).unwrap_or_default())
 }
 
 #[cfg(test)]
