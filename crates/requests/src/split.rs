@@ -4,14 +4,20 @@
 //! margin. Either way a document begins where a line begins with `{`, and nothing else in it does. So a document that was
 //! cut costs no other.
 
-use memchr::memmem;
-
 /// How many of the bytes are documents to the end: what follows may go on. All of them, if no more comes.
 pub fn complete(bytes: &[u8], is_last: bool) -> usize {
     if is_last {
         return bytes.len();
     }
-    memmem::rfind(bytes, b"\n{").map_or(0, |end| end.saturating_add(1))
+    let mut rest = bytes;
+    while let Some(end) = memchr::memrchr(b'\n', rest) {
+        let next = end.saturating_add(1);
+        if bytes.get(next) == Some(&b'{') {
+            return next;
+        }
+        rest = rest.get(..end).unwrap_or_default();
+    }
+    0
 }
 
 /// A document as it stands in a stream.
