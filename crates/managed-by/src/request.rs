@@ -329,8 +329,8 @@ impl<'a> AdmissionRequest<'a> {
     /// needs to know.
     pub(crate) fn is_noop(&self) -> bool {
         let member = |of: Raw<'a>, name: &str| {
-            let members = of.members().into_iter();
-            let found = members.filter(|(key, _)| key == name).next_back();
+            let mut members = of.members().into_iter();
+            let found = members.rfind(|(key, _)| key == name);
             found.map(|(_, value)| value)
         };
         let request = match self.source {
