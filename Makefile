@@ -233,7 +233,7 @@ go-bench: go/managedby/module.wasm noop.wasm ## Time the Go module on one core, 
 	cd go && go test -run '^$$' -bench . -cpu 1 ./managedby
 
 go-fuzz: go/managedby/module.wasm ## Feed the Go module bytes of all kinds for SECONDS (needs Go)
-	cd go && go test -run '^$$' -fuzz FuzzReview -fuzztime $(SECONDS)s ./managedby
+	cd go && go test -run '^$$' -fuzz FuzzReview -fuzztime $(SECONDS)s -fuzzminimizetime 20x ./managedby
 
 # A Go module is what a tag holds, so the tags are on a commit that has the policy too; main has none. Neither the branch nor the folder changes.
 go-tag: go/managedby/module.wasm ## Tag HEAD with the built policy for Go: go/TAG and go/managedbyclient/TAG
