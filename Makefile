@@ -218,16 +218,23 @@ conformance-live: oracle ## Ask upstream's code and the library CASES generated 
 # The Go module, and the one for controller-runtime, which others need not take.
 GO_MODULES := go go/managedbyclient
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
-.PHONY: go-test go-race go-lint go-bench go-fuzz go-tag
+.PHONY: go-test go-race go-envtest go-lint go-bench go-fuzz go-tag
 go-test: go/managedby/module.wasm noop.wasm ## Test the Go module with the policy of this tree (needs Go)
 	for module in $(GO_MODULES); do (cd $$module && go test ./...) || exit 1; done
 
 go-race: go/managedby/module.wasm noop.wasm ## What runs at once in the Go module, under Go's race detector (needs Go and a C compiler)
 	cd go && go test -race -run 'AtOnce|Context|Guest|Memory' ./managedby
 
+go-envtest: go/managedby/module.wasm ## Hold the wrapped client to a real kube-apiserver (needs Go, and kube-apiserver and etcd on the PATH)
+	@if command -v kube-apiserver >/dev/null && command -v etcd >/dev/null; then \
+		cd go/envtest && go test ./...; \
+	else \
+		echo "skipped: there is no kube-apiserver here, or no etcd"; \
+	fi
+
 go-lint: go/managedby/module.wasm ## Format, vet and staticcheck of the Go module (needs Go)
 	@unformatted=$$(gofmt -l go); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
-	for module in $(GO_MODULES); do (cd $$module && go mod tidy -diff && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
+	for module in $(GO_MODULES) go/envtest; do (cd $$module && go mod tidy -diff && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
 
 go-bench: go/managedby/module.wasm noop.wasm ## Time the Go module on one core, beside a policy that does nothing (needs Go)
 	cd go && go test -run '^$$' -bench . -cpu 1 ./managedby
