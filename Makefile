@@ -81,6 +81,7 @@ lint: ## Clippy, warnings denied
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
+	cargo clippy --package managed-by-policy --features findings --target $(TARGET) --quiet -- -D warnings
 
 check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
 	for crate in managed-by managed-by-cli managed-by-conformance managed-by-requests xtask; do cargo check --quiet --package $$crate || exit 1; done

@@ -17,7 +17,7 @@
 //
 // # Cost
 //
-// The module is compiled once in a process, by the first [New]; that takes about half a second. Its instances are pooled: at
+// The module is compiled once in a process, by the first [New]; that takes a few tenths of a second. Its instances are pooled: at
 // most as many run at a time as Go runs threads (GOMAXPROCS), further calls wait. Everything here may be used by many
-// goroutines at once. A call ends early when its context does.
+// goroutines at once. A call returns when its context ends.
 package managedby

@@ -99,7 +99,7 @@ func (m *module) verify(ctx context.Context) error {
 }
 
 // call runs one operation on an instance that nobody else uses. It returns when the context ends; the guest, which wazero could
-// interrupt only at seven times the cost of each call, goes on to its end, which is near: its work is linear in its input.
+// interrupt only at several times the cost of each call, goes on to its end, which is near: its work is linear in its input.
 func (m *module) call(ctx context.Context, operation string, payload []byte) ([]byte, error) {
 	select {
 	case m.running <- struct{}{}:
