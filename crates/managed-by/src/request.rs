@@ -151,9 +151,48 @@ pub struct AdmissionRequest<'a> {
     source: Source<'a>,
 }
 
+/// An object that was read once, to be part of several requests: the new one of an update is the old one of the next.
+#[derive(Debug, Clone)]
+pub struct ReadObject<'a> {
+    kind: &'a Kind<'a>,
+    version: &'a str,
+    text: &'a str,
+    object: Result<Object<'a>>,
+}
+
+impl<'a> ReadObject<'a> {
+    /// Reads an object of a kind in a version from JSON. [`None`] if the library does not know the kind. An object that makes
+    /// no sense is trouble for the requests that it is part of.
+    pub fn from_json(group: &str, version: &'a str, kind: &str, text: &'a str) -> Option<Self> {
+        let kind = Kind::find(group, version, kind)?;
+        let note = Note::default();
+        let read = document(text.as_bytes(), Place::root(&note), |value| {
+            Object::read(value, kind)
+        });
+        let object = match read {
+            Ok(object) => object.and_then(|object| {
+                object.ok_or_else(|| Malformed::shape("", "an object", "nothing"))
+            }),
+            Err(malformed) => Err(malformed),
+        };
+        Some(Self {
+            kind,
+            version,
+            text,
+            object,
+        })
+    }
+
+    fn object(&self, member: &str) -> Result<Object<'a>> {
+        self.object.clone().map_err(|malformed| malformed.within(member))
+    }
+}
+
 /// The document that a request was read from.
 #[derive(Debug, Clone, Copy)]
 enum Source<'a> {
+    /// None: the objects were read by themselves.
+    Objects(&'a str, Option<&'a str>),
     /// The request alone.
     Request(&'a [u8]),
     /// A document with the request as its member `request`.
@@ -252,6 +291,44 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
+    /// Makes a request of objects that were read: to create an object, or to update one, in its status or in the rest. It is the
+    /// same as the request that says so in JSON, with `userInfo` as JSON.
+    ///
+    /// # Errors
+    /// As [`AdmissionRequest::from_json`].
+    pub fn from_objects(
+        object: &ReadObject<'a>,
+        old: Option<&ReadObject<'a>>,
+        is_status: bool,
+        namespace: &'a str,
+        user_info: Option<&'a str>,
+    ) -> Result<Self> {
+        let new = object.object("object")?;
+        let change = match old {
+            None => Change::Create { object: new },
+            Some(old) => {
+                let old = old.object("oldObject")?;
+                if is_status {
+                    Change::UpdateStatus { object: new, old }
+                } else {
+                    Change::Update { object: new, old }
+                }
+            }
+        };
+        let user = user_info.map(|json| Raw::document(json.as_bytes())).transpose()?;
+        let mut request = Self {
+            name: Cow::default(),
+            namespace: namespace.into(),
+            resource: Cow::default(),
+            version: object.version.into(),
+            user: UserInfo::read(user)?,
+            subject: Subject::Change(object.kind, change),
+            source: Source::Objects(object.text, old.map(|old| old.text)),
+        };
+        request.take_own_name();
+        Ok(request)
+    }
+
     /// The name of the object: its own, else the request's. Empty if neither says.
     pub fn name(&self) -> &str {
         &self.name
@@ -334,6 +411,7 @@ impl<'a> AdmissionRequest<'a> {
             found.map(|(_, value)| value)
         };
         let request = match self.source {
+            Source::Objects(object, old) => return Some(object) == old,
             Source::Request(bytes) => Raw::document(bytes).ok(),
             Source::Review(bytes) => {
                 let document = Raw::document(bytes).ok();

@@ -3,7 +3,7 @@
 use crate::document::Document;
 use crate::path::Path;
 use crate::record::{State, elements};
-use crate::request::{Asked, Object as Text, Operation, string};
+use crate::request::{Asked, Operation, string};
 use crate::trouble::Trouble;
 
 /// Lists inside lists are followed this deep.
@@ -75,10 +75,8 @@ impl Object<'_> {
     }
 
     /// The object, as JSON.
-    pub fn json(&self) -> String {
-        let mut json = Vec::new();
-        Text::State(&self.state).write(&mut json);
-        String::from_utf8(json).unwrap_or_default()
+    pub fn json(&self) -> &str {
+        self.state.text
     }
 
     /// Where in the document a path of the object is.
@@ -107,7 +105,7 @@ impl Object<'_> {
             namespace: if own.is_empty() { namespace } else { own },
             user: Some(&user.json()),
             object: &self.state,
-            old: old.map(|old| Text::State(&old.state)),
+            old: old.map(|old| old.state.text),
         };
         asked.write(&mut json);
         json
@@ -158,8 +156,8 @@ fn add<'d>(
     let Ok(state) = State::read(json) else {
         return Err((place, "expected an object"));
     };
-    let items = state.kind.ends_with("List").then(|| state.member("items"));
-    let items = items.flatten().and_then(elements);
+    let items = state.items.filter(|_| state.kind.ends_with("List"));
+    let items = items.and_then(elements);
     match items {
         Some(items) if depth < MAX_LISTS => {
             let place = if place.is_empty() {

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use managed_by::kinds;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use managed_by::{ReadObject, kinds};
+use serde::de::{Deserializer as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::document::offset_in;
+use crate::json::{NoObject, members, string, trouble};
 use crate::request::Operation;
 
 /// One thing that a document says.
@@ -20,6 +22,18 @@ pub(crate) enum Record<'a> {
     Refused,
     /// Something that is recorded and is no write: a bookmark, a read, the start of a request.
     Nothing,
+}
+
+impl Record<'_> {
+    /// Reads the object of the record for the rules.
+    fn with_object(mut self) -> Self {
+        match &mut self {
+            Self::State(_, state) => state.read_object(),
+            Self::Write(write) => write.state.read_object(),
+            Self::Refused | Self::Nothing => {}
+        }
+        self
+    }
 }
 
 /// Why a document says nothing that could be judged.
@@ -62,7 +76,14 @@ pub(crate) struct State<'a> {
     pub(crate) version: Cow<'a, str>,
     pub(crate) kind: Cow<'a, str>,
     pub(crate) metadata: Metadata<'a>,
-    pub(crate) members: Vec<(Cow<'a, str>, &'a RawValue)>,
+    /// `status`, unless it is null.
+    pub(crate) status: Option<&'a str>,
+    /// `items`, which a list has.
+    pub(crate) items: Option<&'a str>,
+    /// The object as it stands in what was read.
+    pub(crate) text: &'a str,
+    /// The same as the library reads it, where it knows the kind and it is asked for.
+    pub(crate) object: Option<ReadObject<'a>>,
 }
 
 /// What tells an object from the others. Wrong types are the library's to find: here they are as good as nothing.
@@ -74,19 +95,38 @@ pub(crate) struct Metadata<'a> {
     pub(crate) resource_version: Option<u64>,
     pub(crate) is_being_deleted: bool,
     creation: Option<Cow<'a, str>>,
-    managed_fields: Option<&'a RawValue>,
+    managed_fields: Option<&'a str>,
+    pub(crate) has_finalizers: bool,
 }
 
 impl<'a> State<'a> {
-    pub(crate) fn read(json: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(json)
+    /// Takes apart an object, which is the whole text.
+    pub(crate) fn read(text: &'a str) -> Result<Self, NoObject> {
+        let mut state = Self {
+            text,
+            ..Self::default()
+        };
+        let rest = members(text, |name, value| state.take(&name, value))?;
+        if rest.trim_ascii().is_empty() {
+            Ok(state)
+        } else {
+            Err(NoObject)
+        }
     }
 
-    /// A member, unless it is null.
-    pub(crate) fn member(&self, name: &str) -> Option<&'a str> {
-        let mut members = self.members.iter().rev();
-        let (_, value) = members.find(|(key, _)| key == name)?;
-        Some(value.get()).filter(|text| *text != "null")
+    /// Keeps a member if it is of use. Of two with one name the last counts.
+    fn take(&mut self, name: &str, value: &'a str) {
+        let there = || Some(value).filter(|value| *value != "null");
+        match name {
+            "apiVersion" => {
+                (self.group, self.version) = group_version(string(value).unwrap_or_default());
+            }
+            "kind" => self.kind = string(value).unwrap_or_default(),
+            "metadata" => self.metadata = Metadata::read(value),
+            "status" => self.status = there(),
+            "items" => self.items = there(),
+            _ => {}
+        }
     }
 
     /// By what the same object is known in other states.
@@ -107,26 +147,18 @@ impl<'a> State<'a> {
             #[serde(borrow)]
             time: Option<Cow<'f, str>>,
         }
-        let fields = self.metadata.managed_fields.map(RawValue::get);
+        let fields = self.metadata.managed_fields;
         let fields = fields.and_then(|json| serde_json::from_str::<Vec<Field<'_>>>(json).ok());
         let newest = fields.into_iter().flatten().filter_map(|f| f.time).max();
         let creation = || self.metadata.creation.clone().filter(|_| is_new);
         newest.or_else(creation).map(Cow::into_owned)
     }
 
-    fn of_members(members: Vec<(Cow<'a, str>, &'a RawValue)>) -> Self {
-        let mut state = Self {
-            members,
-            ..Self::default()
-        };
-        let text = |name: &str| state.member(name).and_then(string).unwrap_or_default();
-        let (group, version) = group_version(text("apiVersion"));
-        let kind = text("kind");
-        let metadata = state.member("metadata");
-        let metadata = metadata.and_then(|json| serde_json::from_str(json).ok());
-        state.metadata = metadata.unwrap_or_default();
-        (state.group, state.version, state.kind) = (group, version, kind);
-        state
+    /// Reads the object for the rules.
+    fn read_object(&mut self) {
+        if let Cow::Borrowed(version) = self.version {
+            self.object = ReadObject::from_json(&self.group, version, &self.kind, self.text);
+        }
     }
 }
 
@@ -143,123 +175,23 @@ fn group_version(text: Cow<'_, str>) -> (Cow<'_, str>, Cow<'_, str>) {
     }
 }
 
-/// The string that a JSON value is.
-pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
-    let body = json.strip_prefix('"')?.strip_suffix('"')?;
-    if body.contains('\\') {
-        return serde_json::from_str(json).ok().map(Cow::Owned);
-    }
-    Some(Cow::Borrowed(body))
-}
-
-/// The name of a member.
-struct Name<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(text.to_owned())))
-            }
-        }
-        json.deserialize_str(Text)
-    }
-}
-
-impl<'de> Deserialize<'de> for State<'de> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = State<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::with_capacity(8);
-                while let Some((Name(name), value)) = map.next_entry()? {
-                    members.push((name, value));
-                }
-                Ok(State::of_members(members))
-            }
-        }
-        json.deserialize_map(Members)
-    }
-}
-
-impl<'de> Deserialize<'de> for Metadata<'de> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Metadata<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut metadata = Metadata::default();
-                while let Some(Name(name)) = map.next_key()? {
-                    let mut text = || -> Result<Cow<'de, str>, A::Error> {
-                        let value: &'de RawValue = map.next_value()?;
-                        Ok(string(value.get()).unwrap_or_default())
-                    };
-                    match &*name {
-                        "name" => metadata.name = text()?,
-                        "namespace" => metadata.namespace = text()?,
-                        "uid" => metadata.uid = text()?,
-                        "resourceVersion" => metadata.resource_version = text()?.parse().ok(),
-                        "creationTimestamp" => metadata.creation = Some(text()?),
-                        "deletionTimestamp" => {
-                            let value: &RawValue = map.next_value()?;
-                            metadata.is_being_deleted = value.get() != "null";
-                        }
-                        "managedFields" => metadata.managed_fields = Some(map.next_value()?),
-                        _ => {
-                            map.next_value::<IgnoredAny>()?;
-                        }
-                    }
-                }
-                Ok(metadata)
-            }
-        }
-        json.deserialize_map(Members)
-    }
-}
-
-/// A document: an object, a list, a watch event or an audit event. Which one shows when all members are known.
-struct Whole<'a> {
-    members: Vec<(Cow<'a, str>, &'a RawValue)>,
-    /// The member `object`, which a watch event has.
-    object: Option<State<'a>>,
-}
-
-impl<'de> Deserialize<'de> for Whole<'de> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Whole<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let (mut members, mut object) = (Vec::with_capacity(8), None);
-                while let Some(Name(name)) = map.next_key()? {
-                    if name == "object" {
-                        object = Some(map.next_value()?);
-                    } else {
-                        members.push((name, map.next_value()?));
-                    }
-                }
-                Ok(Whole { members, object })
-            }
-        }
-        json.deserialize_map(Members)
+impl<'a> Metadata<'a> {
+    fn read(json: &'a str) -> Self {
+        let mut metadata = Self::default();
+        let text = |value: &'a str| string(value).unwrap_or_default();
+        let read = members(json, |name, value| match &*name {
+            "name" => metadata.name = text(value),
+            "namespace" => metadata.namespace = text(value),
+            "uid" => metadata.uid = text(value),
+            "resourceVersion" => metadata.resource_version = text(value).parse().ok(),
+            "creationTimestamp" => metadata.creation = string(value),
+            "deletionTimestamp" => metadata.is_being_deleted = value != "null",
+            "managedFields" => metadata.managed_fields = Some(value),
+            "finalizers" => metadata.has_finalizers = value != "null" && value != "[]",
+            _ => {}
+        });
+        // What is no object has none of them; the library says so.
+        read.map(|_| metadata).unwrap_or_default()
     }
 }
 
@@ -270,51 +202,69 @@ pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Recor
     let Ok(text) = std::str::from_utf8(bytes) else {
         return each(0, Err(Unread::NotJson("is not UTF-8".to_owned())));
     };
-    for whole in serde_json::Deserializer::from_str(text).into_iter::<Whole<'a>>() {
-        match whole {
-            Ok(whole) => of_whole(whole, &mut |record| each(0, record)),
-            Err(e) => {
-                // A string that was cut is noticed behind the end of its line.
-                let past = usize::from(e.is_syntax() && e.column() == 0);
-                let before = e.line().saturating_sub(past).saturating_sub(1);
-                each(before, Err(Unread::NotJson(not_json(&e))));
+    let mut rest = text;
+    while !rest.trim_ascii().is_empty() {
+        match of_whole(rest, &mut |record| {
+            each(0, record.map(Record::with_object));
+        }) {
+            Ok(behind) => rest = behind,
+            Err(NoObject) => {
+                let before = offset_in(text, rest);
+                let lines = text.get(..before).unwrap_or_default().matches('\n').count();
+                let (more, what) = trouble(rest).unwrap_or_else(|| {
+                    let leading = rest.len().saturating_sub(rest.trim_ascii_start().len());
+                    let leading = rest.get(..leading).unwrap_or_default();
+                    (
+                        leading.matches('\n').count(),
+                        "not JSON: expected an object".to_owned(),
+                    )
+                });
+                return each(lines.saturating_add(more), Err(Unread::NotJson(what)));
             }
         }
     }
 }
 
-/// The error of `serde_json` without its place, which is of the part alone.
-fn not_json(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" at line ").next().unwrap_or_default();
-    format!("not JSON: {text}")
-}
-
-fn of_whole<'a>(whole: Whole<'a>, each: &mut impl FnMut(Result<Record<'a>, Unread>)) {
-    if let Some(object) = whole.object {
-        let named = whole.members.iter().find(|(name, _)| name == "type");
-        let event = named.and_then(|(_, value)| string(value.get()));
-        return each(of_event(event.as_deref(), object));
+/// The document at the start of a text: an object, a list, a watch event or an audit event. Which one shows when all members
+/// are known. Returns the text behind it.
+fn of_whole<'a>(
+    text: &'a str,
+    each: &mut impl FnMut(Result<Record<'a>, Unread>),
+) -> Result<&'a str, NoObject> {
+    let mut state = State::default();
+    let (mut event, mut object) = (None, None);
+    let rest = members(text, |name, value| match &*name {
+        "object" => object = Some(value),
+        "type" => event = string(value),
+        name => state.take(name, value),
+    })?;
+    if let Some(object) = object {
+        each(match State::read(object) {
+            Ok(object) => of_event(event.as_deref(), object),
+            Err(NoObject) => Err(Unread::NotJson("not JSON: expected an object".to_owned())),
+        });
+        return Ok(rest);
     }
-    let state = State::of_members(whole.members);
-    match (&*state.group, &*state.kind) {
-        ("audit.k8s.io", "Event") => each(of_audit(&state)),
-        (_, kind) if kind.ends_with("List") && state.member("items").is_some() => {
-            let is_audit = state.group == "audit.k8s.io";
-            let items = state.member("items").unwrap_or_default();
-            match serde_json::from_str::<Vec<State<'a>>>(items) {
-                Ok(items) if is_audit => items.iter().for_each(|item| each(of_audit(item))),
-                Ok(items) => items
-                    .into_iter()
-                    .for_each(|item| each(Ok(Record::State(Event::Listed, Box::new(item))))),
-                Err(e) => each(Err(Unread::NotJson(not_json(&e)))),
+    let end = text.len().saturating_sub(rest.len());
+    state.text = text.get(..end).unwrap_or_default().trim_ascii();
+    match (&*state.group, &*state.kind, state.items) {
+        ("audit.k8s.io", "Event", _) => each(of_audit(state.text)),
+        (group, kind, Some(items)) if kind.ends_with("List") => {
+            let is_audit = group == "audit.k8s.io";
+            for item in elements(items).unwrap_or_default() {
+                each(match State::read(item) {
+                    Ok(_) if is_audit => of_audit(item),
+                    Ok(item) => Ok(Record::State(Event::Listed, Box::new(item))),
+                    Err(NoObject) => Err(Unread::Unknown("an item that is no object")),
+                });
             }
         }
-        (_, "") => each(Err(Unread::Unknown(
+        (_, "", _) => each(Err(Unread::Unknown(
             "expected an object, a watch event or an audit event, got none of them",
         ))),
         _ => each(Ok(Record::State(Event::Listed, Box::new(state)))),
     }
+    Ok(rest)
 }
 
 fn of_event<'a>(event: Option<&str>, object: State<'a>) -> Result<Record<'a>, Unread> {
@@ -324,11 +274,17 @@ fn of_event<'a>(event: Option<&str>, object: State<'a>) -> Result<Record<'a>, Un
         Some("DELETED") => Event::Deleted,
         Some("BOOKMARK") => return Ok(Record::Nothing),
         Some("ERROR") => {
-            let message = object
-                .member("message")
-                .and_then(string)
-                .unwrap_or_default();
-            let message: String = message.chars().take(200).collect();
+            let mut message = String::new();
+            // It was taken apart before.
+            let _ = members(object.text, |name, value| {
+                if name == "message" {
+                    message = string(value)
+                        .unwrap_or_default()
+                        .chars()
+                        .take(200)
+                        .collect();
+                }
+            });
             return Err(Unread::WatchError(message));
         }
         _ => {
@@ -357,57 +313,93 @@ struct ResponseStatus {
     code: u16,
 }
 
-/// An audit event (`Event` of `audit.k8s.io`), which was read as an object.
-fn of_audit<'a>(event: &State<'a>) -> Result<Record<'a>, Unread> {
-    let text = |name: &str| event.member(name).and_then(string).unwrap_or_default();
-    if text("stage") != "ResponseComplete" {
+/// The members of an audit event that are of use.
+#[derive(Default)]
+struct Audited<'a> {
+    stage: Cow<'a, str>,
+    verb: Cow<'a, str>,
+    level: Cow<'a, str>,
+    uri: Cow<'a, str>,
+    of: ObjectRef<'a>,
+    code: u16,
+    response: Option<&'a str>,
+    user: Option<&'a str>,
+    impersonated: Option<&'a str>,
+    time: Option<&'a str>,
+}
+
+/// An audit event: `Event` of `audit.k8s.io`.
+fn of_audit(event: &str) -> Result<Record<'_>, Unread> {
+    let mut audited = Audited::default();
+    let text = |value| string(value).unwrap_or_default();
+    // It was taken apart before.
+    let _ = members(event, |name, value| match &*name {
+        _ if value == "null" => {}
+        "stage" => audited.stage = text(value),
+        "verb" => audited.verb = text(value),
+        "level" => audited.level = text(value),
+        "requestURI" => audited.uri = text(value),
+        "objectRef" => audited.of = serde_json::from_str(value).unwrap_or_default(),
+        "responseStatus" => {
+            let status: ResponseStatus = serde_json::from_str(value).unwrap_or_default();
+            audited.code = status.code;
+        }
+        "responseObject" => audited.response = Some(value),
+        "user" => audited.user = Some(value),
+        "impersonatedUser" => audited.impersonated = Some(value),
+        "requestReceivedTimestamp" => {
+            audited.time = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
+        }
+        _ => {}
+    });
+    let is_write = ["create", "update", "patch", "delete"].contains(&&*audited.verb);
+    if audited.stage != "ResponseComplete" || !is_write {
         return Ok(Record::Nothing);
     }
-    let verb = text("verb");
-    if !["create", "update", "patch", "delete"].contains(&&*verb) {
+    let ObjectRef {
+        api_group,
+        resource,
+        subresource,
+    } = audited.of;
+    let subresource = subresource.unwrap_or_default();
+    let is_status = subresource == "status";
+    if !(is_status || subresource.is_empty()) || audited.uri.contains("dryRun=") {
         return Ok(Record::Nothing);
     }
-    let of = event
-        .member("objectRef")
-        .and_then(|json| serde_json::from_str(json).ok());
-    let of: ObjectRef<'_> = of.unwrap_or_default();
-    let group = of.api_group.unwrap_or_default();
-    let resource = of.resource.unwrap_or_default();
-    let subresource = of.subresource.unwrap_or_default();
+    let (group, resource) = (api_group.unwrap_or_default(), resource.unwrap_or_default());
     let is_known = kinds()
         .iter()
         .any(|kind| kind.group() == group && kind.plural() == resource);
-    let is_status = subresource == "status";
-    if !is_known || !(is_status || subresource.is_empty()) {
-        return Ok(Record::Nothing);
+    if audited.code >= 400 {
+        return Ok(if is_known {
+            Record::Refused
+        } else {
+            Record::Nothing
+        });
     }
-    let status = event.member("responseStatus");
-    let status = status.and_then(|json| serde_json::from_str(json).ok());
-    let ResponseStatus { code } = status.unwrap_or_default();
-    if code >= 400 {
-        return Ok(Record::Refused);
-    }
-    if text("requestURI").contains("dryRun=") {
-        return Ok(Record::Nothing);
-    }
-    let Some(object) = event.member("responseObject") else {
-        return Err(Unread::NoObject(text("level").chars().take(40).collect()));
+    let Some(response) = audited.response else {
+        // Of other resources nobody wants to know.
+        let level = audited.level.chars().take(40).collect();
+        return if is_known {
+            Err(Unread::NoObject(level))
+        } else {
+            Ok(Record::Nothing)
+        };
     };
-    let object = State::read(object).map_err(|e| Unread::NotJson(not_json(&e)))?;
-    let operation = match &*verb {
+    let state = State::read(response)
+        .map_err(|NoObject| Unread::NotJson("not JSON: expected an object".to_owned()))?;
+    let operation = match &*audited.verb {
         "delete" => Operation::Delete,
         // An apply may create.
-        _ if verb == "create" || code == 201 => Operation::Create,
+        verb if verb == "create" || audited.code == 201 => Operation::Create,
         _ => Operation::Update,
     };
-    let time = event.member("requestReceivedTimestamp");
-    let user = event.member("impersonatedUser");
     Ok(Record::Write(Box::new(Write {
         operation,
         is_status,
-        user: user.or_else(|| event.member("user")),
-        time: time.and_then(|json| json.strip_prefix('"')?.strip_suffix('"')),
-        state: object,
+        user: audited.impersonated.or(audited.user),
+        time: audited.time,
+        state,
     })))
 }
 

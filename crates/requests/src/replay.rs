@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use managed_by::{Enforcement, ReleaseSet, Rule};
+use managed_by::{AdmissionRequest, Enforcement, ReadObject, ReleaseSet, Rule};
 
-use crate::judge::{Found, Judge, Judgement};
+use crate::judge::{Found, Judge, Judgement, NotJudged};
 use crate::record::{Event, Record, State, Unread, Write, read};
-use crate::request::{Asked, Object, Operation};
+use crate::request::{Asked, Operation};
 use crate::same::same;
 use crate::split::parts;
 
@@ -236,7 +236,7 @@ enum Task<'c> {
 
 struct Asking<'c> {
     state: &'c State<'c>,
-    old: Option<Object<'c>>,
+    old: Option<Old<'c>>,
     operation: Operation,
     is_status: bool,
     write: Option<&'c Write<'c>>,
@@ -398,8 +398,8 @@ impl Past<'_> {
         }
         Task::Judge(Asking {
             state,
-            is_status: !same(old.status().as_deref(), state.member("status")),
-            old: Some(old.object()),
+            is_status: !same(old.status(), state.status),
+            old: Some(old),
             operation: Operation::Update,
             write: None,
         })
@@ -419,9 +419,7 @@ impl Past<'_> {
         }
         let old = self.old(state, latest);
         if write.operation == Operation::Delete {
-            let rest = state
-                .member("metadata")
-                .is_some_and(|m| m.contains("\"finalizers\""));
+            let rest = state.metadata.has_finalizers;
             latest.insert(state.identity(), rest.then_some(state));
             return Task::Nothing;
         }
@@ -447,9 +445,7 @@ impl Past<'_> {
         }
         Task::Judge(Asking {
             state,
-            old: old
-                .filter(|_| write.operation == Operation::Update)
-                .map(Old::object),
+            old: old.filter(|_| write.operation == Operation::Update),
             operation: write.operation,
             is_status: write.is_status,
             write: Some(write),
@@ -475,7 +471,12 @@ fn deleted_uid<'c>(status: &'c State<'c>) -> Option<Cow<'c, str>> {
         #[serde(borrow)]
         uid: Cow<'d, str>,
     }
-    let details = serde_json::from_str::<Details<'c>>(status.member("details")?).ok()?;
+    #[derive(serde::Deserialize)]
+    struct Whole<'d> {
+        #[serde(borrow)]
+        details: Details<'d>,
+    }
+    let details = serde_json::from_str::<Whole<'c>>(status.text).ok()?.details;
     Some(details.uid)
 }
 
@@ -512,30 +513,39 @@ impl<'c> Old<'c> {
         }
     }
 
-    fn status(self) -> Option<Cow<'c, str>> {
+    fn status(self) -> Option<&'c str> {
         match self {
-            Self::Read(state) => state.member("status").map(Cow::Borrowed),
+            Self::Read(state) => state.status,
+            Self::Stored(stored) => State::read(&stored.json).ok()?.status,
+        }
+    }
+
+    /// The object as the library reads it: of the kind of the state that follows.
+    fn read(self, next: &'c State<'c>) -> Option<ReadObject<'c>> {
+        match self {
+            Self::Read(state) => {
+                let is_same = (&state.version, &state.kind) == (&next.version, &next.kind);
+                state.object.clone().filter(|_| is_same)
+            }
             Self::Stored(stored) => {
-                let state = State::read(&stored.json).ok()?;
-                state.member("status").map(Cow::Borrowed)
+                ReadObject::from_json(&next.group, &next.version, &next.kind, &stored.json)
             }
         }
     }
 
-    fn object(self) -> Object<'c> {
+    /// The object, as JSON.
+    fn json(self) -> &'c str {
         match self {
-            Self::Read(state) => Object::State(state),
-            Self::Stored(stored) => Object::Text(&stored.json),
+            Self::Read(state) => state.text,
+            Self::Stored(stored) => &stored.json,
         }
     }
 }
 
 impl Stored {
     fn of(state: &State<'_>) -> Self {
-        let mut json = Vec::new();
-        Object::State(state).write(&mut json);
         Self {
-            json: String::from_utf8(json).unwrap_or_default().into_boxed_str(),
+            json: state.text.into(),
             resource_version: state.metadata.resource_version,
             is_being_deleted: state.metadata.is_being_deleted,
         }
@@ -574,21 +584,39 @@ impl Answer {
         let Task::Judge(asking) = task else {
             return Self::Nothing;
         };
-        let mut json = Vec::with_capacity(4096);
-        let asked = Asked {
-            operation: asking.operation,
-            is_status: asking.is_status,
-            namespace: &asking.state.metadata.namespace,
-            user: asking.write.and_then(|write| write.user),
-            object: asking.state,
-            old: asking.old,
-        };
-        asked.write(&mut json);
-        match judge.ask(&json) {
+        match asking.ask(judge) {
             Ok(judgement) if judgement.is_quiet() => Self::Quiet,
             Ok(judgement) => Self::Said(Box::new(judgement)),
             Err(malformed) => Self::Malformed(malformed.to_string()),
         }
+    }
+}
+
+impl<'c> Asking<'c> {
+    /// Asks the library. Each object is read once, where that can be.
+    fn ask(&self, judge: &Judge<'_>) -> Result<Judgement, NotJudged> {
+        let user = self.write.and_then(|write| write.user);
+        let namespace = &*self.state.metadata.namespace;
+        let old = self.old.map(|old| old.read(self.state));
+        if let Some(object) = &self.state.object
+            && old.as_ref().is_none_or(Option::is_some)
+        {
+            let old = old.flatten();
+            let (old, is_status) = (old.as_ref(), self.is_status);
+            let request = AdmissionRequest::from_objects(object, old, is_status, namespace, user)?;
+            return Ok(judge.review(&request));
+        }
+        let mut json = Vec::new();
+        let asked = Asked {
+            operation: self.operation,
+            is_status: self.is_status,
+            namespace,
+            user,
+            object: self.state,
+            old: self.old.map(Old::json),
+        };
+        asked.write(&mut json);
+        judge.ask(&json)
     }
 }
 
@@ -719,8 +747,8 @@ fn add(count: u64, more: usize) -> u64 {
     count.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
 }
 
-/// Does something with each of many, in groups, on all cores where the feature `parallel` says so. The order is kept.
-#[cfg(feature = "parallel")]
+/// Does something with each of many, in groups, on all cores where the feature `fast` says so. The order is kept.
+#[cfg(feature = "fast")]
 fn in_groups<T: Sync, R: Send>(many: &[T], each: impl Fn(&T, &mut Vec<R>) + Sync) -> Vec<R> {
     use rayon::prelude::*;
     let groups = many.par_chunks(GROUP).map(|group| {
@@ -734,7 +762,7 @@ fn in_groups<T: Sync, R: Send>(many: &[T], each: impl Fn(&T, &mut Vec<R>) + Sync
 }
 
 /// Does something with each of many. The order is kept.
-#[cfg(not(feature = "parallel"))]
+#[cfg(not(feature = "fast"))]
 fn in_groups<T, R>(many: &[T], each: impl Fn(&T, &mut Vec<R>)) -> Vec<R> {
     let mut results = Vec::with_capacity(many.len().max(GROUP));
     for one in many {

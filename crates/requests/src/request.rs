@@ -28,36 +28,6 @@ impl Operation {
     }
 }
 
-/// An object as JSON, in one piece or member by member.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Object<'a> {
-    Text(&'a str),
-    State(&'a State<'a>),
-}
-
-impl Object<'_> {
-    pub(crate) fn write(self, json: &mut Vec<u8>) {
-        match self {
-            Self::Text(text) => json.extend_from_slice(text.as_bytes()),
-            Self::State(state) => {
-                let mut open = b'{';
-                for (name, value) in &state.members {
-                    json.push(open);
-                    open = b',';
-                    string(json, name);
-                    json.push(b':');
-                    json.extend_from_slice(value.get().as_bytes());
-                }
-                json.extend_from_slice(if state.members.is_empty() {
-                    b"{}"
-                } else {
-                    b"}"
-                });
-            }
-        }
-    }
-}
-
 /// A request that is to be written.
 pub(crate) struct Asked<'a> {
     pub(crate) operation: Operation,
@@ -66,7 +36,8 @@ pub(crate) struct Asked<'a> {
     /// `userInfo`, as JSON.
     pub(crate) user: Option<&'a str>,
     pub(crate) object: &'a State<'a>,
-    pub(crate) old: Option<Object<'a>>,
+    /// The stored object, as JSON.
+    pub(crate) old: Option<&'a str>,
 }
 
 /// The UID of requests that no API server made.
@@ -111,10 +82,10 @@ impl Asked<'_> {
         json.extend_from_slice(b",\"userInfo\":");
         json.extend_from_slice(self.user.unwrap_or("{}").as_bytes());
         json.extend_from_slice(b",\"object\":");
-        Object::State(self.object).write(json);
+        json.extend_from_slice(self.object.text.as_bytes());
         if let Some(old) = self.old {
             json.extend_from_slice(b",\"oldObject\":");
-            old.write(json);
+            json.extend_from_slice(old.as_bytes());
         }
         json.push(b'}');
     }

@@ -126,7 +126,7 @@ fn parts(text: &str) -> Vec<&str> {
 }
 
 /// Where a part of a text begins in it.
-fn offset_in(text: &str, part: &str) -> usize {
+pub(crate) fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
 }
 
