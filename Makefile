@@ -160,12 +160,11 @@ reproducible: policy.wasm ## Build the module once more in another folder and se
 	cmp policy.wasm $(COPY)/policy.wasm && echo "the same bytes twice: $$(sha256sum < policy.wasm | cut -d ' ' -f 1)"
 
 .PHONY: cli bench-cli
-CLI := target/native/managed-by
 cli: setup ## Build the command line, target/native/managed-by
 	cargo build --quiet --profile native --package managed-by-cli
 
 bench-cli: cli ## Time the command line beside jq and yq (the Go program), which must be installed, and write docs/performance.md
-	cargo bench --quiet --profile native --package managed-by-cli --bench programs -- $(CLI)
+	cargo bench --quiet --profile dev --package managed-by-cli --bench programs
 
 JS_GENERATOR := cargo run --quiet --package managed-by-js-generator --
 JS_SOURCES := $(shell find crates/js/src crates/requests/src -name '*.rs') crates/js/Cargo.toml crates/requests/Cargo.toml

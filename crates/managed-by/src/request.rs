@@ -184,7 +184,9 @@ impl<'a> ReadObject<'a> {
     }
 
     fn object(&self, member: &str) -> Result<Object<'a>> {
-        self.object.clone().map_err(|malformed| malformed.within(member))
+        self.object
+            .clone()
+            .map_err(|malformed| malformed.within(member))
     }
 }
 
@@ -315,7 +317,9 @@ impl<'a> AdmissionRequest<'a> {
                 }
             }
         };
-        let user = user_info.map(|json| Raw::document(json.as_bytes())).transpose()?;
+        let user = user_info
+            .map(|json| Raw::document(json.as_bytes()))
+            .transpose()?;
         let mut request = Self {
             name: Cow::default(),
             namespace: namespace.into(),

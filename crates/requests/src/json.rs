@@ -43,6 +43,18 @@ pub(crate) fn members<'a>(
     rest(json, last)
 }
 
+/// A member of the object that a text is, unless it is null.
+pub(crate) fn member<'a>(json: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut found = None;
+    let read = members(json, |name, value| {
+        if name == wanted {
+            found = Some(value);
+        }
+    });
+    read.ok()?;
+    found.filter(|value| *value != "null")
+}
+
 /// The text behind the object whose last value is known.
 fn rest<'a>(json: &'a str, last: Option<&str>) -> Result<&'a str, NoObject> {
     let end = match last {
@@ -113,8 +125,8 @@ pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
 
 /// Why a text is not JSON, and how many lines are before the place. [`None`] if it is.
 pub(crate) fn trouble(text: &str) -> Option<(usize, String)> {
-    let values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
-    let error = values.filter_map(Result::err).next()?;
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    let error = values.find_map(Result::err)?;
     // A string that was cut is noticed behind the end of its line.
     let past = usize::from(error.is_syntax() && error.column() == 0);
     let before = error.line().saturating_sub(past).saturating_sub(1);

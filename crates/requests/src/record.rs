@@ -204,25 +204,28 @@ pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Recor
     };
     let mut rest = text;
     while !rest.trim_ascii().is_empty() {
-        match of_whole(rest, &mut |record| {
+        let behind = of_whole(rest, &mut |record| {
             each(0, record.map(Record::with_object));
-        }) {
-            Ok(behind) => rest = behind,
-            Err(NoObject) => {
-                let before = offset_in(text, rest);
-                let lines = text.get(..before).unwrap_or_default().matches('\n').count();
-                let (more, what) = trouble(rest).unwrap_or_else(|| {
-                    let leading = rest.len().saturating_sub(rest.trim_ascii_start().len());
-                    let leading = rest.get(..leading).unwrap_or_default();
-                    (
-                        leading.matches('\n').count(),
-                        "not JSON: expected an object".to_owned(),
-                    )
-                });
-                return each(lines.saturating_add(more), Err(Unread::NotJson(what)));
-            }
-        }
+        });
+        let Ok(behind) = behind else {
+            let (lines, what) = why(text, rest);
+            return each(lines, Err(Unread::NotJson(what)));
+        };
+        rest = behind;
     }
+}
+
+/// Why the rest of a text is no document, and how many lines of the text are before the place.
+fn why(text: &str, rest: &str) -> (usize, String) {
+    let before = text.get(..offset_in(text, rest)).unwrap_or_default();
+    let lines = before.matches('\n').count();
+    let (more, what) = trouble(rest).unwrap_or_else(|| {
+        let leading = rest.len().saturating_sub(rest.trim_ascii_start().len());
+        let leading = rest.get(..leading).unwrap_or_default();
+        let what = "not JSON: expected an object".to_owned();
+        (leading.matches('\n').count(), what)
+    });
+    (lines.saturating_add(more), what)
 }
 
 /// The document at the start of a text: an object, a list, a watch event or an audit event. Which one shows when all members

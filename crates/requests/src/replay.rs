@@ -592,7 +592,7 @@ impl Answer {
     }
 }
 
-impl<'c> Asking<'c> {
+impl Asking<'_> {
     /// Asks the library. Each object is read once, where that can be.
     fn ask(&self, judge: &Judge<'_>) -> Result<Judgement, NotJudged> {
         let user = self.write.and_then(|write| write.user);

@@ -4,6 +4,7 @@ use managed_by::{Enforcement, Problems, Release, Settings};
 use serde_json::{Map, Value};
 
 use crate::document::Document;
+use crate::json::member;
 use crate::path::Path;
 use crate::record::State;
 use crate::trouble::Trouble;
@@ -76,13 +77,12 @@ fn of_manifest(json: &str) -> OfManifest {
     let Ok(state) = State::read(json) else {
         return OfManifest::NoManifest;
     };
-    if state.member("apiVersion").is_none() || state.member("kind").is_none() {
+    if state.version.is_empty() || state.kind.is_empty() {
         return OfManifest::NoManifest;
     }
-    let spec = state.member("spec").map(State::read);
-    match spec {
-        Some(Ok(spec)) if state.group == "policies.kubewarden.io" => {
-            OfManifest::Settings(spec.member("settings").unwrap_or("null").to_owned())
+    match member(json, "spec") {
+        Some(spec) if spec.starts_with('{') && state.group == "policies.kubewarden.io" => {
+            OfManifest::Settings(member(spec, "settings").unwrap_or("null").to_owned())
         }
         _ => OfManifest::NoSettings,
     }

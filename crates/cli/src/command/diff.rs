@@ -30,7 +30,7 @@ pub(super) fn run(
     judging: &Judging,
 ) -> Result<Report, Stop> {
     let chosen = Chosen::new(judging)?;
-    let judge = chosen.judge()?;
+    let judge = chosen.judge_for_tools()?;
     let user = user(who);
     let namespace = &*who.namespace;
     let (old, new) = (Input::new(old), Input::new(new));
@@ -51,7 +51,7 @@ pub(super) fn run(
             Ok(objects) => stored.extend(
                 objects
                     .iter()
-                    .map(|object| (key(object, namespace), object.json())),
+                    .map(|object| (key(object, namespace), object.json().to_owned())),
             ),
             Err(trouble) => report.unjudged.push(Unjudged::new(&old.name, trouble)),
         }

@@ -50,14 +50,25 @@ impl Chosen {
         chosen.filter(|_| self.releases == Releases::Chosen)
     }
 
-    /// Who judges by them.
+    /// Who judges by them where no API server stands beside: also by the rules that are the API server's to say.
+    ///
+    /// # Errors
+    /// As [`Chosen::judge`].
+    pub(super) fn judge_for_tools(&self) -> Result<Judge<'_>, Stop> {
+        Ok(Judge::new(self.settings()?.for_tools(), self.releases))
+    }
+
+    /// Who judges by them, as the policy does.
     ///
     /// # Errors
     /// If they have problems, which only what the arguments put over them can bring.
     pub(super) fn judge(&self) -> Result<Judge<'_>, Stop> {
+        Ok(Judge::new(self.settings()?, self.releases))
+    }
+
+    fn settings(&self) -> Result<Settings<'_>, Stop> {
         let settings = Settings::from_json(self.json.as_bytes());
-        let settings = settings.map_err(|problems| Stop::Error(problems.to_string()))?;
-        Ok(Judge::new(settings, self.releases))
+        settings.map_err(|problems| Stop::Error(problems.to_string()))
     }
 }
 
