@@ -39,10 +39,9 @@ fn source(name: &str) -> &'static str {
         "kube-apiserver" => {
             "it comes with the releases of Kubernetes; KUBEBUILDER_ASSETS is looked into as well"
         }
-        "kube-controller-manager" => "it comes with the releases of Kubernetes",
+        "kube-controller-manager" | "kubectl" => "it comes with the releases of Kubernetes",
         "bats" | "docker-registry" => "Debian has a package of that name",
         "opa" => "build it with `go install github.com/open-policy-agent/opa@v1.22.2`",
-        "kubectl" => "it comes with the releases of Kubernetes",
         "go" => "it fetches the CRDs and webhooks of JobSet and Kueue",
         "jobset" | "kueue" => "it is the manager of that project, built with `go build`",
         _ => "docs/testing.md says where it comes from",

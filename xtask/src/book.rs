@@ -36,6 +36,7 @@ const PARTS: &[(&str, &[(&str, &str)])] = &[
             ("Terms", "docs/terms.md"),
             ("Settings", "docs/settings.md"),
             ("Kinds", "docs/kinds.md"),
+            ("Kinds of your own", "docs/custom-kinds.md"),
             ("Rules", "docs/rules/README.md"),
             ("Decoding", "docs/decoding.md"),
         ],
@@ -72,6 +73,15 @@ const PARTS: &[(&str, &[(&str, &str)])] = &[
 /// If a page cannot be read or written, or a link leads nowhere.
 pub fn assemble(folder: &Path) -> Result<()> {
     let pages = pages();
+    for entry in fs::read_dir(root("docs"))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_page = path.extension().is_some_and(|e| e == "md");
+        ensure!(
+            !is_page || pages.contains_key(&format!("docs/{name}")),
+            "docs/{name} is in no part of the book, see xtask/src/book.rs"
+        );
+    }
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }

@@ -33,7 +33,8 @@ struct Features {
 
 #[derive(Debug, Deserialize)]
 struct Feature {
-    feature: String,
+    #[serde(rename = "feature")]
+    title: String,
     #[serde(flatten)]
     ways: BTreeMap<String, bool>,
 }
@@ -54,12 +55,12 @@ struct Judged {
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Costs {
-    pub(crate) sizes: Vec<Size>,
+    pub(crate) sizes: Vec<Measured>,
     policies: Vec<Policy>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Size {
+pub(crate) struct Measured {
     pub(crate) size: String,
     updates: u64,
     pub(crate) rows: Vec<Row>,
@@ -158,7 +159,7 @@ fn features(results: &Results) -> Result<String> {
             Some(false) => "no",
             None => "",
         });
-        writeln!(text, "| {} | {} |", feature.feature, cells.join(" | "))?;
+        writeln!(text, "| {} | {} |", feature.title, cells.join(" | "))?;
     }
     Ok(text)
 }

@@ -12,6 +12,7 @@ use crate::cluster::api_server::{ANA, KUEUE};
 use crate::cluster::hook::job;
 use crate::kube::{done, jobs};
 use crate::policy_server::review;
+use crate::process::Process;
 use crate::report::Report;
 
 /// Sizes of the review that a webhook gets, with how many status updates are timed for each way.
@@ -178,7 +179,7 @@ fn processor(ways: &Ways, size: &str) -> Result<[(f64, f64); 5]> {
         for (index, way) in Way::ALL.into_iter().enumerate() {
             let server = || {
                 ways.server(way)
-                    .map_or(Ok(Duration::ZERO), |s| s.processor())
+                    .map_or(Ok(Duration::ZERO), Process::processor)
             };
             let before = (ways.cluster.processor()?, server()?);
             for round in 0..BLOCK {

@@ -40,10 +40,10 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
     let Some(costs) = report.need("status updates, in turns", costs) else {
         return;
     };
-    report.check(&format!("{RESULTS} is written"), write(features, costs));
+    report.check(&format!("{RESULTS} is written"), write(&features, &costs));
 }
 
-fn write(features: Value, costs: Value) -> Result<()> {
+fn write(features: &Value, costs: &Value) -> Result<()> {
     let today = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let (machine, load) = machine();
     let [api, server] = ["kube-apiserver", "policy-server"].map(programs::version);

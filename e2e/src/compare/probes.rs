@@ -25,23 +25,23 @@ type Feature = (&'static str, fn(&Place<'_>) -> Result<bool>);
 
 const FEATURES: [Feature; 14] = [
     ("A typo and an unlisted controller are denied", |place| {
-        Ok(place.denied(ANA, place.job("typo", TYPO))?.is_some()
-            && place.allowed(ANA, place.job("good", MULTIKUEUE))?)
+        Ok(place.denied(ANA, &place.job("typo", TYPO))?.is_some()
+            && place.allowed(ANA, &place.job("good", MULTIKUEUE))?)
     }),
     ("The denial lists the allowed controllers", |place| {
-        let message = place.denied(ANA, place.job("typo", TYPO))?;
+        let message = place.denied(ANA, &place.job("typo", TYPO))?;
         Ok(message.is_some_and(|m| m.contains(MULTIKUEUE)))
     }),
     ("The denial suggests the probable name", |place| {
-        let message = place.denied(ANA, place.job("typo", TYPO))?;
+        let message = place.denied(ANA, &place.job("typo", TYPO))?;
         Ok(message.is_some_and(|m| m.contains(&format!("did you mean \"{MULTIKUEUE}\"?"))))
     }),
     ("The allow-list differs by kind", |place| {
-        Ok(place.allowed(ANA, place.job("by-kind", "acme.io/runner"))?
+        Ok(place.allowed(ANA, &place.job("by-kind", "acme.io/runner"))?
             && place
                 .denied(
                     ANA,
-                    place.jobset("by-kind", json!({"managedBy": "acme.io/runner"})),
+                    &place.jobset("by-kind", &json!({"managedBy": "acme.io/runner"})),
                 )?
                 .is_some())
     }),
@@ -51,17 +51,17 @@ const FEATURES: [Feature; 14] = [
             let mut labelled = job(&place.way.namespace(), "labelled", &json!({}));
             labelled["metadata"]["labels"] = json!({"example.com/runs-here": "true"});
             let plain = job(&place.way.namespace(), "plain", &json!({}));
-            Ok(place.denied(ANA, plain)?.is_some() && place.allowed(ANA, labelled)?)
+            Ok(place.denied(ANA, &plain)?.is_some() && place.allowed(ANA, &labelled)?)
         },
     ),
     ("Children of delegated workloads are exempt", |place| {
         let mut child = job(&place.way.namespace(), "child", &json!({}));
         child["metadata"]["ownerReferences"] = json!([{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
             "name": "train", "uid": "0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7b", "controller": true}]);
-        Ok(place.allowed(ANA, child)?)
+        place.allowed(ANA, &child)
     }),
     ("`managedBy` of a custom kind cannot change", |place| {
-        place.keep(place.jobset("fixed", json!({"managedBy": MULTIKUEUE})))?;
+        place.keep(&place.jobset("fixed", &json!({"managedBy": MULTIKUEUE})))?;
         let object = place.at("jobsets", "fixed");
         let other = json!({"metadata": {"labels": {"a": "b"}}});
         let change = json!({"spec": {"managedBy": null}});
@@ -133,7 +133,7 @@ const FEATURES: [Feature; 14] = [
         let post = |spec: Value| {
             place.client(ANA).post(
                 &place.dry_jobsets(),
-                &place.jobset("parent", template(spec)),
+                &place.jobset("parent", &template(spec)),
             )
         };
         let (bad, good) = (post(json!({"managedBy": MULTIKUEUE}))?, post(json!({}))?);
@@ -185,7 +185,7 @@ impl Place<'_> {
         )
     }
 
-    fn jobset(&self, name: &str, spec: Value) -> Value {
+    fn jobset(&self, name: &str, spec: &Value) -> Value {
         json!({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
             "metadata": {"name": name, "namespace": self.way.namespace()}, "spec": spec})
     }
@@ -200,34 +200,34 @@ impl Place<'_> {
         self.client(user).post(&path, object)
     }
 
-    fn denied(&self, user: &str, object: Value) -> Result<Option<String>> {
-        let answer = self.post(user, &object)?;
+    fn denied(&self, user: &str, object: &Value) -> Result<Option<String>> {
+        let answer = self.post(user, object)?;
         ensure!(answer.code < 500, "{} {}", answer.code, answer.message());
         Ok((answer.code > 399).then(|| answer.message().to_owned()))
     }
 
-    fn allowed(&self, user: &str, object: Value) -> Result<bool> {
+    fn allowed(&self, user: &str, object: &Value) -> Result<bool> {
         Ok(self.denied(user, object)?.is_none())
     }
 
     /// Stores an object that every way allows.
-    fn keep(&self, object: Value) -> Result<()> {
+    fn keep(&self, object: &Value) -> Result<()> {
         let path = if object["kind"] == "JobSet" {
             self.jobsets()
         } else {
             jobs(&self.way.namespace())
         };
-        done(self.client(ANA).post(&path, &object)?).context("an object that is fine")?;
+        done(self.client(ANA).post(&path, object)?).context("an object that is fine")?;
         Ok(())
     }
 
     fn keep_job(&self, name: &str) -> Result<()> {
-        self.keep(self.job(name, MULTIKUEUE))
+        self.keep(&self.job(name, MULTIKUEUE))
     }
 
     /// Statuses of a delegated JobSet, one after another, each with whether it is fine.
     fn steps(&self, name: &str, steps: &[(&Value, bool)]) -> Result<bool> {
-        self.keep(self.jobset(name, json!({"managedBy": MULTIKUEUE})))?;
+        self.keep(&self.jobset(name, &json!({"managedBy": MULTIKUEUE})))?;
         let object = format!("{}/status", self.at("jobsets", name));
         for (status, is_fine) in steps {
             let answer = self

@@ -320,7 +320,7 @@ fn opa(parent: &Path, authority: &Authority) -> Result<(Process, String)> {
     let url = format!("https://{address}");
     let agent = http::agent(Some(&authority.pem()))?;
     let health = format!("{url}/health");
-    process.wait_until("health", Duration::from_secs(60), || {
+    process.wait_until("health", Duration::from_mins(1), || {
         agent
             .get(&health)
             .call()

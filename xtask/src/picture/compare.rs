@@ -1,5 +1,7 @@
 //! The measurements of `make compare` as bars.
 
+use std::fmt::Write as _;
+
 use anyhow::Result;
 
 use super::canvas::Canvas;
@@ -23,14 +25,15 @@ pub(super) fn draw() -> Result<String> {
     let mut spoken = String::new();
     for size in &results.costs.sizes {
         for row in &size.rows {
-            spoken.push_str(&format!(
+            write!(
+                spoken,
                 "{}, {}: p50 {:.1} ms, processor {:.1} ms in the API server and {:.1} ms in the policy's server. ",
                 size.size,
                 label(&row.way),
                 row.p50_us / 1000.0,
                 row.api_server_cpu_us / 1000.0,
                 row.server_cpu_us / 1000.0,
-            ));
+            )?;
         }
     }
     let panel = 5 * STEP + 70;

@@ -1,5 +1,7 @@
 //! The recording of `make record` as a terminal, and as the blocks that the README shows.
 
+use std::fmt::Write as _;
+
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
@@ -44,7 +46,7 @@ pub fn generated() -> Result<Vec<Generated>> {
     for (scene, mark) in transcript.scenes.iter().zip(["without", "with", "monitor"]) {
         let mut text = "\n```text\n".to_owned();
         for command in &scene.commands {
-            text.push_str(&format!("$ {}\n{}\n", command.command, command.output));
+            writeln!(text, "$ {}\n{}", command.command, command.output)?;
         }
         text.push_str("```\n\n");
         readme = between_marks(&readme, mark, &text)?;
@@ -62,14 +64,15 @@ pub(super) fn draw() -> Result<String> {
     // The third scene is for the page on installing.
     for scene in transcript.scenes.iter().take(2) {
         lines.push(("strong blue", format!("# {}", scene.title)));
-        spoken.push_str(&format!("{}. ", scene.title));
+        write!(spoken, "{}. ", scene.title)?;
         for command in &scene.commands {
             lines.push(("code strong", format!("$ {}", command.command)));
-            spoken.push_str(&format!(
+            write!(
+                spoken,
                 "{}: {}. ",
                 command.command,
                 command.output.replace('\n', " ")
-            ));
+            )?;
             for line in command.output.lines() {
                 let class = match line.split(':').next() {
                     Some("Error from server") => "code red",

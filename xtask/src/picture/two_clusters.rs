@@ -19,7 +19,14 @@ pub(super) fn draw() -> String {
     canvas.rectangle((624, 16), (320, 336), "panel");
     canvas.text((640, 42), "title", "Worker cluster");
 
-    // The way of a good Job.
+    good(&mut canvas);
+    bad(&mut canvas);
+    legend(&mut canvas);
+    canvas.finish()
+}
+
+/// The way of a good Job, and of its status.
+fn good(canvas: &mut Canvas) {
     canvas.labelled(
         (32, 84),
         (96, 56),
@@ -80,8 +87,10 @@ pub(super) fn draw() -> String {
     canvas.shield((384, 206), "3");
     canvas.text((310, 196), "small end", "copies the");
     canvas.text((310, 212), "small end", "status back");
+}
 
-    // The way of a bad one.
+/// The way of a typo.
+fn bad(canvas: &mut Canvas) {
     canvas.arrow(&[(80, 140), (80, 292), (216, 292)], true);
     canvas.labelled(
         (218, 254),
@@ -106,7 +115,9 @@ pub(super) fn draw() -> String {
             ("small red", "no event"),
         ],
     );
+}
 
+fn legend(canvas: &mut Canvas) {
     canvas.shield((40, 392), "");
     canvas.text((64, 384), "", "The policy checks each write:");
     canvas.text(
@@ -114,5 +125,4 @@ pub(super) fn draw() -> String {
         "small muted",
         "1 the field: typos, form, allow-list, role.   2 the copy: a worker delegates nothing.   3 each status update: the rules, and who writes it.",
     );
-    canvas.finish()
 }
