@@ -10,71 +10,15 @@ use crate::decode::{Raw, Type};
 use crate::release::Release;
 use crate::sorted::Sorted;
 
-/// The parts of a pod template that are compared, as their text; `null` is an absent one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Directives<'a> {
-    labels: Option<Raw<'a>>,
-    annotations: Option<Raw<'a>>,
-    node_selector: Option<Raw<'a>>,
-    tolerations: Option<Raw<'a>>,
-    scheduling_gates: Option<Raw<'a>>,
-    affinity: Option<Raw<'a>>,
+/// Whether two pod templates say the same of where pods go. What is of another type than the API has is passed over:
+/// kube-apiserver has decoded it.
+pub(crate) fn same_directives(a: Option<Raw<'_>>, b: Option<Raw<'_>>, release: Release) -> bool {
+    Comparison { release }.same(a, b, &TEMPLATE)
 }
 
-impl<'a> Directives<'a> {
-    /// Reads a pod template. What is of another type than the API has is passed over: kube-apiserver has decoded it.
-    pub(crate) fn read(template: Option<Raw<'a>>) -> Self {
-        let mut directives = Self::default();
-        for (name, part) in template.into_iter().flat_map(Raw::members) {
-            match &*name {
-                "metadata" => {
-                    directives.labels = None;
-                    directives.annotations = None;
-                    for (name, value) in part.members() {
-                        match &*name {
-                            "labels" => directives.labels = set(value),
-                            "annotations" => directives.annotations = set(value),
-                            _ => {}
-                        }
-                    }
-                }
-                "spec" => {
-                    directives = Self {
-                        labels: directives.labels,
-                        annotations: directives.annotations,
-                        ..Self::default()
-                    };
-                    for (name, value) in part.members() {
-                        match &*name {
-                            "nodeSelector" => directives.node_selector = set(value),
-                            "tolerations" => directives.tolerations = set(value),
-                            "schedulingGates" => directives.scheduling_gates = set(value),
-                            "affinity" => directives.affinity = set(value),
-                            _ => {}
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        directives
-    }
-
-    /// Whether the two say the same of where pods go.
-    pub(crate) fn same(&self, other: &Self, release: Release) -> bool {
-        let same = |a, b, shape| Comparison { release }.same(a, b, shape);
-        same(self.labels, other.labels, &Shape::Map)
-            && same(self.annotations, other.annotations, &Shape::Map)
-            && same(self.node_selector, other.node_selector, &Shape::Map)
-            && same(self.tolerations, other.tolerations, &TOLERATIONS)
-            && same(self.scheduling_gates, other.scheduling_gates, &GATES)
-            && same(self.affinity, other.affinity, &AFFINITY)
-    }
-
-    /// Whether the two say the same of what never changes: which pods theirs seek and shun.
-    pub(crate) fn same_for_good(&self, other: &Self, release: Release) -> bool {
-        Comparison { release }.same_members(self.affinity, other.affinity, POD_AFFINITIES)
-    }
+/// Whether two pod templates say the same of what never changes: which pods theirs seek and shun.
+pub(crate) fn same_for_good(a: Option<Raw<'_>>, b: Option<Raw<'_>>, release: Release) -> bool {
+    Comparison { release }.same(a, b, &FOR_GOOD)
 }
 
 /// A value, unless it is `null`.
@@ -100,17 +44,40 @@ enum Shape {
 
 type Fields = &'static [(&'static str, Shape)];
 
-/// `core/v1`: `Affinity` and what is in it, `Toleration`, `PodSchedulingGate`.
+/// `core/v1`: the parts of `PodTemplateSpec` that may change in a suspended Job, and what is in them.
+const TEMPLATE: Shape = Shape::Struct(&[
+    (
+        "metadata",
+        Shape::Struct(&[("labels", Shape::Map), ("annotations", Shape::Map)]),
+    ),
+    (
+        "spec",
+        Shape::Struct(&[
+            ("nodeSelector", Shape::Map),
+            ("tolerations", TOLERATIONS),
+            ("schedulingGates", GATES),
+            ("affinity", AFFINITY),
+        ]),
+    ),
+]);
+
+/// The parts of the scheduling directives that may not. Whether there is an `affinity` at all does not matter.
+const FOR_GOOD: Shape = Shape::Struct(&[(
+    "spec",
+    Shape::Struct(&[(
+        "affinity",
+        Shape::Struct(&[
+            ("podAffinity", POD_AFFINITY),
+            ("podAntiAffinity", POD_AFFINITY),
+        ]),
+    )]),
+)]);
+
 const AFFINITY: Shape = Shape::Pointer(&[
     ("nodeAffinity", NODE_AFFINITY),
     ("podAffinity", POD_AFFINITY),
     ("podAntiAffinity", POD_AFFINITY),
 ]);
-
-const POD_AFFINITIES: Fields = &[
-    ("podAffinity", POD_AFFINITY),
-    ("podAntiAffinity", POD_AFFINITY),
-];
 
 const NODE_AFFINITY: Shape = Shape::Pointer(&[
     (
@@ -198,12 +165,10 @@ impl Comparison {
             Shape::OptionalInt => a.and_then(Raw::number) == b.and_then(Raw::number),
             Shape::Map => {
                 let (a, b) = (members(a), members(b));
-                let (a, b) = (in_order(&a), in_order(&b));
-                let same = |a: Raw<'_>, b: Raw<'_>| {
-                    a.string().unwrap_or_default() == b.string().unwrap_or_default()
-                };
+                let (a, b) = (by_name(&a), by_name(&b));
+                let value = |of: &(&str, Raw<'_>)| of.1.string().unwrap_or_default().into_owned();
                 let mut pairs = a.iter().zip(&b);
-                a.len() == b.len() && pairs.all(|(a, b)| a.0 == b.0 && same(a.1, b.1))
+                a.len() == b.len() && pairs.all(|(a, b)| a.0 == b.0 && value(a) == value(b))
             }
             Shape::List(element) => {
                 let (a, b) = (elements(a), elements(b));
@@ -220,38 +185,36 @@ impl Comparison {
         fields.iter().all(|(name, shape)| {
             let dropped = self.release < Release::V1_31
                 && [MATCH_LABEL_KEYS, MISMATCH_LABEL_KEYS].contains(name);
-            dropped || self.same(get(&a, name), get(&b, name), shape)
+            dropped || self.same(last(&a, name), last(&b, name), shape)
         })
     }
 }
 
-/// A member of an object. Of those with one name the last counts.
-type Member<'a> = (Cow<'a, str>, Raw<'a>);
+type Members<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;
 
-fn members(object: Option<Raw<'_>>) -> Vec<Member<'_>> {
+fn members(object: Option<Raw<'_>>) -> Members<'_> {
     object.map(Raw::members).unwrap_or_default()
 }
 
-fn get<'a>(members: &[Member<'a>], name: &str) -> Option<Raw<'a>> {
-    let mut members = members.iter().rev();
-    let found = members.find(|(known, _)| known == name);
+/// The member with a name; of several the last.
+fn last<'a>(members: &Members<'a>, name: &str) -> Option<Raw<'a>> {
+    let found = members.iter().rev().find(|(known, _)| known == name);
     found.map(|(_, value)| *value)
 }
 
-/// The members in the order of their names, each name once.
-fn in_order<'m, 'a>(members: &'m [Member<'a>]) -> Vec<(&'m str, Raw<'a>)> {
-    let sorted = Sorted::of(members.iter().map(|(name, _)| &**name));
-    let mut ordered: Vec<(&str, Raw<'a>)> = Vec::new();
-    for (name, place) in sorted.iter() {
+/// The members in the order of their names, the last of those with one name.
+fn by_name<'m, 'a>(members: &'m Members<'a>) -> Vec<(&'m str, Raw<'a>)> {
+    let mut sorted: Vec<(&str, Raw<'a>)> = Vec::new();
+    for (name, place) in Sorted::of(members.iter().map(|(name, _)| &**name)).iter() {
         let Some((_, value)) = members.get(place) else {
             continue;
         };
-        match ordered.last_mut() {
-            Some((known, last)) if *known == name => *last = *value,
-            _ => ordered.push((name, *value)),
+        match sorted.last_mut() {
+            Some(before) if before.0 == name => before.1 = *value,
+            _ => sorted.push((name, *value)),
         }
     }
-    ordered
+    sorted
 }
 
 /// The elements of a list.
@@ -268,12 +231,12 @@ fn scalar(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Directives;
+    use super::same_directives;
     use crate::decode::Raw;
     use crate::release::Release;
 
-    fn read(json: &str) -> Directives<'_> {
-        Directives::read(Some(Raw::document(json.as_bytes()).unwrap()))
+    fn read(json: &str) -> Option<Raw<'_>> {
+        Some(Raw::document(json.as_bytes()).unwrap())
     }
 
     /// What the vectors cannot say: JSON that kube-apiserver never sends to a webhook.
@@ -354,7 +317,11 @@ mod tests {
             ),
         ] {
             for (a, b) in [(a, b), (b, a)] {
-                assert_eq!(read(a).same(&read(b), Release::V1_37), same, "{a} and {b}");
+                assert_eq!(
+                    same_directives(read(a), read(b), Release::V1_37),
+                    same,
+                    "{a} and {b}"
+                );
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, Job};
-use crate::object::template::Directives;
+use crate::object::template::{same_directives, same_for_good};
 use crate::release::Release;
 use crate::request::Change;
 use crate::rule::{Check, Context, Findings, Run};
@@ -112,18 +112,17 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         return;
     }
     let release = context.release;
-    let new = Directives::read(job.new.template);
-    let old = Directives::read(job.old.template);
+    let (new, old) = (job.new.template, job.old.template);
     let immutable = |path: &'static str, detail: &'static str| {
         FieldError::invalid(path, BadValue::Omitted, detail)
     };
     if !job.may_change(release) {
-        if !new.same(&old, release) {
+        if !same_directives(new, old, release) {
             findings.push(immutable(TEMPLATE, "field is immutable"));
         }
         return;
     }
-    if !new.same_for_good(&old, release) {
+    if !same_for_good(new, old, release) {
         // Of a template that may change otherwise, 1.36 compares what is left of the pods' spec.
         let path = if release < Release::V1_36 {
             TEMPLATE
@@ -131,7 +130,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
             POD_SPEC
         };
         findings.push(immutable(path, "field is immutable"));
-    } else if release == Release::V1_36 && !job.has_condition() && !new.same(&old, release) {
+    } else if release == Release::V1_36
+        && !job.has_condition()
+        && !same_directives(new, old, release)
+    {
         findings.warn(immutable(
             TEMPLATE,
             "kube-apiserver 1.36.0 and 1.36.1 take it only with the condition Suspended=True",
