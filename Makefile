@@ -84,7 +84,7 @@ lint: ## Clippy, warnings denied
 	cargo clippy --package managed-by-policy --features findings --target $(TARGET) --quiet -- -D warnings
 
 check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
-	for crate in managed-by managed-by-cli managed-by-conformance managed-by-requests xtask; do cargo check --quiet --package $$crate || exit 1; done
+	for crate in managed-by managed-by-cli managed-by-conformance managed-by-report managed-by-requests xtask; do cargo check --quiet --package $$crate || exit 1; done
 	for engine in wasmi wasmtime; do cargo check --quiet --package managed-by-engine --no-default-features --features $$engine || exit 1; done
 	for crate in managed-by managed-by-policy managed-by-noop managed-by-requests managed-by-js; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
@@ -131,7 +131,7 @@ release-notes: ## Print what the changelog says of TAG
 
 E2E := cargo run --quiet --package managed-by-e2e --
 
-.PHONY: e2e e2e-server e2e-cluster e2e-kind bench-server deny reproducible
+.PHONY: e2e e2e-server e2e-cluster e2e-kind bench-server deny reproducible rust-controller publish-check
 e2e: annotated-policy.wasm annotated-pods-policy.wasm ## Run kwctl as the README says: the examples, and what else it is used for (docs/testing.md)
 	@$(E2E) kwctl
 
@@ -148,6 +148,16 @@ e2e-kind: annotated-policy.wasm ## Apply the manifests in a cluster of kind with
 
 bench-server: annotated-policy.wasm annotated-noop.wasm ## Time the policy in PolicyServer beside one that does nothing, and write docs/performance.md
 	@$(E2E) bench
+
+rust-controller: setup ## Test the example of a controller, against every release (a workspace of its own)
+	cargo test --quiet --manifest-path examples/rust-controller/Cargo.toml
+
+OPENAPI := v1_33 v1_34 v1_35 v1_36 v1_37
+publish-check: setup ## See that the library can be published, and works with each API version of k8s-openapi
+	cargo publish --dry-run --allow-dirty --quiet --package managed-by
+	for version in $(OPENAPI); do \
+		cargo check --quiet --package managed-by --features k8s-openapi,k8s-openapi/$$version || exit 1; \
+	done
 
 deny: ## Check licences, sources and advisories of the dependencies (needs cargo-deny)
 	cargo deny check
