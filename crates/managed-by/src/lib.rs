@@ -57,7 +57,7 @@ pub use finding::{ErrorType, FieldError, Finding};
 pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
 pub use release::{Release, ReleaseSet, UnknownRelease};
 pub use request::{AdmissionRequest, AdmissionReview, ReadObject};
-pub use review::{review, review_in};
+pub use review::{review, review_in, with_kind};
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, Key};
 pub use settings::{

@@ -46,6 +46,24 @@ pub fn review_in<'a>(
     answered(request, settings, findings)
 }
 
+/// Hands out the kind whose object a request is about, if it is judged: one that the library knows, or that the settings declare.
+///
+/// # Errors
+/// If the settings declare the kind badly, as [`Settings::from_json`] finds it.
+pub fn with_kind<T>(
+    request: &AdmissionRequest<'_>,
+    settings: &Settings<'_>,
+    read: impl FnOnce(&Kind<'_>) -> T,
+) -> Result<Option<T>, Problems> {
+    Ok(match &request.subject {
+        Subject::Change(kind, _) => Some(read(kind)),
+        Subject::UnknownKind(unread) => settings
+            .custom_kind(&unread.kind)?
+            .map(|declared| declared.with_kind(&unread.kind.version, read)),
+        Subject::NotJudged | Subject::Pod(_) => None,
+    })
+}
+
 /// Judges a change of an object of a kind that the settings declare.
 #[inline(never)]
 fn review_declared(

@@ -5,7 +5,7 @@ use std::fmt;
 
 use managed_by::{
     AdmissionRequest, Enforcement, Kind, Malformed, Mode, Release, ReleaseSet, Rule, Settings,
-    review, rules,
+    review, rules, with_kind,
 };
 use serde_json::Value;
 
@@ -103,15 +103,22 @@ impl<'s> Recording<'s> {
     /// If it is no admission request, or an object in it is malformed. Nothing is added then.
     pub fn add(&mut self, json: &[u8], place: &Place) -> Result<(), Unreadable> {
         let request = AdmissionRequest::from_json(json).map_err(Unreadable::Malformed)?;
-        let Some(kind) = request.kind() else {
-            return Ok(());
-        };
         let value: Value = serde_json::from_slice(json).map_err(Unreadable::Json)?;
         let write = Write::of(&value);
-        if !self.is_of_controller(kind, &write) {
+        let Some((_, settings)) = self.settings.first() else {
+            return Ok(());
+        };
+        let judged = with_kind(&request, settings, |kind| {
+            Judged::of(kind, &write, &request, &self.controller)
+        });
+        // A kind that nobody knows says nothing of a controller.
+        let Ok(Some(judged)) = judged else {
+            return Ok(());
+        };
+        let Some(judged) = judged else {
             self.passed_over = self.passed_over.saturating_add(1);
             return Ok(());
-        }
+        };
         self.writes = self.writes.saturating_add(1);
         if write.is_status {
             self.status_writes = self.status_writes.saturating_add(1);
@@ -138,49 +145,20 @@ impl<'s> Recording<'s> {
                 }
             }
         }
-        for rule in kind_rules(kind) {
-            self.count(rule, kind, &write, &found);
+        for (rule, exercised) in judged.rules {
+            self.count(rule, exercised, &found);
         }
-        let object = self.name(kind, &request);
         self.objects
-            .entry(object)
+            .entry(judged.object)
             .or_default()
             .add(step(&write, place, &found));
         Ok(())
     }
 
-    fn is_of_controller(&self, kind: &Kind<'_>, write: &Write<'_>) -> bool {
-        let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
-        let managed_by = write.spec_holder().pointer(&pointer);
-        match kind.mode(managed_by.and_then(Value::as_str)) {
-            Mode::Delegated(name) => name == self.controller,
-            Mode::Standard => kind.reserved_value() == Some(&self.controller),
-        }
-    }
-
-    fn name(&self, kind: &Kind<'_>, request: &AdmissionRequest<'_>) -> String {
-        let (dot, slash) = (
-            if kind.group().is_empty() { "" } else { "." },
-            if request.namespace().is_empty() {
-                ""
-            } else {
-                "/"
-            },
-        );
-        format!(
-            "{}{dot}{} {}{slash}{}",
-            kind.name(),
-            kind.group(),
-            request.namespace(),
-            request.name()
-        )
-    }
-
     fn count(
         &mut self,
         rule: &'static Rule,
-        kind: &Kind<'_>,
-        write: &Write<'_>,
+        exercised: bool,
         found: &[(&'static Rule, ReleaseSet, String)],
     ) {
         let cells = self
@@ -193,7 +171,6 @@ impl<'s> Recording<'s> {
             .fold(ReleaseSet::default(), |all, (_, releases, _)| {
                 all.union(*releases)
             });
-        let exercised = write.exercises(rule.id(), kind);
         for (cell, &release) in cells.iter_mut().zip(Release::ALL) {
             if !rule.holds_in(release) {
                 cell.state = State::Absent;
@@ -261,6 +238,50 @@ impl<'s> Recording<'s> {
             timelines: denied,
             timelines_left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
         }
+    }
+}
+
+/// What there is to know of a write to an object that the controller reconciles.
+struct Judged {
+    /// `Job.batch team-a/pi`
+    object: String,
+    /// The rules of the report that judge its kind, and whether the write exercises each.
+    rules: Vec<(&'static Rule, bool)>,
+}
+
+impl Judged {
+    /// Nothing, if another controller reconciles the object.
+    fn of(
+        kind: &Kind<'_>,
+        write: &Write<'_>,
+        request: &AdmissionRequest<'_>,
+        controller: &str,
+    ) -> Option<Self> {
+        let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
+        let managed_by = write.spec_holder().pointer(&pointer);
+        let reconciles = match kind.mode(managed_by.and_then(Value::as_str)) {
+            Mode::Delegated(name) => name,
+            Mode::Standard => kind.reserved_value()?,
+        };
+        if reconciles != controller {
+            return None;
+        }
+        let rules = kind_rules(kind).into_iter();
+        let mut object = kind.name().to_owned();
+        if !kind.group().is_empty() {
+            object.extend([".", kind.group()]);
+        }
+        object.push(' ');
+        if !request.namespace().is_empty() {
+            object.extend([request.namespace(), "/"]);
+        }
+        object.push_str(request.name());
+        Some(Self {
+            object,
+            rules: rules
+                .map(|rule| (rule, write.exercises(rule.id(), kind)))
+                .collect(),
+        })
     }
 }
 

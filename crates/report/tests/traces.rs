@@ -111,6 +111,21 @@ fn a_denied_write_is_shown_with_both_states() {
     assert!(report.badge().starts_with("<svg"));
 }
 
+/// A kind that the settings declare, as `docs/settings.md` shows them.
+#[test]
+fn a_declared_kind_is_reported_too() {
+    let settings =
+        br#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows"}]}"#;
+    let settings = Settings::from_json(settings).unwrap();
+    let mut recording = Recording::with_settings("acme.io/other", &settings);
+    let object = json!({"metadata": {"name": "s", "namespace": "a"}, "spec": {"managedBy": "acme.io/other"}});
+    let request = json!({"operation": "CREATE", "namespace": "a", "name": "s",
+        "kind": {"group": "argoproj.io", "version": "v1alpha1", "kind": "Workflow"}, "object": object});
+    recording.add(request.to_string().as_bytes(), &Place::default()).unwrap();
+    let report = recording.finish();
+    assert_eq!((report.writes, report.objects), (1, 1));
+}
+
 #[test]
 fn nothing_recorded_says_so() {
     let report = report("acme.io/runner", &[]);
