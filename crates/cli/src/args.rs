@@ -96,6 +96,27 @@ pub enum Command {
         #[command(flatten)]
         printing: Printing,
     },
+    /// Report on a controller: what each release says of its recorded writes, and what they never tested
+    Conformance {
+        /// Recordings in the order of time, as for replay
+        #[arg(value_name = "TRACE", default_value = "-")]
+        traces: Vec<PathBuf>,
+        /// The controller's name in managedBy; a reserved value for objects that are not delegated
+        #[arg(long, value_name = "NAME")]
+        controller: String,
+        /// Write the report as a page
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
+        /// Write the badge, an SVG
+        #[arg(long, value_name = "FILE")]
+        badge: Option<PathBuf>,
+        /// The policy's settings, for kinds that they declare
+        #[arg(long, value_name = "FILE")]
+        settings: Option<PathBuf>,
+        /// text or json
+        #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+        output: ListOutput,
+    },
     /// List the rules
     Rules {
         /// Only rules of a family: managed-by, job-status, status, status-writer, pods

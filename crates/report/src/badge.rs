@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::report::Report;
 
 /// The width of a character of the badge's text, in pixels, with some room.
-const CHARACTER: usize = 7;
+const CHARACTER: usize = 6;
 
 /// The badge as SVG.
 pub(crate) fn svg(report: &Report) -> String {

@@ -58,7 +58,7 @@ fn sums(report: &Report) -> Markup {
         p {
             "The recording has " (report.writes) " writes to " (report.objects) " objects of this controller, "
             (report.status_writes) " of them to a status. "
-            @if report.passed_over > 0 { (report.passed_over) " writes to objects of other controllers were passed over. " }
+            @if report.passed_over > 0 { "Writes to objects of other controllers, which were passed over: " (report.passed_over) ". " }
             "Each write was put before the rules of every release. Result: " strong { (conforms) } "."
         }
     }

@@ -121,7 +121,9 @@ fn a_declared_kind_is_reported_too() {
     let object = json!({"metadata": {"name": "s", "namespace": "a"}, "spec": {"managedBy": "acme.io/other"}});
     let request = json!({"operation": "CREATE", "namespace": "a", "name": "s",
         "kind": {"group": "argoproj.io", "version": "v1alpha1", "kind": "Workflow"}, "object": object});
-    recording.add(request.to_string().as_bytes(), &Place::default()).unwrap();
+    recording
+        .add(request.to_string().as_bytes(), &Place::default())
+        .unwrap();
     let report = recording.finish();
     assert_eq!((report.writes, report.objects), (1, 1));
 }

@@ -242,6 +242,27 @@ struct Asking<'c> {
     write: Option<&'c Write<'c>>,
 }
 
+impl<'c> Asking<'c> {
+    fn request(&self) -> Asked<'c> {
+        Asked {
+            operation: self.operation,
+            is_status: self.is_status,
+            namespace: &self.state.metadata.namespace,
+            user: self.write.and_then(|write| write.user),
+            object: self.state,
+            old: self.old,
+        }
+    }
+
+    /// When, if the record says.
+    fn time(&self) -> Option<String> {
+        match self.write {
+            Some(write) => write.time.map(str::to_owned),
+            None => self.state.time(self.operation == Operation::Create),
+        }
+    }
+}
+
 /// The last state of an object in a chunk; [`None`] is deleted.
 type Latest<'c> = BTreeMap<Cow<'c, str>, Option<&'c State<'c>>>;
 
@@ -274,15 +295,7 @@ impl<'s> Replay<'s> {
         lines_before: u64,
         mut tell: impl FnMut(Step),
     ) -> u64 {
-        let parts = parts(bytes);
-        self.tally.documents = add(self.tally.documents, parts.len());
-        let items: Vec<Item<'_>> = in_groups(&parts, |part, items| {
-            read(part.bytes, |lines, record| {
-                let line = add(lines_before, part.lines_before);
-                let line = add(line, lines.saturating_add(1));
-                items.push(Item { line, record });
-            });
-        });
+        let items = self.items(bytes, lines_before);
         let (tasks, latest) = self.past.tasks(&items);
         let judge = &self.past.judge;
         let answers: Vec<Answer> = in_groups(&tasks, |task, answers| {
@@ -305,22 +318,70 @@ impl<'s> Replay<'s> {
                 .filter(|item| matches!(item.record, Ok(Record::Refused)))
                 .count(),
         );
-        let updates: Vec<_> = latest
-            .into_iter()
-            .map(|(identity, state)| (Box::from(&*identity), state.map(Stored::of)))
-            .collect();
-        for (identity, stored) in updates {
-            match stored {
-                Some(stored) => self.past.live.insert(identity, stored),
-                None => self.past.live.remove(&identity),
-            };
-        }
+        let updates = stored(latest);
+        self.past.update(updates);
         let lines = memchr::memchr_iter(b'\n', bytes).count();
         u64::try_from(lines).unwrap_or(u64::MAX)
     }
+
+    /// Hands out the requests of a chunk, as JSON, without judging them; otherwise as [`Replay::chunk`].
+    pub fn requests(
+        &mut self,
+        bytes: &[u8],
+        source: usize,
+        lines_before: u64,
+        mut each: impl FnMut(Seen, &[u8]),
+    ) -> u64 {
+        let items = self.items(bytes, lines_before);
+        let (tasks, latest) = self.past.tasks(&items);
+        let mut json = Vec::with_capacity(4096);
+        for (item, task) in items.iter().zip(&tasks) {
+            let Task::Judge(asking) = task else { continue };
+            asking.request().write(&mut json);
+            let seen = Seen {
+                source,
+                line: item.line,
+                time: asking.time(),
+            };
+            each(seen, &json);
+        }
+        let updates = stored(latest);
+        self.past.update(updates);
+        let lines = memchr::memchr_iter(b'\n', bytes).count();
+        u64::try_from(lines).unwrap_or(u64::MAX)
+    }
+
+    fn items<'c>(&mut self, bytes: &'c [u8], lines_before: u64) -> Vec<Item<'c>> {
+        let parts = parts(bytes);
+        self.tally.documents = add(self.tally.documents, parts.len());
+        in_groups(&parts, |part, items| {
+            read(part.bytes, |lines, record| {
+                let line = add(lines_before, part.lines_before);
+                let line = add(line, lines.saturating_add(1));
+                items.push(Item { line, record });
+            });
+        })
+    }
+}
+
+/// The states that a chunk leaves objects in, with nothing borrowed from it; [`None`] is deleted.
+fn stored(latest: Latest<'_>) -> Vec<(Box<str>, Option<Stored>)> {
+    latest
+        .into_iter()
+        .map(|(identity, state)| (Box::from(&*identity), state.map(Stored::of)))
+        .collect()
 }
 
 impl Past<'_> {
+    fn update(&mut self, updates: Vec<(Box<str>, Option<Stored>)>) {
+        for (identity, stored) in updates {
+            match stored {
+                Some(stored) => self.live.insert(identity, stored),
+                None => self.live.remove(&identity),
+            };
+        }
+    }
+
     /// What is to be done about each record, and the state in which the chunk leaves each object.
     fn tasks<'c>(&'c self, items: &'c [Item<'c>]) -> (Vec<Task<'c>>, Latest<'c>) {
         let mut latest = Latest::new();
@@ -646,10 +707,7 @@ impl Tally {
             return None;
         };
         self.states = add(self.states, 1);
-        let time = || match asking.write {
-            Some(write) => write.time.map(str::to_owned),
-            None => asking.state.time(asking.operation == Operation::Create),
-        };
+        let time = || asking.time();
         match answer {
             Answer::Nothing => None,
             Answer::Quiet => {

@@ -1,5 +1,6 @@
 //! What each command does.
 
+mod conformance;
 mod diff;
 mod lint;
 mod list;
@@ -58,6 +59,21 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
             judging,
             printing,
         } => replay::run(&files, show, &judging, &printing, quiet),
+        Command::Conformance {
+            traces,
+            controller,
+            html,
+            badge,
+            settings,
+            output,
+        } => {
+            let files = conformance::Files {
+                html: html.as_deref(),
+                badge: badge.as_deref(),
+            };
+            let settings = settings.as_deref();
+            conformance::run(&traces, &controller, settings, &files, output, quiet)
+        }
         Command::Rules {
             family,
             kind,

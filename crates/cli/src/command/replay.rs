@@ -268,7 +268,7 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Reads a file in pieces that end with a document, and sends them. Returns what is wrong with the file.
-fn pump(file: Counted<Box<dyn Read + Send>>, pieces: &SyncSender<Vec<u8>>) -> Option<Trouble> {
+pub(super) fn pump(file: impl Read + Send, pieces: &SyncSender<Vec<u8>>) -> Option<Trouble> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let mut start = [0_u8; 4];
     let known = read_full(&mut file, &mut start).unwrap_or(0);

@@ -50,6 +50,15 @@ impl Chosen {
         chosen.filter(|_| self.releases == Releases::Chosen)
     }
 
+    /// The settings themselves.
+    ///
+    /// # Errors
+    /// As [`Chosen::judge`].
+    pub(super) fn settings(&self) -> Result<Settings<'_>, Stop> {
+        let settings = Settings::from_json(self.json.as_bytes());
+        settings.map_err(|problems| Stop::Error(problems.to_string()))
+    }
+
     /// Who judges by them where no API server stands beside: also by the rules that are the API server's to say.
     ///
     /// # Errors
@@ -64,11 +73,6 @@ impl Chosen {
     /// If they have problems, which only what the arguments put over them can bring.
     pub(super) fn judge(&self) -> Result<Judge<'_>, Stop> {
         Ok(Judge::new(self.settings()?, self.releases))
-    }
-
-    fn settings(&self) -> Result<Settings<'_>, Stop> {
-        let settings = Settings::from_json(self.json.as_bytes());
-        settings.map_err(|problems| Stop::Error(problems.to_string()))
     }
 }
 

@@ -1,0 +1,144 @@
+//! `managed-by conformance`: a report on what a controller has written.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use managed_by::Release;
+use managed_by_report::{Place, Recording, Report};
+use managed_by_requests::{Judge, Releases, Replay, Trouble};
+
+use super::replay::pump;
+use super::settings::Chosen;
+use crate::args::{Judging, ListOutput};
+use crate::input::Input;
+use crate::output;
+use crate::report::Unjudged;
+use crate::{Exit, Stop};
+
+/// Where a report goes, beside standard output.
+pub(super) struct Files<'p> {
+    /// The page.
+    pub(super) html: Option<&'p Path>,
+    /// The badge.
+    pub(super) badge: Option<&'p Path>,
+}
+
+/// Reports on the writes in recordings.
+pub(super) fn run(
+    traces: &[PathBuf],
+    controller: &str,
+    settings: Option<&Path>,
+    files: &Files<'_>,
+    format: ListOutput,
+    quiet: bool,
+) -> Result<Exit, Stop> {
+    let judging = Judging {
+        settings: settings.map(Path::to_owned),
+        ..Judging::default()
+    };
+    let chosen = Chosen::new(&judging)?;
+    let settings = chosen.settings()?;
+    let mut recording = Recording::with_settings(controller, &settings);
+    let mut replay = Replay::new(Judge::new(settings, Releases::Chosen));
+    let mut troubles = 0_usize;
+    let mut trouble = |unjudged: &Unjudged| {
+        troubles = troubles.saturating_add(1);
+        output::tell_unjudged(unjudged, crate::args::Output::Text);
+    };
+    for (source, trace) in traces.iter().enumerate() {
+        let input = Input::new(trace);
+        let file = match input.open() {
+            Ok((file, _)) => file,
+            Err(unjudged) => {
+                trouble(&unjudged);
+                continue;
+            }
+        };
+        let (pieces, incoming) = sync_channel(1);
+        let of_file = thread::scope(|scope| {
+            let reader = scope.spawn(move || pump(file, &pieces));
+            let mut lines = 0_u64;
+            for piece in &incoming {
+                let more = replay.requests(&piece, source, lines, |seen, request| {
+                    let place = Place {
+                        source: input.name.to_string(),
+                        line: seen.line,
+                        time: seen.time,
+                    };
+                    if let Err(e) = recording.add(request, &place) {
+                        let line = usize::try_from(place.line).unwrap_or(usize::MAX);
+                        let text = Trouble::at(line, 0, e.to_string());
+                        trouble(&Unjudged::new(&input.name, text));
+                    }
+                });
+                lines = lines.saturating_add(more);
+            }
+            drop(incoming);
+            reader
+                .join()
+                .unwrap_or_else(|_| Some(Trouble::whole("could not be read")))
+        });
+        if let Some(of_file) = of_file {
+            trouble(&Unjudged::new(&input.name, of_file));
+        }
+    }
+    let report = recording.finish();
+    write(files.html, || report.html())?;
+    write(files.badge, || report.badge())?;
+    match format {
+        ListOutput::Json => {
+            let mut out = io::stdout().lock();
+            serde_json::to_writer_pretty(&mut out, &report)
+                .map_err(|e| Stop::from(io::Error::from(e)))?;
+            writeln!(out)?;
+        }
+        ListOutput::Text if !quiet => summary(&report)?,
+        ListOutput::Text => {}
+    }
+    Ok(if troubles > 0 {
+        Exit::Unjudged
+    } else if report.timelines.is_empty() {
+        Exit::Accepted
+    } else {
+        Exit::Denied
+    })
+}
+
+fn write(path: Option<&Path>, make: impl FnOnce() -> String) -> Result<(), Stop> {
+    let Some(path) = path else { return Ok(()) };
+    let failed = |e: io::Error| Stop::Error(format!("{}: {e}", path.display()));
+    fs::write(path, make()).map_err(failed)
+}
+
+/// What people want to know first: the badge, what was denied, what was never tested.
+fn summary(report: &Report) -> Result<(), Stop> {
+    let mut out = io::stdout().lock();
+    let (controller, writes, objects) = (&report.controller, report.writes, report.objects);
+    writeln!(out, "{controller}: {writes} writes to {objects} objects")?;
+    writeln!(out, "{}", report.badge_text())?;
+    for row in &report.rows {
+        let denying = row.cells.iter().zip(Release::ALL);
+        let denying = denying.filter(|(cell, _)| cell.denied > 0);
+        let releases = denying.clone().map(|(_, release)| *release);
+        let releases: managed_by::ReleaseSet = releases.collect();
+        let most = denying.map(|(cell, _)| cell.denied).max();
+        if let Some(most) = most {
+            let (rule, title) = (row.rule, row.title);
+            writeln!(
+                out,
+                "  {rule}: {releases} would have denied {most}: {title}"
+            )?;
+        }
+    }
+    let untested: Vec<_> = report.untested().map(|row| row.rule).collect();
+    if !untested.is_empty() {
+        writeln!(out, "untested, so not passed:")?;
+        for rule in untested {
+            writeln!(out, "  {rule}")?;
+        }
+    }
+    Ok(())
+}
