@@ -119,7 +119,7 @@ pub enum Command {
     },
     /// List the rules
     Rules {
-        /// Only rules of a family: managed-by, job-status, status, status-writer, pods
+        /// Only rules of a family: managed-by, job-spec, job-status, status, status-writer, pods
         #[arg(long)]
         family: Option<String>,
         /// Only rules that judge objects of a kind, such as RayJob

@@ -250,7 +250,7 @@ impl<'c> Asking<'c> {
             namespace: &self.state.metadata.namespace,
             user: self.write.and_then(|write| write.user),
             object: self.state,
-            old: self.old,
+            old: self.old.map(Old::json),
         }
     }
 
@@ -668,15 +668,7 @@ impl Asking<'_> {
             return Ok(judge.review(&request));
         }
         let mut json = Vec::new();
-        let asked = Asked {
-            operation: self.operation,
-            is_status: self.is_status,
-            namespace,
-            user,
-            object: self.state,
-            old: self.old.map(Old::json),
-        };
-        asked.write(&mut json);
+        self.request().write(&mut json);
         judge.ask(&json)
     }
 }

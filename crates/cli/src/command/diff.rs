@@ -30,7 +30,7 @@ pub(super) fn run(
     judging: &Judging,
 ) -> Result<Report, Stop> {
     let chosen = Chosen::new(judging)?;
-    let judge = chosen.judge_for_tools()?;
+    let judge = chosen.judge()?;
     let user = user(who);
     let namespace = &*who.namespace;
     let (old, new) = (Input::new(old), Input::new(new));

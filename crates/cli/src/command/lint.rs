@@ -17,7 +17,7 @@ use crate::report::{Outcome, Report, Unjudged, place};
 /// Judges the manifests of paths.
 pub(super) fn run(paths: &[PathBuf], who: &Who, judging: &Judging) -> Result<Report, Stop> {
     let chosen = Chosen::new(judging)?;
-    let judge = chosen.judge_for_tools()?;
+    let judge = chosen.judge()?;
     let user = user(who);
     // The order of the files is kept.
     let reports: Vec<Report> = files(paths)

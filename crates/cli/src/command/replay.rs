@@ -66,7 +66,7 @@ pub(super) fn run(
 ) -> Result<Exit, Stop> {
     let chosen = Chosen::new(judging)?;
     let mut sink = Sink {
-        replay: Replay::new(chosen.judge_for_tools()?),
+        replay: Replay::new(chosen.judge()?),
         summary: Summary::default(),
         show,
         format: printing.output,

@@ -35,7 +35,7 @@ pub(super) fn run(
     quiet: bool,
 ) -> Result<Exit, Stop> {
     let chosen = Chosen::new(judging)?;
-    let judge = chosen.judge()?;
+    let judge = chosen.policy()?;
     let mut report = Report::default();
     let mut answers = Vec::new();
     for file in files {

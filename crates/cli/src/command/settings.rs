@@ -59,19 +59,20 @@ impl Chosen {
         settings.map_err(|problems| Stop::Error(problems.to_string()))
     }
 
-    /// Who judges by them where no API server stands beside: also by the rules that are the API server's to say.
-    ///
-    /// # Errors
-    /// As [`Chosen::judge`].
-    pub(super) fn judge_for_tools(&self) -> Result<Judge<'_>, Stop> {
-        Ok(Judge::new(self.settings()?.for_tools(), self.releases))
-    }
-
-    /// Who judges by them, as the policy does.
+    /// Who judges by them beside an API server or without one: rules are on that are off in the policy only because the API
+    /// server is there to say it.
     ///
     /// # Errors
     /// If they have problems, which only what the arguments put over them can bring.
     pub(super) fn judge(&self) -> Result<Judge<'_>, Stop> {
+        Ok(Judge::new(self.settings()?.for_tools(), self.releases))
+    }
+
+    /// Who judges by them as the policy does.
+    ///
+    /// # Errors
+    /// As [`Chosen::judge`].
+    pub(super) fn policy(&self) -> Result<Judge<'_>, Stop> {
         Ok(Judge::new(self.settings()?, self.releases))
     }
 }
