@@ -58,7 +58,7 @@ fn good(canvas: &mut Canvas) {
         ],
     );
     canvas.arrow(&[(560, 96), (718, 96)], false);
-    canvas.text((666, 68), "small middle", "copies the Job");
+    canvas.text((676, 66), "small middle", "copies the Job");
     canvas.shield((672, 96), "2");
     canvas.labelled(
         (720, 64),
