@@ -13,8 +13,9 @@ mod settings;
 mod trouble;
 mod verdict;
 
-use managed_by::{AdmissionRequest, AdmissionReview, Malformed};
+use managed_by::{AdmissionRequest, AdmissionReview};
 use managed_by_requests::manifest::User;
+use managed_by_requests::{Judge, Releases};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -82,18 +83,17 @@ pub fn validate_settings(settings: &str) -> String {
 /// If the settings are bad: a PolicyServer would not start with them.
 pub fn judge(request: &str, settings: &str) -> Result<Verdict, Trouble> {
     settings::with(settings, |settings| {
-        let judged = |request: &AdmissionRequest<'_>| {
-            Verdict::of(&managed_by::review(request, settings), settings)
-        };
-        let malformed =
-            |reason: Malformed| Verdict::of(&managed_by::Verdict::malformed(&reason), settings);
+        let judge = Judge::new(settings.clone(), Releases::Chosen);
+        let judged = |request: &AdmissionRequest<'_>| Verdict::of(judge.review(request));
         match AdmissionRequest::from_json(request.as_bytes()) {
             Ok(request) => judged(&request),
             // An `AdmissionReview` holds the request as a member.
             Err(reason) => match AdmissionReview::from_json(request.as_bytes()) {
                 Ok(review) => judged(&review.request),
-                Err(of_review) if of_review.path() != Some("request") => malformed(of_review),
-                Err(_) => malformed(reason.within("request")),
+                Err(of_review) if of_review.path() != Some("request") => {
+                    Verdict::malformed(&of_review)
+                }
+                Err(_) => Verdict::malformed(&reason.within("request")),
             },
         }
     })

@@ -1,8 +1,8 @@
 //! Manifests: the objects in a text as creates, and the updates between two texts.
 
-use managed_by::{AdmissionRequest, Release, Settings, review};
+use managed_by::{AdmissionRequest, Release, Settings};
 use managed_by_requests::manifest::{self, Object, User};
-use managed_by_requests::{Document, Path};
+use managed_by_requests::{Document, Judge, Path, Releases};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -206,11 +206,11 @@ impl<'s> Answers<'s> {
             return;
         };
         let read = AdmissionRequest::from_json(request);
-        let verdict = |settings: &Settings<'_>| match &read {
-            Ok(request) => Verdict::of(&review(request, settings), settings),
-            Err(reason) => Verdict::of(&managed_by::Verdict::malformed(reason), settings),
+        let verdict = |settings: Settings<'_>| match &read {
+            Ok(request) => Verdict::of(Judge::new(settings, Releases::Chosen).review(request)),
+            Err(reason) => Verdict::malformed(reason),
         };
-        let verdict_of_settings = verdict(self.settings);
+        let verdict_of_settings = verdict(self.settings.clone());
         // A kind that the settings declare is judged, and so has a mode.
         let annotations = &verdict_of_settings.audit_annotations;
         if !object.is_known() && !annotations.iter().any(|(key, _)| *key == "mode") {
@@ -226,7 +226,7 @@ impl<'s> Answers<'s> {
                 let each = Release::ALL.iter();
                 each.map(|&release| ReleaseVerdict {
                     release: release.as_str(),
-                    verdict: verdict(&self.settings.clone().with_kubernetes_version(release)),
+                    verdict: verdict(self.settings.clone().with_kubernetes_version(release)),
                 })
                 .collect()
             }),

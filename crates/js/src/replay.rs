@@ -247,7 +247,7 @@ impl ReplayStep {
                 told.operation = Some(request.operation.as_str());
                 told.sub_resource = request.is_status.then_some("status");
                 told.username = request.user;
-                told.verdict = Some(Verdict::of_judgement(request.judgement));
+                told.verdict = Some(Verdict::of(request.judgement));
             }
             Said::Unjudged(unjudged) => {
                 told.unjudged = Some(unjudged.why.as_str());

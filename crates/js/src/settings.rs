@@ -37,8 +37,8 @@ pub struct Problem {
 
 impl SettingsVerdict {
     pub(crate) fn of(text: &str) -> Self {
-        match with(text, |_| ()) {
-            Ok(()) => Self {
+        match json(text) {
+            Ok(_) => Self {
                 valid: true,
                 message: None,
                 problems: Vec::new(),
@@ -57,18 +57,15 @@ impl SettingsVerdict {
 /// # Errors
 /// If the text is neither YAML nor JSON, holds several settings, or bad ones.
 pub(crate) fn with<T>(text: &str, act: impl FnOnce(&Settings<'_>) -> T) -> Result<T, Trouble> {
+    let json;
     // JSON, as most callers have them, is read once.
-    if let Ok(settings) = Settings::from_json(text.as_bytes()) {
-        return Ok(act(&settings));
-    }
-    let found = found(text)?;
-    let Some(found) = found else {
-        return Ok(act(&Settings::default()));
+    let settings = if let Ok(settings) = Settings::from_json(text.as_bytes()) {
+        settings
+    } else {
+        json = from_text(text)?;
+        Settings::from_json(json.as_bytes()).unwrap_or_default()
     };
-    found
-        .read()
-        .map(|settings| act(&settings))
-        .map_err(|problems| refused(text, &found, &problems))
+    Ok(act(&settings))
 }
 
 /// The settings in a text as JSON, once they are known to be good.
@@ -76,11 +73,21 @@ pub(crate) fn with<T>(text: &str, act: impl FnOnce(&Settings<'_>) -> T) -> Resul
 /// # Errors
 /// As [`with`].
 pub(crate) fn json(text: &str) -> Result<String, Trouble> {
-    with(text, |_| ())?;
     if Settings::from_json(text.as_bytes()).is_ok() {
         return Ok(text.to_owned());
     }
-    Ok(found(text)?.map_or_else(|| "{}".to_owned(), |found| found.json().to_owned()))
+    from_text(text)
+}
+
+/// As [`json`], of a text that is more than settings as JSON.
+fn from_text(text: &str) -> Result<String, Trouble> {
+    let Some(found) = found(text)? else {
+        return Ok("{}".to_owned());
+    };
+    match found.read() {
+        Ok(_) => Ok(found.json().to_owned()),
+        Err(problems) => Err(refused(text, &found, &problems)),
+    }
 }
 
 /// The settings in a text, if there are any.

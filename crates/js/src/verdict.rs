@@ -1,6 +1,6 @@
 //! The answers, as plain objects.
 
-use managed_by::{Release, ReleaseSet, Settings};
+use managed_by::{Malformed, Release, ReleaseSet};
 use managed_by_requests::{Found, Judgement, Located};
 use serde::{Serialize, Serializer};
 
@@ -76,37 +76,21 @@ pub struct Place {
 }
 
 impl Verdict {
-    /// The library's verdict, as texts.
-    pub(crate) fn of(verdict: &managed_by::Verdict<'_>, settings: &Settings<'_>) -> Self {
-        let release = settings.kubernetes_version().unwrap_or_default();
-        let findings = verdict.findings.iter();
+    /// The policy's answer to what is no request.
+    pub(crate) fn malformed(reason: &Malformed) -> Self {
+        let verdict = managed_by::Verdict::malformed(reason);
         Self {
             allowed: verdict.allowed,
             code: verdict.code,
-            message: verdict.message.clone(),
-            warnings: verdict.warnings.clone(),
-            audit_annotations: verdict.audit_annotations.clone(),
-            findings: findings
-                .map(|(enforcement, finding)| {
-                    let error = finding.error();
-                    let of = finding.releases().and_then(|set| set.iter().last());
-                    Finding {
-                        rule: finding.rule().id(),
-                        enforcement: enforcement.as_str(),
-                        path: error.path().to_owned(),
-                        error_type: error.error_type().as_str(),
-                        detail: error.detail().to_owned(),
-                        message: error.text(of.unwrap_or(release)),
-                        releases: finding.releases().map(names),
-                        place: None,
-                    }
-                })
-                .collect(),
+            message: verdict.message,
+            warnings: verdict.warnings,
+            audit_annotations: verdict.audit_annotations,
+            findings: Vec::new(),
         }
     }
 
-    /// A judgement of a recorded history.
-    pub(crate) fn of_judgement(judgement: Judgement) -> Self {
+    /// What the library said.
+    pub(crate) fn of(judgement: Judgement) -> Self {
         Self {
             allowed: judgement.is_allowed,
             code: judgement.code,
