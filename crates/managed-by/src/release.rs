@@ -48,7 +48,7 @@ impl Release {
     pub(crate) const VERDICTS: &[Self] = &[Self::V1_30, Self::V1_31, Self::V1_37];
 
     /// The same of the verdicts on the template of a suspended Job.
-    pub(crate) const TEMPLATE_VERDICTS: &[Self] = &[Self::V1_35, Self::V1_37];
+    pub(crate) const TEMPLATE_VERDICTS: &[Self] = &[Self::V1_30, Self::V1_35, Self::V1_37];
 
     /// The releases that give the verdicts of this one, which stands in a list of the newest of each run.
     pub(crate) fn run(self, verdicts: &[Self]) -> ReleaseSet {

@@ -12,13 +12,17 @@ use crate::sorted::Sorted;
 
 /// Whether two pod templates say the same of where pods go. What is of another type than the API has is passed over:
 /// kube-apiserver has decoded it.
-pub(crate) fn same_directives(a: Option<Raw<'_>>, b: Option<Raw<'_>>, release: Release) -> bool {
-    Comparison { release }.same(a, b, &TEMPLATE)
+pub(crate) fn same_directives(
+    new: Option<Raw<'_>>,
+    old: Option<Raw<'_>>,
+    release: Release,
+) -> bool {
+    Comparison::with(old, release).same(new, old, &TEMPLATE)
 }
 
 /// Whether two pod templates say the same of what never changes: which pods theirs seek and shun.
-pub(crate) fn same_for_good(a: Option<Raw<'_>>, b: Option<Raw<'_>>, release: Release) -> bool {
-    Comparison { release }.same(a, b, &FOR_GOOD)
+pub(crate) fn same_for_good(new: Option<Raw<'_>>, old: Option<Raw<'_>>, release: Release) -> bool {
+    Comparison::with(old, release).same(new, old, &FOR_GOOD)
 }
 
 /// A value, unless it is `null`.
@@ -79,13 +83,16 @@ const AFFINITY: Shape = Shape::Pointer(&[
     ("podAntiAffinity", POD_AFFINITY),
 ]);
 
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+
 const NODE_AFFINITY: Shape = Shape::Pointer(&[
     (
-        "requiredDuringSchedulingIgnoredDuringExecution",
+        REQUIRED,
         Shape::Pointer(&[("nodeSelectorTerms", Shape::List(&NODE_SELECTOR_TERM))]),
     ),
     (
-        "preferredDuringSchedulingIgnoredDuringExecution",
+        PREFERRED,
         Shape::List(&Shape::Struct(&[
             ("weight", Shape::Scalar),
             ("preference", NODE_SELECTOR_TERM),
@@ -107,12 +114,9 @@ const REQUIREMENT: Shape = Shape::Struct(&[
 const STRINGS: Shape = Shape::List(&Shape::Scalar);
 
 const POD_AFFINITY: Shape = Shape::Pointer(&[
+    (REQUIRED, Shape::List(&POD_AFFINITY_TERM)),
     (
-        "requiredDuringSchedulingIgnoredDuringExecution",
-        Shape::List(&POD_AFFINITY_TERM),
-    ),
-    (
-        "preferredDuringSchedulingIgnoredDuringExecution",
+        PREFERRED,
         Shape::List(&Shape::Struct(&[
             ("weight", Shape::Scalar),
             ("podAffinityTerm", POD_AFFINITY_TERM),
@@ -129,7 +133,7 @@ const POD_AFFINITY_TERM: Shape = Shape::Struct(&[
     (MISMATCH_LABEL_KEYS, STRINGS),
 ]);
 
-/// The gate `MatchLabelKeysInPodAffinity` is off in 1.30: kube-apiserver drops these.
+/// The gate `MatchLabelKeysInPodAffinity` is off in 1.30: kube-apiserver drops these, unless the stored object has some.
 const MATCH_LABEL_KEYS: &str = "matchLabelKeys";
 const MISMATCH_LABEL_KEYS: &str = "mismatchLabelKeys";
 
@@ -151,10 +155,16 @@ const GATES: Shape = Shape::List(&Shape::Struct(&[("name", Shape::Scalar)]));
 /// Compares values of one type.
 #[derive(Clone, Copy)]
 struct Comparison {
-    release: Release,
+    /// Whether label keys in pod affinity do not count.
+    drops_keys: bool,
 }
 
 impl Comparison {
+    fn with(old: Option<Raw<'_>>, release: Release) -> Self {
+        let drops_keys = release < Release::V1_31 && !uses_keys(old);
+        Self { drops_keys }
+    }
+
     fn same(self, a: Option<Raw<'_>>, b: Option<Raw<'_>>, shape: &Shape) -> bool {
         let (a, b) = (a.and_then(set), b.and_then(set));
         if a.map(Raw::as_str) == b.map(Raw::as_str) {
@@ -183,8 +193,7 @@ impl Comparison {
     fn same_members(self, a: Option<Raw<'_>>, b: Option<Raw<'_>>, fields: Fields) -> bool {
         let (a, b) = (members(a), members(b));
         fields.iter().all(|(name, shape)| {
-            let dropped = self.release < Release::V1_31
-                && [MATCH_LABEL_KEYS, MISMATCH_LABEL_KEYS].contains(name);
+            let dropped = self.drops_keys && [MATCH_LABEL_KEYS, MISMATCH_LABEL_KEYS].contains(name);
             dropped || self.same(last(&a, name), last(&b, name), shape)
         })
     }
@@ -215,6 +224,28 @@ fn by_name<'m, 'a>(members: &'m Members<'a>) -> Vec<(&'m str, Raw<'a>)> {
         }
     }
     sorted
+}
+
+/// Whether a template has label keys in a term of its pod affinity.
+fn uses_keys(template: Option<Raw<'_>>) -> bool {
+    let affinity = get(get(template, "spec"), "affinity");
+    ["podAffinity", "podAntiAffinity"].iter().any(|kind| {
+        let terms = get(affinity, kind);
+        let required = elements(get(terms, REQUIRED)).into_iter().map(Some);
+        let preferred = elements(get(terms, PREFERRED)).into_iter();
+        let preferred = preferred.map(|term| get(Some(term), "podAffinityTerm"));
+        let mut terms = required.chain(preferred);
+        terms.any(|term| {
+            let keys = [MATCH_LABEL_KEYS, MISMATCH_LABEL_KEYS];
+            keys.iter()
+                .any(|name| !elements(get(term, name)).is_empty())
+        })
+    })
+}
+
+/// The member with a name of an object that may be absent.
+fn get<'a>(object: Option<Raw<'a>>, name: &str) -> Option<Raw<'a>> {
+    last(&members(object), name).and_then(set)
 }
 
 /// The elements of a list.
