@@ -2,7 +2,7 @@
 //!
 //! People have manifests, watch streams and audit logs; [`managed_by::review`] judges admission requests. Between the two
 //! is this crate: bytes in, requests and answers out. It has no files, no clock, no threads of its own (but see the
-//! feature `fast`) and compiles to WebAssembly, so that the command line and the npm package say the same. It decides
+//! feature `parallel`) and compiles to WebAssembly, so that the command line and the npm package say the same. It decides
 //! nothing: verdicts are the library's.
 //!
 //! - [`Document::all`] reads the documents of a text, YAML or JSON, and [`Document::locate`] says where in the text a path

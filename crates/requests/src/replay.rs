@@ -797,8 +797,8 @@ fn add(count: u64, more: usize) -> u64 {
     count.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
 }
 
-/// Does something with each of many, in groups, on all cores where the feature `fast` says so. The order is kept.
-#[cfg(feature = "fast")]
+/// Does something with each of many, in groups, on all cores where the feature `parallel` says so. The order is kept.
+#[cfg(feature = "parallel")]
 fn in_groups<T: Sync, R: Send>(many: &[T], each: impl Fn(&T, &mut Vec<R>) + Sync) -> Vec<R> {
     use rayon::prelude::*;
     let groups = many.par_chunks(GROUP).map(|group| {
@@ -812,7 +812,7 @@ fn in_groups<T: Sync, R: Send>(many: &[T], each: impl Fn(&T, &mut Vec<R>) + Sync
 }
 
 /// Does something with each of many. The order is kept.
-#[cfg(not(feature = "fast"))]
+#[cfg(not(feature = "parallel"))]
 fn in_groups<T, R>(many: &[T], each: impl Fn(&T, &mut Vec<R>)) -> Vec<R> {
     let mut results = Vec::with_capacity(many.len().max(GROUP));
     for one in many {
