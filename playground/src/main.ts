@@ -9,7 +9,7 @@ import { Editor } from "./editor.js";
 import { EXAMPLES, fillChoices } from "./examples.js";
 import { EMPTY, fromFragment, type Operation, type Question, toFragment } from "./question.js";
 import { ReplayView } from "./replay-view.js";
-import { objectSchema, type Schema } from "./schema.js";
+import { objectSchema, type Schema, settingsSchemaWith } from "./schema.js";
 import { recall, switchWith } from "./theme.js";
 import { show } from "./view.js";
 
@@ -33,7 +33,7 @@ if ("serviceWorker" in navigator && location.protocol === "https:" || location.h
 await init();
 
 const known = kinds();
-const settingsOf = settingsSchema() as Schema;
+const settingsOf = settingsSchemaWith(known, settingsSchema() as Schema);
 const textOf = (doc: Text, key: string): string => new RegExp(`^${key}:\\s*["']?([\\w./-]+)`, "m").exec(doc.toString())?.[1] ?? "";
 const complete = completeBy((doc) => objectSchema(known, textOf(doc, "apiVersion"), textOf(doc, "kind")));
 const editors: Record<Part, Editor> = {

@@ -104,3 +104,13 @@ function put(schema: Schema, path: string[], leaf: Schema): void {
   const next = (schema.properties[first] = rest.length === 0 ? leaf : { type: "object", ...schema.properties[first] });
   put(next, rest, leaf);
 }
+
+/** The schema of the settings, with the kinds that the policy knows where any kind may stand: settings may declare more. */
+export function settingsSchemaWith(kinds: Kind[], schema: Schema): Schema {
+  const controller = schema.properties?.["controllers"]?.additionalProperties;
+  const items = typeof controller === "object" ? controller.properties?.["kinds"]?.items : undefined;
+  if (items !== undefined) {
+    items.examples = [...new Set(kinds.map((kind) => kind.workload))];
+  }
+  return schema;
+}

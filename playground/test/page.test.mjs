@@ -61,9 +61,10 @@ test("every example gets the engine's verdict", async () => {
   await onPage(async (page) => {
     const names = await page.locator("#example option").evaluateAll((options) => options.map((option) => option.value).filter((value) => value !== ""));
     assert.deepEqual(names.sort(), [...expected.keys()].sort());
-    for (const [name, { answer, request }] of expected) {
+    for (const [name, { answer }] of expected) {
       await page.selectOption("#example", name);
-      if (request.kind.kind === "SparkApplication") {
+      // Of a kind that nobody knows there is nothing to say, not even who runs it.
+      if (answer.audit_annotations === undefined) {
         assert.match(await word(page), /^Not judged/);
         continue;
       }
