@@ -73,7 +73,9 @@ pub struct Unreadable {
 
 pub(crate) fn lint(text: &str, settings: &str, options: Options) -> Result<Lint, Trouble> {
     settings::with(settings, |settings| {
-        let mut answers = Answers::new(settings, options);
+        // No API server stands behind a text, so that its checks are all made here, as on the command line.
+        let settings = settings.clone().for_tools();
+        let mut answers = Answers::new(&settings, options);
         let documents = answers.documents(text, "new");
         for document in &documents {
             for object in answers.objects(text, document, "new") {
@@ -96,7 +98,8 @@ pub(crate) fn diff(
     options: Options,
 ) -> Result<Lint, Trouble> {
     settings::with(settings, |settings| {
-        let mut answers = Answers::new(settings, options);
+        let settings = settings.clone().for_tools();
+        let mut answers = Answers::new(&settings, options);
         let old_documents = answers.documents(old, "old");
         let mut olds: Vec<Object<'_>> = Vec::new();
         for document in &old_documents {

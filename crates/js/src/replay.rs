@@ -185,7 +185,7 @@ impl Replaying {
                 let settings = Settings::from_json(json.as_bytes());
                 let settings =
                     settings.map_err(|p| Trouble::argument("settings", &p.to_string()))?;
-                Ok(Replay::new(Judge::new(settings, releases)))
+                Ok(Replay::new(Judge::new(settings.for_tools(), releases)))
             })
         };
         let replay = owned().map_err(|trouble| crate::answer::<()>(&Err(trouble)))?;
