@@ -439,7 +439,7 @@ fn settings_that_are_a_string() {
 fn settings_with_an_unknown_key() {
     assert_eq!(
         settings(&json!({"reserved-value": "deny"})),
-        r#"invalid settings: "reserved-value": settings has no such key, expected one of kubernetes_version, reserved_value, role, controllers, namespaces, standard_status_writers, exempt, on_lookup_failure, rules; did you mean "reserved_value"?"#
+        r#"invalid settings: "reserved-value": settings has no such key, expected one of kubernetes_version, reserved_value, role, controllers, namespaces, custom_kinds, standard_status_writers, exempt, on_lookup_failure, rules; did you mean "reserved_value"?"#
     );
 }
 
@@ -472,7 +472,7 @@ fn settings_with_everything_wrong_tell_everything() {
         settings(
             &json!({"kubernetes_version": 1.37, "reserved_value": "no", "rules": {"managed-by/format": 1}, "x": 1})
         ),
-        r#"4 problems in the settings: (1) kubernetes_version: got the number 1.37, expected a string, one of "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"; write it in quotes, such as "1.37"; (2) reserved_value: got "no", expected one of allow, deny; (3) rules["managed-by/format"]: got the number 1, expected one of deny, warn, off; (4) "x": settings has no such key, expected one of kubernetes_version, reserved_value, role, controllers, namespaces, standard_status_writers, exempt, on_lookup_failure, rules"#
+        r#"4 problems in the settings: (1) kubernetes_version: got the number 1.37, expected a string, one of "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"; write it in quotes, such as "1.37"; (2) reserved_value: got "no", expected one of allow, deny; (3) rules["managed-by/format"]: got the number 1, expected one of deny, warn, off; (4) "x": settings has no such key, expected one of kubernetes_version, reserved_value, role, controllers, namespaces, custom_kinds, standard_status_writers, exempt, on_lookup_failure, rules"#
     );
 }
 
