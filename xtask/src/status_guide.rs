@@ -1,6 +1,11 @@
 //! The generated parts of `docs/writing-job-status.md`: the picture of a Job's states, the table of its transitions, and what
 //! each release changed. The rules are asked, so that none of it can be out of date.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "coordinates of a picture of seven boxes"
+)]
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -252,21 +257,21 @@ fn changes() -> Result<String> {
             let links: Vec<_> = rules().iter().filter(is).map(link).collect();
             links.join(", ")
         };
-        let mut lines = Vec::new();
+        let mut changed = Vec::new();
         let new = links(&|since, _| since == release);
         if release > Release::V1_30 && !new.is_empty() {
-            lines.push(format!("new: {new}"));
+            changed.push(format!("new: {new}"));
         }
         let gone = links(&|_, until| {
             let next = Release::ALL.iter().find(|r| Some(**r) > until);
             until.is_some() && next == Some(&release)
         });
         if !gone.is_empty() {
-            lines.push(format!("gone: {gone}"));
+            changed.push(format!("gone: {gone}"));
         }
-        lines.extend(relaxed(release)?);
-        if !lines.is_empty() {
-            writeln!(text, "| {release} | {} |", lines.join("; "))?;
+        changed.extend(relaxed(release)?);
+        if !changed.is_empty() {
+            writeln!(text, "| {release} | {} |", changed.join("; "))?;
         }
     }
     Ok(text)
@@ -488,10 +493,13 @@ fn arrow(
             (a.1, b.1 + HEIGHT)
         };
         let x = a.0 + side;
-        (format!("M{x} {from}V{to}"), (x + 8, (from + to) / 2))
+        (
+            format!("M{x} {from}V{to}"),
+            (x + 8, i32::midpoint(from, to)),
+        )
     } else {
         let (left, right) = (a.0 + HALF, b.0 - HALF);
-        let middle = (left + right) / 2;
+        let middle = i32::midpoint(left, right);
         if a.1 == b.1 {
             let y = a.1 + 80;
             (format!("M{left} {y}H{right}"), (middle - 26, y - 8))

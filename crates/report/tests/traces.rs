@@ -2,7 +2,9 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test that panics has failed"
 )]
 
@@ -92,7 +94,7 @@ fn a_denied_write_is_shown_with_both_states() {
     let report = report("acme.io/runner", &requests);
     assert_eq!(report.badge_text(), "status conforms to no release");
     let [timeline] = &report.timelines[..] else {
-        unreachable!("{report:?}")
+        panic!("{report:?}")
     };
     assert_eq!(timeline.object, "Job.batch a/<pi>");
     let step = &timeline.steps[0];
