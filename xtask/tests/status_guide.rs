@@ -30,7 +30,7 @@ impl Reader {
         let (kind, rest) = info.split_once(' ').unwrap_or((info, ""));
         if kind == "text" {
             assert_eq!(rest, "answer", "{info}");
-            let answer = self.answer.take().expect("an answer after a mistake");
+            let answer = self.answer.take().unwrap();
             return (answer != body).then_some(answer);
         }
         assert!(self.answer.is_none(), "{info}: a mistake has its answer");
@@ -68,7 +68,7 @@ impl Reader {
             "{body}{:#?}",
             denials(request)
         );
-        self.accepted += 1;
+        self.accepted = self.accepted.saturating_add(1);
     }
 
     fn mistake(&mut self, request: &Value) {
@@ -76,7 +76,7 @@ impl Reader {
         assert!(!denials.is_empty(), "{request}: no mistake");
         let lines = denials.iter().map(|denial| denial.line() + "\n");
         self.answer = Some(lines.collect());
-        self.mistakes += 1;
+        self.mistakes = self.mistakes.saturating_add(1);
     }
 }
 

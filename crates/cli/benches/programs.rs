@@ -10,7 +10,6 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
-    clippy::cast_precision_loss,
     reason = "a benchmark that cannot run may stop"
 )]
 

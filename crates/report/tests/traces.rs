@@ -4,7 +4,6 @@
     clippy::unwrap_used,
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "a test that panics has failed"
 )]
 
