@@ -74,7 +74,8 @@ fn cases() -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// A server with the policies of `deploy/` as they are, one for each of the cases' settings, and groups of two.
+/// A server with the policies of `deploy/` as they are, one for each of the cases' settings, `default` without settings,
+/// and groups of two.
 fn judge(
     folder: &Path,
     authority: &Authority,
@@ -107,6 +108,7 @@ fn judge(
         });
         policies.insert(format!("group-{name}"), group);
     }
+    policies.insert("default".to_owned(), default.clone());
     let mut worded = default;
     worded["message"] = "ask the platform team".into();
     policies.insert("worded".to_owned(), worded);

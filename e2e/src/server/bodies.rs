@@ -14,26 +14,26 @@ const LIMIT: usize = 2 * 1024 * 1024;
 
 pub(super) fn run(report: &mut Report, server: &PolicyServer) {
     for (what, path, content_type, body, code) in [
-        ("no JSON", "settings-0", JSON, "{", 400),
-        ("nothing", "settings-0", JSON, "", 400),
-        ("bytes", "settings-0", JSON, "\u{0}\u{1}", 400),
+        ("no JSON", "default", JSON, "{", 400),
+        ("nothing", "default", JSON, "", 400),
+        ("bytes", "default", JSON, "\u{0}\u{1}", 400),
         (
             "a request without its review",
-            "settings-0",
+            "default",
             JSON,
             r#"{"uid":"1"}"#,
             422,
         ),
         (
             "a review without a request",
-            "settings-0",
+            "default",
             JSON,
             r#"{"kind":"AdmissionReview"}"#,
             422,
         ),
         (
             "another content type",
-            "settings-0",
+            "default",
             "text/plain",
             "{}",
             415,
@@ -52,7 +52,7 @@ pub(super) fn run(report: &mut Report, server: &PolicyServer) {
     report.check("2 MiB: judged like any other", large(server));
     report.check("above 2 MiB: 413", {
         let body = " ".repeat(LIMIT + 1);
-        refused(server, "/validate/settings-0", JSON, &body, 413)
+        refused(server, "/validate/default", JSON, &body, 413)
     });
     report.check("and it goes on answering", {
         let request = created(&json!("acme.io/runner"), 0);
@@ -82,7 +82,7 @@ fn deep(server: &PolicyServer) -> Result<()> {
     let lists = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let marked = review(&created(&json!("a.io/x"), 0)).to_string();
     let body = marked.replace("\"a.io/x\"", &lists);
-    let answer = server.post("/validate/settings-0", JSON, body.into_bytes())?;
+    let answer = server.post("/validate/default", JSON, body.into_bytes())?;
     ensure!(answer.code == 400, "{} {}", answer.code, answer.body);
     Ok(())
 }
@@ -95,7 +95,7 @@ fn malformed(server: &PolicyServer) -> Result<()> {
         json!(true),
     ] {
         let request = created(&value, 0);
-        let answer = server.review("/validate/settings-0", &request)?;
+        let answer = server.review("/validate/default", &request)?;
         let said = &answer["status"];
         ensure!(
             answer["allowed"] == false && said["code"] == 400,
@@ -117,7 +117,7 @@ fn large(server: &PolicyServer) -> Result<()> {
 }
 
 fn judged(server: &PolicyServer, request: &Value) -> Result<()> {
-    let answer = server.review("/validate/settings-0", request)?;
+    let answer = server.review("/validate/default", request)?;
     same("a Job", &answer, &expected(request, &json!({}))?)
 }
 
