@@ -31,13 +31,7 @@ pub(super) fn run(report: &mut Report, server: &PolicyServer) {
             r#"{"kind":"AdmissionReview"}"#,
             422,
         ),
-        (
-            "another content type",
-            "default",
-            "text/plain",
-            "{}",
-            415,
-        ),
+        ("another content type", "default", "text/plain", "{}", 415),
         ("an unknown policy", "nobody", JSON, r#"{"request":{}}"#, 0),
     ] {
         let text = format!("a body that is wrong: {what}");
