@@ -19,20 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
-	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
-
-// recorder notes the failures of which the test wants to know that they come.
-type recorder struct {
-	managedbytest.T
-	failures []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.failures = append(r.failures, fmt.Sprintf(format, args...))
-}
 
 // start gives a client of the kube-apiserver on the PATH, and its release.
 func start(t *testing.T) (client.WithWatch, managedby.Release) {
@@ -74,7 +64,7 @@ func start(t *testing.T) (client.WithWatch, managedby.Release) {
 
 func TestSameAsTheAPIServer(t *testing.T) {
 	plain, release := start(t)
-	r := &recorder{T: t}
+	r := recorded.New(t.Context())
 	judged := managedbyclient.New(r, plain, managedbyclient.Releases(release))
 
 	now := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
@@ -148,7 +138,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 		{"other nodes, while a pod is active", move(batchv1.JobStatus{Active: 1}), release >= managedby.V1_36},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r.failures = nil
+			r.Failures = nil
 			write := func(c client.Client, name string) error {
 				job := &batchv1.Job{
 					ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
@@ -163,8 +153,8 @@ func TestSameAsTheAPIServer(t *testing.T) {
 			}
 			theirs := write(plain, fmt.Sprintf("pi-%d-theirs", i))
 			ours := write(judged, fmt.Sprintf("pi-%d-ours", i))
-			if apierrors.IsInvalid(theirs) != test.denied || apierrors.ReasonForError(ours) != apierrors.ReasonForError(theirs) || (len(r.failures) != 0) != test.denied {
-				t.Errorf("kube-apiserver: %v\nours:           %v\nfailures:       %v", theirs, ours, r.failures)
+			if apierrors.IsInvalid(theirs) != test.denied || apierrors.ReasonForError(ours) != apierrors.ReasonForError(theirs) || (len(r.Failures) != 0) != test.denied {
+				t.Errorf("kube-apiserver: %v\nours:           %v\nfailures:       %v", theirs, ours, r.Failures)
 			}
 			if !test.denied || strings.Contains(theirs.Error(), "spec.template") {
 				return // kube-apiserver prints the whole template, this policy does not.

@@ -2,7 +2,6 @@ package managedbyclient_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -20,25 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
 )
-
-// recorder is a test that only notes what it is told.
-type recorder struct {
-	context        context.Context
-	failures, logs []string
-}
-
-func (r *recorder) Helper()                  {}
-func (r *recorder) Context() context.Context { return r.context }
-func (r *recorder) Errorf(format string, args ...any) {
-	r.failures = append(r.failures, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Logf(format string, args ...any) {
-	r.logs = append(r.logs, fmt.Sprintf(format, args...))
-}
 
 func ptr[T any](value T) *T { return &value }
 
@@ -131,11 +115,11 @@ func TestWritesAreJudged(t *testing.T) {
 		for _, form := range []string{"built with Funcs", "wrapped by New"} {
 			t.Run(test.call+", "+form, func(t *testing.T) {
 				write := func(do do) (made bool, failures string, err error) {
-					r := &recorder{context: t.Context()}
+					r := recorded.New(t.Context())
 					c := clientOf(r, form, job())
 					stored := get(t, c)
 					err = do(t.Context(), c, stored)
-					return get(t, c).ResourceVersion != stored.ResourceVersion, strings.Join(r.failures, "\n"), err
+					return get(t, c).ResourceVersion != stored.ResourceVersion, strings.Join(r.Failures, "\n"), err
 				}
 				if made, failures, err := write(test.accepted); !made || failures != "" || err != nil {
 					t.Errorf("accepted, but made: %t, %v\n%s", made, err, failures)
@@ -152,7 +136,7 @@ func TestWritesAreJudged(t *testing.T) {
 	}
 }
 
-func clientOf(r *recorder, form string, objects ...client.Object) client.WithWatch {
+func clientOf(r *recorded.T, form string, objects ...client.Object) client.WithWatch {
 	options := []managedbyclient.Option{managedbyclient.Releases(managedby.AllReleases()[1:]...)}
 	builder := fake.NewClientBuilder().WithObjects(objects...)
 	if form == "built with Funcs" {
@@ -171,26 +155,26 @@ func get(t *testing.T, c client.Client) *batchv1.Job {
 }
 
 func TestCreate(t *testing.T) {
-	r := &recorder{context: t.Context()}
+	r := recorded.New(t.Context())
 	c := clientOf(r, "built with Funcs")
 	bad := job()
 	bad.Spec.ManagedBy = ptr("runner")
 	err := c.Create(t.Context(), bad)
-	if !apierrors.IsInvalid(err) || len(r.failures) != 1 || !strings.Contains(r.failures[0], `must be a domain-prefixed path`) {
-		t.Errorf("%v, %v", err, r.failures)
+	if !apierrors.IsInvalid(err) || len(r.Failures) != 1 || !strings.Contains(r.Failures[0], `must be a domain-prefixed path`) {
+		t.Errorf("%v, %v", err, r.Failures)
 	}
-	if err := c.Create(t.Context(), job()); err != nil || len(r.failures) != 1 {
-		t.Errorf("%v, %v", err, r.failures)
+	if err := c.Create(t.Context(), job()); err != nil || len(r.Failures) != 1 {
+		t.Errorf("%v, %v", err, r.Failures)
 	}
 	applied := applybatchv1.Job("other", "default").WithSpec(applybatchv1.JobSpec().WithManagedBy("runner"))
-	if err := c.Apply(t.Context(), applied, client.FieldOwner("test")); !apierrors.IsInvalid(err) || len(r.failures) != 2 {
-		t.Errorf("%v, %v", err, r.failures)
+	if err := c.Apply(t.Context(), applied, client.FieldOwner("test")); !apierrors.IsInvalid(err) || len(r.Failures) != 2 {
+		t.Errorf("%v, %v", err, r.Failures)
 	}
 }
 
 // TestWhatIsTheClientsToSay makes writes that fail for other reasons: the code under test gets the client's errors.
 func TestWhatIsTheClientsToSay(t *testing.T) {
-	r := &recorder{context: t.Context()}
+	r := recorded.New(t.Context())
 	c := clientOf(r, "wrapped by New", job())
 	stale := get(t, c)
 	touched := stale.DeepCopy()
@@ -218,8 +202,8 @@ func TestWhatIsTheClientsToSay(t *testing.T) {
 	if err := c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "default"}}); err != nil {
 		t.Errorf("another kind: %v", err)
 	}
-	if len(r.failures) != 0 {
-		t.Errorf("failed with %v", r.failures)
+	if len(r.Failures) != 0 {
+		t.Errorf("failed with %v", r.Failures)
 	}
 }
 
@@ -236,13 +220,13 @@ func TestUnstructured(t *testing.T) {
 		return u
 	}
 	for _, rules := range []string{`{}`, `{"status/outcome-changed":"off"}`} {
-		r := &recorder{context: t.Context()}
+		r := recorded.New(t.Context())
 		completed := jobSet("Completed")
 		settings := managedbyclient.Settings([]byte(`{"rules":` + rules + `}`))
 		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(completed).WithStatusSubresource(completed).Build(), settings)
 		err := c.Status().Update(t.Context(), jobSet("Failed"))
-		if denied := rules == `{}`; apierrors.IsInvalid(err) != denied || (len(r.failures) == 1) != denied {
-			t.Errorf("%s: %v, %v", rules, err, r.failures)
+		if denied := rules == `{}`; apierrors.IsInvalid(err) != denied || (len(r.Failures) == 1) != denied {
+			t.Errorf("%s: %v, %v", rules, err, r.Failures)
 		}
 	}
 }
@@ -250,14 +234,14 @@ func TestUnstructured(t *testing.T) {
 func TestUser(t *testing.T) {
 	settings := managedbyclient.Settings([]byte(`{"controllers":{"acme.io/runner":{"status_writers":["runner"]}}}`))
 	for _, name := range []string{"runner", "ana"} {
-		r := &recorder{context: t.Context()}
+		r := recorded.New(t.Context())
 		user := managedbyclient.User(authenticationv1.UserInfo{Username: name})
 		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), settings, user)
 		is := get(t, c)
 		is.Status.Active = 1
 		err := c.Status().Update(t.Context(), is)
-		if denied := name == "ana"; apierrors.IsForbidden(err) != denied || (len(r.failures) == 1) != denied {
-			t.Errorf("%s: %v, %v", name, err, r.failures)
+		if denied := name == "ana"; apierrors.IsForbidden(err) != denied || (len(r.Failures) == 1) != denied {
+			t.Errorf("%s: %v, %v", name, err, r.Failures)
 		}
 	}
 }
@@ -270,7 +254,7 @@ func TestReader(t *testing.T) {
 			return apierrors.NewNotFound(schema.GroupResource{Group: "batch", Resource: "jobs"}, key.Name)
 		},
 	})
-	r := &recorder{context: t.Context()}
+	r := recorded.New(t.Context())
 	is := get(t, store)
 	is.Status.Ready = ptr[int32](1)
 	releases := managedbyclient.Releases(managedby.V1_36)
@@ -281,20 +265,20 @@ func TestReader(t *testing.T) {
 
 func TestOptionsThatMakeNoSense(t *testing.T) {
 	for _, option := range []managedbyclient.Option{managedbyclient.Releases("1.29"), managedbyclient.Settings([]byte("{"))} {
-		r := &recorder{context: t.Context()}
+		r := recorded.New(t.Context())
 		managedbyclient.Funcs(r, option)
-		if len(r.failures) != 1 {
-			t.Errorf("%v", r.failures)
+		if len(r.Failures) != 1 {
+			t.Errorf("%v", r.Failures)
 		}
 	}
 }
 
 func TestContextEnds(t *testing.T) {
-	r := &recorder{context: t.Context()}
+	r := recorded.New(t.Context())
 	c := clientOf(r, "wrapped by New", job())
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := c.Create(ended, job()); err == nil || len(r.failures) != 0 {
-		t.Errorf("%v, %v", err, r.failures)
+	if err := c.Create(ended, job()); err == nil || len(r.Failures) != 0 {
+		t.Errorf("%v, %v", err, r.Failures)
 	}
 }

@@ -13,24 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
-
-// recorder is a test that only notes what it is told.
-type recorder struct {
-	context        context.Context
-	failures, logs []string
-}
-
-func (r *recorder) Helper()                  {}
-func (r *recorder) Context() context.Context { return r.context }
-func (r *recorder) Errorf(format string, args ...any) {
-	r.failures = append(r.failures, fmt.Sprintf(format, args...))
-}
-func (r *recorder) Logf(format string, args ...any) {
-	r.logs = append(r.logs, fmt.Sprintf(format, args...))
-}
 
 func job(managedBy string, status batchv1.JobStatus) *batchv1.Job {
 	return &batchv1.Job{
@@ -89,12 +75,12 @@ func TestAssertions(t *testing.T) {
 		}, "managedby: a change without an object", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := &recorder{context: t.Context()}
+			r := recorded.New(t.Context())
 			ok := test.assert(r)
-			if failures := strings.Join(r.failures, "\n"); ok != (test.fails == "") || !strings.HasPrefix(failures, test.fails) || (failures == "") != ok {
+			if failures := strings.Join(r.Failures, "\n"); ok != (test.fails == "") || !strings.HasPrefix(failures, test.fails) || (failures == "") != ok {
 				t.Errorf("%t: fails with\n%s\nnot with\n%s", ok, failures, test.fails)
 			}
-			if logs := strings.Join(r.logs, "\n"); !strings.HasPrefix(logs, test.logs) || (logs == "") != (test.logs == "") {
+			if logs := strings.Join(r.Logs, "\n"); !strings.HasPrefix(logs, test.logs) || (logs == "") != (test.logs == "") {
 				t.Errorf("logs %q, not %q", logs, test.logs)
 			}
 		})
@@ -107,14 +93,14 @@ func TestTheGuidesShowWhatIsPrinted(t *testing.T) {
 	running := job(runner, batchv1.JobStatus{StartTime: &start, Active: 1})
 	forgetful := job(runner, finished(running.Status, start))
 	forgetful.Status.Conditions = forgetful.Status.Conditions[1:]
-	r := &recorder{context: t.Context()}
+	r := recorded.New(t.Context())
 	managedbytest.AssertStatusUpdate(r, running, forgetful, managedbytest.AllReleases)
 	for _, guide := range []string{filepath.Join("..", "..", "docs", "go.md"), filepath.Join("..", "README.md")} {
 		text, err := os.ReadFile(guide)
 		if err != nil {
 			t.Skipf("needs the repository around the module: %v", err)
 		}
-		for line := range strings.Lines(r.failures[0]) {
+		for line := range strings.Lines(r.Failures[0]) {
 			if !strings.Contains(string(text), strings.TrimSpace(line)) {
 				t.Errorf("%s does not show: %s", guide, line)
 			}
@@ -136,7 +122,7 @@ func finished(running batchv1.JobStatus, at metav1.Time) batchv1.JobStatus {
 
 // In your suite t is the *testing.T of a test. Release 1.30 wants a success policy for the condition SuccessCriteriaMet.
 func ExampleAssertStatusUpdate() {
-	t := &recorder{context: context.Background()}
+	t := recorded.New(context.Background())
 
 	start := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	old := job(runner, batchv1.JobStatus{StartTime: &start, Active: 1})
@@ -144,7 +130,7 @@ func ExampleAssertStatusUpdate() {
 
 	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedby.AllReleases()[1:]))
 	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedbytest.AllReleases))
-	fmt.Println(t.failures[0])
+	fmt.Println(t.Failures[0])
 	// Output:
 	// true
 	// false

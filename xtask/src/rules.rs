@@ -33,26 +33,6 @@ pub fn generated() -> Result<Vec<Generated>> {
     Ok(files)
 }
 
-fn anchor(rule: &Rule) -> String {
-    match *rule.anchor() {
-        Anchor::Upstream {
-            function,
-            option,
-            since,
-            until,
-            ..
-        } => {
-            let to = until.unwrap_or_default().as_str();
-            let option = option.map(|o| format!(" with `{o}`")).unwrap_or_default();
-            format!(
-                "kube-apiserver: `{function}`{option}, releases {} to {to}",
-                since.as_str()
-            )
-        }
-        Anchor::Ours { source } => format!("this project: {source}"),
-    }
-}
-
 /// What the rule does by default.
 fn default(rule: &Rule) -> String {
     let default = rule.default_enforcement();
@@ -121,7 +101,7 @@ fn page(rule: &Rule) -> Result<String> {
         docs.text,
         exits(rule)?,
         default(rule),
-        anchor(rule),
+        rule.anchor(),
     );
     if rule.is_upstream() && is_for_custom_kinds(rule) {
         text.push_str("- Source for custom kinds: this project\n");

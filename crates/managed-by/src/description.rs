@@ -52,6 +52,28 @@ pub enum Anchor {
     },
 }
 
+/// In words, with code in backticks: who checks it where, in which releases; or what it rests on.
+impl fmt::Display for Anchor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Upstream {
+                function,
+                option,
+                since,
+                until,
+                ..
+            } => {
+                write!(f, "kube-apiserver: `{function}`")?;
+                if let Some(option) = option {
+                    write!(f, " with `{option}`")?;
+                }
+                write!(f, ", releases {since} to {}", until.unwrap_or_default())
+            }
+            Self::Ours { source } => write!(f, "this project: {source}"),
+        }
+    }
+}
+
 /// A request that shows what a rule does. Tests run it, on the library and in the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

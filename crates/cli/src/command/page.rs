@@ -74,25 +74,14 @@ fn text(rule: &Rule) -> String {
 }
 
 fn source(rule: &Rule) -> String {
-    match *rule.anchor() {
+    let deviation = match rule.anchor() {
         Anchor::Upstream {
-            function,
-            option,
-            since,
-            until,
-            deviation,
-        } => {
-            let option = option
-                .map(|option| format!(" with `{option}`"))
-                .unwrap_or_default();
-            let until = until.unwrap_or_default();
-            let deviation = deviation
-                .map(|d| format!(" Deviation: {d}"))
-                .unwrap_or_default();
-            format!("Source: kube-apiserver, `{function}`{option}, {since} to {until}.{deviation}")
-        }
-        Anchor::Ours { source } => format!("Source: this project. {source}"),
-    }
+            deviation: Some(deviation),
+            ..
+        } => format!(". Deviation: {deviation}"),
+        _ => String::new(),
+    };
+    format!("Source: {}{deviation}", rule.anchor())
 }
 
 fn heading(page: &mut String, text: &str) {

@@ -60,6 +60,12 @@ impl<'a> Raw<'a> {
         Ok(Self::from(value))
     }
 
+    /// The one value of a document that has been read before.
+    pub(crate) fn document_again(bytes: &'a [u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        Some(Self(text.trim_ascii()))
+    }
+
     /// The value as it is written.
     pub(crate) fn as_str(self) -> &'a str {
         self.0

@@ -1,0 +1,178 @@
+//! What is found at the end of the paths.
+
+use std::borrow::Cow;
+
+use serde::de::Deserializer;
+
+use super::conditions::{ConditionFacts, Conditions, notes_of};
+use super::paths::{Below, Leaf};
+use crate::decode::{Kept, Place, Raw, Value};
+use crate::kind::Kind;
+use crate::kind::status::{Ends, FailureNotes, Sign};
+use crate::object::custom::{Custom, MAX_NESTED, Nested, Status};
+use crate::upstream::time::Time;
+
+/// What was read so far.
+#[derive(Default)]
+pub(super) struct Reading<'a> {
+    /// Of the object that is being read: the outer one, or one that is nested in it.
+    pub(super) managed_by: Option<Cow<'a, str>>,
+    pub(super) nested: Vec<Nested<'a>>,
+    retries: usize,
+    /// What conditions say.
+    facts: ConditionFacts,
+    states: Vec<(&'a str, Cow<'a, str>)>,
+    /// What the last attempt says of its failure.
+    attempt_notes: FailureNotes,
+    status: Status<'a>,
+    /// The kind of the nested object that is being read.
+    pub(super) kind: Option<&'a Kind<'a>>,
+    pub(super) depth: usize,
+}
+
+impl<'a> Reading<'a> {
+    /// What was read beside the field, if there is anything.
+    pub(super) fn custom(self, kind: &Kind<'_>) -> Option<Box<Custom<'a>>> {
+        let mut status = self.status;
+        status.ends = self.facts.ends;
+        status.notes = self.facts.notes | self.attempt_notes;
+        status.exclusive = self.facts.exclusive;
+        status.is_deployed = self.facts.is_deployed;
+        if let Some(outcome) = kind.status_profile().and_then(|s| s.outcome) {
+            let is = |sign: &Sign<'_>| match *sign {
+                Sign::Word { path, values } => {
+                    let mut words = self.states.iter();
+                    words.any(|(at, word)| *at == path && values.contains(&&**word))
+                }
+                Sign::Condition { .. } => false,
+            };
+            for (end, sign) in [
+                (Ends::SUCCESS, outcome.success),
+                (Ends::FAILURE, outcome.failure),
+                (Ends::DEAD_END, outcome.dead_end),
+            ] {
+                status.ends.set(
+                    end,
+                    status.ends.contains(end) || sign.as_ref().is_some_and(is),
+                );
+            }
+            status.is_deployed |= outcome.deployed.as_ref().is_some_and(is);
+            let is_final = |word: &Cow<'_, str>| match outcome.reason {
+                Some(Sign::Word { values, .. }) => values.contains(&&**word),
+                _ => false,
+            };
+            status.reason = status.reason.filter(is_final);
+        }
+        let custom = Custom {
+            nested: self.nested,
+            status,
+            retries: self.retries,
+        };
+        (!custom.nested.is_empty() || custom.status != Status::default()).then(|| Box::new(custom))
+    }
+
+    /// Reads what is at the end of a path. The field of the object itself must be a string.
+    pub(super) fn leaf<D: Deserializer<'a>>(
+        &mut self,
+        leaf: Leaf<'a>,
+        value: Value<'_, D>,
+        is_strict: bool,
+    ) -> Result<(), D::Error> {
+        if let Leaf::Template(template) = leaf {
+            return self.template(template, value);
+        }
+        self.kept(leaf, value.keep()?, is_strict);
+        Ok(())
+    }
+
+    /// As [`Reading::leaf`], of all but templates.
+    pub(super) fn kept(&mut self, leaf: Leaf<'a>, value: Kept<'_, 'a>, is_strict: bool) {
+        let (raw, place) = (value.raw(), value.place());
+        match leaf {
+            Leaf::ManagedBy if is_strict => self.managed_by = value.string_or_null(),
+            Leaf::ManagedBy => self.managed_by = raw.string(),
+            // Read in passing.
+            Leaf::Template(_) => {}
+            Leaf::Retries => {
+                let retries = raw.number().unwrap_or_default().max(0);
+                self.retries = retries.try_into().unwrap_or(usize::MAX);
+            }
+            Leaf::Conditions(profile) => {
+                let mut conditions = Conditions::new(&[], Some(profile));
+                conditions.read(raw);
+                self.facts = conditions.facts;
+            }
+            Leaf::State(path) => {
+                let word = raw.string();
+                self.states.extend(word.map(|word| (path, word)));
+            }
+            Leaf::TerminalState => self.status.terminal_state = raw.string(),
+            Leaf::Reason => self.status.reason = raw.string(),
+            Leaf::Attempts(attempts) => {
+                let attempts_made = raw.elements();
+                self.status.attempts = attempts_made.len();
+                let notes = attempts_made
+                    .last()
+                    .map(|attempt| notes_of(*attempt, attempts.notes));
+                self.attempt_notes = notes.unwrap_or_default();
+            }
+            Leaf::Start => self.status.start = time(raw),
+            Leaf::End => self.status.end = time(raw),
+            Leaf::Counter => self.count(raw.number(), place),
+            Leaf::Total(index) => {
+                let total = raw.number();
+                self.count(total, place);
+                if let Some(total) = total {
+                    let totals = &mut self.status.totals;
+                    totals.resize(totals.len().max(index.saturating_add(1)), 0);
+                    totals.splice(index..=index, [total]);
+                }
+            }
+        }
+    }
+
+    /// Takes back what was read at the end of a path, below a place.
+    pub(super) fn forget(&mut self, leaf: Leaf<'a>, place: Place<'_>) {
+        match leaf {
+            Leaf::ManagedBy => self.managed_by = None,
+            Leaf::Template(_) => {
+                let below = Below::of(place);
+                self.nested.retain(|nested| !below.has(&nested.path));
+            }
+            Leaf::Retries => self.retries = 0,
+            Leaf::Conditions(_) => self.facts = ConditionFacts::default(),
+            Leaf::State(path) => self.states.retain(|(at, _)| *at != path),
+            Leaf::TerminalState => self.status.terminal_state = None,
+            Leaf::Reason => self.status.reason = None,
+            Leaf::Attempts(_) => {
+                self.status.attempts = 0;
+                self.attempt_notes = FailureNotes::empty();
+            }
+            Leaf::Start => self.status.start = None,
+            Leaf::End => self.status.end = None,
+            Leaf::Counter => {
+                let below = Below::of(place);
+                self.status.negative.retain(|(path, _)| !below.has(path));
+            }
+            Leaf::Total(index) => {
+                let below = Below::of(place);
+                self.status.negative.retain(|(path, _)| !below.has(path));
+                if let Some(total) = self.status.totals.get_mut(index) {
+                    *total = 0;
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, count: Option<i64>, place: Place<'_>) {
+        let negative = count.filter(|count| *count < 0);
+        if let Some(count) = negative.filter(|_| self.status.negative.len() < MAX_NESTED) {
+            self.status.negative.push((place.path().to_string(), count));
+        }
+    }
+}
+
+/// A time; [`None`] where something else is.
+fn time(raw: Raw<'_>) -> Option<Time> {
+    Time::parse(&raw.string()?)
+}

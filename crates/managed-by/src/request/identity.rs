@@ -1,0 +1,71 @@
+//! What is named in a request: the kind of the object, and who asks.
+
+use std::borrow::Cow;
+
+use crate::decode::{Kept, Note, Place, Raw, Result};
+use crate::kind::Kind;
+use crate::object::pod::is_pod;
+
+/// Group, version and kind of the object in a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct GroupVersionKind<'a> {
+    /// API group; empty for the core group.
+    pub(crate) group: Cow<'a, str>,
+    pub(crate) version: Cow<'a, str>,
+    pub(crate) kind: Cow<'a, str>,
+}
+
+/// Who asks: `userInfo`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct UserInfo<'a> {
+    pub(crate) username: Cow<'a, str>,
+    pub(crate) groups: Vec<Cow<'a, str>>,
+}
+
+impl<'a> UserInfo<'a> {
+    /// Reads who asks, where something is judged.
+    pub(super) fn read(raw: Option<Raw<'a>>) -> Result<Self> {
+        let mut user = Self::default();
+        let Some(raw) = raw else {
+            return Ok(user);
+        };
+        let note = Note::default();
+        let root = Place::root(&note);
+        let path = root.member("userInfo");
+        Kept::new(raw, root.at(&path)).object_or_null(|name, value| match name {
+            "username" => user.username = value.string_or_null().unwrap_or_default(),
+            "groups" => {
+                user.groups.clear();
+                value.array_or_null(|_, group| user.groups.push(group.string()));
+            }
+            _ => {}
+        });
+        note.or(user)
+    }
+}
+
+impl<'a> GroupVersionKind<'a> {
+    pub(super) fn read(value: Kept<'_, 'a>) -> Self {
+        let mut gvk = Self::default();
+        value.object(|name, value| match name {
+            "group" => gvk.group = value.string_or_null().unwrap_or_default(),
+            "version" => gvk.version = value.string_or_null().unwrap_or_default(),
+            "kind" => gvk.kind = value.string_or_null().unwrap_or_default(),
+            _ => {}
+        });
+        if gvk.kind.is_empty() {
+            let place = value.place();
+            let path = place.member("kind");
+            place.at(&path).expected("the name of a kind", "nothing");
+        }
+        gvk
+    }
+
+    pub(super) fn is_pod(&self) -> bool {
+        is_pod(&self.group, &self.version, &self.kind)
+    }
+
+    pub(super) fn profile(&self) -> Option<&'static Kind<'static>> {
+        Kind::find(&self.group, &self.version, &self.kind)
+    }
+}

@@ -1,0 +1,219 @@
+//! The borrowed view of an admission request: what rules read of it, and nothing else.
+
+mod change;
+mod identity;
+mod read_object;
+mod reading;
+mod review;
+mod source;
+
+use std::borrow::Cow;
+
+#[cfg(feature = "k8s-openapi")]
+use k8s_openapi::api::batch::v1::Job;
+
+use crate::decode::{Malformed, Note, Place, Raw, Result, document};
+use crate::kind::Kind;
+use crate::object::pod::Pod;
+use crate::object::unread::Unread;
+use change::{Asks, required};
+use reading::RequestReading;
+use source::Source;
+
+pub(crate) use change::Change;
+pub(crate) use identity::{GroupVersionKind, UserInfo};
+pub use read_object::ReadObject;
+pub use review::AdmissionReview;
+
+/// What a request asks for, as far as this library is concerned.
+#[derive(Debug)]
+pub(crate) enum Subject<'a> {
+    /// Nothing that is judged: a deletion, a connection, or a subresource other than `status`.
+    NotJudged,
+    /// An object of a kind that the library does not know, and the settings may declare.
+    UnknownKind(Box<UnreadChange<'a>>),
+    /// A pod to create.
+    Pod(Pod<'a>),
+    /// A change to judge.
+    Change(&'a Kind<'a>, Change<'a>),
+}
+
+/// A change of an object whose kind the library does not know.
+#[derive(Debug)]
+pub(crate) struct UnreadChange<'a> {
+    pub(crate) kind: GroupVersionKind<'a>,
+    asks: Asks,
+    object: Option<Unread<'a>>,
+    old: Option<Unread<'a>>,
+    user: Option<Raw<'a>>,
+}
+
+/// An admission request (`AdmissionRequest` of `admission.k8s.io/v1`), by what rules read of it.
+#[derive(Debug)]
+pub struct AdmissionRequest<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) namespace: Cow<'a, str>,
+    pub(crate) resource: Cow<'a, str>,
+    /// The version that the client wrote: of `requestKind`, else of `kind`.
+    pub(crate) version: Cow<'a, str>,
+    /// Who asks. Not read where nothing is judged.
+    pub(crate) user: UserInfo<'a>,
+    /// What is asked for.
+    pub(crate) subject: Subject<'a>,
+    /// The document that it was read from.
+    source: Source<'a>,
+}
+
+impl<'a> AdmissionRequest<'a> {
+    /// Reads a request from JSON that holds nothing else.
+    ///
+    /// # Errors
+    /// If it is not JSON; if `kind`, `operation` or an object that the operation must have is missing or of the wrong
+    /// type; if a field that rules read is of the wrong type. What is not judged need not make sense: an object that is
+    /// being deleted is not read.
+    pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
+        let note = Note::default();
+        let reading = document(bytes, Place::root(&note), |value| {
+            RequestReading::read(value)
+        })?;
+        reading?.finish(Source::Request(bytes))
+    }
+
+    /// The request that asks for a change of a typed Job.
+    #[cfg(feature = "k8s-openapi")]
+    pub(crate) fn of_typed(
+        kind: &'a Kind<'a>,
+        change: Change<'a>,
+        user: UserInfo<'a>,
+        new: &'a Job,
+        old: Option<&'a Job>,
+    ) -> Self {
+        Self {
+            name: change.object().metadata.name.clone(),
+            namespace: new.metadata.namespace.as_deref().unwrap_or_default().into(),
+            resource: kind.plural().into(),
+            version: kind.versions().first().copied().unwrap_or_default().into(),
+            user,
+            subject: Subject::Change(kind, change),
+            source: Source::Typed(new, old),
+        }
+    }
+
+    /// Makes a request of objects that were read: to create an object, or to update one, in its status or in the rest. It is the
+    /// same as the request that says so in JSON, with `userInfo` as JSON.
+    ///
+    /// # Errors
+    /// As [`AdmissionRequest::from_json`].
+    pub fn from_objects(
+        object: &ReadObject<'a>,
+        old: Option<&ReadObject<'a>>,
+        is_status: bool,
+        namespace: &'a str,
+        user_info: Option<&'a str>,
+    ) -> Result<Self> {
+        let new = object.object("object")?;
+        let change = match old {
+            None => Change::Create { object: new },
+            Some(old) => {
+                let old = old.object("oldObject")?;
+                if is_status {
+                    Change::UpdateStatus { object: new, old }
+                } else {
+                    Change::Update { object: new, old }
+                }
+            }
+        };
+        let user = user_info
+            .map(|json| Raw::document(json.as_bytes()))
+            .transpose()?;
+        let mut request = Self {
+            name: Cow::default(),
+            namespace: namespace.into(),
+            resource: Cow::default(),
+            version: object.version.into(),
+            user: UserInfo::read(user)?,
+            subject: Subject::Change(object.kind, change),
+            source: Source::Objects(object.text, old.map(|old| old.text)),
+        };
+        request.take_own_name();
+        Ok(request)
+    }
+
+    /// The name of the object: its own, else the request's. Empty if neither says.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The object's namespace; empty if it has none.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The kind that is judged, if any is.
+    pub fn kind(&self) -> Option<&Kind<'a>> {
+        match &self.subject {
+            Subject::Change(kind, _) => Some(kind),
+            Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => None,
+        }
+    }
+
+    /// The request as one about an object of a kind that the settings declare.
+    ///
+    /// # Errors
+    /// As [`AdmissionRequest::from_json`], for what was not read without the kind.
+    pub(crate) fn of_kind<'k>(
+        &'k self,
+        unread: &'k UnreadChange<'a>,
+        kind: &'k Kind<'k>,
+    ) -> Result<AdmissionRequest<'k>>
+    where
+        'a: 'k,
+    {
+        let read = || {
+            let read = |body: &'k Option<Unread<'a>>, member| {
+                let object = body.as_ref().map_or(Ok(None), |unread| unread.read(kind));
+                required(object, member)
+            };
+            let object = read(&unread.object, "object")?;
+            let change = Change::of(unread.asks, object, || read(&unread.old, "oldObject"))?;
+            Ok((change, UserInfo::read(unread.user)?))
+        };
+        let within_request = matches!(self.source, Source::Review(_));
+        let (change, user) = read().map_err(|malformed: Malformed| {
+            if within_request {
+                malformed.within("request")
+            } else {
+                malformed
+            }
+        })?;
+        let mut request = AdmissionRequest {
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+            resource: self.resource.clone(),
+            version: self.version.clone(),
+            user,
+            subject: Subject::NotJudged,
+            source: self.source,
+        };
+        request.subject = Subject::Change(kind, change);
+        request.take_own_name();
+        Ok(request)
+    }
+
+    /// The object's own name goes before the one in the request.
+    fn take_own_name(&mut self) {
+        let own_name = match &self.subject {
+            Subject::Pod(pod) => pod.name.clone(),
+            Subject::Change(_, change) => change.object().metadata.name.clone(),
+            Subject::NotJudged | Subject::UnknownKind(_) => Cow::default(),
+        };
+        if !own_name.is_empty() {
+            self.name = own_name;
+        }
+    }
+    /// Whether the update leaves every byte of the object as it was. The document is read again, because hardly any request
+    /// needs to know.
+    pub(crate) fn is_noop(&self) -> bool {
+        self.source.is_noop()
+    }
+}

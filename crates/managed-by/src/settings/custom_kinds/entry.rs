@@ -1,0 +1,203 @@
+//! An entry: one kind.
+
+use std::borrow::Cow;
+
+use super::borrowed;
+use super::status::DeclaredStatus;
+use super::words::{
+    VALUES_LIST, VERSIONS_LIST, wrong_field_path, wrong_group, wrong_name, wrong_plural,
+    wrong_value,
+};
+use crate::decode::{Outline, Path, Type};
+use crate::kind::{self, EXTERNAL, Form, Holder, Kind, Status};
+use crate::settings::problem::Problem;
+use crate::settings::reading::Reading;
+use crate::upstream::names::is_managed_by;
+
+const KEYS: [&str; 9] = [
+    "group",
+    "versions",
+    "kind",
+    "plural",
+    "managed_by",
+    "reserved",
+    "form",
+    "holder",
+    "status",
+];
+
+/// Where the field is, unless an entry says otherwise.
+const MANAGED_BY: &str = "spec.managedBy";
+
+/// One entry: a kind as the admin declares it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CustomKind<'a> {
+    pub(super) group: Cow<'a, str>,
+    /// [`None`] is all.
+    versions: Option<Vec<Cow<'a, str>>>,
+    pub(super) kind: Cow<'a, str>,
+    plural: Cow<'a, str>,
+    managed_by: Option<Cow<'a, str>>,
+    pub(super) reserved: Option<Cow<'a, str>>,
+    form: DeclaredForm<'a>,
+    is_template: bool,
+    status: Option<DeclaredStatus<'a>>,
+}
+
+/// Which values the kind's own API accepts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum DeclaredForm<'a> {
+    #[default]
+    Path,
+    Any,
+    OneOf(Vec<Cow<'a, str>>),
+}
+
+impl<'a> CustomKind<'a> {
+    pub(super) fn read(entry: &Outline<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
+        let mut kind = Self::default();
+        if entry.json_type != Type::Object {
+            let got = entry.json_type.name();
+            let text = format!("got {got}, expected an object that declares a kind");
+            reading.push(Problem::new(path, text));
+            return kind;
+        }
+        let mut has = (false, false, false);
+        reading.members(
+            entry.texts(),
+            path,
+            &KEYS,
+            |reading, value, name, path| match name {
+                "group" => {
+                    has.0 = true;
+                    kind.group = reading.text(value, path, &wrong_group);
+                }
+                "versions" => kind.versions = Some(reading.strings(value, path, &VERSIONS_LIST)),
+                "kind" => {
+                    has.1 = true;
+                    kind.kind = reading.text(value, path, &wrong_name);
+                }
+                "plural" => {
+                    has.2 = true;
+                    kind.plural = reading.text(value, path, &wrong_plural);
+                }
+                "managed_by" => {
+                    kind.managed_by = Some(reading.text(value, path, &wrong_field_path));
+                }
+                "reserved" => kind.reserved = Some(reading.text(value, path, &wrong_value)),
+                "form" if value.json_type() == Type::Array => {
+                    kind.form = DeclaredForm::OneOf(reading.strings(value, path, &VALUES_LIST));
+                }
+                "form" => {
+                    let is_any = reading.word(value, path, &[("path", false), ("any", true)]);
+                    if is_any == Some(true) {
+                        kind.form = DeclaredForm::Any;
+                    }
+                }
+                "holder" => {
+                    let words = &[("workload", false), ("template", true)];
+                    kind.is_template = reading.word(value, path, words).unwrap_or_default();
+                }
+                _ => kind.status = Some(DeclaredStatus::read(value, path, reading)),
+            },
+        );
+        for (has, key, expected) in [
+            (has.0, "group", "the group of the kind, such as argoproj.io"),
+            (has.1, "kind", "the name of the kind, such as Workflow"),
+            (
+                has.2,
+                "plural",
+                "the name of its resource, such as workflows",
+            ),
+        ] {
+            if !has {
+                reading.push(Problem::missing(&Path::Member(path, key), expected));
+            }
+        }
+        kind
+    }
+
+    /// Whether the entry is about a version of the kind.
+    pub(super) fn is_in(&self, version: &str) -> bool {
+        let versions = self.versions.as_ref();
+        versions.is_none_or(|versions| versions.iter().any(|v| v == version))
+    }
+
+    /// Whether objects of the kind are delegated themselves.
+    pub(crate) fn is_workload(&self) -> bool {
+        !self.is_template
+    }
+
+    /// The name of the kind.
+    pub(in crate::settings) fn name(&self) -> &str {
+        &self.kind
+    }
+
+    /// Whether the kind's own API accepts a value.
+    pub(in crate::settings) fn accepts(&self, value: &str) -> bool {
+        match &self.form {
+            DeclaredForm::Path => is_managed_by(value),
+            DeclaredForm::Any => true,
+            DeclaredForm::OneOf(values) => values.iter().any(|v| v == value),
+        }
+    }
+
+    /// Hands out the kind in the form that the library has its own in.
+    pub(crate) fn with_kind<T>(&self, version: &str, read: impl FnOnce(&Kind<'_>) -> T) -> T {
+        let values = match &self.form {
+            DeclaredForm::OneOf(values) => borrowed(values),
+            DeclaredForm::Path | DeclaredForm::Any => Vec::new(),
+        };
+        let status = DeclaredStatus::default();
+        let status = self.status.as_ref().unwrap_or(&status);
+        status.with_profile(|profile| {
+            read(&Kind {
+                group: &self.group,
+                versions: &[version],
+                name: &self.kind,
+                plural: &self.plural,
+                managed_by: self.managed_by.as_deref().unwrap_or(MANAGED_BY),
+                reserved: self.reserved.as_deref(),
+                form: match &self.form {
+                    DeclaredForm::Path => Form::Path,
+                    DeclaredForm::Any => Form::Open,
+                    DeclaredForm::OneOf(_) => Form::OneOf(&values),
+                },
+                holder: if self.is_template {
+                    Holder::Template(&self.kind)
+                } else {
+                    Holder::Workload
+                },
+                status: match &self.status {
+                    Some(_) => Status::Custom(profile),
+                    None => Status::Unjudged,
+                },
+                is_declared: true,
+                ..Kind::EMPTY
+            })
+        })
+    }
+
+    /// Notes what contradicts something else.
+    pub(super) fn check(&self, path: &Path<'_>, reading: &mut Reading) {
+        let (group, kind) = (&*self.group, &*self.kind);
+        let mut built_in = kind::kinds().iter();
+        if built_in.any(|known| known.name == kind && known.group == group) {
+            let text = format!("{kind} of {group} is built in and cannot be declared");
+            reading.push(Problem::semantic(&Path::Member(path, "kind"), text));
+        }
+        if let Some(reserved) = self.reserved.as_deref().filter(|r| !r.is_empty()) {
+            let path = Path::Member(path, "reserved");
+            if EXTERNAL.contains(&reserved) {
+                let text = "is an external controller, expected the kind's own";
+                reading.push(Problem::semantic(&path, text));
+            } else if !self.accepts(reserved) {
+                let text = "`form` accepts no such value";
+                reading.push(Problem::semantic(&path, text));
+            }
+        }
+        if let Some(status) = &self.status {
+            status.check(&Path::Member(path, "status"), reading);
+        }
+    }
+}

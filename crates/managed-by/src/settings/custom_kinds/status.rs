@@ -1,0 +1,214 @@
+//! What an entry says of the status.
+
+use std::borrow::Cow;
+
+use super::borrowed;
+use super::words::{COUNTERS_LIST, TOTALS_LIST, WORDS_LIST, wrong_condition, wrong_status_path};
+use crate::decode::{Path, Raw, Type, shown};
+use crate::kind::status::{CONDITIONS, End, Ends, Outcome, Sign, StatusProfile, is_true};
+use crate::settings::problem::Problem;
+use crate::settings::reading::Reading;
+
+const STATUS_KEYS: [&str; 6] = ["success", "failure", "start", "end", "counters", "totals"];
+
+const SIGN_KEYS: [&str; 3] = ["condition", "path", "values"];
+
+/// What the status says, and where.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct DeclaredStatus<'a> {
+    success: Option<DeclaredSign<'a>>,
+    failure: Option<DeclaredSign<'a>>,
+    start: Option<Cow<'a, str>>,
+    end: Option<Cow<'a, str>>,
+    counters: Vec<Cow<'a, str>>,
+    totals: Vec<Cow<'a, str>>,
+}
+
+/// How the status says that the workload has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum DeclaredSign<'a> {
+    Condition(Cow<'a, str>),
+    Word {
+        path: Cow<'a, str>,
+        values: Vec<Cow<'a, str>>,
+    },
+}
+
+impl<'a> DeclaredStatus<'a> {
+    pub(super) fn read(value: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
+        let mut status = Self::default();
+        reading.fields(
+            value,
+            path,
+            &STATUS_KEYS,
+            |reading, value, name, path| match name {
+                "success" => status.success = DeclaredSign::read(value, path, reading),
+                "failure" => status.failure = DeclaredSign::read(value, path, reading),
+                "start" => status.start = Some(reading.text(value, path, &wrong_status_path)),
+                "end" => status.end = Some(reading.text(value, path, &wrong_status_path)),
+                "counters" => status.counters = reading.strings(value, path, &COUNTERS_LIST),
+                _ => status.totals = reading.strings(value, path, &TOTALS_LIST),
+            },
+        );
+        status
+    }
+
+    /// Hands out the profile that it is.
+    pub(super) fn with_profile<T>(&self, read: impl FnOnce(&StatusProfile<'_>) -> T) -> T {
+        let (success, failure) = (self.success.as_ref(), self.failure.as_ref());
+        let words = [success, failure].map(|sign| {
+            let words = sign.map(DeclaredSign::words);
+            borrowed(words.unwrap_or_default())
+        });
+        let [success_words, failure_words] = &words;
+        let success = success.map(|sign| sign.sign(success_words));
+        let failure = failure.map(|sign| sign.sign(failure_words));
+        let has_outcome = success.is_some() || failure.is_some();
+        let profile = StatusProfile {
+            outcome: has_outcome.then(|| Outcome::of(success, failure)),
+            start: self.start.as_deref(),
+            end: self.end.as_deref().map(|path| End {
+                path,
+                needs_outcome: false,
+                required_by: Ends::empty(),
+            }),
+            counters: &borrowed(&self.counters),
+            totals: &borrowed(&self.totals),
+            ..StatusProfile::EMPTY
+        };
+        read(&profile)
+    }
+
+    /// Notes what contradicts something else.
+    pub(super) fn check(&self, path: &Path<'_>, reading: &mut Reading) {
+        let signs = [("success", &self.success), ("failure", &self.failure)];
+        if let [Some(success), Some(failure)] = [&self.success, &self.failure]
+            && success.says_what(failure)
+        {
+            let text = "says what `success` says";
+            reading.push(Problem::semantic(&Path::Member(path, "failure"), text));
+        }
+        // Each path, and the key that it stands under.
+        let mut paths: Vec<(&str, &str)> = Vec::new();
+        for (key, sign) in signs {
+            if let Some(sign) = sign
+                && !paths.iter().any(|(_, path)| *path == sign.path())
+            {
+                paths.push((key, sign.path()));
+            }
+        }
+        let times = [("start", &self.start), ("end", &self.end)];
+        let times = times
+            .into_iter()
+            .filter_map(|(key, path)| Some((key, path.as_deref()?)));
+        let counters = self.counters.iter().map(|path| ("counters", &**path));
+        let totals = self.totals.iter().map(|path| ("totals", &**path));
+        for (key, declared) in times.chain(counters).chain(totals) {
+            let meets = |&&(_, other): &&(&str, &str)| {
+                leads_into(declared, other) || leads_into(other, declared)
+            };
+            if let Some((other, _)) = paths.iter().find(meets) {
+                let shown = shown(declared, "path");
+                let text = format!("{shown} is, or leads through, a path of `{other}`");
+                reading.push(Problem::semantic(&Path::Member(path, key), text));
+            }
+            paths.push((key, declared));
+        }
+    }
+}
+
+impl<'a> DeclaredSign<'a> {
+    fn read(value: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Option<Self> {
+        let (mut condition, mut word, mut values) = (None, None, None);
+        if !reading.is(
+            value,
+            Type::Object,
+            path,
+            "an object with `condition`, or with `path` and `values`",
+        ) {
+            return None;
+        }
+        reading.fields(
+            value,
+            path,
+            &SIGN_KEYS,
+            |reading, value, name, path| match name {
+                "condition" => condition = Some(reading.text(value, path, &wrong_condition)),
+                "path" => word = Some(reading.text(value, path, &wrong_status_path)),
+                _ => values = Some(reading.strings(value, path, &WORDS_LIST)),
+            },
+        );
+        match (condition, word, values) {
+            (Some(condition), None, None) => Some(Self::Condition(condition)),
+            (None, Some(path), Some(values)) => Some(Self::Word { path, values }),
+            (None, Some(_), None) => {
+                let expected = "the words that say it, such as [Succeeded]";
+                reading.push(Problem::missing(&Path::Member(path, "values"), expected));
+                None
+            }
+            (None, None, Some(_)) => {
+                let expected = "the path of the word, such as status.phase";
+                reading.push(Problem::missing(&Path::Member(path, "path"), expected));
+                None
+            }
+            (None, None, None) => {
+                let expected = "the type of a condition; or `path` and `values`";
+                reading.push(Problem::missing(&Path::Member(path, "condition"), expected));
+                None
+            }
+            (Some(_), ..) => {
+                let text =
+                    "a condition or a word says it: leave out `condition`, or `path` and `values`";
+                reading.push(Problem::new(path, text));
+                None
+            }
+        }
+    }
+
+    /// Where it is.
+    fn path(&self) -> &str {
+        match self {
+            Self::Condition(_) => CONDITIONS,
+            Self::Word { path, .. } => path,
+        }
+    }
+
+    /// Whether a status that says this may say the other thing by that alone.
+    fn says_what(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Condition(this), Self::Condition(other)) => this == other,
+            (
+                Self::Word { path, values },
+                Self::Word {
+                    path: other,
+                    values: others,
+                },
+            ) => path == other && values.iter().any(|value| others.contains(value)),
+            _ => false,
+        }
+    }
+
+    /// The words that say it.
+    fn words(&self) -> &[Cow<'a, str>] {
+        match self {
+            Self::Condition(_) => &[],
+            Self::Word { values, .. } => values,
+        }
+    }
+
+    fn sign<'k>(&'k self, words: &'k [&'k str]) -> Sign<'k> {
+        match self {
+            Self::Condition(condition) => is_true(condition),
+            Self::Word { path, .. } => Sign::Word {
+                path,
+                values: words,
+            },
+        }
+    }
+}
+
+/// Whether a path is another one, or what is in it.
+fn leads_into(path: &str, other: &str) -> bool {
+    let rest = other.strip_prefix(path);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}

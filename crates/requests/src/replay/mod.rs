@@ -1,0 +1,135 @@
+//! Recorded history as the requests that made it.
+//!
+//! Two consecutive states of one object are an update: of its status where the status differs, else of the main resource.
+//! An audit log says itself what was asked, and by whom.
+
+mod groups;
+mod past;
+mod step;
+mod tally;
+mod task;
+
+use crate::judge::Judge;
+use crate::record::{Record, Unread, read};
+use crate::split::parts;
+use groups::in_groups;
+use past::{Past, stored};
+use tally::add;
+use task::{Answer, Task};
+
+pub use step::{ObjectName, Request, Said, Seen, Step, Unjudged, Why};
+pub use tally::{Row, RowKey, Tally};
+
+/// Replays a history. It remembers the last state of each object that lives.
+#[derive(Debug)]
+pub struct Replay<'s> {
+    past: Past<'s>,
+    tally: Tally,
+}
+
+/// A record, and where it stands.
+struct Item<'c> {
+    line: u64,
+    record: Result<Record<'c>, Unread>,
+}
+
+impl<'s> Replay<'s> {
+    /// A history of which nothing was read yet.
+    pub fn new(judge: Judge<'s>) -> Self {
+        Self {
+            past: Past::new(judge),
+            tally: Tally::default(),
+        }
+    }
+
+    /// The sums up to now.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// How many objects live.
+    pub fn live(&self) -> usize {
+        self.past.live.len()
+    }
+
+    /// Judges what a chunk of a source says, whose documents are complete ([`crate::complete`]). What is to tell comes in
+    /// the order of the source. Returns how many lines the chunk has.
+    pub fn chunk(
+        &mut self,
+        bytes: &[u8],
+        source: usize,
+        lines_before: u64,
+        mut tell: impl FnMut(Step),
+    ) -> u64 {
+        let items = self.items(bytes, lines_before);
+        let (tasks, latest) = self.past.tasks(&items);
+        let judge = &self.past.judge;
+        let answers: Vec<Answer> = in_groups(&tasks, |task, answers| {
+            answers.push(Answer::to(task, judge));
+        });
+        for ((item, task), answer) in items.iter().zip(&tasks).zip(answers) {
+            let seen = |time| Seen {
+                source,
+                line: item.line,
+                time,
+            };
+            if let Some(step) = self.tally.add(answer, task, seen) {
+                tell(step);
+            }
+        }
+        self.tally.refused = add(
+            self.tally.refused,
+            items
+                .iter()
+                .filter(|item| matches!(item.record, Ok(Record::Refused)))
+                .count(),
+        );
+        let updates = stored(latest);
+        self.past.update(updates);
+        lines(bytes)
+    }
+
+    /// Hands out the requests of a chunk, as JSON, without judging them; otherwise as [`Replay::chunk`].
+    pub fn requests(
+        &mut self,
+        bytes: &[u8],
+        source: usize,
+        lines_before: u64,
+        mut each: impl FnMut(Seen, &[u8]),
+    ) -> u64 {
+        let items = self.items(bytes, lines_before);
+        let (tasks, latest) = self.past.tasks(&items);
+        let mut json = Vec::with_capacity(4096);
+        for (item, task) in items.iter().zip(&tasks) {
+            let Task::Judge(asking) = task else { continue };
+            asking.request().write(&mut json);
+            let seen = Seen {
+                source,
+                line: item.line,
+                time: asking.time(),
+            };
+            each(seen, &json);
+        }
+        let updates = stored(latest);
+        self.past.update(updates);
+        lines(bytes)
+    }
+
+    fn items<'c>(&mut self, bytes: &'c [u8], lines_before: u64) -> Vec<Item<'c>> {
+        let parts = parts(bytes);
+        self.tally.documents = add(self.tally.documents, parts.len());
+        in_groups(&parts, |part, items| {
+            read(part.bytes, |lines, record| {
+                let line = add(lines_before, part.lines_before);
+                let line = add(line, lines.saturating_add(1));
+                items.push(Item { line, record });
+            });
+        })
+    }
+}
+
+/// How many lines a chunk has.
+fn lines(bytes: &[u8]) -> u64 {
+    let lines = memchr::memchr_iter(b'\n', bytes).count();
+    u64::try_from(lines).unwrap_or(u64::MAX)
+}

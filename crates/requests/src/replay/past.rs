@@ -1,0 +1,268 @@
+//! What was before, and what a record is after it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use managed_by::ReadObject;
+
+use super::Item;
+use super::step::{ObjectName, Unjudged, Why};
+use super::task::{Asking, Task};
+use crate::judge::Judge;
+use crate::record::{Event, Record, State, Write};
+use crate::request::Operation;
+use crate::same::same;
+
+/// What was before a chunk, and who judges what comes.
+#[derive(Debug)]
+pub(super) struct Past<'s> {
+    pub(super) judge: Judge<'s>,
+    /// The last states of the objects that live, by their identity.
+    pub(super) live: BTreeMap<Box<str>, Stored>,
+}
+
+/// The last state of an object.
+#[derive(Debug)]
+pub(super) struct Stored {
+    /// The object, as JSON.
+    json: Box<str>,
+    resource_version: Option<u64>,
+    is_being_deleted: bool,
+}
+
+/// The last state of an object in a chunk; [`None`] is deleted.
+pub(super) type Latest<'c> = BTreeMap<Cow<'c, str>, Option<&'c State<'c>>>;
+
+/// The states that a chunk leaves objects in, with nothing borrowed from it; [`None`] is deleted.
+pub(super) fn stored(latest: Latest<'_>) -> Vec<(Box<str>, Option<Stored>)> {
+    latest
+        .into_iter()
+        .map(|(identity, state)| (Box::from(&*identity), state.map(Stored::of)))
+        .collect()
+}
+
+impl<'s> Past<'s> {
+    /// Nothing was before.
+    pub(super) fn new(judge: Judge<'s>) -> Self {
+        let live = BTreeMap::new();
+        Self { judge, live }
+    }
+
+    /// Remembers the states that a chunk left objects in.
+    pub(super) fn update(&mut self, updates: Vec<(Box<str>, Option<Stored>)>) {
+        for (identity, stored) in updates {
+            match stored {
+                Some(stored) => self.live.insert(identity, stored),
+                None => self.live.remove(&identity),
+            };
+        }
+    }
+
+    /// What is to be done about each record, and the state in which the chunk leaves each object.
+    pub(super) fn tasks<'c>(&'c self, items: &'c [Item<'c>]) -> (Vec<Task<'c>>, Latest<'c>) {
+        let mut latest = Latest::new();
+        let tasks = items.iter().map(|item| match &item.record {
+            Ok(Record::State(event, state)) => self.of_state(*event, state, &mut latest),
+            Ok(Record::Write(write)) => self.of_write(write, &mut latest),
+            Ok(Record::Refused | Record::Nothing) => Task::Nothing,
+            Err(unread) => Task::Tell(ObjectName::default(), unread.into()),
+        });
+        (tasks.collect(), latest)
+    }
+
+    /// The state that an object had, and whether it comes in order.
+    fn old<'c>(&'c self, state: &'c State<'c>, latest: &Latest<'c>) -> Option<Old<'c>> {
+        let identity = state.identity();
+        match latest.get(&identity) {
+            Some(old) => (*old).map(Old::Read),
+            None => self.live.get(&*identity).map(Old::Stored),
+        }
+    }
+
+    fn of_state<'c>(
+        &'c self,
+        event: Event,
+        state: &'c State<'c>,
+        latest: &mut Latest<'c>,
+    ) -> Task<'c> {
+        if !self.judge.knows(&state.group, &state.version, &state.kind) {
+            return Task::Unknown(state);
+        }
+        let old = self.old(state, latest);
+        match versions(old, state) {
+            Some((before, now)) if now < before => return out_of_order(state, now, before),
+            // A watch that begins anew shows what was seen already.
+            Some((before, now)) if now == before && event != Event::Deleted => {
+                return Task::Nothing;
+            }
+            _ => {}
+        }
+        if event == Event::Deleted {
+            latest.insert(state.identity(), None);
+            return Task::Nothing;
+        }
+        latest.insert(state.identity(), Some(state));
+        let Some(old) = old else {
+            if event == Event::Modified {
+                return seen_first(state);
+            }
+            return Task::Judge(Asking {
+                state,
+                old: None,
+                operation: Operation::Create,
+                is_status: false,
+                write: None,
+            });
+        };
+        // A deletion that finalizers hold up: the API server sets the time.
+        if state.metadata.is_being_deleted && !old.is_being_deleted() {
+            return Task::Nothing;
+        }
+        Task::Judge(Asking {
+            state,
+            is_status: !same(old.status(), state.status),
+            old: Some(old),
+            operation: Operation::Update,
+            write: None,
+        })
+    }
+
+    fn of_write<'c>(&'c self, write: &'c Write<'c>, latest: &mut Latest<'c>) -> Task<'c> {
+        let state = &write.state;
+        if !self.judge.knows(&state.group, &state.version, &state.kind) {
+            // The answer to a deletion is a `Status`, whose details name the object.
+            if write.operation == Operation::Delete {
+                if let Some(uid) = deleted_uid(state) {
+                    latest.insert(uid, None);
+                }
+                return Task::Nothing;
+            }
+            return Task::Unknown(state);
+        }
+        let old = self.old(state, latest);
+        if write.operation == Operation::Delete {
+            let rest = state.metadata.has_finalizers;
+            latest.insert(state.identity(), rest.then_some(state));
+            return Task::Nothing;
+        }
+        match versions(old, state) {
+            Some((before, now)) if now < before => return out_of_order(state, now, before),
+            Some((before, now)) if now == before => return Task::Nothing,
+            _ => {}
+        }
+        latest.insert(state.identity(), Some(state));
+        if write.operation == Operation::Update && old.is_none() {
+            return seen_first(state);
+        }
+        Task::Judge(Asking {
+            state,
+            old: old.filter(|_| write.operation == Operation::Update),
+            operation: write.operation,
+            is_status: write.is_status,
+            write: Some(write),
+        })
+    }
+}
+
+/// The versions before and now, where both say so.
+fn versions(old: Option<Old<'_>>, state: &State<'_>) -> Option<(u64, u64)> {
+    Some((old?.resource_version()?, state.metadata.resource_version?))
+}
+
+fn out_of_order<'c>(state: &State<'_>, now: u64, before: u64) -> Task<'c> {
+    Task::Tell(
+        ObjectName::of(state),
+        Unjudged {
+            why: Why::OutOfOrder,
+            text: format!("out of order: resourceVersion {now} after {before}"),
+        },
+    )
+}
+
+fn seen_first<'c>(state: &State<'_>) -> Task<'c> {
+    let text = "seen first in the middle of its life: what was updated is not known";
+    Task::Tell(
+        ObjectName::of(state),
+        Unjudged {
+            why: Why::SeenFirst,
+            text: text.to_owned(),
+        },
+    )
+}
+
+/// The object that a `Status` says was deleted.
+fn deleted_uid<'c>(status: &'c State<'c>) -> Option<Cow<'c, str>> {
+    #[derive(serde::Deserialize)]
+    struct Details<'d> {
+        #[serde(borrow)]
+        uid: Cow<'d, str>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Whole<'d> {
+        #[serde(borrow)]
+        details: Details<'d>,
+    }
+    let details = serde_json::from_str::<Whole<'c>>(status.text).ok()?.details;
+    Some(details.uid)
+}
+
+/// The state before, from the same chunk or an earlier one.
+#[derive(Clone, Copy)]
+pub(super) enum Old<'c> {
+    Read(&'c State<'c>),
+    Stored(&'c Stored),
+}
+
+impl<'c> Old<'c> {
+    fn resource_version(self) -> Option<u64> {
+        match self {
+            Self::Read(state) => state.metadata.resource_version,
+            Self::Stored(stored) => stored.resource_version,
+        }
+    }
+
+    fn is_being_deleted(self) -> bool {
+        match self {
+            Self::Read(state) => state.metadata.is_being_deleted,
+            Self::Stored(stored) => stored.is_being_deleted,
+        }
+    }
+
+    fn status(self) -> Option<&'c str> {
+        match self {
+            Self::Read(state) => state.status,
+            Self::Stored(stored) => State::read(&stored.json).ok()?.status,
+        }
+    }
+
+    /// The object as the library reads it: of the kind of the state that follows.
+    pub(super) fn read(self, next: &'c State<'c>) -> Option<ReadObject<'c>> {
+        match self {
+            Self::Read(state) => {
+                let is_same = (&state.version, &state.kind) == (&next.version, &next.kind);
+                state.object.clone().filter(|_| is_same)
+            }
+            Self::Stored(stored) => {
+                ReadObject::from_json(&next.group, &next.version, &next.kind, &stored.json)
+            }
+        }
+    }
+
+    /// The object, as JSON.
+    pub(super) fn json(self) -> &'c str {
+        match self {
+            Self::Read(state) => state.text,
+            Self::Stored(stored) => &stored.json,
+        }
+    }
+}
+
+impl Stored {
+    fn of(state: &State<'_>) -> Self {
+        Self {
+            json: state.text.into(),
+            resource_version: state.metadata.resource_version,
+            is_being_deleted: state.metadata.is_being_deleted,
+        }
+    }
+}

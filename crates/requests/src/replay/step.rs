@@ -1,0 +1,161 @@
+//! What there is to tell of a history.
+
+use std::fmt;
+
+use crate::judge::Judgement;
+use crate::record::{State, Unread};
+use crate::request::Operation;
+
+/// Where something was recorded, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The number that the caller gave the source, such as the place of the file among the files.
+    pub source: usize,
+    /// The line of the source, from 1.
+    pub line: u64,
+    /// When, if the record says.
+    pub time: Option<String>,
+}
+
+/// Something to tell of a history: a request with findings, or what could not be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Where it was recorded.
+    pub seen: Seen,
+    /// What it is about; empty where nobody knows.
+    pub object: ObjectName,
+    /// What it says.
+    pub said: Said,
+}
+
+/// What is to tell of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// A request that the rules found something in.
+    Found(Box<Request>),
+    /// What could not be judged.
+    Unjudged(Unjudged),
+}
+
+/// A request that was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// What was asked for.
+    pub operation: Operation,
+    /// Whether it was the status that was written.
+    pub is_status: bool,
+    /// Who asked, if the record says.
+    pub user: Option<String>,
+    /// What the library said.
+    pub judgement: Judgement,
+}
+
+/// An object, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectName {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// API version.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace; empty if it has none.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+/// What could not be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unjudged {
+    /// Why, as a word.
+    pub why: Why,
+    /// Why, as a sentence.
+    pub text: String,
+}
+
+/// Why something could not be judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// It is not JSON, such as a line that was cut.
+    NotJson,
+    /// It is JSON of another kind than expected.
+    Unknown,
+    /// The watch ended with an error.
+    WatchError,
+    /// The audit event does not hold the object.
+    NoObject,
+    /// The state is older than the one before it.
+    OutOfOrder,
+    /// The object was seen first in the middle of its life, so that nobody knows what was updated.
+    SeenFirst,
+    /// A field is of the wrong type.
+    Malformed,
+}
+
+impl Why {
+    /// The word for it in machine formats.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotJson => "not-json",
+            Self::Unknown => "unknown-document",
+            Self::WatchError => "watch-error",
+            Self::NoObject => "no-object",
+            Self::OutOfOrder => "out-of-order",
+            Self::SeenFirst => "seen-first",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
+impl ObjectName {
+    /// The name that an object has in a state.
+    pub(super) fn of(state: &State<'_>) -> Self {
+        let metadata = &state.metadata;
+        Self {
+            group: state.group.clone().into_owned(),
+            version: state.version.clone().into_owned(),
+            kind: state.kind.clone().into_owned(),
+            namespace: metadata.namespace.clone().into_owned(),
+            name: metadata.name.clone().into_owned(),
+        }
+    }
+
+    /// Its kind and group: `Job.batch`, `Pod`.
+    pub fn kind_and_group(&self) -> String {
+        kind_and_group(&self.kind, &self.group)
+    }
+}
+
+/// As [`ObjectName::kind_and_group`].
+pub(super) fn kind_and_group(kind: &str, group: &str) -> String {
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("{kind}{dot}{group}")
+}
+
+/// `Job.batch team-a/pi`
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        let kind = self.kind_and_group();
+        write!(f, "{kind} {}{slash}{}", self.namespace, self.name)
+    }
+}
+
+impl From<&Unread> for Unjudged {
+    fn from(unread: &Unread) -> Self {
+        let (why, text) = match unread {
+            Unread::NotJson(text) => (Why::NotJson, text.clone()),
+            Unread::Unknown(text) => (Why::Unknown, (*text).to_owned()),
+            Unread::WatchError(text) => (
+                Why::WatchError,
+                format!("the watch ended with an error: {text}"),
+            ),
+            Unread::NoObject(level) => (
+                Why::NoObject,
+                format!("an audit event of level {level} holds no object, RequestResponse does"),
+            ),
+        };
+        Self { why, text }
+    }
+}

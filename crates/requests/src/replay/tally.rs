@@ -1,0 +1,194 @@
+//! The sums of a history.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use managed_by::{Enforcement, ReleaseSet, Rule};
+
+use super::step::{ObjectName, Request, Said, Seen, Step, Unjudged, Why, kind_and_group};
+use super::task::{Answer, Task};
+use crate::judge::Found;
+
+/// The sums of a history.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Documents that were read.
+    pub documents: u64,
+    /// States of objects, and writes, among them.
+    pub states: u64,
+    /// Requests that were judged.
+    pub judged: u64,
+    /// Requests that were denied.
+    pub denied: u64,
+    /// Requests that were allowed with a warning.
+    pub warned: u64,
+    /// Writes that the API server itself had refused.
+    pub refused: u64,
+    /// What could not be judged, by reason.
+    pub unjudged: BTreeMap<Why, u64>,
+    /// Kinds that the library does not know, with the number of states: `Pod`, `Deployment.apps`.
+    pub unknown: BTreeMap<String, u64>,
+    /// What was found.
+    pub rows: BTreeMap<RowKey, Row>,
+}
+
+/// What a row of a tally is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RowKey {
+    /// `Job.batch`
+    pub kind: String,
+    /// The id of the rule.
+    pub rule: &'static str,
+    /// Whether it denied, rather than warned.
+    pub is_denied: bool,
+}
+
+/// How often a rule fired on objects of a kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// What it found the first time.
+    pub found: Found,
+    /// How often.
+    pub count: u64,
+    /// The releases that find it, where not all do or all are asked.
+    pub releases: Option<ReleaseSet>,
+    /// The first time.
+    pub first: Seen,
+    /// The last time.
+    pub last: Seen,
+    /// The first object.
+    pub object: ObjectName,
+    /// Who wrote it, if the record says.
+    pub user: Option<String>,
+}
+
+impl Tally {
+    /// Adds what was said, and makes a step of it if it is to be told.
+    pub(super) fn add(
+        &mut self,
+        answer: Answer,
+        task: &Task<'_>,
+        seen: impl Fn(Option<String>) -> Seen,
+    ) -> Option<Step> {
+        match task {
+            Task::Nothing => return None,
+            Task::Unknown(state) => {
+                self.states = add(self.states, 1);
+                let kind = kind_and_group(&state.kind, &state.group);
+                let count = self.unknown.entry(kind).or_default();
+                *count = add(*count, 1);
+                return None;
+            }
+            Task::Tell(object, unjudged) => {
+                return Some(self.unjudged(seen(None), object.clone(), unjudged.clone()));
+            }
+            Task::Judge(_) => {}
+        }
+        let Task::Judge(asking) = task else {
+            return None;
+        };
+        self.states = add(self.states, 1);
+        let time = || asking.time();
+        match answer {
+            Answer::Nothing => None,
+            Answer::Quiet => {
+                self.judged = add(self.judged, 1);
+                None
+            }
+            Answer::Malformed(text) => {
+                let why = Why::Malformed;
+                Some(self.unjudged(
+                    seen(time()),
+                    ObjectName::of(asking.state),
+                    Unjudged { why, text },
+                ))
+            }
+            Answer::Said(judgement) => {
+                self.judged = add(self.judged, 1);
+                let user = asking.write.and_then(|write| username(write.user?));
+                let step = Step {
+                    seen: seen(time()),
+                    object: ObjectName::of(asking.state),
+                    said: Said::Found(Box::new(Request {
+                        operation: asking.operation,
+                        is_status: asking.is_status,
+                        user,
+                        judgement: *judgement,
+                    })),
+                };
+                self.count(&step);
+                Some(step)
+            }
+        }
+    }
+
+    fn unjudged(&mut self, seen: Seen, object: ObjectName, unjudged: Unjudged) -> Step {
+        let count = self.unjudged.entry(unjudged.why).or_default();
+        *count = add(*count, 1);
+        Step {
+            seen,
+            object,
+            said: Said::Unjudged(unjudged),
+        }
+    }
+
+    /// Counts what a step found.
+    fn count(&mut self, step: &Step) {
+        let Said::Found(request) = &step.said else {
+            return;
+        };
+        let counter = if request.judgement.is_allowed {
+            &mut self.warned
+        } else {
+            &mut self.denied
+        };
+        *counter = add(*counter, 1);
+        let kind = step.object.kind_and_group();
+        for found in &request.judgement.findings {
+            let key = RowKey {
+                kind: kind.clone(),
+                rule: found.rule.id(),
+                is_denied: found.enforcement == Enforcement::Deny,
+            };
+            let row = self.rows.entry(key).or_insert_with(|| Row {
+                rule: found.rule,
+                found: found.clone(),
+                count: 0,
+                releases: found.releases,
+                first: step.seen.clone(),
+                last: step.seen.clone(),
+                object: step.object.clone(),
+                user: request.user.clone(),
+            });
+            row.count = add(row.count, 1);
+            row.last = step.seen.clone();
+            row.releases = match (row.releases, found.releases) {
+                (Some(known), Some(new)) => Some(known.union(new)),
+                _ => None,
+            };
+        }
+    }
+
+    /// How much could not be judged.
+    pub fn unjudged_count(&self) -> u64 {
+        self.unjudged.values().copied().fold(0, u64::saturating_add)
+    }
+}
+
+/// The name in `userInfo`.
+fn username(json: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct User<'u> {
+        #[serde(borrow)]
+        username: Cow<'u, str>,
+    }
+    let user = serde_json::from_str::<User<'_>>(json).ok()?;
+    Some(user.username.into_owned())
+}
+
+/// A count that stops at its end.
+pub(super) fn add(count: u64, more: usize) -> u64 {
+    count.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
+}
