@@ -1,7 +1,7 @@
 //! What was before, and what a record is after it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use managed_by::ReadObject;
 
@@ -18,7 +18,7 @@ use crate::same::same;
 pub(super) struct Past<'s> {
     pub(super) judge: Judge<'s>,
     /// The last states of the objects that live, by their identity.
-    pub(super) live: BTreeMap<Box<str>, Stored>,
+    pub(super) live: HashMap<Box<str>, Stored>,
 }
 
 /// The last state of an object.
@@ -31,7 +31,7 @@ pub(super) struct Stored {
 }
 
 /// The last state of an object in a chunk; [`None`] is deleted.
-pub(super) type Latest<'c> = BTreeMap<Cow<'c, str>, Option<&'c State<'c>>>;
+pub(super) type Latest<'c> = HashMap<Cow<'c, str>, Option<&'c State<'c>>>;
 
 /// The states that a chunk leaves objects in, with nothing borrowed from it; [`None`] is deleted.
 pub(super) fn stored(latest: Latest<'_>) -> Vec<(Box<str>, Option<Stored>)> {
@@ -44,7 +44,7 @@ pub(super) fn stored(latest: Latest<'_>) -> Vec<(Box<str>, Option<Stored>)> {
 impl<'s> Past<'s> {
     /// Nothing was before.
     pub(super) fn new(judge: Judge<'s>) -> Self {
-        let live = BTreeMap::new();
+        let live = HashMap::new();
         Self { judge, live }
     }
 
