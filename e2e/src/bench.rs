@@ -23,9 +23,9 @@ const PAGE: &str = "docs/performance.md";
 /// PolicyServer itself writes the settings into every request.
 const POLICIES: [(&str, &str); 4] = [
     ("noop", "one that does nothing"),
-    ("ours", "ours, `{}`"),
+    ("ours", "this policy, `{}`"),
     ("noop-large", "one that does nothing, large settings"),
-    ("ours-large", "ours, the same settings"),
+    ("ours-large", "this policy, the same settings"),
 ];
 
 /// Sizes of a request, with how many of them are timed.

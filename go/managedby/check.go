@@ -45,8 +45,8 @@ func (p *Policy) CheckUpdate(ctx context.Context, old, new *batchv1.Job) (Findin
 	return p.Check(ctx, Change{Operation: admissionv1.Update, Kind: jobKind, Object: object(new), OldObject: object(old)})
 }
 
-// CheckStatusUpdate judges an update of a Job's status: what the API server says to Status().Update(ctx, new), and to a patch
-// that leads there, while old is stored.
+// CheckStatusUpdate judges an update of a Job's status from old to new. The API server gives the same answer to
+// Status().Update(ctx, new), and to a patch with the same result.
 func (p *Policy) CheckStatusUpdate(ctx context.Context, old, new *batchv1.Job) (Findings, error) {
 	return p.Check(ctx, Change{
 		Operation: admissionv1.Update, SubResource: Status, Kind: jobKind, Object: object(new), OldObject: object(old),

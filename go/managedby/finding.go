@@ -25,11 +25,11 @@ type Finding struct {
 	Path string
 	// Type is the type of kube-apiserver's field.Error, in its words: "Invalid value".
 	Type string
-	// Detail says what is wrong, and what would do.
+	// Detail says what is wrong and, if possible, what is valid.
 	Detail string
 	// Upstream says whether kube-apiserver finds it too; what it does not find is this project's own.
 	Upstream bool
-	// Releases are those that find it, of the releases asked; none if [Policy.Review] was asked with settings that name none.
+	// Releases are the releases that report this finding. [Policy.Review] leaves it empty if the settings name no release.
 	Releases Releases
 	// Errors are the whole errors: releases print values differently.
 	Errors []ReleaseError

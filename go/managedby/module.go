@@ -17,7 +17,7 @@ import (
 // Version is the version of managed-by-policy that this package belongs to. A module of another one is refused.
 const Version = "0.1.0"
 
-// wasm is the policy built with its feature "findings". `make go-module` writes it; a tag go/v... carries it.
+// wasm is the policy built with its feature "findings". `make go/managedby/module.wasm` writes it; a tag go/v... carries it.
 //
 //go:embed module.wasm
 var wasm []byte
@@ -90,7 +90,7 @@ func (m *module) verify(ctx context.Context) error {
 		return err
 	}
 	if is.Version != Version {
-		return fmt.Errorf("it is of version %q, this package of %q: run `make go-module`", is.Version, Version)
+		return fmt.Errorf("it is of version %q, this package of %q: run `make go/managedby/module.wasm`", is.Version, Version)
 	}
 	if !slices.Equal(is.Releases, AllReleases()) {
 		return fmt.Errorf("it knows the releases %v, this package %v", is.Releases, AllReleases())
@@ -98,8 +98,9 @@ func (m *module) verify(ctx context.Context) error {
 	return nil
 }
 
-// call runs one operation on an instance that nobody else uses. It returns when the context ends; the guest, which wazero could
-// interrupt only at several times the cost of each call, goes on to its end, which is near: its work is linear in its input.
+// call runs one operation on an instance that nobody else uses. It returns when the context ends. The guest then finishes its
+// work in the background. This takes a short time, because the time is linear in the size of the input. If wazero could
+// interrupt the guest, each call would cost several times as much.
 func (m *module) call(ctx context.Context, operation string, payload []byte) ([]byte, error) {
 	select {
 	case m.running <- struct{}{}:

@@ -69,8 +69,8 @@ func assert(t T, what string, job *batchv1.Job, releases managedby.Releases, che
 	return Report(t, fmt.Sprintf("%s of Job %s/%s", what, job.Namespace, job.Name), findings)
 }
 
-// Report fails the test if kube-apiserver of one of the releases asked, or an early patch of it, denies what was judged; and if
-// a rule of this project's own does, by the settings. What only warns is logged. It says whether there was nothing to fail for.
+// Report fails the test if a finding denies: an upstream rule in one of the releases, a known early patch of a release, or a
+// rule of this project with its settings. It logs findings that only warn. It returns true if the test does not fail.
 func Report(t T, what string, findings managedby.Findings) bool {
 	t.Helper()
 	failures, notes := describe(findings)

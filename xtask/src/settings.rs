@@ -227,12 +227,12 @@ fn page() -> Result<String> {
     let mut text = "\
 # Settings
 
-All keys are optional. With `{}`, the policy denies no Job or CronJob that a kube-apiserver from 1.30 to 1.37 accepts. [Terms](terms.md) explains the
+All keys are optional. With `{}`, the policy denies no Job or CronJob that a kube-apiserver from 1.30 to 1.37 with `JobManagedBy` accepts. [Terms](terms.md) explains the
 words. For editors there is a [JSON Schema](settings.schema.json). There are complete [examples](../examples/settings) for three clusters.
 This page is generated from the code (`make docs`), and tests run its examples.
 
-When PolicyServer starts, it asks the policy to check its settings. With invalid settings it does not start. The policy reports every
-problem at once, each with its place. It finds more than a schema can: entries that never match, parts that contradict each
+When PolicyServer starts, it asks the policy to check its settings. With invalid settings it does not start. The policy reports all
+problems at once, each with its place. Of more than 50 it reports the first 50 and counts the others. It finds more than a schema can: entries that never match, parts that contradict each
 other, and too many patterns (4096 in `namespaces`).
 
 The policy reads the settings again for each request, but only the parts that the request needs. If such a part is invalid,

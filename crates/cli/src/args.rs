@@ -12,7 +12,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use managed_by::{Enforcement, Release, rule, rules};
 
-/// Says whether Kubernetes workloads with `managedBy` would be accepted, before anyone asks a cluster.
+/// Checks Kubernetes workloads with `managedBy`: manifests, changes and recordings, without a cluster.
 #[derive(Debug, Parser)]
 #[command(
     name = "managed-by",
@@ -59,11 +59,11 @@ pub enum Command {
     },
     /// Judge the update between two manifests, or two files of objects with the same kinds and names
     Diff {
-        /// What is stored
+        /// The stored objects
         old: PathBuf,
-        /// What is to be stored
+        /// The new objects
         new: PathBuf,
-        /// It is an update of the status
+        /// Judge an update of the status
         #[arg(long)]
         status: bool,
         #[command(flatten)]
@@ -96,7 +96,7 @@ pub enum Command {
         #[command(flatten)]
         printing: Printing,
     },
-    /// Report on a controller: what each release says of its recorded writes, and what they never tested
+    /// Report on a controller: which recorded writes each release denies, and which rules no write tested
     Conformance {
         /// Recordings in the order of time, as for replay
         #[arg(value_name = "TRACE", default_value = "-")]
@@ -158,7 +158,7 @@ pub enum Command {
 /// What to do with settings.
 #[derive(Debug, Subcommand)]
 pub enum SettingsCommand {
-    /// Tell every problem of settings, each with its place
+    /// Print every problem of the settings, each with its place
     Check {
         /// A file of settings, a manifest of a policy, or - for standard input
         #[arg(value_name = "FILE", default_value = "-")]

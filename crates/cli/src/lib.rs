@@ -1,4 +1,4 @@
-//! The command line of managed-by-policy: will this be accepted, before anyone asks a cluster.
+//! The command line of managed-by-policy: checks manifests, changes and recordings, without a cluster.
 //!
 //! [`main`] is the program. A command reads files ([`input`]), asks the library through `managed-by-requests`, and fills a
 //! [`report::Report`]; [`output`] prints it. Nothing here decides a verdict.

@@ -41,7 +41,7 @@ pub struct RulePage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub deviation: Option<&'static str>,
-    /// A request that it lets pass.
+    /// A request that the rule accepts.
     pub accepted: Example,
     /// A request that it fires on.
     pub rejected: Example,

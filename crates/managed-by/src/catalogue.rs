@@ -124,10 +124,10 @@ impl<'a> Settings<'a> {
         Self::default().read_all(json)
     }
 
-    /// Reads settings that [`Settings::from_json`] would take, as far as every request needs them.
+    /// Reads the parts of the settings that every request needs. A rule reads another part when it needs that part.
     ///
-    /// Should they be bad, that is found here or by the rule that asks for the bad part, and the answer is
-    /// [`Verdict::misconfigured`](crate::Verdict::misconfigured). A part that no rule asks for is not judged.
+    /// If a part is invalid, this function or the rule that needs the part returns the problems, and the answer is
+    /// [`Verdict::misconfigured`](crate::Verdict::misconfigured). A part that no rule needs is not checked.
     ///
     /// # Errors
     /// As [`Settings::from_json`], for the parts that were read.

@@ -32,7 +32,7 @@ impl Enforcement {
 /// Where a rule comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// A check of kube-apiserver, whose verdict and words are ours.
+    /// A check of kube-apiserver. The rule gives the same verdict and the same error text.
     Upstream {
         /// The function in `k8s.io/kubernetes` that checks it.
         function: &'static str,
@@ -42,7 +42,7 @@ pub enum Anchor {
         since: Release,
         /// The last one, unless it is still there.
         until: Option<Release>,
-        /// What we do otherwise on purpose, if anything.
+        /// The intended difference from kube-apiserver, if there is one.
         deviation: Option<&'static str>,
     },
     /// A check of this project.
@@ -94,7 +94,7 @@ pub struct Documentation {
     pub text: &'static str,
     /// What to do about what it finds.
     pub fix: &'static str,
-    /// A request that it lets pass.
+    /// A request that the rule accepts.
     pub accepted: Example,
     /// A request that it fires on, and nothing else does.
     pub rejected: Example,

@@ -65,6 +65,8 @@ const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns on
 
 const SOURCE_OF_BOTH: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with an outcome (a PyTorchJob that fails by exit code has none, recorded), and may note both at once, which is no finding; read at Training Operator 1.9.4, recorded with 1.9.3";
 
+const SOURCE_OF_MPI: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with either outcome (recorded), and `setCondition` writes nothing after a failure; read at Training Operator 1.9.4, recorded with 1.9.3";
+
 const WEBHOOK: &str = "a webhook: two values, immutability; not the status";
 
 const NO_CONTROLLER: &str = "nothing checks that the external controller exists";
@@ -142,7 +144,7 @@ pub(super) static MPI_JOB_V1: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: "nothing",
         unchecked: NO_CONTROLLER,
-        source: SOURCE,
+        source: SOURCE_OF_MPI,
     }),
     ..TRAINING_OPERATOR_JOB
 };

@@ -50,7 +50,7 @@ only if the status of the Job allows it. An external controller that writes a wr
 
 Runs on updates of the main resource of a Job that is suspended before the update. It reads nothing else of the template.
 kube-apiserver itself refuses other changes of the template. The rule is off by default, because kube-apiserver checks every
-request before this policy does. The tools switch it on.",
+request before this policy does. The command line and the packages switch it on.",
         fix: "Before the queue resumes the Job, write a status with the condition `Suspended` set to `True` and no `active` pods. For releases before 1.36, also leave `startTime` out.",
     accepted: template_update!(r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]}"#),
     rejected: template_update!(r#"{"startTime":"2026-01-01T00:00:00Z"}"#),

@@ -68,15 +68,15 @@ impl OnLookupFailure {
     pub const ALL: &[(&'static str, Self)] = &[("allow", Self::Allow), ("deny", Self::Deny)];
 }
 
-/// What a cluster is to the others.
+/// The role of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Role {
-    /// Runs workloads, and may hand some to others.
+    /// The cluster runs workloads, and it may delegate some.
     #[default]
     Hybrid,
-    /// Runs none: all are handed to others.
+    /// The cluster delegates all workloads.
     Management,
-    /// Runs those that it is given, and hands none on.
+    /// The cluster runs the workloads that it receives, and delegates none.
     Worker,
 }
 
@@ -300,7 +300,7 @@ impl<'a> Settings<'a> {
         self.reserved_value
     }
 
-    /// What the cluster is to the others.
+    /// The role of the cluster.
     pub fn role(&self) -> Role {
         self.role.unwrap_or_default()
     }

@@ -14,8 +14,8 @@ With the setting `reserved_value: deny`, checks that the value is not the reserv
 (`kubernetes.io/job-controller` for a Job). For kube-apiserver the reserved value and no value mean the same. With the
 default, `allow`, the policy agrees. Choose `deny` if your tools treat every value as a delegation.
 
-Runs on create, and on updates that change the value. Does not run for a TrainJob, because its API writes the reserved
-value itself.",
+Runs on create, and on updates that change the value. Does not run for a TrainJob or an OptimizationJob, because their API
+writes the reserved value itself.",
         fix: "Leave the field out.",
     accepted: Example {
         settings: r#"{"reserved_value":"allow"}"#,

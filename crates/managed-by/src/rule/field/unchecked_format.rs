@@ -13,8 +13,8 @@ pub(crate) static RULE: Check = Check {
     text: "\
 The APIs of AppWrapper, PipelineRun, TaskRun, JAXJob and MPIJob accept any string, including `\"\"`. For these kinds this rule
 checks the form that `managed-by/format` checks for others, with the same error text. The API accepts a value such as `typo`
-or `\"\"`, and the workload is orphaned. The rule warns, because the documentation of these projects shows names without a
-domain.
+or `\"\"`. The workload is then orphaned, except a JAXJob, whose controller ignores the field. The rule warns, because the
+documentation of these projects shows names without a domain.
 
 Runs on create, and on updates that change the value.",
         fix: "Write a domain, a slash and a name, such as `acme.io/runner`. Or leave the field out.",
