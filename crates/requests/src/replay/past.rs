@@ -1,7 +1,6 @@
 //! What was before, and what a record is after it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use managed_by::ReadObject;
 
@@ -9,6 +8,7 @@ use super::Item;
 use super::step::{ObjectName, Unjudged, Why};
 use super::task::{Asking, Task};
 use crate::judge::Judge;
+use crate::named::Named;
 use crate::record::{Event, Record, State, Write};
 use crate::request::Operation;
 use crate::same::same;
@@ -18,7 +18,7 @@ use crate::same::same;
 pub(super) struct Past<'s> {
     pub(super) judge: Judge<'s>,
     /// The last states of the objects that live, by their identity.
-    pub(super) live: BTreeMap<Box<str>, Stored>,
+    pub(super) live: Named<'static, Stored>,
 }
 
 /// The last state of an object.
@@ -31,36 +31,36 @@ pub(super) struct Stored {
 }
 
 /// The last state of an object in a chunk; [`None`] is deleted.
-pub(super) type Latest<'c> = BTreeMap<Cow<'c, str>, Option<&'c State<'c>>>;
+pub(super) type Latest<'c> = Named<'c, Option<&'c State<'c>>>;
 
 /// The states that a chunk leaves objects in, with nothing borrowed from it; [`None`] is deleted.
-pub(super) fn stored(latest: Latest<'_>) -> Vec<(Box<str>, Option<Stored>)> {
+pub(super) fn stored(latest: &Latest<'_>) -> Vec<(String, Option<Stored>)> {
     latest
-        .into_iter()
-        .map(|(identity, state)| (Box::from(&*identity), state.map(Stored::of)))
+        .iter()
+        .map(|(identity, state)| (identity.to_owned(), state.map(Stored::of)))
         .collect()
 }
 
 impl<'s> Past<'s> {
     /// Nothing was before.
     pub(super) fn new(judge: Judge<'s>) -> Self {
-        let live = BTreeMap::new();
+        let live = Named::default();
         Self { judge, live }
     }
 
     /// Remembers the states that a chunk left objects in.
-    pub(super) fn update(&mut self, updates: Vec<(Box<str>, Option<Stored>)>) {
+    pub(super) fn update(&mut self, updates: Vec<(String, Option<Stored>)>) {
         for (identity, stored) in updates {
             match stored {
-                Some(stored) => self.live.insert(identity, stored),
+                Some(stored) => self.live.insert(identity.into(), stored),
                 None => self.live.remove(&identity),
-            };
+            }
         }
     }
 
     /// What is to be done about each record, and the state in which the chunk leaves each object.
     pub(super) fn tasks<'c>(&'c self, items: &'c [Item<'c>]) -> (Vec<Task<'c>>, Latest<'c>) {
-        let mut latest = Latest::new();
+        let mut latest = Latest::default();
         let tasks = items.iter().map(|item| match &item.record {
             Ok(Record::State(event, state)) => self.of_state(*event, state, &mut latest),
             Ok(Record::Write(write)) => self.of_write(write, &mut latest),
