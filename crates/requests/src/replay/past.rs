@@ -7,6 +7,7 @@ use managed_by::ReadObject;
 use super::Item;
 use super::step::{ObjectName, Unjudged, Why};
 use super::task::{Asking, Task};
+use crate::json::{some, string};
 use crate::judge::Judge;
 use crate::named::Named;
 use crate::record::{Event, Record, State, Write};
@@ -192,18 +193,9 @@ fn seen_first<'c>(state: &State<'_>) -> Task<'c> {
 
 /// The object that a `Status` says was deleted.
 fn deleted_uid<'c>(status: &'c State<'c>) -> Option<Cow<'c, str>> {
-    #[derive(serde::Deserialize)]
-    struct Details<'d> {
-        #[serde(borrow)]
-        uid: Cow<'d, str>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Whole<'d> {
-        #[serde(borrow)]
-        details: Details<'d>,
-    }
-    let details = serde_json::from_str::<Whole<'c>>(status.text).ok()?.details;
-    Some(details.uid)
+    let [details] = some(status.text, ["details"])?;
+    let [uid] = some(details?, ["uid"])?;
+    string(uid?)
 }
 
 /// The state before, from the same chunk or an earlier one.

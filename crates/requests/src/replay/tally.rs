@@ -6,6 +6,7 @@ use managed_by::{Enforcement, ReleaseSet, Rule};
 
 use super::step::{ObjectName, Request, Said, Seen, Step, Unjudged, Why, kind_and_group};
 use super::task::{Answer, Task};
+use crate::json::{some, string};
 use crate::judge::Found;
 use crate::named::Named;
 
@@ -195,13 +196,8 @@ fn entry<K: Ord, V>(sorted: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) 
 
 /// The name in `userInfo`.
 fn username(json: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct User<'u> {
-        #[serde(borrow)]
-        username: Cow<'u, str>,
-    }
-    let user = serde_json::from_str::<User<'_>>(json).ok()?;
-    Some(user.username.into_owned())
+    let [name] = some(json, ["username"])?;
+    string(name?).map(Cow::into_owned)
 }
 
 /// A count that stops at its end.
