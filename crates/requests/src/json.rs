@@ -115,7 +115,7 @@ pub(crate) fn member<'a>(json: &'a str, wanted: &str) -> Option<&'a str> {
 }
 
 /// Some members of the object that a text is, each unless it is missing or null. [`None`] for what is not JSON, and where one of
-/// them comes twice: nobody knows which one counts. A type with `Deserialize` says the same and takes a kilobyte of the module.
+/// them comes twice: nobody knows which one counts. A type with `Deserialize` says the same, in over a kilobyte of the module.
 pub(crate) fn some<'a, const N: usize>(
     json: &'a str,
     wanted: [&str; N],

@@ -1,4 +1,4 @@
-//! Values by name. There is one map, of names to places, for whoever needs one: each further type of map takes five
+//! Values by name. There is one map, of names to places, for whoever needs one: each further type of map takes nearly three
 //! kilobytes of the npm package's module.
 
 use std::borrow::Cow;
