@@ -1,7 +1,7 @@
 //! From findings to an answer.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::decode::Malformed;
 use crate::description::Enforcement;
@@ -293,7 +293,7 @@ fn envelope(
 ) -> String {
     let target = Target::of(request);
     let release = settings.text_release();
-    let mut seen = BTreeMap::new();
+    let mut seen = BTreeSet::new();
     let mut list = String::new();
     let told =
         |finding: &&&Finding<'_>| finding.error().error_type().is_access_error() == is_access_error;
@@ -302,14 +302,14 @@ fn envelope(
             ErrorType::Unauthorized => finding.named(&unauthorized(request, &target, finding)),
             _ => finding.denial(release),
         };
-        if seen.contains_key(&*error) {
+        if seen.contains(&error) {
             continue;
         }
         if !list.is_empty() {
             list.push_str(", ");
         }
         list.push_str(&error);
-        seen.insert(Cow::Owned(error), 0_usize);
+        seen.insert(error);
     }
     let name = go::quote(&request.name);
     let (open, close) = if seen.len() > 1 { ("[", "]") } else { ("", "") };
@@ -352,17 +352,15 @@ fn annotations(
         }
     }
     for (key, wanted) in [("denied", Enforcement::Deny), ("warned", Enforcement::Warn)] {
-        let mut seen = BTreeMap::new();
+        let mut seen = BTreeSet::new();
         let mut list = String::new();
         for (_, finding) in findings.iter().filter(|(level, _)| *level == wanted) {
             if list.len() > MAX_ANNOTATION {
                 break;
             }
-            let fired = fired(finding);
-            if !seen.contains_key(&*fired) {
+            if seen.insert((finding.rule().id(), finding.error().path())) {
                 let separator = if list.is_empty() { "" } else { ", " };
-                list.extend([separator, &fired]);
-                seen.insert(Cow::Owned(fired), 0_usize);
+                list.extend([separator, &fired(finding)]);
             }
         }
         if !list.is_empty() {
