@@ -76,7 +76,7 @@ impl<'s> Past<'s> {
         let identity = state.identity();
         match latest.get(&identity) {
             Some(old) => (*old).map(Old::Read),
-            None => self.live.get(&*identity).map(Old::Stored),
+            None => self.live.get(&identity).map(Old::Stored),
         }
     }
 
