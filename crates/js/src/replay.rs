@@ -284,13 +284,17 @@ impl ReplayTally {
                 live,
             },
             rows: tally.rows.iter().map(ReplayRow::of).collect(),
-            unknown: tally.unknown.keys().cloned().collect(),
+            unknown: tally
+                .unknown
+                .iter()
+                .map(|(kind, _)| kind.to_owned())
+                .collect(),
         }
     }
 }
 
 impl ReplayRow {
-    fn of((key, row): (&RowKey, &Row)) -> Self {
+    fn of((key, row): &(RowKey, Row)) -> Self {
         let Row { first, last, .. } = row;
         let time = |seen: &Seen| seen.time.clone();
         Self {

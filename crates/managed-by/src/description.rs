@@ -119,12 +119,33 @@ impl Docs {
     }
 }
 
+/// A rule's anchor: in which releases it holds, and the rest for people, as with [`Docs`].
+pub(crate) struct Anchored {
+    #[cfg(feature = "docs")]
+    anchor: Anchor,
+    /// Since when kube-apiserver checks it, and until when; of a check of this project nothing.
+    upstream: Option<(Release, Option<Release>)>,
+}
+
+impl Anchored {
+    pub(crate) const fn new(anchor: Anchor) -> Self {
+        Self {
+            upstream: match anchor {
+                Anchor::Upstream { since, until, .. } => Some((since, until)),
+                Anchor::Ours { .. } => None,
+            },
+            #[cfg(feature = "docs")]
+            anchor,
+        }
+    }
+}
+
 /// One named check, as people know it.
 pub struct Rule {
     pub(crate) id: &'static str,
     #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
     pub(crate) docs: Docs,
-    pub(crate) anchor: Anchor,
+    pub(crate) anchor: Anchored,
     pub(crate) default: Enforcement,
     pub(crate) scope: Scope,
 }
@@ -146,8 +167,9 @@ impl Rule {
     }
 
     /// Where it comes from.
+    #[cfg(feature = "docs")]
     pub fn anchor(&self) -> &Anchor {
-        &self.anchor
+        &self.anchor.anchor
     }
 
     /// What happens when it fires, unless settings say otherwise.
@@ -163,22 +185,19 @@ impl Rule {
 
     /// Whether this is a check of kube-apiserver, so that its error texts are kept.
     pub fn is_upstream(&self) -> bool {
-        matches!(self.anchor, Anchor::Upstream { .. })
+        self.anchor.upstream.is_some()
     }
 
     /// Whether a release has the rule. This project's own rules hold in all.
     pub fn holds_in(&self, release: Release) -> bool {
-        match self.anchor {
-            Anchor::Upstream { since, until, .. } => {
-                since <= release && until.is_none_or(|until| release <= until)
-            }
-            Anchor::Ours { .. } => true,
-        }
+        self.anchor.upstream.is_none_or(|(since, until)| {
+            since <= release && until.is_none_or(|until| release <= until)
+        })
     }
 
     /// Whether the supported releases disagree on what the rule denies: not all have it, or its condition has changed.
     pub(crate) fn is_disputed(&self) -> bool {
-        let Anchor::Upstream { since, until, .. } = self.anchor else {
+        let Some((since, until)) = self.anchor.upstream else {
             return false;
         };
         since > Release::OLDEST || until.is_some() || CHANGED.contains(&self.id)

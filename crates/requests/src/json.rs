@@ -114,6 +114,27 @@ pub(crate) fn member<'a>(json: &'a str, wanted: &str) -> Option<&'a str> {
     found.filter(|value| *value != "null")
 }
 
+/// Some members of the object that a text is, each unless it is missing or null. [`None`] for what is not JSON, and where one of
+/// them comes twice: nobody knows which one counts. A type with `Deserialize` says the same, in over a kilobyte of the module.
+pub(crate) fn some<'a, const N: usize>(
+    json: &'a str,
+    wanted: [&str; N],
+) -> Option<[Option<&'a str>; N]> {
+    if trouble(json).is_some() {
+        return None;
+    }
+    let mut found = [None; N];
+    let mut is_twice = false;
+    let rest = members(json, |name, value| {
+        let places = wanted.iter().zip(&mut found);
+        for (_, place) in places.filter(|(wanted, _)| **wanted == name) {
+            is_twice |= place.replace(value).is_some();
+        }
+    });
+    let is_whole = rest.ok()?.trim_ascii().is_empty();
+    (is_whole && !is_twice).then(|| found.map(|value| value.filter(|value| *value != "null")))
+}
+
 /// The string that a JSON value is.
 pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
     let body = json.strip_prefix('"')?.strip_suffix('"')?;
@@ -141,7 +162,7 @@ pub(crate) fn trouble(text: &str) -> Option<(usize, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NoObject, members, trouble};
+    use super::{NoObject, members, some, trouble};
 
     /// Members, and the text behind them.
     type All<'a> = (Vec<(String, &'a str)>, &'a str);
@@ -150,6 +171,23 @@ mod tests {
         let mut found = Vec::new();
         let rest = members(json, |key, value| found.push((key.into_owned(), value)))?;
         Ok((found, rest))
+    }
+
+    #[test]
+    fn members_that_are_wanted_come_once() {
+        for (json, expected) in [
+            ("{\"b\": [1], \"c\": 2}", Some([None, Some("[1]")])),
+            ("{\"a\": \"x\", \"b\": null}", Some([Some("\"x\""), None])),
+            ("{}", Some([None, None])),
+            ("{\"a\": null, \"a\": null}", None),
+            ("{\"c\": 1, \"c\": 1}", Some([None, None])),
+            ("{\"c\": tru}", None),
+            ("{} {}", None),
+            ("[1]", None),
+            ("null", None),
+        ] {
+            assert_eq!(some(json, ["a", "b"]), expected, "{json}");
+        }
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub mod document;
 mod json;
 pub mod judge;
 pub mod manifest;
+mod named;
 mod path;
 mod record;
 pub mod replay;
@@ -46,6 +47,7 @@ mod trouble;
 
 pub use document::{Document, Located};
 pub use judge::{Found, Judge, Judgement, Matrix, NotJudged, Releases};
+pub use named::Named;
 pub use path::Path;
 pub use replay::{Replay, Seen, Step, Tally};
 pub use request::Operation;

@@ -8,7 +8,7 @@ use serde::de::{Deserializer as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::document::offset_in;
-use crate::json::{NoObject, members, string, trouble};
+use crate::json::{NoObject, members, some, string, trouble};
 use crate::request::Operation;
 
 /// One thing that a document says.
@@ -142,14 +142,8 @@ impl<'a> State<'a> {
 
     /// When it came to be so, if it says: the newest time of its `managedFields`, or for a new object its creation.
     pub(crate) fn time(&self, is_new: bool) -> Option<String> {
-        #[derive(serde::Deserialize)]
-        struct Field<'f> {
-            #[serde(borrow)]
-            time: Option<Cow<'f, str>>,
-        }
-        let fields = self.metadata.managed_fields;
-        let fields = fields.and_then(|json| serde_json::from_str::<Vec<Field<'_>>>(json).ok());
-        let newest = fields.into_iter().flatten().filter_map(|f| f.time).max();
+        let fields = self.metadata.managed_fields.and_then(elements);
+        let newest = fields.and_then(|fields| newest(&fields));
         let creation = || self.metadata.creation.clone().filter(|_| is_new);
         newest.or_else(creation).map(Cow::into_owned)
     }
@@ -160,6 +154,18 @@ impl<'a> State<'a> {
             self.object = ReadObject::from_json(&self.group, version, &self.kind, self.text);
         }
     }
+}
+
+/// The newest time of `managedFields`, if all that they say of it are times.
+fn newest<'a>(fields: &[&'a str]) -> Option<Cow<'a, str>> {
+    let mut newest = None;
+    for field in fields {
+        let [time] = some(field, ["time"])?;
+        if let Some(time) = time {
+            newest = newest.max(Some(string(time)?));
+        }
+    }
+    newest
 }
 
 fn group_version(text: Cow<'_, str>) -> (Cow<'_, str>, Cow<'_, str>) {
@@ -299,21 +305,24 @@ fn of_event<'a>(event: Option<&str>, object: State<'a>) -> Result<Record<'a>, Un
     Ok(Record::State(event, Box::new(object)))
 }
 
-#[derive(serde::Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
 struct ObjectRef<'a> {
-    #[serde(borrow)]
     api_group: Option<Cow<'a, str>>,
-    #[serde(borrow)]
     resource: Option<Cow<'a, str>>,
-    #[serde(borrow)]
     subresource: Option<Cow<'a, str>>,
 }
 
-#[derive(serde::Deserialize, Default)]
-#[serde(default)]
-struct ResponseStatus {
-    code: u16,
+impl<'a> ObjectRef<'a> {
+    /// What it says, if all of it is text.
+    fn read(json: &'a str) -> Option<Self> {
+        let [group, resource, sub] = some(json, ["apiGroup", "resource", "subresource"])?;
+        let text = |value: Option<&'a str>| value.map_or(Some(None), |v| string(v).map(Some));
+        Some(Self {
+            api_group: text(group)?,
+            resource: text(resource)?,
+            subresource: text(sub)?,
+        })
+    }
 }
 
 /// The members of an audit event that are of use.
@@ -342,10 +351,10 @@ fn of_audit(event: &str) -> Result<Record<'_>, Unread> {
         "verb" => audited.verb = text(value),
         "level" => audited.level = text(value),
         "requestURI" => audited.uri = text(value),
-        "objectRef" => audited.of = serde_json::from_str(value).unwrap_or_default(),
+        "objectRef" => audited.of = ObjectRef::read(value).unwrap_or_default(),
         "responseStatus" => {
-            let status: ResponseStatus = serde_json::from_str(value).unwrap_or_default();
-            audited.code = status.code;
+            let code = some(value, ["code"]).and_then(|[code]| code?.parse().ok());
+            audited.code = code.unwrap_or_default();
         }
         "responseObject" => audited.response = Some(value),
         "user" => audited.user = Some(value),

@@ -165,6 +165,10 @@ pub(crate) fn write_replay(
         .iter()
         .map(|(why, count)| (why.as_str().to_owned(), (*count).into()))
         .collect();
+    let unknown = tally.unknown.iter();
+    let unknown: Map<_, _> = unknown
+        .map(|(kind, count)| (kind.to_owned(), (*count).into()))
+        .collect();
     let rows = tally.rows.iter().map(|(key, row)| {
         let mut value = json!({
             "kind": key.kind, "rule": key.rule,
@@ -187,7 +191,7 @@ pub(crate) fn write_replay(
         "command": "replay",
         "summary": {
             "documents": tally.documents, "judged": tally.judged, "denied": tally.denied, "warned": tally.warned,
-            "refused": tally.refused, "unjudged": unjudged_by, "unknown": tally.unknown,
+            "refused": tally.refused, "unjudged": unjudged_by, "unknown": unknown,
         },
         "rows": rows.collect::<Vec<_>>(),
         "results": summary.shown.iter().map(outcome).collect::<Vec<_>>(),

@@ -240,7 +240,8 @@ pub(crate) fn replay_sums(summary: &Summary) -> String {
     if tally.refused > 0 {
         let _ = write!(text, "; {} refused by the API server", tally.refused);
     }
-    let unknown = tally.unknown.values().copied().fold(0, u64::saturating_add);
+    let unknown = tally.unknown.iter().map(|(_, count)| *count);
+    let unknown = unknown.fold(0, u64::saturating_add);
     if unknown > 0 {
         let _ = write!(text, "; {unknown} of other kinds");
     }

@@ -26,7 +26,10 @@ const write = (name, text) => {
 const FUNCTIONS = ["diff", "explain", "kinds", "lint", "releases", "replay", "review", "rules", "settingsSchema", "validateSettings"];
 const MESSAGE = imported.review(CHANGED).message;
 
-test("the module is as small as is recorded", () => {
+/** What a page should have to fetch at most, as the file is and as a server sends it. */
+const LIMITS = { bytes: 450 * 1024, brotli: 180 * 1024 };
+
+test("the module is as small as is recorded, and as it has to be", () => {
   const wasm = readFileSync(join(built, "managed_by.wasm"));
   const brotli = brotliCompressSync(wasm, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).length;
   const recorded = JSON.parse(readFileSync(join(here, "size.json"), "utf8"));
@@ -34,6 +37,7 @@ test("the module is as small as is recorded", () => {
   for (const [now, then] of [[wasm.length, recorded.bytes], [brotli, recorded.brotli]]) {
     assert.ok(Math.abs(now - then) <= then * 0.02, told);
   }
+  assert.ok(wasm.length <= LIMITS.bytes && brotli <= LIMITS.brotli, told);
 });
 
 test("it imports nothing from the host but its own glue", () => {

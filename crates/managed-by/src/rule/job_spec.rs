@@ -1,6 +1,8 @@
 //! `job-spec/...`: what kube-apiserver checks of a Job's spec because of the status that its controller wrote.
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, Job};
 use crate::object::template::{same_directives, same_for_good};
@@ -55,13 +57,13 @@ request before this policy does. The command line and the packages switch it on.
     accepted: template_update!(r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]}"#),
     rejected: template_update!(r#"{"startTime":"2026-01-01T00:00:00Z"}"#),
     }),
-    anchor: Anchor::Upstream {
+    anchor: Anchored::new(Anchor::Upstream {
         function: "validatePodTemplateUpdate (pkg/apis/batch/validation)",
         option: Some("AllowMutableSchedulingDirectives"),
         since: Release::V1_30,
         until: None,
         deviation: Some("The template, which upstream prints whole, is left out of the message"),
-    },
+    }),
     default: Enforcement::Off,
     scope: Scope::Api,
     },

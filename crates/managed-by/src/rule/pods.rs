@@ -2,7 +2,9 @@
 
 use crate::cluster::{Cluster, Job, Unanswered};
 use crate::decode::{Malformed, Note, Place, document};
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::{FieldError, Finding};
 use crate::kind::{JOB, Mode};
 use crate::object::Object;
@@ -44,9 +46,9 @@ and the Job `other` does not exist.",
                 {"apiVersion":"batch/v1","kind":"Job","name":"pi","uid":"0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7b","controller":true}]}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "KEP-4368, Risks: two controllers running when the feature is disabled",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Site,
     },

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::FieldError;
 use crate::kind::Holder;
 use crate::object::Object;
@@ -49,9 +51,9 @@ built-in one.",
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"},"status":{"active":1}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "Kueue, config/components/rbac: the service account that holds the permission on jobs/status",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Site,
     },
@@ -89,9 +91,9 @@ kube-controller-manager runs without `--use-service-account-credentials`, it is 
             "object":{"metadata":{"name":"pi"},"spec":{},"status":{"active":1}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "Kueue, job_controller.go (Stop): Kueue takes startTime away from a Job that it stops, delegated or not",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Site,
     },

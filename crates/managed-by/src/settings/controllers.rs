@@ -1,7 +1,7 @@
 //! `controllers`: who may be delegated to, an allow-list.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::custom_kinds::CustomKinds;
 use super::glob;
@@ -186,10 +186,10 @@ impl<'a> Controllers<'a> {
             reading.push(Problem::new(&PATH, text));
             return;
         }
-        let mut seen = BTreeSet::new();
+        let mut seen = BTreeMap::new();
         for (name, value) in &self.entries {
             let path = Path::Quoted(&PATH, name);
-            if !seen.insert(name) {
+            if seen.insert(Cow::Borrowed(&**name), 0_usize).is_some() {
                 reading.push(Problem::twice(&path));
             }
             if let Some(wrong) = names::wrong_controller(name) {

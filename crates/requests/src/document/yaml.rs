@@ -1,5 +1,6 @@
 //! YAML documents: `saphyr-parser` reads them, and the values keep their places.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -45,7 +46,7 @@ enum Value {
 #[derive(Debug, Default)]
 struct Mapping {
     entries: Vec<Entry>,
-    places: BTreeMap<String, usize>,
+    places: BTreeMap<Cow<'static, str>, usize>,
 }
 
 impl Mapping {
@@ -57,11 +58,12 @@ impl Mapping {
 
     /// Puts an entry in, in place of a known one with the same key.
     fn put(&mut self, entry: Entry) {
-        let known = self.places.get(&entry.key).copied();
+        let known = self.places.get(&*entry.key).copied();
         if let Some(known) = known.and_then(|place| self.entries.get_mut(place)) {
             *known = entry;
         } else {
-            self.places.insert(entry.key.clone(), self.entries.len());
+            let key = Cow::Owned(entry.key.clone());
+            self.places.insert(key, self.entries.len());
             self.entries.push(entry);
         }
     }

@@ -84,7 +84,7 @@ impl<'s> Replay<'s> {
                 .filter(|item| matches!(item.record, Ok(Record::Refused)))
                 .count(),
         );
-        let updates = stored(latest);
+        let updates = stored(&latest);
         self.past.update(updates);
         lines(bytes)
     }
@@ -110,7 +110,7 @@ impl<'s> Replay<'s> {
             };
             each(seen, &json);
         }
-        let updates = stored(latest);
+        let updates = stored(&latest);
         self.past.update(updates);
         lines(bytes)
     }

@@ -1,14 +1,15 @@
 //! What was before, and what a record is after it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use managed_by::ReadObject;
 
 use super::Item;
 use super::step::{ObjectName, Unjudged, Why};
 use super::task::{Asking, Task};
+use crate::json::{some, string};
 use crate::judge::Judge;
+use crate::named::Named;
 use crate::record::{Event, Record, State, Write};
 use crate::request::Operation;
 use crate::same::same;
@@ -18,7 +19,7 @@ use crate::same::same;
 pub(super) struct Past<'s> {
     pub(super) judge: Judge<'s>,
     /// The last states of the objects that live, by their identity.
-    pub(super) live: HashMap<Box<str>, Stored>,
+    pub(super) live: Named<'static, Stored>,
 }
 
 /// The last state of an object.
@@ -31,36 +32,36 @@ pub(super) struct Stored {
 }
 
 /// The last state of an object in a chunk; [`None`] is deleted.
-pub(super) type Latest<'c> = HashMap<Cow<'c, str>, Option<&'c State<'c>>>;
+pub(super) type Latest<'c> = Named<'c, Option<&'c State<'c>>>;
 
 /// The states that a chunk leaves objects in, with nothing borrowed from it; [`None`] is deleted.
-pub(super) fn stored(latest: Latest<'_>) -> Vec<(Box<str>, Option<Stored>)> {
+pub(super) fn stored(latest: &Latest<'_>) -> Vec<(String, Option<Stored>)> {
     latest
-        .into_iter()
-        .map(|(identity, state)| (Box::from(&*identity), state.map(Stored::of)))
+        .iter()
+        .map(|(identity, state)| (identity.to_owned(), state.map(Stored::of)))
         .collect()
 }
 
 impl<'s> Past<'s> {
     /// Nothing was before.
     pub(super) fn new(judge: Judge<'s>) -> Self {
-        let live = HashMap::new();
+        let live = Named::default();
         Self { judge, live }
     }
 
     /// Remembers the states that a chunk left objects in.
-    pub(super) fn update(&mut self, updates: Vec<(Box<str>, Option<Stored>)>) {
+    pub(super) fn update(&mut self, updates: Vec<(String, Option<Stored>)>) {
         for (identity, stored) in updates {
             match stored {
-                Some(stored) => self.live.insert(identity, stored),
+                Some(stored) => self.live.insert(identity.into(), stored),
                 None => self.live.remove(&identity),
-            };
+            }
         }
     }
 
     /// What is to be done about each record, and the state in which the chunk leaves each object.
     pub(super) fn tasks<'c>(&'c self, items: &'c [Item<'c>]) -> (Vec<Task<'c>>, Latest<'c>) {
-        let mut latest = Latest::new();
+        let mut latest = Latest::default();
         let tasks = items.iter().map(|item| match &item.record {
             Ok(Record::State(event, state)) => self.of_state(*event, state, &mut latest),
             Ok(Record::Write(write)) => self.of_write(write, &mut latest),
@@ -75,7 +76,7 @@ impl<'s> Past<'s> {
         let identity = state.identity();
         match latest.get(&identity) {
             Some(old) => (*old).map(Old::Read),
-            None => self.live.get(&*identity).map(Old::Stored),
+            None => self.live.get(&identity).map(Old::Stored),
         }
     }
 
@@ -192,18 +193,9 @@ fn seen_first<'c>(state: &State<'_>) -> Task<'c> {
 
 /// The object that a `Status` says was deleted.
 fn deleted_uid<'c>(status: &'c State<'c>) -> Option<Cow<'c, str>> {
-    #[derive(serde::Deserialize)]
-    struct Details<'d> {
-        #[serde(borrow)]
-        uid: Cow<'d, str>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Whole<'d> {
-        #[serde(borrow)]
-        details: Details<'d>,
-    }
-    let details = serde_json::from_str::<Whole<'c>>(status.text).ok()?.details;
-    Some(details.uid)
+    let [details] = some(status.text, ["details"])?;
+    let [uid] = some(details?, ["uid"])?;
+    string(uid?)
 }
 
 /// The state before, from the same chunk or an earlier one.

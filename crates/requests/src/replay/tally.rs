@@ -1,13 +1,14 @@
 //! The sums of a history.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use managed_by::{Enforcement, ReleaseSet, Rule};
 
 use super::step::{ObjectName, Request, Said, Seen, Step, Unjudged, Why, kind_and_group};
 use super::task::{Answer, Task};
+use crate::json::{some, string};
 use crate::judge::Found;
+use crate::named::Named;
 
 /// The sums of a history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,12 +25,12 @@ pub struct Tally {
     pub warned: u64,
     /// Writes that the API server itself had refused.
     pub refused: u64,
-    /// What could not be judged, by reason.
-    pub unjudged: BTreeMap<Why, u64>,
+    /// What could not be judged, by reason, in their order.
+    pub unjudged: Vec<(Why, u64)>,
     /// Kinds that the library does not know, with the number of states: `Pod`, `Deployment.apps`.
-    pub unknown: BTreeMap<String, u64>,
-    /// What was found.
-    pub rows: BTreeMap<RowKey, Row>,
+    pub unknown: Named<'static, u64>,
+    /// What was found, in the order of the keys.
+    pub rows: Vec<(RowKey, Row)>,
 }
 
 /// What a row of a tally is about.
@@ -77,8 +78,8 @@ impl Tally {
             Task::Unknown(state) => {
                 self.states = add(self.states, 1);
                 let kind = kind_and_group(&state.kind, &state.group);
-                let count = self.unknown.entry(kind).or_default();
-                *count = add(*count, 1);
+                let count = self.unknown.get(&kind).copied().unwrap_or_default();
+                self.unknown.insert(kind.into(), add(count, 1));
                 return None;
             }
             Task::Tell(object, unjudged) => {
@@ -125,8 +126,10 @@ impl Tally {
     }
 
     fn unjudged(&mut self, seen: Seen, object: ObjectName, unjudged: Unjudged) -> Step {
-        let count = self.unjudged.entry(unjudged.why).or_default();
-        *count = add(*count, 1);
+        let count = entry(&mut self.unjudged, unjudged.why, || 0);
+        if let Some(count) = count {
+            *count = add(*count, 1);
+        }
         Step {
             seen,
             object,
@@ -152,7 +155,7 @@ impl Tally {
                 rule: found.rule.id(),
                 is_denied: found.enforcement == Enforcement::Deny,
             };
-            let row = self.rows.entry(key).or_insert_with(|| Row {
+            let row = entry(&mut self.rows, key, || Row {
                 rule: found.rule,
                 found: found.clone(),
                 count: 0,
@@ -162,6 +165,7 @@ impl Tally {
                 object: step.object.clone(),
                 user: request.user.clone(),
             });
+            let Some(row) = row else { continue };
             row.count = add(row.count, 1);
             row.last = step.seen.clone();
             row.releases = match (row.releases, found.releases) {
@@ -173,19 +177,27 @@ impl Tally {
 
     /// How much could not be judged.
     pub fn unjudged_count(&self) -> u64 {
-        self.unjudged.values().copied().fold(0, u64::saturating_add)
+        let counts = self.unjudged.iter().map(|(_, count)| *count);
+        counts.fold(0, u64::saturating_add)
     }
+}
+
+/// The value of a key in a list that is sorted by it, put in if it is not there. There are few keys: [`Named`] is for many.
+fn entry<K: Ord, V>(sorted: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) -> Option<&mut V> {
+    let place = match sorted.binary_search_by(|(known, _)| known.cmp(&key)) {
+        Ok(place) => place,
+        Err(place) => {
+            sorted.insert(place, (key, make()));
+            place
+        }
+    };
+    sorted.get_mut(place).map(|(_, value)| value)
 }
 
 /// The name in `userInfo`.
 fn username(json: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct User<'u> {
-        #[serde(borrow)]
-        username: Cow<'u, str>,
-    }
-    let user = serde_json::from_str::<User<'_>>(json).ok()?;
-    Some(user.username.into_owned())
+    let [name] = some(json, ["username"])?;
+    string(name?).map(Cow::into_owned)
 }
 
 /// A count that stops at its end.

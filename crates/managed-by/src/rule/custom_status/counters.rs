@@ -1,7 +1,9 @@
 //! What is counted.
 
 use super::{Transition, status_update};
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::{BadValue, FieldError};
 use crate::rule::{Check, Findings, Run};
 use crate::sorted::Sorted;
@@ -34,9 +36,9 @@ Runs when a change adds a negative value.",
                 r#"{"replicaStatuses":{"Master":{"active":0},"Worker":{"active":-2,"failed":1}}}"#
             ),
         }),
-        anchor: Anchor::Ours {
+        anchor: Anchored::new(Anchor::Ours {
             source: "the API comments: each is \"the number of\" something",
-        },
+        }),
         default: Enforcement::Deny,
         scope: Scope::Api,
     },
@@ -76,9 +78,9 @@ another cluster, where the count starts at zero. The rule warns.",
         rejected: status_update!(standard r#"{"rules":{"status/counter-decreased":"deny"}}"#,
             "jobset.x-k8s.io", "v1alpha2", "JobSet", r#"{"restarts":2}"#, r#"{"restarts":1}"#),
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "`failurePolicyRecreateAll` of JobSet, `resetOrFail` of AppWrapper, `checkBackoffLimitAndUpdateStatusIfNeeded` of KubeRay",
-    },
+    }),
     default: Enforcement::Warn,
     scope: Scope::Api,
     },

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use super::{Transition, status_update};
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::status::{Both, CONDITIONS, Ends, FailureNotes};
 use crate::object::custom::{NO_STATUS, Step};
@@ -30,9 +32,9 @@ Some controllers change an outcome of their own. The rule accepts these steps:",
             r#"{"conditions":[{"type":"Failed","status":"True"}],"terminalState":"Failed"}"#,
             r#"{"conditions":[{"type":"Failed","status":"False"}]}"#),
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "`jobSetFinished`, `IsTrainJobFinished`, `IsJobDeploymentTerminal`, the phases of AppWrapper, `IsDone` of Tekton, `IsFinished` of kubeflow.org: each controller returns there",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Api,
     },
@@ -119,9 +121,9 @@ so the rule does not judge these kinds.",
         rejected: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
             r#"{"conditions":[{"type":"Failed","status":"True"},{"type":"Completed","status":"True"}],"terminalState":"Failed"}"#),
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "pkg/controllers of JobSet, trainjob_controller.go of Trainer, `UpdateJobStatus` and `setCondition` of the Training Operator, `setCondition` of the mpi-operator; for Tekton one condition says both",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Api,
     },
@@ -171,9 +173,9 @@ Runs when one of the two changes. An older JobSet may have the condition without
         rejected: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
             r#"{"conditions":[{"type":"Completed","status":"True"}],"terminalState":"Failed"}"#),
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "API comment of `JobSetStatus.terminalState`; `setJobSetCompletedCondition` and `setJobSetFailedCondition` set both",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Api,
     },
@@ -233,9 +235,9 @@ Runs when a change makes both True.",
             r#"{"conditions":[{"type":"RayClusterSuspending","status":"True"}]}"#,
             r#"{"conditions":[{"type":"RayClusterSuspending","status":"True"},{"type":"RayClusterSuspended","status":"True"}]}"#),
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "`exclusiveConditions` of JobSet; raycluster_types.go of KubeRay (\"cannot both be true at the same time\"), which its controller refuses to go on with",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Api,
     },

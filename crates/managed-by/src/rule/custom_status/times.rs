@@ -1,7 +1,9 @@
 //! When a workload starts and ends.
 
 use super::{Transition, status_update};
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::status::Ends;
 use crate::rule::{Check, Findings, Run};
@@ -28,9 +30,9 @@ may write the two times.",
             r#"{"jobDeploymentStatus":"Running","startTime":"2026-01-01T01:00:00Z"}"#,
             r#"{"jobDeploymentStatus":"Complete","startTime":"2026-01-01T01:00:00Z","endTime":"2026-01-01T00:10:00Z"}"#),
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "the API comments of the two fields; `updateRayJobStatus` writes the end whenever a RayJob ends",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Api,
     },
@@ -72,9 +74,9 @@ Runs when one of the two changes. The rule warns.",
             "tekton.dev", "v1", "PipelineRun", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
             r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:10:00Z","conditions":[{"type":"Succeeded","status":"Unknown"}]}"#),
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "docs/pipelineruns.md and docs/taskruns.md of Tekton; the comment of `CompletionTime` in kubeflow.org's `JobStatus`",
-    },
+    }),
     default: Enforcement::Warn,
     scope: Scope::Api,
     },
@@ -114,9 +116,9 @@ Runs when one of the two changes. The rule warns.",
         rejected: status_update!(r#"{"rules":{"status/outcome-without-end":"deny"}}"#,
             "kubeflow.org", "v2beta1", "MPIJob", "{}", r#"{"conditions":[{"type":"Succeeded","status":"True"}]}"#),
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "docs/pipelineruns.md (\"Completion time is set once a PipelineRun reaches status True or False\"), docs/taskruns.md; `UpdateJobStatus` of the Training Operator; mpi_job_controller.go",
-    },
+    }),
     default: Enforcement::Warn,
     scope: Scope::Api,
     },

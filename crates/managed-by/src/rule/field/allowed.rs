@@ -1,6 +1,8 @@
 //! `managed-by/allowed`
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::{BadValue, FieldError};
 use crate::near::nearest_name;
 use crate::rule::{Check, Context, Findings, Run};
@@ -35,9 +37,9 @@ Templates in other kinds are not judged here. See `managed-by/nested` for those.
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/multikueue"}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "KEP-4368, Debuggability: the cluster's admin may not have installed the controller, and nothing reports it",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Site,
     },

@@ -1,6 +1,8 @@
 //! `managed-by/closed-set`
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::kind::Form;
 use crate::rule::{Check, Context, Findings, Run};
 use crate::upstream::go;
@@ -29,9 +31,9 @@ Runs on create, and on updates that change the value.",
             "object":{"metadata":{"name":"tune"},"spec":{"managedBy":"acme.io/runner"}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "CEL rules in the CRDs of Trainer and KubeRay; `ValidateRunPolicy` of the Training Operator's webhooks",
-    },
+    }),
     default: Enforcement::Warn,
     scope: Scope::Api,
     },

@@ -1,6 +1,8 @@
 //! `managed-by/delegation`
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::FieldError;
 use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
 use crate::object::Object;
@@ -50,9 +52,9 @@ and CronJobs have no such label. Add the label, or allow them with an entry of `
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "Kueue, MultiKueue: the manager cluster delegates, and the copy on a worker cluster has no managedBy",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Site,
     },

@@ -1,6 +1,8 @@
 //! `managed-by/format`
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::Form;
 use crate::release::Release;
@@ -37,7 +39,7 @@ has the same check. For the other kinds see `managed-by/unchecked-format` and `m
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"multikueue"}}}"#,
     },
     }),
-    anchor: Anchor::Upstream {
+    anchor: Anchored::new(Anchor::Upstream {
         function: "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
         option: None,
         since: Release::V1_30,
@@ -45,7 +47,7 @@ has the same check. For the other kinds see `managed-by/unchecked-format` and `m
         deviation: Some(
             "upstream checks the value on every update. This policy checks it only when it changes, so that an object with an invalid stored value can still be updated, finalized and deleted",
         ),
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Api,
     },

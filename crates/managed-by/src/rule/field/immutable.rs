@@ -1,6 +1,8 @@
 //! `managed-by/immutable`
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::{Holder, Mode};
 use crate::release::Release;
@@ -35,13 +37,13 @@ change.",
             "object":{"metadata":{"name":"pi"},"spec":{}}}"#,
     },
     }),
-    anchor: Anchor::Upstream {
+    anchor: Anchored::new(Anchor::Upstream {
         function: "ValidateJobSpecUpdate (pkg/apis/batch/validation)",
         option: None,
         since: Release::V1_30,
         until: None,
         deviation: None,
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Api,
     },

@@ -1,7 +1,9 @@
 //! `managed-by/nested`
 
 use super::closed_set;
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
 use crate::object::custom::Nested;
@@ -51,9 +53,9 @@ children.",
                 {"name":"workers","template":{"spec":{"managedBy":"acme.io/runner"}}}]}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "recorded: the Jobs of such a JobSet and the RayCluster of such a RayJob are never reconciled, an AppWrapper gives up on such a Job; Kueue removes only the top-level field from its remote copy",
-    },
+    }),
     default: Enforcement::Warn,
     scope: Scope::Api,
     },

@@ -1,6 +1,8 @@
 //! `managed-by/pruned-version`
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::finding::{BadValue, FieldError};
 use crate::request::Change;
 use crate::rule::{Check, Context, Findings, Run};
@@ -32,9 +34,9 @@ Runs on create, and on updates of the main resource.",
                     "object":{"metadata":{"name":"tune"},"spec":{}}}"#,
             },
         }),
-        anchor: Anchor::Ours {
+        anchor: Anchored::new(Anchor::Ours {
             source: "the CustomResourceDefinitions of KubeRay: `v1alpha1` has no such field, and unknown fields are pruned",
-        },
+        }),
         default: Enforcement::Warn,
         scope: Scope::Api,
     },

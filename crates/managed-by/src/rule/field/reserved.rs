@@ -1,6 +1,8 @@
 //! `managed-by/reserved`
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::rule::{Check, Context, Findings, Run};
 use crate::settings::ReservedValue;
 
@@ -28,9 +30,9 @@ writes the reserved value itself.",
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kubernetes.io/job-controller"}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "API comment of JobSpec.managedBy (k8s.io/api/batch/v1): the reserved value means the built-in controller",
-    },
+    }),
     default: Enforcement::Deny,
     scope: Scope::Api,
     },

@@ -1,6 +1,8 @@
 //! `managed-by/reserved-domain`
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::kind::{EXTERNAL, Kind, RESERVED};
 use crate::near::nearest;
 use crate::rule::{Check, Context, Findings, Run};
@@ -34,9 +36,9 @@ Runs on create, and on updates that change the value.",
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kubernetes.io/job-controler"}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "KEP-4368, Debuggability: a typo in the value is a risk that nothing reports",
-    },
+    }),
     default: Enforcement::Warn,
     scope: Scope::Api,
     },

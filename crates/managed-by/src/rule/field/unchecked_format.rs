@@ -1,7 +1,9 @@
 //! `managed-by/unchecked-format`
 
 use super::format;
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::kind::Form;
 use crate::rule::{Check, Context, Findings, Run};
 
@@ -29,9 +31,9 @@ Runs on create, and on updates that change the value.",
             "object":{"metadata":{"name":"batch"},"spec":{"managedBy":"typo"}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "the field has no check in these projects' schemas and webhooks; recorded: an AppWrapper with `typo`, an MPIJob with a misspelt name, no status ever",
-    },
+    }),
     default: Enforcement::Warn,
     scope: Scope::Api,
     },

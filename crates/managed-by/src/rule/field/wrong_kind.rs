@@ -1,6 +1,8 @@
 //! `managed-by/wrong-kind`
 
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use crate::description::{
+    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
+};
 use crate::kind::RESERVED;
 use crate::rule::{Check, Context, Findings, Run};
 
@@ -26,9 +28,9 @@ Runs on create, and on updates that change the value.",
             "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"jobset.sigs.k8s.io/jobset-controller"}}}"#,
     },
     }),
-    anchor: Anchor::Ours {
+    anchor: Anchored::new(Anchor::Ours {
         source: "the reserved values in the projects' APIs; each controller compares with its own alone",
-    },
+    }),
     default: Enforcement::Warn,
     scope: Scope::Api,
     },

@@ -157,13 +157,13 @@ macro_rules! status_rule {
                     accepted: $accepted,
                     rejected: $rejected,
                 }),
-                anchor: Anchor::Upstream {
+                anchor: $crate::description::Anchored::new(Anchor::Upstream {
                     function: super::$function,
                     option: status_rule!(@optional $($option)?),
                     since: Release::$since,
                     until: status_rule!(@optional $(Release::$until)?),
                     deviation: None,
-                },
+                }),
                 default: Enforcement::Deny,
                 scope: Scope::Api,
             },
