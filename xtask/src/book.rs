@@ -46,6 +46,7 @@ const PARTS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("Write the status of a Job", "docs/writing-job-status.md"),
             ("Command line", "docs/cli.md"),
+            ("Options of the command line", "docs/cli-help.md"),
             ("JavaScript", "docs/javascript.md"),
             ("Go", "docs/go.md"),
             ("Rust", "docs/rust.md"),

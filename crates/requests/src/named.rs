@@ -2,12 +2,12 @@
 //! kilobytes of the npm package's module.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-/// Values, each with a name, in the order of the names.
+/// Values, each with a name.
 #[derive(Debug, Clone)]
 pub struct Named<'n, T> {
-    places: BTreeMap<Cow<'n, str>, usize>,
+    places: HashMap<Cow<'n, str>, usize>,
     values: Vec<Option<T>>,
     /// Places that hold nothing any more.
     free: Vec<usize>,
@@ -16,7 +16,7 @@ pub struct Named<'n, T> {
 impl<T> Default for Named<'_, T> {
     fn default() -> Self {
         Self {
-            places: BTreeMap::new(),
+            places: HashMap::new(),
             values: Vec::new(),
             free: Vec::new(),
         }
@@ -39,10 +39,13 @@ impl<'n, T> Named<'n, T> {
         self.at(*self.places.get(name)?)
     }
 
-    /// All of them.
+    /// All of them, in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
-        let places = self.places.iter();
-        places.filter_map(|(name, place)| Some((&**name, self.at(*place)?)))
+        let mut names: Vec<(&str, usize)> = Vec::with_capacity(self.places.len());
+        names.extend(self.places.iter().map(|(name, place)| (&**name, *place)));
+        names.sort_unstable();
+        let all = names.into_iter();
+        all.filter_map(|(name, place)| Some((name, self.at(place)?)))
     }
 
     /// Puts a value in, in place of the one that has the name.

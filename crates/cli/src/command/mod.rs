@@ -98,7 +98,11 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "managed-by", &mut script);
-            io::stdout().write_all(&script)?;
+            // The script for bash looks for the options of a command under another name than it gives them, where the name of
+            // the program has a hyphen: <https://github.com/clap-rs/clap/issues/6421>.
+            let script = String::from_utf8_lossy(&script);
+            let script = script.replace("managed__subcmd__by", "managed__by");
+            io::stdout().write_all(script.as_bytes())?;
             Ok(Exit::Accepted)
         }
         Command::Man { command } => page::man(command.as_deref()),

@@ -11,5 +11,6 @@ mod bad_input;
 mod engine;
 mod formats;
 mod history;
+mod pages;
 mod support;
 mod transcripts;

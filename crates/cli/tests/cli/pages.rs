@@ -74,8 +74,8 @@ fn completions_know_each_command_and_its_options() {
 #[test]
 fn bash_completes() {
     let script = run(&["completions", "bash"], b"").out;
-    let asked = "\nCOMP_WORDS=(managed-by re); COMP_CWORD=1; _managed-by managed-by re managed-by\necho \"${COMPREPLY[@]}\"\n\
-        COMP_WORDS=(managed-by lint --deny); COMP_CWORD=2; _managed-by managed-by --deny lint\necho \"${COMPREPLY[@]}\"\n";
+    let asked = "\nCOMP_WORDS=(managed-by re); COMP_CWORD=1; _managed__by managed-by re managed-by\necho \"${COMPREPLY[@]}\"\n\
+        COMP_WORDS=(managed-by lint --deny); COMP_CWORD=2; _managed__by managed-by --deny lint\necho \"${COMPREPLY[@]}\"\n";
     let mut bash = Command::new("bash")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -10,5 +10,6 @@ fn the_documentation_shows_what_is_printed() {
     cases.env("NO_COLOR", "1");
     cases.env("COLUMNS", "100");
     cases.case(root("docs/cli.md"));
+    cases.case(root("docs/cli-help.md"));
     cases.run();
 }
