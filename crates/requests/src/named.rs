@@ -1,6 +1,11 @@
 //! Values by name. There is one map, of names to places, for whoever needs one: each further type of map takes nearly three
 //! kilobytes of the npm package's module.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "`Named::iter` sorts, and nothing else shows an order"
+)]
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
