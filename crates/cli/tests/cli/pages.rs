@@ -24,9 +24,10 @@ fn options(command: &str) -> Vec<String> {
     let help = run(&[command, "--help"], b"").out;
     let lines = help.lines().map(str::trim_start);
     let options = lines.filter_map(|line| {
-        let at = line.starts_with('-').then(|| line.find("--")).flatten()?;
-        let word = line[at..].split([' ', ',', '=', '[']).next()?;
-        Some(word.to_owned())
+        let is_option = line.starts_with('-');
+        let (_, rest) = line.split_once("--").filter(|_| is_option)?;
+        let word = rest.split([' ', ',', '=', '[']).next()?;
+        Some(format!("--{word}"))
     });
     options.collect()
 }
