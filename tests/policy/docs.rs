@@ -249,7 +249,7 @@ fn the_words_are_plain() {
 fn nothing_is_left_to_be_written() {
     for file in markdown(&root("docs")) {
         let text = fs::read_to_string(&file).unwrap();
-        for word in ["(to be ", "TBD", "FIXME"] {
+        for word in ["(to be ", "TBD", concat!("FIX", "ME")] {
             assert!(!text.contains(word), "{}: {word}", file.display());
         }
     }

@@ -308,6 +308,7 @@ mod tests {
             from("README.md", &format!("{home}actions/workflows/test.yml")),
             format!("{home}actions/workflows/test.yml")
         );
-        assert!(target("docs/kinds.md", "kinds.md", "gone.md", &pages).is_err());
+        let gone = target("docs/kinds.md", "kinds.md", "gone.md", &pages);
+        assert_eq!(gone.unwrap_err().to_string(), "gone.md: no docs/gone.md");
     }
 }

@@ -135,8 +135,16 @@ fn nothing_recorded_says_so() {
     assert_eq!(report.badge_text(), "status: no write recorded");
     assert_eq!(report.conforms_to, [""; 0]);
     let mut recording = Recording::of("acme.io/runner");
-    assert!(recording.add(b"{", &Place::default()).is_err());
-    assert!(recording.add(b"{}", &Place::default()).is_err());
+    for (json, trouble) in [
+        (
+            "{",
+            "not JSON: EOF while parsing an object at line 1 column 1",
+        ),
+        ("{}", "kind: expected an object, got nothing"),
+    ] {
+        let refused = recording.add(json.as_bytes(), &Place::default());
+        assert_eq!(refused.unwrap_err().to_string(), trouble);
+    }
 }
 
 /// Whatever a rule denies, exercises it: no denial hides in a cell that says `untested`.

@@ -128,7 +128,7 @@ impl Reading {
         keys: &[&'static str],
         mut field: impl FnMut(&mut Self, Raw<'a>, &'static str, &Path<'_>),
     ) {
-        let mut seen: Vec<&str> = Vec::new();
+        let mut seen: Vec<&str> = Vec::with_capacity(keys.len());
         for (key, value) in members {
             let Some(&name) = keys.iter().find(|name| **name == key) else {
                 self.push_with(|| Problem::unknown_key(path, key, keys));

@@ -209,7 +209,10 @@ fn a_site_s_rules_are_judged_with_its_settings() {
     let rules: Vec<_> = findings.iter().map(|f| f.rule().id()).collect();
     assert_eq!(rules, ["status-writer/delegated"]);
     let problems = JobChecker::default().with_settings(b"{\"role\":5}");
-    assert!(problems.is_err());
+    assert_eq!(
+        problems.unwrap_err().to_string(),
+        "invalid settings: role: got the number 5, expected one of hybrid, management, worker"
+    );
 }
 
 #[test]
