@@ -42,7 +42,6 @@ impl<'a> StandardStatusWriters<'a> {
                 } else {
                     Problem::semantic(&path, text)
                 });
-                continue;
             }
             if seen.contains(&kind) {
                 reading.push(Problem::twice(&path));

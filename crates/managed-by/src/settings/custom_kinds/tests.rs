@@ -98,3 +98,25 @@ fn problems_of_custom_kinds() {
     }
     expect_test::expect_file!["problems.txt"].assert_eq(&all);
 }
+
+/// What is wrong with the users is told beside what is wrong with the kind.
+#[test]
+fn the_writers_of_an_unknown_kind_are_read_too() {
+    let kinds = workflow("");
+    let json =
+        format!(r#"{{"custom_kinds":[{kinds}],"standard_status_writers":{{"CronJob":[]}}}}"#);
+    let problems = problems(&json);
+    let [kind, users] = &*problems else {
+        panic!("{problems:?}");
+    };
+    assert!(
+        kind.starts_with(
+            r#"standard_status_writers["CronJob"]: no such kind, expected one of Job"#
+        ) && kind.ends_with("MPIJob, Workflow"),
+        "{kind}"
+    );
+    assert!(
+        users.starts_with(r#"standard_status_writers["CronJob"]: got an empty list"#),
+        "{users}"
+    );
+}
