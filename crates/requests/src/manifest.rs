@@ -1,8 +1,9 @@
 //! Manifests as requests.
 
 use crate::document::Document;
+use crate::json::elements;
 use crate::path::Path;
-use crate::record::{State, elements};
+use crate::record::State;
 use crate::request::{Asked, Operation, string};
 use crate::trouble::Trouble;
 
@@ -153,7 +154,7 @@ fn add<'d>(
     if !json.starts_with('{') {
         return Err((place, "expected an object"));
     }
-    let Ok(state) = State::read(json) else {
+    let Some(state) = State::read(json) else {
         return Err((place, "expected an object"));
     };
     let items = state.items.filter(|_| state.kind.ends_with("List"));

@@ -1,14 +1,11 @@
 //! What a document of a recorded history says.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use managed_by::{ReadObject, kinds};
-use serde::de::{Deserializer as _, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use serde_json::Deserializer;
 
-use crate::document::offset_in;
-use crate::json::{NoObject, members, some, string, trouble};
+use crate::json::{Members, elements, string, what};
 use crate::request::Operation;
 
 /// One thing that a document says.
@@ -65,7 +62,7 @@ pub(crate) struct Write<'a> {
     pub(crate) is_status: bool,
     /// `userInfo`, as JSON.
     pub(crate) user: Option<&'a str>,
-    pub(crate) time: Option<&'a str>,
+    pub(crate) time: Option<Cow<'a, str>>,
     pub(crate) state: State<'a>,
 }
 
@@ -100,32 +97,25 @@ pub(crate) struct Metadata<'a> {
 }
 
 impl<'a> State<'a> {
-    /// Takes apart an object, which is the whole text.
-    pub(crate) fn read(text: &'a str) -> Result<Self, NoObject> {
-        let mut state = Self {
-            text,
-            ..Self::default()
-        };
-        let rest = members(text, |name, value| state.take(&name, value))?;
-        if rest.trim_ascii().is_empty() {
-            Ok(state)
-        } else {
-            Err(NoObject)
-        }
+    /// Takes apart a text that is one object.
+    pub(crate) fn read(text: &'a str) -> Option<Self> {
+        Some(Self::of(text, &Members::of(text)?))
     }
 
-    /// Keeps a member if it is of use. Of two with one name the last counts.
-    fn take(&mut self, name: &str, value: &'a str) {
-        let there = || Some(value).filter(|value| *value != "null");
-        match name {
-            "apiVersion" => {
-                (self.group, self.version) = group_version(string(value).unwrap_or_default());
-            }
-            "kind" => self.kind = string(value).unwrap_or_default(),
-            "metadata" => self.metadata = Metadata::read(value),
-            "status" => self.status = there(),
-            "items" => self.items = there(),
-            _ => {}
+    /// Keeps what is of use of the members of an object.
+    pub(crate) fn of(text: &'a str, members: &Members<'a>) -> Self {
+        let version = members.string("apiVersion").unwrap_or_default();
+        let (group, version) = group_version(version);
+        let metadata = members.get("metadata").and_then(Members::of);
+        Self {
+            group,
+            version,
+            kind: members.string("kind").unwrap_or_default(),
+            metadata: metadata.as_ref().map(Metadata::of).unwrap_or_default(),
+            status: members.get("status"),
+            items: members.get("items"),
+            text,
+            object: None,
         }
     }
 
@@ -160,8 +150,7 @@ impl<'a> State<'a> {
 fn newest<'a>(fields: &[&'a str]) -> Option<Cow<'a, str>> {
     let mut newest = None;
     for field in fields {
-        let [time] = some(field, ["time"])?;
-        if let Some(time) = time {
+        if let Some(time) = Members::of(field)?.get("time") {
             newest = newest.max(Some(string(time)?));
         }
     }
@@ -182,22 +171,24 @@ fn group_version(text: Cow<'_, str>) -> (Cow<'_, str>, Cow<'_, str>) {
 }
 
 impl<'a> Metadata<'a> {
-    fn read(json: &'a str) -> Self {
+    /// What is no object has none of them; the library says so.
+    fn of(members: &Members<'a>) -> Self {
         let mut metadata = Self::default();
         let text = |value: &'a str| string(value).unwrap_or_default();
-        let read = members(json, |name, value| match &*name {
-            "name" => metadata.name = text(value),
-            "namespace" => metadata.namespace = text(value),
-            "uid" => metadata.uid = text(value),
-            "resourceVersion" => metadata.resource_version = text(value).parse().ok(),
-            "creationTimestamp" => metadata.creation = string(value),
-            "deletionTimestamp" => metadata.is_being_deleted = value != "null",
-            "managedFields" => metadata.managed_fields = Some(value),
-            "finalizers" => metadata.has_finalizers = value != "null" && value != "[]",
-            _ => {}
-        });
-        // What is no object has none of them; the library says so.
-        read.map(|_| metadata).unwrap_or_default()
+        for (name, value) in members.iter() {
+            match &*name {
+                "name" => metadata.name = text(value),
+                "namespace" => metadata.namespace = text(value),
+                "uid" => metadata.uid = text(value),
+                "resourceVersion" => metadata.resource_version = text(value).parse().ok(),
+                "creationTimestamp" => metadata.creation = string(value),
+                "deletionTimestamp" => metadata.is_being_deleted = value != "null",
+                "managedFields" => metadata.managed_fields = Some(value),
+                "finalizers" => metadata.has_finalizers = value != "null" && value != "[]",
+                _ => {}
+            }
+        }
+        metadata
     }
 }
 
@@ -208,63 +199,71 @@ pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Recor
     let Ok(text) = std::str::from_utf8(bytes) else {
         return each(0, Err(Unread::NotJson("is not UTF-8".to_owned())));
     };
-    let mut rest = text;
-    while !rest.trim_ascii().is_empty() {
-        let behind = of_whole(rest, &mut |record| {
+    if let Some((event, text)) = line_of_watch(text)
+        && let Some(members) = Members::of(text)
+    {
+        return each(
+            0,
+            of_event(Some(event), text, &members).map(Record::with_object),
+        );
+    }
+    let mut documents = Deserializer::from_str(text).into_iter::<Members<'a>>();
+    loop {
+        let start = documents.byte_offset();
+        let members = match documents.next() {
+            None => return,
+            Some(Ok(members)) => members,
+            Some(Err(error)) => {
+                // A string that was cut is noticed behind the end of its line.
+                let past = usize::from(error.is_syntax() && error.column() == 0);
+                let lines = error.line().saturating_sub(past).saturating_sub(1);
+                return each(lines, Err(Unread::NotJson(what(&error))));
+            }
+        };
+        let document = text.get(start..documents.byte_offset()).unwrap_or_default();
+        of_document(document.trim_ascii(), &members, &mut |record| {
             each(0, record.map(Record::with_object));
         });
-        let Ok(behind) = behind else {
-            let (lines, what) = why(text, rest);
-            return each(lines, Err(Unread::NotJson(what)));
-        };
-        rest = behind;
     }
 }
 
-/// Why the rest of a text is no document, and how many lines of the text are before the place.
-fn why(text: &str, rest: &str) -> (usize, String) {
-    let before = text.get(..offset_in(text, rest)).unwrap_or_default();
-    let lines = before.matches('\n').count();
-    let (more, what) = trouble(rest).unwrap_or_else(|| {
-        let leading = rest.len().saturating_sub(rest.trim_ascii_start().len());
-        let leading = rest.get(..leading).unwrap_or_default();
-        let what = "not JSON: expected an object".to_owned();
-        (leading.matches('\n').count(), what)
-    });
-    (lines.saturating_add(more), what)
+/// The type and the object of a watch event as kube-apiserver writes it, if all behind the type is an object. To pass over the
+/// event only to find its object takes an eighth of a replay.
+fn line_of_watch(text: &str) -> Option<(&str, &str)> {
+    let (event, rest) = text
+        .strip_prefix("{\"type\":\"")?
+        .split_once("\",\"object\":")?;
+    let object = rest.trim_ascii_end().strip_suffix('}')?;
+    let is_event = ["ADDED", "MODIFIED", "DELETED"].contains(&event);
+    is_event.then_some((event, object.trim_ascii()))
 }
 
-/// The document at the start of a text: an object, a list, a watch event or an audit event. Which one shows when all members
-/// are known. Returns the text behind it.
-fn of_whole<'a>(
+/// An object, a list, a watch event or an audit event.
+fn of_document<'a>(
     text: &'a str,
+    members: &Members<'a>,
     each: &mut impl FnMut(Result<Record<'a>, Unread>),
-) -> Result<&'a str, NoObject> {
-    let mut state = State::default();
-    let (mut event, mut object) = (None, None);
-    let rest = members(text, |name, value| match &*name {
-        "object" => object = Some(value),
-        "type" => event = string(value),
-        name => state.take(name, value),
-    })?;
-    if let Some(object) = object {
-        each(match State::read(object) {
-            Ok(object) => of_event(event.as_deref(), object),
-            Err(NoObject) => Err(Unread::NotJson("not JSON: expected an object".to_owned())),
+) {
+    if let Some(object) = members.find("object").map(|(_, object)| object) {
+        let object = Members::of(object).map(|members| (members, object));
+        return each(match object {
+            Some((of, object)) => of_event(members.string("type").as_deref(), object, &of),
+            None => Err(not_an_object()),
         });
-        return Ok(rest);
     }
-    let end = text.len().saturating_sub(rest.len());
-    state.text = text.get(..end).unwrap_or_default().trim_ascii();
+    let state = State::of(text, members);
     match (&*state.group, &*state.kind, state.items) {
-        ("audit.k8s.io", "Event", _) => each(of_audit(state.text)),
+        ("audit.k8s.io", "Event", _) => each(of_audit(members)),
         (group, kind, Some(items)) if kind.ends_with("List") => {
             let is_audit = group == "audit.k8s.io";
             for item in elements(items).unwrap_or_default() {
-                each(match State::read(item) {
-                    Ok(_) if is_audit => of_audit(item),
-                    Ok(item) => Ok(Record::State(Event::Listed, Box::new(item))),
-                    Err(NoObject) => Err(Unread::Unknown("an item that is no object")),
+                each(match Members::of(item) {
+                    Some(members) if is_audit => of_audit(&members),
+                    Some(members) => {
+                        let item = State::of(item, &members);
+                        Ok(Record::State(Event::Listed, Box::new(item)))
+                    }
+                    None => Err(Unread::Unknown("an item that is no object")),
                 });
             }
         }
@@ -273,28 +272,25 @@ fn of_whole<'a>(
         ))),
         _ => each(Ok(Record::State(Event::Listed, Box::new(state)))),
     }
-    Ok(rest)
 }
 
-fn of_event<'a>(event: Option<&str>, object: State<'a>) -> Result<Record<'a>, Unread> {
+fn not_an_object() -> Unread {
+    Unread::NotJson("not JSON: expected an object".to_owned())
+}
+
+fn of_event<'a>(
+    event: Option<&str>,
+    text: &'a str,
+    members: &Members<'a>,
+) -> Result<Record<'a>, Unread> {
     let event = match event {
         Some("ADDED") => Event::Added,
         Some("MODIFIED") => Event::Modified,
         Some("DELETED") => Event::Deleted,
         Some("BOOKMARK") => return Ok(Record::Nothing),
         Some("ERROR") => {
-            let mut message = String::new();
-            // It was taken apart before.
-            let _ = members(object.text, |name, value| {
-                if name == "message" {
-                    message = string(value)
-                        .unwrap_or_default()
-                        .chars()
-                        .take(200)
-                        .collect();
-                }
-            });
-            return Err(Unread::WatchError(message));
+            let message = members.string("message").unwrap_or_default();
+            return Err(Unread::WatchError(message.chars().take(200).collect()));
         }
         _ => {
             return Err(Unread::Unknown(
@@ -302,135 +298,59 @@ fn of_event<'a>(event: Option<&str>, object: State<'a>) -> Result<Record<'a>, Un
             ));
         }
     };
-    Ok(Record::State(event, Box::new(object)))
-}
-
-#[derive(Default)]
-struct ObjectRef<'a> {
-    api_group: Option<Cow<'a, str>>,
-    resource: Option<Cow<'a, str>>,
-    subresource: Option<Cow<'a, str>>,
-}
-
-impl<'a> ObjectRef<'a> {
-    /// What it says, if all of it is text.
-    fn read(json: &'a str) -> Option<Self> {
-        let [group, resource, sub] = some(json, ["apiGroup", "resource", "subresource"])?;
-        let text = |value: Option<&'a str>| value.map_or(Some(None), |v| string(v).map(Some));
-        Some(Self {
-            api_group: text(group)?,
-            resource: text(resource)?,
-            subresource: text(sub)?,
-        })
-    }
-}
-
-/// The members of an audit event that are of use.
-#[derive(Default)]
-struct Audited<'a> {
-    stage: Cow<'a, str>,
-    verb: Cow<'a, str>,
-    level: Cow<'a, str>,
-    uri: Cow<'a, str>,
-    of: ObjectRef<'a>,
-    code: u16,
-    response: Option<&'a str>,
-    user: Option<&'a str>,
-    impersonated: Option<&'a str>,
-    time: Option<&'a str>,
+    Ok(Record::State(event, Box::new(State::of(text, members))))
 }
 
 /// An audit event: `Event` of `audit.k8s.io`.
-fn of_audit(event: &str) -> Result<Record<'_>, Unread> {
-    let mut audited = Audited::default();
-    let text = |value| string(value).unwrap_or_default();
-    // It was taken apart before.
-    let _ = members(event, |name, value| match &*name {
-        _ if value == "null" => {}
-        "stage" => audited.stage = text(value),
-        "verb" => audited.verb = text(value),
-        "level" => audited.level = text(value),
-        "requestURI" => audited.uri = text(value),
-        "objectRef" => audited.of = ObjectRef::read(value).unwrap_or_default(),
-        "responseStatus" => {
-            let code = some(value, ["code"]).and_then(|[code]| code?.parse().ok());
-            audited.code = code.unwrap_or_default();
-        }
-        "responseObject" => audited.response = Some(value),
-        "user" => audited.user = Some(value),
-        "impersonatedUser" => audited.impersonated = Some(value),
-        "requestReceivedTimestamp" => {
-            audited.time = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
-        }
-        _ => {}
-    });
-    let is_write = ["create", "update", "patch", "delete"].contains(&&*audited.verb);
-    if audited.stage != "ResponseComplete" || !is_write {
+fn of_audit<'a>(event: &Members<'a>) -> Result<Record<'a>, Unread> {
+    let text = |name| event.string(name).unwrap_or_default();
+    let object = |name| event.get(name).and_then(Members::of).unwrap_or_default();
+    let verb = text("verb");
+    let is_write = ["create", "update", "patch", "delete"].contains(&&*verb);
+    if text("stage") != "ResponseComplete" || !is_write {
         return Ok(Record::Nothing);
     }
-    let ObjectRef {
-        api_group,
-        resource,
-        subresource,
-    } = audited.of;
-    let subresource = subresource.unwrap_or_default();
+    let of = object("objectRef");
+    let subresource = of.string("subresource").unwrap_or_default();
     let is_status = subresource == "status";
-    if !(is_status || subresource.is_empty()) || audited.uri.contains("dryRun=") {
+    if !(is_status || subresource.is_empty()) || text("requestURI").contains("dryRun=") {
         return Ok(Record::Nothing);
     }
-    let (group, resource) = (api_group.unwrap_or_default(), resource.unwrap_or_default());
+    let group = of.string("apiGroup").unwrap_or_default();
+    let resource = of.string("resource").unwrap_or_default();
     let is_known = kinds()
         .iter()
         .any(|kind| kind.group() == group && kind.plural() == resource);
-    if audited.code >= 400 {
+    let code = object("responseStatus").get("code");
+    let code: u16 = code.and_then(|code| code.parse().ok()).unwrap_or_default();
+    if code >= 400 {
         return Ok(if is_known {
             Record::Refused
         } else {
             Record::Nothing
         });
     }
-    let Some(response) = audited.response else {
+    let Some(response) = event.get("responseObject") else {
         // Of other resources nobody wants to know.
-        let level = audited.level.chars().take(40).collect();
+        let level = text("level").chars().take(40).collect();
         return if is_known {
             Err(Unread::NoObject(level))
         } else {
             Ok(Record::Nothing)
         };
     };
-    let state = State::read(response)
-        .map_err(|NoObject| Unread::NotJson("not JSON: expected an object".to_owned()))?;
-    let operation = match &*audited.verb {
+    let state = State::read(response).ok_or_else(not_an_object)?;
+    let operation = match &*verb {
         "delete" => Operation::Delete,
         // An apply may create.
-        verb if verb == "create" || audited.code == 201 => Operation::Create,
+        verb if verb == "create" || code == 201 => Operation::Create,
         _ => Operation::Update,
     };
     Ok(Record::Write(Box::new(Write {
         operation,
         is_status,
-        user: audited.impersonated.or(audited.user),
-        time: audited.time,
+        user: event.get("impersonatedUser").or_else(|| event.get("user")),
+        time: event.string("requestReceivedTimestamp"),
         state,
     })))
-}
-
-/// The elements of a JSON array of objects, each as its text.
-pub(crate) fn elements(json: &str) -> Option<Vec<&str>> {
-    struct Elements;
-    impl<'de> Visitor<'de> for Elements {
-        type Value = Vec<&'de str>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an array")
-        }
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-            let mut elements = Vec::new();
-            while let Some(value) = seq.next_element::<&'de RawValue>()? {
-                elements.push(value.get());
-            }
-            Ok(elements)
-        }
-    }
-    let mut json = serde_json::Deserializer::from_str(json);
-    json.deserialize_seq(Elements).ok()
 }

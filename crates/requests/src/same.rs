@@ -1,9 +1,6 @@
 //! Whether two JSON texts say the same.
 
-use std::borrow::Cow;
-
-use crate::json::{NoObject, members, string};
-use crate::record::elements;
+use crate::json::{Members, elements, string};
 
 /// Whether two values are equal, however they are laid out. Written by one server they nearly always differ early, or not
 /// at all.
@@ -41,24 +38,18 @@ fn is_same_within(a: &str, b: &str, depth: usize) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same_within(a, b, depth))
         }
         (Some(b'{'), Some(b'{')) => {
-            let (Ok(a), Ok(b)) = (all_members(a), all_members(b)) else {
+            let (Some(a), Some(b)) = (Members::of(a), Members::of(b)) else {
                 return false;
             };
-            a.len() == b.len()
+            a.iter().count() == b.iter().count()
                 && a.iter().all(|(name, value)| {
-                    let other = b.iter().rev().find(|(key, _)| key == name);
+                    let other = b.find(&name);
                     other.is_some_and(|(_, other)| is_same_within(value, other, depth))
                 })
         }
         (Some(b'"'), Some(b'"')) => string(a) == string(b),
         _ => a == b,
     }
-}
-
-fn all_members(json: &str) -> Result<Vec<(Cow<'_, str>, &str)>, NoObject> {
-    let mut all = Vec::new();
-    members(json, |name, value| all.push((name, value)))?;
-    Ok(all)
 }
 
 #[cfg(test)]

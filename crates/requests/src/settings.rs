@@ -4,7 +4,7 @@ use managed_by::{Enforcement, Problems, Release, Settings};
 use serde_json::{Map, Value};
 
 use crate::document::Document;
-use crate::json::member;
+use crate::json::Members;
 use crate::path::Path;
 use crate::record::State;
 use crate::trouble::Trouble;
@@ -74,15 +74,17 @@ enum OfManifest {
 }
 
 fn of_manifest(json: &str) -> OfManifest {
-    let Ok(state) = State::read(json) else {
+    let Some(members) = Members::of(json) else {
         return OfManifest::NoManifest;
     };
+    let state = State::of(json, &members);
     if state.version.is_empty() || state.kind.is_empty() {
         return OfManifest::NoManifest;
     }
-    match member(json, "spec") {
-        Some(spec) if spec.starts_with('{') && state.group == "policies.kubewarden.io" => {
-            OfManifest::Settings(member(spec, "settings").unwrap_or("null").to_owned())
+    let spec = members.get("spec").and_then(Members::of);
+    match spec {
+        Some(spec) if state.group == "policies.kubewarden.io" => {
+            OfManifest::Settings(spec.get("settings").unwrap_or("null").to_owned())
         }
         _ => OfManifest::NoSettings,
     }

@@ -64,6 +64,77 @@ fn told(steps: &[Step]) -> Vec<(u64, String, bool)> {
     found.collect()
 }
 
+/// kube-apiserver writes an event on one line, kubectl over many, others in another order: that makes no difference.
+#[test]
+fn the_layout_of_an_event_does_not_matter() {
+    let text = stream("jobs-1.36");
+    let events: Vec<Value> = text
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let judge = || Judge::new(Settings::for_release(Release::V1_30), Releases::Chosen);
+    let told_of = |text: &str| {
+        let (tally, steps) = replay(judge(), &[text]);
+        let messages = steps.into_iter().map(|step| (step.object, step.said));
+        (tally.denied, tally.documents, messages.collect::<Vec<_>>())
+    };
+    let written = told_of(&text);
+    assert!(written.0 > 20, "{}", written.0);
+    let laid_out = |event: &Value| format!("{event:#}\n");
+    assert_eq!(
+        told_of(&events.iter().map(laid_out).collect::<String>()),
+        written
+    );
+    let turned = |event: &Value| {
+        let (object, of_type) = (&event["object"], &event["type"]);
+        format!("{{\"object\":{object},\"type\":{of_type}}}\n")
+    };
+    assert_eq!(
+        told_of(&events.iter().map(turned).collect::<String>()),
+        written
+    );
+}
+
+#[test]
+fn what_only_begins_like_an_event_is_none() {
+    let object = "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"uid\":\"a\"}}";
+    for (text, documents, troubles) in [
+        (
+            format!("{{\"type\":\"ADDED\",\"object\":{object}}}"),
+            1,
+            vec![],
+        ),
+        (
+            format!("{{\"type\":\"ADDED\",\"object\": {object} }} \n"),
+            1,
+            vec![],
+        ),
+        (
+            format!("{{\"type\":\"ADDED\",\"object\":{object},\"type\":\"NONE\"}}"),
+            1,
+            vec!["a watch event of a type other than ADDED, MODIFIED, DELETED, BOOKMARK and ERROR"],
+        ),
+        (
+            format!("{{\"type\":\"ADDED\",\"object\":{object}"),
+            1,
+            vec!["not JSON: EOF while parsing an object"],
+        ),
+        (
+            format!("{{\"type\":\"ADDED\",\"object\":[{object}]}}"),
+            1,
+            vec!["not JSON: expected an object"],
+        ),
+    ] {
+        let (tally, steps) = replay(default_judge(), &[&text]);
+        let said = steps.iter().map(|step| match &step.said {
+            Said::Unjudged(unjudged) => &*unjudged.text,
+            Said::Found(request) => request.judgement.message.as_deref().unwrap_or_default(),
+        });
+        let said: Vec<_> = said.collect();
+        assert_eq!((tally.documents, said), (documents, troubles), "{text}");
+    }
+}
+
 #[test]
 fn every_recording_gives_the_requests_that_it_was_made_of() {
     let mut denied = 0;

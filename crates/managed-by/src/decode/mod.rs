@@ -50,7 +50,28 @@ pub(crate) fn document<'a, T>(
     place: Place<'_>,
     read: impl FnOnce(Value<'_, Json<'_, 'a>>) -> std::result::Result<T, serde_json::Error>,
 ) -> Result<T> {
-    let mut json = serde_json::Deserializer::from_str(text(bytes)?);
+    of_text(text(bytes)?, place, read)
+}
+
+/// As [`document`], of what is known to be UTF-8.
+///
+/// # Errors
+/// If it is not JSON, or nested too deep.
+pub(crate) fn document_of_text<'a, T>(
+    text: &'a str,
+    place: Place<'_>,
+    read: impl FnOnce(Value<'_, Json<'_, 'a>>) -> std::result::Result<T, serde_json::Error>,
+) -> Result<T> {
+    nesting::check(text.as_bytes())?;
+    of_text(text, place, read)
+}
+
+fn of_text<'a, T>(
+    text: &'a str,
+    place: Place<'_>,
+    read: impl FnOnce(Value<'_, Json<'_, 'a>>) -> std::result::Result<T, serde_json::Error>,
+) -> Result<T> {
+    let mut json = serde_json::Deserializer::from_str(text);
     let json_error = |e| Malformed::syntax(&e);
     let read = read(Value {
         json: &mut json,

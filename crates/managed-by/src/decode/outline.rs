@@ -2,6 +2,7 @@
 
 use serde::de::Deserializer;
 
+use super::raw::USUAL;
 use super::{Members, Raw, Type, Value};
 
 /// An object or an array by what is in it, and by what is in that. Nothing deeper is read, and what is not read later was
@@ -60,6 +61,9 @@ impl<'a> Outline<'a> {
         } else {
             Part::Text(value.raw()?)
         };
+        if self.parts.is_empty() {
+            self.parts.reserve(USUAL);
+        }
         self.parts.push((name.to_owned(), part));
         Ok(())
     }

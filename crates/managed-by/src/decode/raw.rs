@@ -173,6 +173,9 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
+/// Few objects have more members.
+pub(super) const USUAL: usize = 8;
+
 struct Members;
 
 impl<'de> Visitor<'de> for Members {
@@ -183,7 +186,7 @@ impl<'de> Visitor<'de> for Members {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
+        let mut members = Vec::with_capacity(USUAL);
         while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &RawValue>()? {
             members.push((name, Raw::from(value)));
         }

@@ -1,6 +1,6 @@
 //! Objects that are read by themselves, and become part of requests.
 
-use crate::decode::{Malformed, Note, Place, Result, document};
+use crate::decode::{Malformed, Note, Place, Result, document_of_text};
 use crate::kind::Kind;
 use crate::object::Object;
 
@@ -19,9 +19,7 @@ impl<'a> ReadObject<'a> {
     pub fn from_json(group: &str, version: &'a str, kind: &str, text: &'a str) -> Option<Self> {
         let kind = Kind::find(group, version, kind)?;
         let note = Note::default();
-        let read = document(text.as_bytes(), Place::root(&note), |value| {
-            Object::read(value, kind)
-        });
+        let read = document_of_text(text, Place::root(&note), |value| Object::read(value, kind));
         let object = match read {
             Ok(object) => object.and_then(|object| {
                 object.ok_or_else(|| Malformed::shape("", "an object", "nothing"))

@@ -1,14 +1,12 @@
 //! JSON documents: `serde_json` reads them, and borrowed values tell where they stand.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserialize, Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
 use super::offset_in;
+use crate::json::{Members, elements, what};
 use crate::path::{Path, Segment};
 use crate::trouble::Trouble;
 
@@ -33,9 +31,7 @@ fn trouble(text: &str, part: &str, error: &serde_json::Error) -> Trouble {
     let offset = offset_in(text, part)
         .saturating_add(line_start)
         .saturating_add(error.column().saturating_sub(1));
-    let what = error.to_string();
-    let what = what.split(" at line ").next().unwrap_or_default();
-    Trouble::in_text(text, offset, format!("not JSON: {what}"))
+    Trouble::in_text(text, offset, what(error))
 }
 
 /// Where the value at a path of a JSON value stands in the text, or the nearest value around it; and whether it was found.
@@ -44,78 +40,24 @@ pub(super) fn find(text: &str, json: &str, path: &Path, is_key: bool) -> (Range<
     let mut key = json;
     let mut is_exact = true;
     for segment in path.segments() {
-        let mut inner = Deserializer::from_str(value);
-        let found = inner.deserialize_any(Find(segment)).ok().flatten();
-        let Some((found_key, found)) = found else {
+        let Some(found) = step(value, segment) else {
             is_exact = false;
             break;
         };
-        value = found.get();
-        key = found_key.unwrap_or(value);
+        (key, value) = found;
     }
     let shown = if is_key { key } else { value };
     let start = offset_in(text, shown);
     (start..start.saturating_add(shown.len()), is_exact)
 }
 
-/// Finds the member or the element of one step, and its key.
-struct Find<'s>(&'s Segment);
-
-type Found<'de> = Option<(Option<&'de str>, &'de RawValue)>;
-
-impl<'de> Visitor<'de> for Find<'_> {
-    type Value = Found<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object or an array")
+/// The member or the element at one step: its name, or else itself, and itself.
+fn step<'t>(json: &'t str, segment: &Segment) -> Option<(&'t str, &'t str)> {
+    if let Some(members) = Members::of(json) {
+        let (name, value) = members.find(segment.key())?;
+        let name = name.strip_prefix('"')?.strip_suffix('"')?;
+        return Some((name, value));
     }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
-        let mut found = None;
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            let value: &RawValue = map.next_value()?;
-            // Of members given twice the last counts.
-            if key.0 == self.0.key() {
-                let key = match key.0 {
-                    Cow::Borrowed(key) => Some(key),
-                    Cow::Owned(_) => None,
-                };
-                found = Some((key, value));
-            }
-        }
-        Ok(found)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Found<'de>, A::Error> {
-        let mut found = None;
-        let mut index = 0_usize;
-        while let Some(value) = elements.next_element::<&RawValue>()? {
-            if self.0.index() == Some(index) {
-                found = Some((None, value));
-            }
-            index = index.saturating_add(1);
-        }
-        Ok(found)
-    }
-}
-
-struct Key<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Cow<'de, str>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Cow::Borrowed(text))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Cow::Owned(text.to_owned()))
-            }
-        }
-        json.deserialize_str(Text).map(Self)
-    }
+    let element = *elements(json)?.get(segment.index()?)?;
+    Some((element, element))
 }

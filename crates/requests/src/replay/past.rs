@@ -7,7 +7,7 @@ use managed_by::ReadObject;
 use super::Item;
 use super::step::{ObjectName, Unjudged, Why};
 use super::task::{Asking, Task};
-use crate::json::{some, string};
+use crate::json::Members;
 use crate::judge::Judge;
 use crate::named::Named;
 use crate::record::{Event, Record, State, Write};
@@ -193,9 +193,8 @@ fn seen_first<'c>(state: &State<'_>) -> Task<'c> {
 
 /// The object that a `Status` says was deleted.
 fn deleted_uid<'c>(status: &'c State<'c>) -> Option<Cow<'c, str>> {
-    let [details] = some(status.text, ["details"])?;
-    let [uid] = some(details?, ["uid"])?;
-    string(uid?)
+    let details = Members::of(status.text)?.get("details")?;
+    Members::of(details)?.string("uid")
 }
 
 /// The state before, from the same chunk or an earlier one.
@@ -223,7 +222,7 @@ impl<'c> Old<'c> {
     fn status(self) -> Option<&'c str> {
         match self {
             Self::Read(state) => state.status,
-            Self::Stored(stored) => State::read(&stored.json).ok()?.status,
+            Self::Stored(stored) => Members::of(&stored.json)?.get("status"),
         }
     }
 

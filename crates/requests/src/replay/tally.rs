@@ -6,7 +6,7 @@ use managed_by::{Enforcement, ReleaseSet, Rule};
 
 use super::step::{ObjectName, Request, Said, Seen, Step, Unjudged, Why, kind_and_group};
 use super::task::{Answer, Task};
-use crate::json::{some, string};
+use crate::json::Members;
 use crate::judge::Found;
 use crate::named::Named;
 
@@ -196,8 +196,7 @@ fn entry<K: Ord, V>(sorted: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) 
 
 /// The name in `userInfo`.
 fn username(json: &str) -> Option<String> {
-    let [name] = some(json, ["username"])?;
-    string(name?).map(Cow::into_owned)
+    Members::of(json)?.string("username").map(Cow::into_owned)
 }
 
 /// A count that stops at its end.

@@ -40,7 +40,7 @@ impl<'c> Asking<'c> {
     /// When, if the record says.
     pub(super) fn time(&self) -> Option<String> {
         match self.write {
-            Some(write) => write.time.map(str::to_owned),
+            Some(write) => write.time.as_deref().map(str::to_owned),
             None => self.state.time(self.operation == Operation::Create),
         }
     }

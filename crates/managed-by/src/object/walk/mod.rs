@@ -138,19 +138,25 @@ struct Level<'r, 'a> {
 impl<'a> Level<'_, 'a> {
     /// The paths that lead on through a step, and how many of their bytes do.
     fn through(&self, separator: &str, name: &str) -> (Set, usize) {
+        let step = separator.len().saturating_add(name.len());
+        let end = self.offset.saturating_add(step);
         let mut on = Set::EMPTY;
         for index in self.left.iter() {
-            let path = self
-                .paths
-                .get(index)
-                .and_then(|(p, _)| p.get(self.offset..));
-            let rest = path.and_then(|p| p.strip_prefix(separator)?.strip_prefix(name));
-            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '['])) {
+            let Some((path, _)) = self.paths.get(index) else {
+                continue;
+            };
+            // Few paths have the end of a step there: that is asked first.
+            let path = path.as_bytes();
+            if !matches!(path.get(end), None | Some(b'.' | b'[')) {
+                continue;
+            }
+            let step = path.get(self.offset..end);
+            let found = step.and_then(|step| step.strip_prefix(separator.as_bytes()));
+            if found == Some(name.as_bytes()) {
                 on = on.with(index);
             }
         }
-        let step = separator.len().saturating_add(name.len());
-        (on, self.offset.saturating_add(step))
+        (on, end)
     }
 
     /// Reads the value that paths lead to with the first `offset` of their bytes.
