@@ -173,7 +173,8 @@ reproducible: policy.wasm ## Build the module once more in another folder and se
 cli: setup ## Build the command line, target/native/managed-by
 	cargo build --quiet --profile native --package managed-by-cli
 
-bench-cli: cli ## Time the command line beside jq and yq (the Go program), which must be installed, and write docs/performance.md
+bench-cli: setup ## Time the released build of the command line beside jq and yq (the Go program), which must be installed, and write docs/performance.md
+	cargo build --quiet --profile dist --package managed-by-cli
 	cargo bench --quiet --profile dev --package managed-by-cli --bench programs
 
 JS_GENERATOR := cargo run --quiet --package managed-by-js-generator --

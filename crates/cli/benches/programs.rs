@@ -38,7 +38,7 @@ struct Took {
 }
 
 fn main() {
-    let program = root("target/native/managed-by");
+    let program = root("target/dist/managed-by");
     let folder = root("target/bench-cli");
     fs::create_dir_all(&folder).unwrap();
     let bytes = std::env::var("BENCH_BYTES")

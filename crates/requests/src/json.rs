@@ -73,7 +73,7 @@ pub(crate) fn elements(json: &str) -> Option<Vec<&str>> {
 /// The string that a JSON value is.
 pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
     let body = json.strip_prefix('"')?.strip_suffix('"')?;
-    if body.contains('\\') {
+    if memchr::memchr(b'\\', body.as_bytes()).is_some() {
         return serde_json::from_str(json).ok().map(Cow::Owned);
     }
     Some(Cow::Borrowed(body))

@@ -102,21 +102,30 @@ impl<'a> State<'a> {
         Some(Self::of(text, &Members::of(text)?))
     }
 
-    /// Keeps what is of use of the members of an object.
+    /// Keeps what is of use of the members of an object. Of two with one name the last counts.
     pub(crate) fn of(text: &'a str, members: &Members<'a>) -> Self {
-        let version = members.string("apiVersion").unwrap_or_default();
-        let (group, version) = group_version(version);
-        let metadata = members.get("metadata").and_then(Members::of);
-        Self {
-            group,
-            version,
-            kind: members.string("kind").unwrap_or_default(),
-            metadata: metadata.as_ref().map(Metadata::of).unwrap_or_default(),
-            status: members.get("status"),
-            items: members.get("items"),
+        let mut state = Self {
             text,
-            object: None,
+            ..Self::default()
+        };
+        for (name, value) in members.iter() {
+            let there = || Some(value).filter(|value| *value != "null");
+            match &*name {
+                "apiVersion" => {
+                    let version = string(value).unwrap_or_default();
+                    (state.group, state.version) = group_version(version);
+                }
+                "kind" => state.kind = string(value).unwrap_or_default(),
+                "metadata" => {
+                    let members = Members::of(value).unwrap_or_default();
+                    state.metadata = Metadata::of(&members);
+                }
+                "status" => state.status = there(),
+                "items" => state.items = there(),
+                _ => {}
+            }
         }
+        state
     }
 
     /// By what the same object is known in other states.
