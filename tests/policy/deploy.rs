@@ -404,7 +404,7 @@ fn packages_for_artifact_hub_have_no_time() {
 /// Whose code runs with our permissions: foreign actions by commit, and no permission but where it is asked for.
 #[test]
 fn workflows_are_pinned_and_may_do_little() {
-    for file in ["test.yml", "release.yml", "real.yml"] {
+    for file in ["test.yml", "release.yml", "real.yml", "pages.yml"] {
         let workflow = &yaml(&format!(".github/workflows/{file}"))[0];
         assert_eq!(workflow["permissions"], json!({}), "{file}");
         for (name, job) in workflow["jobs"].as_object().unwrap() {

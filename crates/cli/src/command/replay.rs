@@ -76,7 +76,15 @@ pub(super) fn run(
     sink.summary.release = chosen.release();
     let inputs: Vec<Input> = files.iter().map(|file| Input::new(file)).collect();
     sink.summary.files = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
-    let bar = progress(&inputs, quiet);
+    let bar = progress(
+        &inputs,
+        if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            // Draws where that is a terminal.
+            ProgressDrawTarget::stderr()
+        },
+    );
     for (source, input) in inputs.iter().enumerate() {
         sink.file(source, input, &bar);
         if let Some(e) = sink.stopped.take() {
@@ -103,17 +111,13 @@ pub(super) fn run(
     )
 }
 
-/// A bar on standard error, where that is a terminal.
-fn progress(inputs: &[Input], quiet: bool) -> ProgressBar {
+/// A bar that shows how much of the files was read; without the size of all of them, a spinner.
+fn progress(inputs: &[Input], target: ProgressDrawTarget) -> ProgressBar {
     let sizes = inputs
         .iter()
         .map(|input| input.open().ok().and_then(|(_, size)| size));
     let size: Option<u64> = sizes.sum();
-    let bar = if quiet {
-        ProgressBar::hidden()
-    } else {
-        ProgressBar::with_draw_target(size, ProgressDrawTarget::stderr())
-    };
+    let bar = ProgressBar::with_draw_target(size, target);
     let template = match size {
         Some(_) => "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {msg}, {eta} left",
         None => "{spinner} {bytes} {bytes_per_sec}, {msg}",
@@ -121,7 +125,15 @@ fn progress(inputs: &[Input], quiet: bool) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
+    bar.set_message(so_far(0, 0));
     bar
+}
+
+/// What stands beside the bar.
+fn so_far(objects: usize, denials: u64) -> String {
+    let objects_word = if objects == 1 { "object" } else { "objects" };
+    let denials_word = if denials == 1 { "denial" } else { "denials" };
+    format!("{objects} {objects_word}, {denials} {denials_word}")
 }
 
 impl Sink<'_> {
@@ -184,12 +196,8 @@ impl Sink<'_> {
                 }
             }
             moved();
-            let tally = self.replay.tally();
-            bar.set_message(format!(
-                "{} objects, {} denials",
-                self.replay.live(),
-                tally.denied
-            ));
+            let denied = self.replay.tally().denied;
+            bar.set_message(so_far(self.replay.live(), denied));
         }
     }
 
@@ -330,4 +338,42 @@ fn read_full(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use indicatif::{InMemoryTerm, ProgressDrawTarget, TermLike};
+
+    use super::{Input, progress, so_far};
+
+    #[test]
+    fn the_bar_shows_bytes_objects_denials_and_the_time_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("watch.ndjson");
+        fs::write(&file, vec![b' '; 4096]).unwrap();
+        let terminal = InMemoryTerm::new(4, 100);
+        let shown_of = |inputs: &[Input]| {
+            let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+            let bar = progress(inputs, target);
+            bar.set_message(so_far(2, 1));
+            bar.set_position(1024);
+            bar.force_draw();
+            let shown = terminal.contents();
+            bar.finish_and_clear();
+            assert_eq!(terminal.contents(), "", "{} columns", terminal.width());
+            shown
+        };
+        let shown = shown_of(&[Input::new(&file)]);
+        let bar = format!("{}{} 1.00 KiB/4.00 KiB ", "█".repeat(7), "░".repeat(23));
+        assert!(shown.starts_with(&bar), "{shown}");
+        assert!(shown.contains(", 2 objects, 1 denial, "), "{shown}");
+        assert!(shown.ends_with(" left"), "{shown}");
+        let shown = shown_of(&[Input::new("-".as_ref())]);
+        assert!(
+            shown.contains(" 1.00 KiB ") && !shown.contains("left"),
+            "{shown}"
+        );
+    }
 }
