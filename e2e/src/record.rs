@@ -32,6 +32,11 @@ const WEBHOOK: &str = "clusterwide-managed-by.kubewarden.admission";
 
 const APPLY: &str = "kubectl apply -f pi.yaml";
 
+/// What the README tells an admin to do, to be denied like another user.
+const DELETE: &str = "kubectl delete job pi -n team-a";
+const BIND: &str = "kubectl create rolebinding ana --clusterrole=edit --user=ana -n team-a";
+const APPLY_AS_ANA: &str = "kubectl apply -f pi.yaml --as=ana";
+
 pub(crate) fn run(report: &mut Report, folder: &Path) {
     let needed = [
         "etcd",
@@ -74,21 +79,28 @@ fn scenes(folder: &Path) -> Result<Vec<Value>> {
     without.push(kubectl(&cluster, ANA, "kubectl get events,pods -n team-a")?);
     delete(&cluster)?;
 
-    let mut settings = deploy::settings("management", RELEASE)?;
+    let settings = deploy::settings("management", RELEASE)?;
     let mut hook = Hook::start(folder, "policy-server", &cluster, &authority, &settings)?;
     hook.apply(&cluster, |webhook| webhook["name"] = WEBHOOK.into())?;
     let with = denied(&cluster)?;
 
-    settings = json!({"module": deploy::module(deploy::MODULE)?, "policyMode": "monitor", "settings": settings});
-    hook.serve_policy(&settings)?;
+    let mut policy = json!({"module": deploy::module(deploy::MODULE)?, "policyMode": "monitor", "settings": settings});
+    hook.serve_policy(&policy)?;
     let monitored = kubectl(&cluster, ADMIN, APPLY)?;
     ensure!(output(&monitored).contains("created"), "{monitored}");
-    delete(&cluster)?;
+
+    policy["policyMode"] = "protect".into();
+    hook.serve_policy(&policy)?;
+    let protected = [DELETE, BIND, APPLY_AS_ANA].map(|command| kubectl(&cluster, ADMIN, command));
+    let protected: Vec<Value> = protected.into_iter().collect::<Result<_>>()?;
+    let last = protected.last().map(output).unwrap_or_default();
+    ensure!(last.contains("denied the request"), "{last}");
 
     Ok(vec![
         json!({"title": "Without the policy", "commands": without}),
         json!({"title": "With the policy", "commands": [with]}),
         json!({"title": "In mode monitor, as an admin", "commands": [monitored]}),
+        json!({"title": "In mode protect, as another user", "commands": protected}),
     ])
 }
 

@@ -43,7 +43,8 @@ impl Transcript {
 pub fn generated() -> Result<Vec<Generated>> {
     let transcript = Transcript::read()?;
     let mut readme = read("README.md")?;
-    for (scene, mark) in transcript.scenes.iter().zip(["without", "with", "monitor"]) {
+    let marks = ["without", "with", "monitor", "protect"];
+    for (scene, mark) in transcript.scenes.iter().zip(marks) {
         let mut text = "\n```text\n".to_owned();
         for command in &scene.commands {
             writeln!(text, "$ {}\n{}", command.command, command.output)?;
@@ -61,7 +62,7 @@ pub(super) fn draw() -> Result<String> {
     let transcript = Transcript::read()?;
     let mut lines: Vec<(&str, String)> = Vec::new();
     let mut spoken = String::new();
-    // The third scene is for the page on installing.
+    // The other scenes are for the section on installing.
     for scene in transcript.scenes.iter().take(2) {
         lines.push(("strong blue", format!("# {}", scene.title)));
         write!(spoken, "{}. ", scene.title)?;
