@@ -253,12 +253,10 @@ fn of_document<'a>(
     members: &Members<'a>,
     each: &mut impl FnMut(Result<Record<'a>, Unread>),
 ) {
-    if let Some(object) = members.find("object").map(|(_, object)| object) {
-        let object = Members::of(object).map(|members| (members, object));
-        return each(match object {
-            Some((of, object)) => of_event(members.string("type").as_deref(), object, &of),
-            None => Err(not_an_object()),
-        });
+    if let Some((_, object)) = members.find("object") {
+        let of_type = members.string("type");
+        let parts = Members::of(object).ok_or_else(not_an_object);
+        return each(parts.and_then(|parts| of_event(of_type.as_deref(), object, &parts)));
     }
     let state = State::of(text, members);
     match (&*state.group, &*state.kind, state.items) {
