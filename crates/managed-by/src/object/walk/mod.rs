@@ -178,7 +178,7 @@ impl<'a> Level<'_, 'a> {
     fn leaf(&self, left: Set, offset: usize) -> Option<Leaf<'a>> {
         let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
         let found = leaves.find(|(path, _)| path.len() == offset);
-        found.map(|(_, leaf)| leaf)
+        found.map(|(_, leaf)| *leaf)
     }
 
     /// What some paths lead to with the first `offset` of their bytes.
@@ -206,7 +206,7 @@ impl<'a> Level<'_, 'a> {
     fn forget_earlier(&mut self, on: Set, place: Place<'_>) {
         for index in self.seen.and(on).iter() {
             if let Some((_, leaf)) = self.paths.get(index) {
-                self.reading.forget(leaf, place);
+                self.reading.forget(*leaf, place);
             }
         }
         self.seen = self.seen.or(on);
@@ -220,7 +220,7 @@ impl<'a> Level<'_, 'a> {
         }
         self.forget_earlier(on, place);
         let mut below = self.below(on, offset);
-        let each = below.through(EACH, "");
+        let mut each = None;
         for (name, raw) in part.texts() {
             let (on, offset) = below.through(".", name);
             let path = place.member(name);
@@ -233,7 +233,10 @@ impl<'a> Level<'_, 'a> {
                 } else {
                     late(raw, place, |value| below.read((on, offset), value))?;
                 }
-            } else if !each.0.is_empty() {
+                continue;
+            }
+            let each = *each.get_or_insert_with(|| below.through(EACH, ""));
+            if !each.0.is_empty() {
                 late(raw, place, |value| below.read(each, value.keyed()))?;
             }
         }

@@ -83,8 +83,8 @@ impl<'k> Paths<'k> {
         Set::up_to(self.0.len())
     }
 
-    pub(super) fn get(&self, index: usize) -> Option<(&'k str, Leaf<'k>)> {
-        self.0.get(index).copied()
+    pub(super) fn get(&self, index: usize) -> Option<&(&'k str, Leaf<'k>)> {
+        self.0.get(index)
     }
 }
 

@@ -116,7 +116,7 @@ fn wrong_path(path: &str, first: &str, example: &str, suffix: &str) -> Option<St
         (1..=MAX_LABEL).contains(&name.len())
             && name
                 .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
     };
     let mut names = 0_usize;
     let right = path.split('.').all(|segment| {
