@@ -55,7 +55,8 @@ impl<'a> Raw<'a> {
     /// # Errors
     /// If the bytes are not UTF-8, not JSON, or nested too deep.
     pub(crate) fn document(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let text = super::text(bytes)?;
+        let text = super::utf_8(bytes)?;
+        super::nesting::check(bytes)?;
         let value: &RawValue = serde_json::from_str(text).map_err(|e| Malformed::syntax(&e))?;
         Ok(Self::from(value))
     }
