@@ -174,17 +174,17 @@ cli: setup ## Build the command line, target/native/managed-by
 	cargo build --quiet --profile native --package managed-by-cli
 
 # The name of this machine, as the compiler calls it.
-HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-CLI_ARCHIVE = managed-by-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)-$(HOST)
+RUST_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+CLI_ARCHIVE = managed-by-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)-$(RUST_HOST)
 
 cli-archive: setup ## The command line for this machine as it is released, with its manual and completions, in target/archive
 	cargo build --quiet --locked --profile dist --package managed-by-cli
 	rm -rf target/archive/$(CLI_ARCHIVE)
 	mkdir -p target/archive/$(CLI_ARCHIVE)/man target/archive/$(CLI_ARCHIVE)/completions
-	cp target/dist/managed-by LICENSE docs/cli.md target/archive/$(CLI_ARCHIVE)
+	cp target/dist/managed-by LICENSE target/archive/$(CLI_ARCHIVE)
 	target/dist/managed-by man > target/archive/$(CLI_ARCHIVE)/man/managed-by.1
 	for shell in bash zsh fish powershell elvish; do target/dist/managed-by completions $$shell > target/archive/$(CLI_ARCHIVE)/completions/managed-by.$$shell || exit 1; done
-	tar -C target/archive -czf target/archive/$(CLI_ARCHIVE).tar.gz $(CLI_ARCHIVE)
+	COPYFILE_DISABLE=1 tar -C target/archive -czf target/archive/$(CLI_ARCHIVE).tar.gz $(CLI_ARCHIVE)
 	cd target/archive && shasum -a 256 $(CLI_ARCHIVE).tar.gz > $(CLI_ARCHIVE).tar.gz.sha256
 	@ls -l target/archive/$(CLI_ARCHIVE).tar.gz
 

@@ -93,8 +93,12 @@ fn scenes(folder: &Path) -> Result<Vec<Value>> {
     hook.serve_policy(&policy)?;
     let protected = [DELETE, BIND, APPLY_AS_ANA].map(|command| kubectl(&cluster, ADMIN, command));
     let protected: Vec<Value> = protected.into_iter().collect::<Result<_>>()?;
-    let last = protected.last().map(output).unwrap_or_default();
-    ensure!(last.contains("denied the request"), "{last}");
+    for (command, expected) in protected
+        .iter()
+        .zip(["deleted", "created", "denied the request"])
+    {
+        ensure!(output(command).contains(expected), "{command}");
+    }
 
     Ok(vec![
         json!({"title": "Without the policy", "commands": without}),

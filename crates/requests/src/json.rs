@@ -19,8 +19,13 @@ impl<'a> Members<'a> {
         serde_json::from_str(json).ok()
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// All of them, by name. A name that no text can hold is empty.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (Cow<'a, str>, &'a str)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Cow<'a, str>, &'a str)> {
         let members = self.0.iter();
         members.map(|(name, value)| (string(name).unwrap_or_default(), *value))
     }
@@ -79,17 +84,25 @@ pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(body))
 }
 
-/// What `serde_json` says, without the place.
-pub(crate) fn what(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.split(" at line ").next().unwrap_or_default() {
-        _ if error.is_data() => "not JSON: expected an object".to_owned(),
-        // These words are about a character that nobody sees.
-        text if text.starts_with("control character") => {
-            "not JSON: a string without an end".to_owned()
-        }
-        text => format!("not JSON: {text}"),
+/// What `serde_json` says of a text, without the place.
+pub(crate) fn what(text: &str, error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let said = said.split(" at line ").next().unwrap_or_default();
+    if error.is_data() {
+        return "not JSON: expected an object".to_owned();
     }
+    // The control character that nobody sees: the end of the line.
+    if said.starts_with("control character") && is_at_line_end(text, error) {
+        return "not JSON: a string without an end".to_owned();
+    }
+    format!("not JSON: {said}")
+}
+
+fn is_at_line_end(text: &str, error: &serde_json::Error) -> bool {
+    let mut lines = text.split('\n');
+    let line = lines.nth(error.line().saturating_sub(1));
+    let length = line.map_or(0, |line| line.trim_end_matches('\r').len());
+    error.column() == 0 || error.column() >= length
 }
 
 #[cfg(test)]
@@ -160,11 +173,18 @@ mod tests {
     fn trouble_is_in_the_words_of_serde_json() {
         for (json, expected) in [
             ("{\"a\":\"b\n", "not JSON: a string without an end"),
+            ("{\"a\":\"b\r\n}", "not JSON: a string without an end"),
+            ("{\"a\n", "not JSON: a string without an end"),
+            ("\"a\n", "not JSON: a string without an end"),
+            (
+                "{\"a\":\"b\tc\"}",
+                "not JSON: control character (\\u0000-\\u001F) found while parsing a string",
+            ),
             ("]", "not JSON: expected value"),
             ("[]", "not JSON: expected an object"),
         ] {
             let error = serde_json::from_str::<Members<'_>>(json).unwrap_err();
-            assert_eq!(what(&error), expected);
+            assert_eq!(what(json, &error), expected, "{error}");
         }
     }
 }

@@ -223,10 +223,8 @@ pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Recor
             None => return,
             Some(Ok(members)) => members,
             Some(Err(error)) => {
-                // A string that was cut is noticed behind the end of its line.
-                let past = usize::from(error.is_syntax() && error.column() == 0);
-                let lines = error.line().saturating_sub(past).saturating_sub(1);
-                return each(lines, Err(Unread::NotJson(what(&error))));
+                let lines = lines_before(text, &error);
+                return each(lines, Err(Unread::NotJson(what(text, &error))));
             }
         };
         let document = text.get(start..documents.byte_offset()).unwrap_or_default();
@@ -234,6 +232,17 @@ pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Recor
             each(0, record.map(Record::with_object));
         });
     }
+}
+
+/// How many lines are before the place of an error.
+fn lines_before(text: &str, error: &serde_json::Error) -> usize {
+    if error.is_eof() {
+        // What was cut ends before the empty lines behind it.
+        return text.trim_ascii_end().matches('\n').count();
+    }
+    // The end of a line belongs to the next one, where a value of another type may begin as well.
+    let past = usize::from(error.column() == 0 && !error.is_data());
+    error.line().saturating_sub(past).saturating_sub(1)
 }
 
 /// The type and the object of a watch event as kube-apiserver writes it, if all behind the type is an object. To pass over the
@@ -263,7 +272,10 @@ fn of_document<'a>(
         ("audit.k8s.io", "Event", _) => each(of_audit(members)),
         (group, kind, Some(items)) if kind.ends_with("List") => {
             let is_audit = group == "audit.k8s.io";
-            for item in elements(items).unwrap_or_default() {
+            let Some(items) = elements(items) else {
+                return each(Err(Unread::Unknown("a list whose items are no array")));
+            };
+            for item in items {
                 each(match Members::of(item) {
                     Some(members) if is_audit => of_audit(&members),
                     Some(members) => {

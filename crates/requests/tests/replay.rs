@@ -95,43 +95,105 @@ fn the_layout_of_an_event_does_not_matter() {
     );
 }
 
+/// What a history says, with its lines.
+fn said(text: &str) -> Vec<(u64, String)> {
+    let (_, steps) = replay(default_judge(), &[text]);
+    let said = steps.into_iter().map(|step| match step.said {
+        Said::Unjudged(unjudged) => (step.seen.line, unjudged.text),
+        Said::Found(request) => (
+            step.seen.line,
+            request.judgement.message.unwrap_or_default(),
+        ),
+    });
+    said.collect()
+}
+
 #[test]
 fn what_only_begins_like_an_event_is_none() {
-    let object = "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"uid\":\"a\"}}";
-    for (text, documents, troubles) in [
+    let job = |uid: &str| json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "pi", "uid": uid}, "spec": {"managedBy": "x"}});
+    let event = |uid: &str| format!("{{\"type\":\"ADDED\",\"object\":{}}}", job(uid));
+    let [(_, denial)] = &*said(&format!(
+        "{:#}",
+        json!({"type": "ADDED", "object": job("a")})
+    )) else {
+        panic!("one denial");
+    };
+    assert!(
+        denial.contains("spec.managedBy: Invalid value: \"x\""),
+        "{denial}"
+    );
+    let (object, other) = (job("a"), json!({"kind": "Pod", "apiVersion": "v1"}));
+    for (text, expected) in [
+        (event("a"), vec![&**denial]),
+        (format!("{}\r\n", event("a")), vec![denial]),
+        (format!("\u{feff}{}", event("a")), vec![denial]),
         (
-            format!("{{\"type\":\"ADDED\",\"object\":{object}}}"),
-            1,
-            vec![],
+            format!("{}{}", event("a"), event("b")),
+            vec![denial, denial],
         ),
         (
             format!("{{\"type\":\"ADDED\",\"object\": {object} }} \n"),
-            1,
+            vec![denial],
+        ),
+        (
+            format!("{{\"type\":\"ADDED\",\"object\":{object},\"object\":{other}}}"),
             vec![],
         ),
         (
             format!("{{\"type\":\"ADDED\",\"object\":{object},\"type\":\"NONE\"}}"),
-            1,
             vec!["a watch event of a type other than ADDED, MODIFIED, DELETED, BOOKMARK and ERROR"],
         ),
         (
             format!("{{\"type\":\"ADDED\",\"object\":{object}"),
-            1,
             vec!["not JSON: EOF while parsing an object"],
         ),
         (
             format!("{{\"type\":\"ADDED\",\"object\":[{object}]}}"),
-            1,
             vec!["not JSON: expected an object"],
         ),
     ] {
-        let (tally, steps) = replay(default_judge(), &[&text]);
-        let said = steps.iter().map(|step| match &step.said {
-            Said::Unjudged(unjudged) => &*unjudged.text,
-            Said::Found(request) => request.judgement.message.as_deref().unwrap_or_default(),
-        });
-        let said: Vec<_> = said.collect();
-        assert_eq!((tally.documents, said), (documents, troubles), "{text}");
+        let told = said(&text);
+        let told: Vec<_> = told.iter().map(|(_, text)| &**text).collect();
+        assert_eq!(told, expected, "{text}");
+    }
+}
+
+#[test]
+fn trouble_is_told_with_its_line() {
+    let healthy = "{\"kind\":\"Pod\",\"apiVersion\":\"v1\"}\n";
+    for (text, line, expected) in [
+        (
+            "{\n  \"type\": \"ADDED\",\n  \"object\" 1\n}\n",
+            3,
+            "not JSON: expected `:`",
+        ),
+        ("{\"type\":\"MODI\n", 1, "not JSON: a string without an end"),
+        (
+            "{\"type\":\"MODIFIED\",\n\"object\":{\n\n",
+            2,
+            "not JSON: EOF while parsing an object",
+        ),
+        ("{\"type\":1,}\n", 1, "not JSON: trailing comma"),
+        ("{\"a\":1\n", 1, "not JSON: EOF while parsing an object"),
+        (
+            "{\"kind\":\"Pod\"}\n[1]\n",
+            2,
+            "not JSON: expected an object",
+        ),
+        (
+            "{\"kind\":\"JobList\",\"apiVersion\":\"batch/v1\",\"items\":{}}\n",
+            1,
+            "a list whose items are no array",
+        ),
+        (
+            "{\"kind\":\"Job\",\"apiVersion\":\"a\tb\"}\n",
+            1,
+            "not JSON: control character (\\u0000-\\u001F) found while parsing a string",
+        ),
+    ] {
+        let told = vec![(line, expected.to_owned())];
+        assert_eq!(said(text), told, "{text}");
+        assert_eq!(said(&format!("{text}{healthy}")), told, "{text}");
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn document_of_text<'a, T>(
     place: Place<'_>,
     read: impl FnOnce(Value<'_, Json<'_, 'a>>) -> std::result::Result<T, serde_json::Error>,
 ) -> Result<T> {
-    // `serde_json` asks nothing of what it passes over.
+    // `serde_json` passes over any number of levels.
     nesting::check(text.as_bytes())?;
     let mut json = serde_json::Deserializer::from_str(text);
     let json_error = |e| Malformed::syntax(&e);

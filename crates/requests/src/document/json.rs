@@ -31,7 +31,7 @@ fn trouble(text: &str, part: &str, error: &serde_json::Error) -> Trouble {
     let offset = offset_in(text, part)
         .saturating_add(line_start)
         .saturating_add(error.column().saturating_sub(1));
-    Trouble::in_text(text, offset, what(error))
+    Trouble::in_text(text, offset, what(part, error))
 }
 
 /// Where the value at a path of a JSON value stands in the text, or the nearest value around it; and whether it was found.
