@@ -53,6 +53,33 @@ fn answer_in(cluster: Played, request: &Value, settings: &Value) -> Answer {
     native
 }
 
+/// A name that no Job can have would be part of another path of the API: there is nothing to look up.
+#[test]
+fn an_owner_with_a_name_that_no_job_has_is_no_job() {
+    for name in [
+        "b1?x=1",
+        "b1/status",
+        "b 1",
+        "../b1",
+        "B1",
+        "b1\0",
+        "",
+        "-b1",
+        "mk-plain%2Fstatus",
+    ] {
+        let uid = &job("team-mk", "mk-plain")["metadata"]["uid"];
+        for cluster in [Played::Recorded, Played::Failing("asked")] {
+            let mut settings = management();
+            settings["on_lookup_failure"] = "deny".into();
+            let answer = answer_in(cluster, &pod_of("team-mk", name, uid), &settings);
+            assert!(
+                answer.allowed && answer.warnings.is_empty(),
+                "{name:?}: {answer:?}"
+            );
+        }
+    }
+}
+
 const RULE: &str = "pods/delegated-owner metadata.ownerReferences[1]";
 
 #[test]

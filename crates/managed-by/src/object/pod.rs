@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 
 use crate::decode::{Kept, Note, Place, Raw, Result};
+use crate::upstream::names::is_subdomain;
 
 /// A pod that is to be created.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pod<'a> {
     pub(crate) name: Cow<'a, str>,
-    /// Its controller, if it is a Job.
+    /// Its controller, if it is a Job. No Job has a name that is no DNS subdomain (`ValidateJobName`), so an owner with such a
+    /// name is none: a question for it would go to another path of the API.
     pub(crate) job: Option<Owner<'a>>,
 }
 
@@ -40,8 +42,10 @@ impl<'a> Pod<'a> {
             value.object_or_null(|name, value| match name {
                 "name" => pod.name = value.string_or_null().unwrap_or_default(),
                 "ownerReferences" => {
-                    let is_job =
-                        |owner: &Owner<'_>| owner.api_version == "batch/v1" && owner.kind == "Job";
+                    let is_job = |owner: &Owner<'_>| {
+                        (&*owner.api_version, &*owner.kind) == ("batch/v1", "Job")
+                            && is_subdomain(&owner.name)
+                    };
                     pod.job = Owner::controller(value).filter(is_job);
                 }
                 _ => {}
