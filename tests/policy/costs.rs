@@ -137,6 +137,24 @@ fn cost_is_linear_in_the_request() {
     }
 }
 
+/// Of templates the first thousand are looked at. What comes after them costs what it costs where no rule reads it.
+#[test]
+fn templates_that_are_left_out_are_passed_over() {
+    let meter = Meter::load(&module("policy.wasm")).unwrap();
+    let job = json!({"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": "a.io/b"}}});
+    let app_wrapper = |count| payload::app_wrapper_of(&json!(vec![job.clone(); count]));
+    let fuel = |payload: &[u8]| meter.measure("validate", payload).unwrap().fuel;
+    let (looked_at, all) = (app_wrapper(1000), app_wrapper(10_000));
+    let unread = String::from_utf8(all.clone())
+        .unwrap()
+        .replace("\"components\"", "\"komponents\"");
+    let (looked_at, all, unread) = (fuel(&looked_at), fuel(&all), fuel(unread.as_bytes()));
+    assert!(
+        all <= looked_at + unread * 11 / 10,
+        "{all} of ten thousand, {looked_at} of one thousand, {unread} unread"
+    );
+}
+
 /// Requests of two megabytes that are denied, each with what may be the longest message that can be had that way. The soft
 /// hyphen is printed as an escape, three times as long.
 fn hostile(bytes: usize) -> [(&'static str, Vec<u8>); 5] {

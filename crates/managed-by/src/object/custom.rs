@@ -9,6 +9,9 @@ use crate::upstream::time::Time;
 /// Of more nested values than these, or more negative counters, the first are read.
 pub(crate) const MAX_NESTED: usize = 1000;
 
+/// Of more templates than these, the first are looked at: each costs a walk of its own, and 20,000 of them fit into a request.
+pub(crate) const MAX_TEMPLATES: usize = 1000;
+
 /// What is read of a custom resource beside the field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Custom<'a> {
@@ -26,7 +29,7 @@ pub(crate) struct Nested<'a> {
     pub(crate) path: String,
     /// The kind that is made of the template.
     pub(crate) kind: &'a Kind<'a>,
-    /// The value; [`None`] for a template that was not read, too deep down or after too many others.
+    /// The value; [`None`] for a template that was not read: too deep down, or after a thousand others.
     pub(crate) value: Option<Cow<'a, str>>,
     /// How many templates it is in.
     pub(crate) depth: usize,

@@ -174,6 +174,12 @@ impl<'a> Level<'_, 'a> {
         Ok(())
     }
 
+    /// Whether some paths lead to templates, and to nothing else.
+    fn has_templates_alone(&self, left: Set) -> bool {
+        let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
+        leaves.all(|(_, leaf)| matches!(leaf, Leaf::Template(_)))
+    }
+
     /// What is at the end of a path of that length.
     fn leaf(&self, left: Set, offset: usize) -> Option<Leaf<'a>> {
         let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
@@ -271,7 +277,9 @@ impl<'a> Members<'a> for Level<'_, 'a> {
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
         let each = self.through(EACH, "");
-        if each.0.is_empty() {
+        if each.0.is_empty()
+            || self.reading.leaves_templates_out() && self.has_templates_alone(each.0)
+        {
             return value.skip();
         }
         self.read(each, value)

@@ -8,8 +8,8 @@ use super::Level;
 use super::paths::{Paths, SPEC, Set};
 use super::reading::Reading;
 use crate::decode::{Members, Raw, Type, Value, late};
-use crate::kind::{Kind, Template};
-use crate::object::custom::{MAX_NESTED, Nested};
+use crate::kind::{JOB, Kind, Template};
+use crate::object::custom::{MAX_NESTED, MAX_TEMPLATES, Nested};
 
 /// Objects that are nested deeper than this are not read.
 const MAX_DEPTH: usize = 8;
@@ -23,6 +23,10 @@ impl<'a> Reading<'a> {
         template: &'a Template<'a>,
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
+        if self.templates >= MAX_TEMPLATES {
+            return self.leave_out(template, value);
+        }
+        self.templates = self.templates.saturating_add(1);
         match *template {
             Template::Spec(kind) => self.child(kind, value),
             Template::Object(kind) => value
@@ -53,6 +57,30 @@ impl<'a> Reading<'a> {
                 late(spec, place, |value| self.child(kind, value)).map_err(D::Error::custom)
             }
         }
+    }
+
+    /// Whether a template was left out, so that the others are too.
+    pub(super) fn leaves_templates_out(&self) -> bool {
+        self.templates > MAX_TEMPLATES
+    }
+
+    /// Passes over a template, and notes the first one.
+    fn leave_out<D: Deserializer<'a>>(
+        &mut self,
+        template: &'a Template<'a>,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        if self.templates == MAX_TEMPLATES {
+            self.templates = self.templates.saturating_add(1);
+            let kind = match *template {
+                Template::Spec(kind) | Template::Object(kind) => kind,
+                // It would name one.
+                Template::Any => &JOB,
+            };
+            let path = value.place().path().to_string();
+            self.nested.push(Nested::unread(kind, path));
+        }
+        value.skip()
     }
 
     /// Reads the spec of an object that is in the one being read.

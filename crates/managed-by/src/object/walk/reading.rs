@@ -18,6 +18,8 @@ pub(super) struct Reading<'a> {
     /// Of the object that is being read: the outer one, or one that is nested in it.
     pub(super) managed_by: Option<Cow<'a, str>>,
     pub(super) nested: Vec<Nested<'a>>,
+    /// How many templates were looked at, and one more once the first was left out.
+    pub(super) templates: usize,
     retries: usize,
     /// What conditions say.
     facts: ConditionFacts,

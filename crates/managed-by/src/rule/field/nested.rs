@@ -33,8 +33,9 @@ A template is fine if its field is unset or has the reserved value. It is also f
 controller, except MultiKueue: that controller creates the children.
 
 The rule does not judge templates of a CronJob, a RayCronJob or an OptimizationJob. The other rules for the field judge them.
-It does not judge a JAXJob in a template, because its controller ignores the field. The rule reads components up to eight
-levels deep and up to a thousand values. It reports what it did not read.
+It does not judge a JAXJob in a template, because its controller ignores the field. The rule reads templates up to eight
+levels deep, and the first thousand of them, because an object with more would keep PolicyServer busy. It reports that it did
+not look at the others.
 
 Runs on create, and on updates that add such a template. The rule warns, because a controller of your own may run such
 children.",
@@ -141,7 +142,7 @@ impl Trap<'_> {
         let made = nested.kind.name;
         let maker = nested.parent_kind.unwrap_or(outer).workload();
         match self {
-            Self::NotRead => "not looked at: too deep down, or after too many others".to_owned(),
+            Self::NotRead => "not looked at: too deep down, or after a thousand others".to_owned(),
             Self::Form => format!("no {made} is accepted with this value"),
             Self::OneOf(values) => closed_set::accepts(made, values),
             Self::MadeHere => format!(
