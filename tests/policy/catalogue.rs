@@ -6,7 +6,7 @@ use managed_by::rules;
 use serde_json::{Value, from_str};
 
 fn answer(example: &Example) -> Answer {
-    let request: Value = from_str(example.request).unwrap();
+    let request: Value = from_str(&example.full_request()).unwrap();
     let settings: Value = from_str(example.settings).unwrap();
     everywhere(&request, &settings)
 }

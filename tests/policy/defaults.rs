@@ -110,6 +110,97 @@ fn a_write_through_a_version_without_the_field_is_warned_of() {
     assert!(everywhere(&request, &json!({})).warnings.is_empty());
 }
 
+/// Settings that say who delegates what to whom, each in one way.
+fn saying_who_delegates() -> [Value; 4] {
+    [
+        json!({"role": "hybrid"}),
+        json!({"role": "worker"}),
+        json!({"controllers": {"acme.io/runner": {}}}),
+        json!({"namespaces": [{"match": ["lab"], "delegation": "required"}]}),
+    ]
+}
+
+/// Where the settings say who delegates, such a write is denied, also one of the status: it would hide the field from them.
+#[test]
+fn a_write_through_a_version_without_the_field_is_denied_where_the_settings_say_who_delegates() {
+    let kind = kind("ray.io", "v1alpha1", "RayCluster");
+    let object = json!({"metadata": {"name": "x"}, "spec": {}, "status": {"state": "ready"}});
+    let deleted =
+        json!({"metadata": {"name": "x", "deletionTimestamp": "2026-11-20T09:00:00Z"}, "spec": {}});
+    for settings in saying_who_delegates() {
+        for sub_resource in ["", "status"] {
+            let through = |object: &Value| request(kind, "UPDATE", sub_resource, object, object);
+            let answer = everywhere(&through(&object), &settings);
+            let denied = answer.denied();
+            assert_eq!(
+                denied,
+                ["managed-by/pruned-version spec.managedBy"],
+                "{settings}"
+            );
+            // Nothing gets in the way of a deletion.
+            let answer = everywhere(&through(&deleted), &settings);
+            assert!(
+                answer.allowed && answer.warnings.is_empty(),
+                "{settings}: {answer:?}"
+            );
+        }
+    }
+    for settings in [
+        json!({}),
+        json!({"namespaces": []}),
+        json!({"rules": {"managed-by/pruned-version": "warn"}, "role": "worker"}),
+    ] {
+        let answer = everywhere(
+            &request(kind, "UPDATE", "status", &object, &object),
+            &settings,
+        );
+        assert_eq!(
+            answer.warned(),
+            ["managed-by/pruned-version spec.managedBy"],
+            "{settings}"
+        );
+    }
+}
+
+/// PolicyServer takes 2 MiB, and an update carries the object twice, as Go writes it.
+#[test]
+fn an_object_whose_updates_are_too_large_is_denied_where_the_settings_say_who_delegates() {
+    let with = |text: String| json!({"metadata": {"name": "x"}, "spec": {"template": {"spec": {"containers": [{"args": [text]}]}}}});
+    let size = |object: &Value| object.to_string().len();
+    let empty = size(&with(String::new()));
+    let fired = ["managed-by/updates-too-large spec"];
+    for (object, is_too_large) in [
+        (with("x".repeat(983_040 - empty)), false),
+        (with("x".repeat(983_041 - empty)), true),
+        // PolicyServer hands these on as one byte; kube-apiserver sends six.
+        (with("<".repeat(150_000)), false),
+        (with("<".repeat(190_000)), true),
+        (with("\u{2028}".repeat(170_000)), true),
+        (with("é".repeat(400_000)), false),
+    ] {
+        for settings in saying_who_delegates() {
+            let mut settings = settings;
+            settings["rules"] = json!({"managed-by/delegation": "off"});
+            let answer = create(job(), &object, &settings);
+            let expected = if is_too_large { &fired[..] } else { &[] };
+            assert_eq!(
+                answer.denied(),
+                expected,
+                "{settings}, {} bytes",
+                size(&object)
+            );
+        }
+        let answer = create(job(), &object, &json!({}));
+        assert!(answer.allowed);
+        assert_eq!(answer.warned().len(), usize::from(is_too_large));
+    }
+    // What is stored is not judged again.
+    let object = with("x".repeat(990_000));
+    let update = request(job(), "UPDATE", "status", &object, &object);
+    let answer = everywhere(&update, &json!({"role": "worker"}));
+    assert!(answer.allowed && answer.warnings.is_empty(), "{answer:?}");
+}
+
 /// The way to the field is strict; everything else is the business of the kind's schema.
 #[test]
 fn what_is_not_on_the_way_to_the_field_may_be_of_any_type() {
@@ -252,32 +343,88 @@ fn a_cron_job_whose_jobs_would_be_denied_is_warned_of() {
     );
 }
 
-/// What an owner with the field was allowed, its child is; a Job of a CronJob is judged itself.
+/// What an owner with the field was allowed, its child is, if a writer of the owner's kind creates it: anybody can write an owner
+/// reference. A Job of a CronJob is judged itself.
 #[test]
-fn a_child_of_a_workload_is_not_asked_to_be_delegated() {
+fn only_a_writer_of_the_owners_kind_creates_children_that_are_not_delegated() {
     let child = |api_version: &str, kind: &str, controller: bool| {
         json!({"metadata": {"name": "x", "ownerReferences": [{"apiVersion": api_version, "kind": kind,
             "name": "parent", "uid": "1", "controller": controller}]}, "spec": {}})
     };
-    for (object, allowed) in [
-        (child("jobset.x-k8s.io/v1alpha2", "JobSet", true), true),
-        (child("jobset.x-k8s.io/v1alpha2", "JobSet", false), false),
-        (child("batch/v1", "CronJob", true), false),
-        (child("apps/v1", "Deployment", true), false),
+    let jobset = "system:serviceaccount:jobset-system:jobset-controller-manager";
+    let runner = "system:serviceaccount:acme:runner";
+    let mut listed = management();
+    listed["standard_status_writers"] = json!({"JobSet": [jobset], "Job": ["ana"]});
+    listed["controllers"] =
+        json!({"acme.io/runner": {"kinds": ["JobSet"], "status_writers": [runner]}});
+    let list = "list it in standard_status_writers.JobSet";
+    for (user, owner, settings, hint) in [
+        (
+            jobset,
+            child("jobset.x-k8s.io/v1alpha2", "JobSet", true),
+            &listed,
+            None,
+        ),
+        (
+            runner,
+            child("jobset.x-k8s.io/v1alpha2", "JobSet", true),
+            &listed,
+            None,
+        ),
+        (
+            "ana",
+            child("jobset.x-k8s.io/v1alpha2", "JobSet", true),
+            &listed,
+            Some(list),
+        ),
+        // Nobody is listed.
+        (
+            jobset,
+            child("jobset.x-k8s.io/v1alpha2", "JobSet", true),
+            &management(),
+            Some(list),
+        ),
+        (
+            jobset,
+            child("kubeflow.org/v1", "PyTorchJob", true),
+            &listed,
+            Some("list it in standard_status_writers.PyTorchJob"),
+        ),
+        (
+            jobset,
+            child("jobset.x-k8s.io/v1alpha2", "JobSet", false),
+            &listed,
+            Some(""),
+        ),
+        (
+            jobset,
+            child("batch/v1", "CronJob", true),
+            &listed,
+            Some(""),
+        ),
+        (
+            jobset,
+            child("apps/v1", "Deployment", true),
+            &listed,
+            Some(""),
+        ),
     ] {
-        let answer = create(job(), &object, &management());
-        assert_eq!(answer.allowed, allowed, "{object}: {answer:?}");
+        let mut request = request(job(), "CREATE", "", &Value::Null, &owner);
+        request["userInfo"] = json!({"username": user});
+        let answer = everywhere(&request, settings);
+        assert_eq!(
+            answer.allowed,
+            hint.is_none(),
+            "{user}: {owner}: {answer:?}"
+        );
+        let message = answer.message.unwrap_or_default();
+        assert!(message.contains(hint.unwrap_or_default()), "{message}");
+        assert_eq!(
+            message.contains("list it in"),
+            hint.is_some_and(|hint| !hint.is_empty()),
+            "{message}"
+        );
     }
-    // Whose status only JobSet's controller may write, of that only it may make children.
-    let mut settings = management();
-    let controller = "system:serviceaccount:jobset-system:jobset-controller-manager";
-    settings["standard_status_writers"] = json!({"JobSet": [controller]});
-    let object = child("jobset.x-k8s.io/v1alpha2", "JobSet", true);
-    let mut request = request(job(), "CREATE", "", &Value::Null, &object);
-    request["userInfo"] = json!({"username": "ana"});
-    assert!(!everywhere(&request, &settings).allowed);
-    request["userInfo"] = json!({ "username": controller });
-    assert!(everywhere(&request, &settings).allowed);
 }
 
 /// On its own objects a project's controller is warned at most, until the settings say otherwise.

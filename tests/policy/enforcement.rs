@@ -24,7 +24,7 @@ fn job(operation: &str, old: Option<&str>, new: Option<&str>) -> Value {
 #[test]
 fn every_rule_can_be_set_to_deny_warn_and_off() {
     for &rule in rules() {
-        let request: Value = from_str(rule.documentation().rejected.request).unwrap();
+        let request: Value = from_str(&rule.documentation().rejected.full_request()).unwrap();
         let with = |enforcement: &str| {
             let mut settings: Value = from_str(rule.documentation().rejected.settings).unwrap();
             settings["rules"][rule.id()] = enforcement.into();

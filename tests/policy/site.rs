@@ -232,6 +232,31 @@ fn what_it_says() {
     }
 }
 
+/// A controller of parents may be missing in the list: the denial says whose.
+#[test]
+fn the_denial_of_a_status_names_the_kind_that_controls_the_object() {
+    let hint = "; a JobSet controls it, so JobSet's controller may need to be listed in standard_status_writers.Job";
+    for (api_version, kind, expected) in [
+        ("jobset.x-k8s.io/v1alpha2", "JobSet", hint),
+        ("batch/v1", "CronJob", ""),
+        ("apps/v1", "Deployment", ""),
+    ] {
+        let mut request = Ask {
+            old: None,
+            ..STATUS
+        }
+        .request();
+        for object in ["object", "oldObject"] {
+            request[object]["metadata"]["ownerReferences"] = json!([{"apiVersion": api_version, "kind": kind, "name": "x", "uid": "1", "controller": true}]);
+        }
+        let message = everywhere(&request, &settings()).message.unwrap();
+        let end = format!(
+            "may write the status of a Job that is not delegated{expected} [status-writer/standard]"
+        );
+        assert!(message.ends_with(&end), "{message}");
+    }
+}
+
 #[test]
 fn an_exemption_is_told_and_audited() {
     let exempt = |user, groups| Ask {

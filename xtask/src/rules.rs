@@ -40,6 +40,9 @@ fn default(rule: &Rule) -> String {
         return "`deny` on delegated objects, `warn` on objects of the built-in controller"
             .to_owned();
     }
+    if rule.is_guard() {
+        return "`deny` with `role`, `controllers` or `namespaces`, else `warn`".to_owned();
+    }
     format!("`{}`", default.as_str())
 }
 
@@ -91,7 +94,7 @@ fn pretty(json: &str) -> Result<String> {
 /// A rule's page.
 fn page(rule: &Rule) -> Result<String> {
     let docs = rule.documentation();
-    let request: Value = from_str(docs.rejected.request)?;
+    let request: Value = from_str(&docs.rejected.full_request())?;
     let settings: Value = from_str(docs.rejected.settings)?;
     let answer = judge(&request, &settings);
     let mut text = format!(

@@ -71,6 +71,7 @@ catalogue! {
     field::wrong_kind::RULE,
     field::unchecked_format::RULE,
     field::pruned_version::RULE,
+    field::updates_too_large::RULE,
     field::closed_set::RULE,
     field::nested::RULE,
     field::allowed::RULE,

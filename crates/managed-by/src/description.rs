@@ -80,8 +80,20 @@ impl fmt::Display for Anchor {
 pub struct Example {
     /// Settings, as JSON.
     pub settings: &'static str,
-    /// Admission request, as JSON.
+    /// Admission request, as JSON. The words `(1 MiB of text)` stand for that much text.
     pub request: &'static str,
+}
+
+/// What a request of an [`Example`] says instead of a text that no page has room for.
+#[cfg(feature = "docs")]
+const MUCH_TEXT: &str = "(1 MiB of text)";
+
+#[cfg(feature = "docs")]
+impl Example {
+    /// The request as it is sent, with all of its text.
+    pub fn full_request(&self) -> String {
+        self.request.replace(MUCH_TEXT, &"x".repeat(1 << 20))
+    }
 }
 
 /// What people read about a rule.
@@ -158,6 +170,9 @@ pub(crate) enum Scope {
     /// What the admin chose for the cluster. Objects that are being deleted are left alone, so that nothing is stuck there,
     /// and the exempt may do what it denies.
     Site,
+    /// As [`Scope::Site`], of a write that takes the admin's choice away from the policy. The default is a warning. Where
+    /// the settings say who delegates (`role`, `controllers`, `namespaces`), it is a denial.
+    Guard,
 }
 
 impl Rule {
@@ -172,7 +187,7 @@ impl Rule {
         &self.anchor.anchor
     }
 
-    /// What happens when it fires, unless settings say otherwise.
+    /// What happens when it fires with settings that choose nothing.
     pub fn default_enforcement(&self) -> Enforcement {
         self.default
     }
@@ -205,7 +220,12 @@ impl Rule {
 
     /// Whether this rule is the admin's to give, rather than the API's.
     pub fn is_site_specific(&self) -> bool {
-        self.scope == Scope::Site
+        self.scope != Scope::Api
+    }
+
+    /// Whether it denies by default where the settings say who delegates, and only warns elsewhere.
+    pub fn is_guard(&self) -> bool {
+        self.scope == Scope::Guard
     }
 }
 

@@ -201,13 +201,13 @@ impl<'a> FieldError<'a> {
         }
     }
 
-    /// The field's value has too many bytes.
-    pub(crate) fn too_long(path: impl Into<Cow<'a, str>>, detail: &'static str) -> Self {
+    /// The field's value has too many bytes; `detail` says how many it may have.
+    pub(crate) fn too_long(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
         Self {
             error_type: ErrorType::TooLong,
             path: path.into(),
             value: BadValue::Omitted,
-            detail: Cow::Borrowed(detail),
+            detail: detail.into(),
             brief: None,
         }
     }

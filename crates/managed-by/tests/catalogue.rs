@@ -47,6 +47,7 @@ fn ids_are_these() {
             "managed-by/wrong-kind",
             "managed-by/unchecked-format",
             "managed-by/pruned-version",
+            "managed-by/updates-too-large",
             "managed-by/closed-set",
             "managed-by/nested",
             "managed-by/allowed",
@@ -127,6 +128,7 @@ fn only_upstream_s_rules_deny_by_default() {
             ("managed-by/wrong-kind", Warn),
             ("managed-by/unchecked-format", Warn),
             ("managed-by/pruned-version", Warn),
+            ("managed-by/updates-too-large", Warn),
             ("managed-by/closed-set", Warn),
             ("managed-by/nested", Warn),
             // Deny, but are silent until `controllers`, `role`, `namespaces` or `standard_status_writers` is given.

@@ -379,7 +379,7 @@ fn site_specific_rules_hold_for_declared_kinds() {
         (answer.code, answer.denied()),
         (Some(403), vec!["status-writer/standard status"])
     );
-    // A Job of a Workflow that is delegated need not be.
+    // A Job that a writer of Workflows creates for one need not be delegated.
     let job = json!({
         "uid": "1", "operation": "CREATE", "namespace": "team-a",
         "kind": {"group": "batch", "version": "v1", "kind": "Job"},
@@ -391,6 +391,8 @@ fn site_specific_rules_hold_for_declared_kinds() {
     });
     let mut management = self::settings();
     management["role"] = "management".into();
+    assert!(!everywhere(&job, &management).allowed);
+    management["standard_status_writers"]["Workflow"] = json!(["argo"]);
     assert!(everywhere(&job, &management).allowed);
     assert!(!everywhere(&job, &json!({"role": "management"})).allowed);
 }

@@ -64,7 +64,9 @@ test("the example of each rule's page is judged as the page says", () => {
       // Its Job would be looked up in a cluster.
       continue;
     }
-    const fired = ({ request, settings }) => review(request, settings).findings.map((finding) => finding.rule);
+    // A page has no room for all of the text.
+    const full = (request) => JSON.parse(JSON.stringify(request).replace("(1 MiB of text)", "x".repeat(1 << 20)));
+    const fired = ({ request, settings }) => review(full(request), settings).findings.map((finding) => finding.rule);
     assert.ok(!fired(accepted).includes(id), id);
     assert.deepEqual([...new Set(fired(rejected))], [id], id);
   }

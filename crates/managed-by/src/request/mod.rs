@@ -211,6 +211,12 @@ impl<'a> AdmissionRequest<'a> {
             self.name = own_name;
         }
     }
+
+    /// How many bytes the object has as an API server writes it; at most `limit` where that is sure at first sight.
+    pub(crate) fn object_size(&self, limit: usize) -> usize {
+        self.source.object_size(limit)
+    }
+
     /// Whether the update leaves every byte of the object as it was. The document is read again, because hardly any request
     /// needs to know.
     pub(crate) fn is_noop(&self) -> bool {

@@ -4,6 +4,7 @@
 use k8s_openapi::api::batch::v1::Job;
 
 use crate::decode::Raw;
+use crate::upstream::go;
 
 /// The document that a request was read from.
 #[derive(Debug, Clone, Copy)]
@@ -19,11 +20,43 @@ pub(super) enum Source<'a> {
     Typed(&'a Job, Option<&'a Job>),
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
     /// Whether the object is, to the byte, the one that is stored. The document is read again.
     pub(super) fn is_noop(self) -> bool {
+        #[cfg(feature = "k8s-openapi")]
+        if let Self::Typed(new, old) = self {
+            return old == Some(new);
+        }
+        let [object, old] = self.objects();
+        object.is_some() && object == old
+    }
+
+    /// How many bytes the object has as an API server writes it. The document is read again if it may have more than `limit`.
+    pub(super) fn object_size(self, limit: usize) -> usize {
+        let document = match self {
+            Self::Objects(object, _) => object.as_bytes(),
+            Self::Request(bytes) | Self::Review(bytes) => bytes,
+            #[cfg(feature = "k8s-openapi")]
+            Self::Typed(object, _) => {
+                let json = serde_json::to_vec(object).unwrap_or_default();
+                return go::json_size(&json);
+            }
+        };
+        if document.len().saturating_mul(go::MAX_JSON_GROWTH) <= limit {
+            return document.len();
+        }
+        let at_most = go::json_size(document);
+        if at_most <= limit {
+            return at_most;
+        }
+        let [object, _] = self.objects();
+        object.map_or(0, |object| go::json_size(object.as_bytes()))
+    }
+
+    /// The text of the object and of the stored one.
+    fn objects(self) -> [Option<&'a str>; 2] {
         let request = match self {
-            Self::Objects(object, old) => return Some(object) == old,
+            Self::Objects(object, old) => return [Some(object), old],
             Self::Request(bytes) => Raw::document_again(bytes),
             Self::Review(bytes) => {
                 let review = Raw::document_again(bytes);
@@ -34,16 +67,16 @@ impl Source<'_> {
                 })
             }
             #[cfg(feature = "k8s-openapi")]
-            Self::Typed(new, old) => return old == Some(new),
+            Self::Typed(..) => None,
         };
         let (mut new, mut old) = (None, None);
         for (name, value) in request.map(Raw::members).unwrap_or_default() {
             match &*name {
-                "object" => new = Some(value),
-                "oldObject" => old = Some(value),
+                "object" => new = Some(value.as_str()),
+                "oldObject" => old = Some(value.as_str()),
                 _ => {}
             }
         }
-        new.is_some() && new == old
+        [new, old]
     }
 }

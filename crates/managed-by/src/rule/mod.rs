@@ -4,6 +4,7 @@ pub(crate) mod custom_status;
 pub(crate) mod field;
 pub(crate) mod job_spec;
 pub(crate) mod job_status;
+mod owner;
 pub(crate) mod pods;
 pub(crate) mod writer;
 
@@ -93,7 +94,7 @@ impl Check {
     /// and its own objects: of a custom resource's status it denies only what is written to a delegated object.
     fn default_on(&self, context: &Context<'_>) -> Enforcement {
         let is_own = || context.transition.as_ref().is_some_and(|t| !t.is_delegated);
-        match (&self.run, self.rule.default) {
+        match (&self.run, context.settings.default_of(&self.rule)) {
             (Run::CustomStatus(_), Enforcement::Deny) if is_own() => Enforcement::Warn,
             (_, Enforcement::Deny) if context.kind.is_declared && self.is_guess_on_declared() => {
                 Enforcement::Warn

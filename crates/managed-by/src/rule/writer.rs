@@ -9,7 +9,7 @@ use crate::finding::FieldError;
 use crate::kind::Holder;
 use crate::object::Object;
 use crate::request::{Change, UserInfo};
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, Context, Findings, Run, owner};
 use crate::settings::Problems;
 use crate::upstream::go;
 
@@ -69,11 +69,17 @@ pub(crate) static STANDARD: Check = Check {
 With an entry for the kind in the setting `standard_status_writers`, checks who updates the status of a workload that is not
 delegated. The user must be in the list, or be a member of a listed group.
 
-Runs on status updates that change something. Does not run on objects that are being deleted. On a cluster with Kueue, list
-Kueue's service account beside the built-in controller. Kueue also writes the status of Jobs that are not delegated: it
-removes the start time when it stops a Job. The Job controller is `system:serviceaccount:kube-system:job-controller`. If
-kube-controller-manager runs without `--use-service-account-credentials`, it is `system:kube-controller-manager`.",
-        fix: "Let the built-in controller write the status. If another user must write it, add this user to `standard_status_writers`.",
+Runs on status updates that change something. Does not run on objects that are being deleted.
+
+List every controller that writes the status, not only the built-in one. A controller of parents writes the status of their
+children: JobSet's controller removes the start time of its Jobs when it resumes them, and if it may not, they never run again.
+Kueue removes the start time of a Job that it stops. [Status writers](../../status-writers.md) lists them all, and
+`managed-by settings writers` finds yours in an audit log. If a workload of a known kind controls the object, the denial names
+that kind, because its controller may be missing in the list.
+
+The Job controller is `system:serviceaccount:kube-system:job-controller`. If kube-controller-manager runs without
+`--use-service-account-credentials`, it is `system:kube-controller-manager`.",
+        fix: "Let the built-in controller write the status. If another controller must write it, add its service account to `standard_status_writers`.",
     accepted: Example {
         settings: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
         request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
@@ -107,19 +113,21 @@ fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Re
     let controller = context.settings.controller(name)?;
     if let Some(writers) = controller.as_ref().and_then(|c| c.status_writers()) {
         let of = format!("what is delegated to {}", go::quote(name));
-        judge(context, writers, &of, findings);
+        judge(context, writers, &of, None, findings);
     }
     Ok(())
 }
 
 fn check_standard<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
-    if stored(context).is_none_or(|stored| context.mode(stored).is_delegated()) {
+    let standard = stored(context).filter(|stored| !context.mode(stored).is_delegated());
+    let Some(stored) = standard else {
         return Ok(());
-    }
+    };
     let kind = context.kind.name;
     if let Some(writers) = context.settings.standard_writers(kind)? {
         let of = format!("a {kind} that is not delegated");
-        judge(context, &writers, &of, findings);
+        let parent = owner::workload(context, stored)?.map(|owner| owner.kind);
+        judge(context, &writers, &of, parent.as_deref(), findings);
     }
     Ok(())
 }
@@ -132,10 +140,13 @@ fn stored<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
     }
 }
 
+/// Denies who is not listed. Controllers write the status of children too: of what a known `parent` controls, the denial says
+/// whose name may be missing.
 fn judge<'a>(
     context: &Context<'a>,
     writers: &[Cow<'_, str>],
     of: &str,
+    parent: Option<&str>,
     findings: &mut Findings<'a>,
 ) {
     if is_listed(&context.request.user, writers) || context.request.is_noop() {
@@ -148,10 +159,17 @@ fn judge<'a>(
     } else {
         String::new()
     };
-    let detail = format!(
+    let mut detail = format!(
         "only {}{more} may write the status of {of}",
         shown.join(", ")
     );
+    if let Some(parent) = parent {
+        let kind = context.kind.name;
+        let hint = format!(
+            "; a {parent} controls it, so {parent}'s controller may need to be listed in standard_status_writers.{kind}"
+        );
+        detail.push_str(&hint);
+    }
     let user = go::quote(&context.request.user.username);
     let brief = format!("{user} is no status writer of {of}");
     findings.push(FieldError::unauthorized("status", detail).briefly(brief));

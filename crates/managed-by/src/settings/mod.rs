@@ -329,7 +329,7 @@ impl<'a> Settings<'a> {
     /// because kube-apiserver is there to say it, unless the settings choose otherwise.
     #[must_use]
     pub fn for_tools(self) -> Self {
-        let defaults = self.rules.iter().map(|rule| rule.default);
+        let defaults = self.rules.iter().map(|rule| self.default_of(rule));
         let in_tools = |(chosen, default): (Option<Enforcement>, Enforcement)| {
             chosen.or((default == Enforcement::Off).then_some(Enforcement::Deny))
         };
@@ -341,7 +341,21 @@ impl<'a> Settings<'a> {
     /// reconciles, a rule about the status of custom resources only warns, unless the settings choose otherwise.
     pub fn rules(&self) -> impl Iterator<Item = (&'static Rule, Enforcement)> + '_ {
         let rules = self.rules.iter().zip(self.choices());
-        rules.map(|(rule, chosen)| (*rule, chosen.unwrap_or(rule.default)))
+        rules.map(|(rule, chosen)| (*rule, chosen.unwrap_or(self.default_of(rule))))
+    }
+
+    /// What a rule does where `rules` chooses nothing for it.
+    pub(crate) fn default_of(&self, rule: &Rule) -> Enforcement {
+        if rule.is_guard() && self.says_who_delegates() {
+            Enforcement::Deny
+        } else {
+            rule.default
+        }
+    }
+
+    /// Whether they say who delegates what to whom, so that a write which hides that from the policy matters.
+    fn says_who_delegates(&self) -> bool {
+        self.role.is_some() || self.controllers.is_some() || self.namespaces.is_given()
     }
 
     /// What the settings choose for each rule, in the order of the catalogue.

@@ -168,6 +168,11 @@ impl<'a> Namespaces<'a> {
         Self { entries }
     }
 
+    /// Whether there is an entry.
+    pub(super) fn is_given(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
     /// What the first entry that matches says, with its place.
     pub(super) fn of(
         &self,

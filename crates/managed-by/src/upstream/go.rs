@@ -3,6 +3,7 @@
 mod printable;
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// No text is printed further than that. Upstream prints all of it, several times over, which for a request that is one
 /// huge string takes a hundred megabytes.
@@ -86,13 +87,66 @@ pub(crate) fn json_string(text: &str) -> String {
     out
 }
 
+/// `encoding/json` writes no byte as more than so many: `\u003c` for `<`.
+pub(crate) const MAX_JSON_GROWTH: usize = 6;
+
+/// How many bytes a JSON text has as `encoding/json` writes it, with its escapes for HTML. Blanks between the values count.
+///
+/// Looks at eight bytes at once: a byte at a time, this would cost more than all the rest of a large request.
+pub(crate) fn json_size(json: &[u8]) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let has = |word: u64, byte: u8| {
+        let zero_there = word ^ ONES.wrapping_mul(byte.into());
+        zero_there.wrapping_sub(ONES) & !zero_there & (ONES << 7)
+    };
+    let (words, _) = json.as_chunks();
+    let mut size = json.len();
+    for (index, bytes) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*bytes);
+        // `<` and `>` differ in one bit, which is not looked at here.
+        if has(word & !(ONES << 1), b'<') | has(word, b'&') | has(word, SEPARATOR[0]) != 0 {
+            let start = index.saturating_mul(8);
+            size = size.saturating_add(added(json, start..start.saturating_add(8)));
+        }
+    }
+    let rest = words.len().saturating_mul(8);
+    size.saturating_add(added(json, rest..json.len()))
+}
+
+/// The first bytes of U+2028 and U+2029 in UTF-8.
+const SEPARATOR: [u8; 2] = [0xe2, 0x80];
+
+/// How many bytes the escapes of what begins in a part of a text add to it.
+fn added(json: &[u8], part: Range<usize>) -> usize {
+    let added = part.map(|at| match json.get(at..).unwrap_or_default() {
+        [b'<' | b'>' | b'&', ..] => MAX_JSON_GROWTH - 1,
+        [first, second, 0xa8 | 0xa9, ..] if [*first, *second] == SEPARATOR => 3,
+        _ => 0,
+    });
+    added.sum()
+}
+
 fn unicode(out: &mut String, c: char) {
     let _ = write!(out, "\\u{:04x}", u32::from(c));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{json_string, quote};
+    use super::{json_size, json_string, quote};
+
+    /// The sizes of what Go 1.26 prints: `json.Marshal` of what `json.Unmarshal` makes of the text.
+    #[test]
+    fn json_has_the_size_of_gos() {
+        for (json, size) in [
+            ("{}", 2),
+            (r#"{"a b":"c  d"}"#, 14),
+            ("\"<>&\u{2028}\u{2029}\u{2030}é🙂\"", 41),
+            (r#""\u003c""#, 8),
+            ("\"0123456\u{2028}<9\u{2029}abcd>\"", 38),
+        ] {
+            assert_eq!(json_size(json.as_bytes()), size, "{json}");
+        }
+    }
 
     /// Each row was printed by Go 1.26: `fmt.Sprintf("%q", s)` and `json.Marshal(s)`.
     #[test]

@@ -4,12 +4,10 @@ use crate::description::{
     Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
 };
 use crate::finding::FieldError;
-use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
-use crate::object::Object;
-use crate::object::pod::Owner;
-use crate::request::{Change, GroupVersionKind};
+use crate::kind::{Form, Holder, MULTIKUEUE, Mode};
+use crate::request::Change;
 use crate::rule::writer::is_listed;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, Context, Findings, Run, owner};
 use crate::settings::{Delegation, Problems, Role};
 use crate::upstream::go;
 
@@ -29,10 +27,11 @@ The first matching entry of `namespaces` decides. If no entry matches, the role 
 
 Runs on create, and on updates that delegate a workload or undo that. Does not run on objects that are being deleted.
 
-**Children.** Where delegation is required, a workload is exempt if its owner (`ownerReferences` with `controller: true`) is
-a workload that has the field itself. The owner was judged before. A user who writes such a reference to an existing workload
-gets around the rule. To prevent that, list the status writers of the owner's kind in `standard_status_writers`. Then only
-these users may create its children without delegation.
+**Children.** A controller creates children of a workload, such as the Jobs of a JobSet. The owner was judged before, so the
+child need not be delegated if its owner (`ownerReferences` with `controller: true`) is a workload that has the field itself,
+and if a writer of the owner's kind creates it: a user in `standard_status_writers` for that kind, or in the `status_writers` of
+a controller that may be delegated that kind. Where no writer is listed, no child is exempt, because every user can write an
+owner reference, also to a workload that does not exist.
 
 **Templates.** Where delegation is required, the rule warns about the template of a CronJob. Each Job from the template is
 judged when it is created. It is denied unless a webhook sets the field first. On a management cluster Kueue's webhook sets
@@ -83,8 +82,17 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         (Delegation::Forbidden, Mode::Delegated(_)) => {
             ("must not", "leave the field out".to_owned())
         }
-        (Delegation::Required, Mode::Standard) if !is_child_of_workload(context, object)? => {
-            ("must", advice(context, kind, namespace)?)
+        (Delegation::Required, Mode::Standard) => {
+            let owner = owner::workload(context, object)?.map(|owner| owner.kind);
+            let instead = match owner {
+                Some(owner) if makes_children_of(context, &owner)? => return Ok(()),
+                Some(owner) => format!(
+                    "{}; if this user is the controller of {owner}s, list it in standard_status_writers.{owner}",
+                    advice(context, kind, namespace)?
+                ),
+                None => advice(context, kind, namespace)?,
+            };
+            ("must", instead)
         }
         _ => return Ok(()),
     };
@@ -125,31 +133,21 @@ fn advice(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, 
     })
 }
 
-/// Whether the controller of an object is a workload that has the field itself, and who asks may make its children: what
-/// the owner was allowed, the child is. What is made of a template, such as a Job of a CronJob, is judged itself.
-fn is_child_of_workload(context: &Context<'_>, object: &Object<'_>) -> Result<bool, Problems> {
-    let owner = object.metadata.owner_references.map(Owner::controller_of);
-    // References that cannot be read are none of kube-apiserver's.
-    let Some(Ok(Some(owner))) = owner else {
-        return Ok(false);
-    };
-    let Some((group, version)) = owner.api_version.split_once('/') else {
-        return Ok(false);
-    };
-    let is_workload = if let Some(kind) = Kind::find(group, version, &owner.kind) {
-        kind.holder == Holder::Workload
-    } else {
-        let kind = GroupVersionKind {
-            group: group.into(),
-            version: version.into(),
-            kind: (&*owner.kind).into(),
-        };
-        let declared = context.settings.custom_kind(&kind)?;
-        declared.is_some_and(|kind| kind.is_workload())
-    };
-    if !is_workload {
-        return Ok(false);
+/// Whether who asks may make the children of a kind: its status writers are those who reconcile it, here or for another
+/// cluster. What the owner was allowed, the child is.
+fn makes_children_of(context: &Context<'_>, kind: &str) -> Result<bool, Problems> {
+    let (settings, user) = (context.settings, &context.request.user);
+    if let Some(writers) = settings.standard_writers(kind)?
+        && is_listed(user, &writers)
+    {
+        return Ok(true);
     }
-    let writers = context.settings.standard_writers(&owner.kind)?;
-    Ok(writers.is_none_or(|writers| is_listed(&context.request.user, &writers)))
+    for name in settings.controllers_serving(kind, &context.request.namespace)? {
+        let controller = settings.controller(&name)?;
+        let writers = controller.as_ref().and_then(|c| c.status_writers());
+        if writers.is_some_and(|writers| is_listed(user, writers)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

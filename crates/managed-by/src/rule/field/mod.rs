@@ -10,4 +10,5 @@ pub(crate) mod pruned_version;
 pub(crate) mod reserved;
 pub(crate) mod reserved_domain;
 pub(crate) mod unchecked_format;
+pub(crate) mod updates_too_large;
 pub(crate) mod wrong_kind;

@@ -4,7 +4,6 @@ use crate::description::{
     Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
 };
 use crate::finding::{BadValue, FieldError};
-use crate::request::Change;
 use crate::rule::{Check, Context, Findings, Run};
 use crate::upstream::go;
 
@@ -19,7 +18,10 @@ that version has no `managedBy`, so the API server drops the field. A client tha
 `v1alpha1` takes it away from its external controller. If the API server converts the object before it calls the policy, the
 field is missing in both objects, and no other rule can see the change.
 
-Runs on create, and on updates of the main resource.",
+A status update through such a version drops the field too, and the policy cannot see whose status it is.
+
+Runs on create, and on updates of the object and of its status. Does not run on objects that are being deleted. The rule denies
+by default where the settings say who delegates: with `role`, `controllers` or `namespaces`. Elsewhere it warns.",
             fix: "Write through `ray.io/v1`. Stop serving `v1alpha1` in the CustomResourceDefinition.",
             accepted: Example {
                 settings: "{}",
@@ -28,7 +30,7 @@ Runs on create, and on updates of the main resource.",
                     "object":{"metadata":{"name":"tune"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}}"#,
             },
             rejected: Example {
-                settings: r#"{"rules":{"managed-by/pruned-version":"deny"}}"#,
+                settings: r#"{"role":"hybrid"}"#,
                 request: r#"{"operation":"CREATE","kind":{"group":"ray.io","version":"v1","kind":"RayJob"},
                     "requestKind":{"group":"ray.io","version":"v1alpha1","kind":"RayJob"},
                     "object":{"metadata":{"name":"tune"},"spec":{}}}"#,
@@ -38,15 +40,12 @@ Runs on create, and on updates of the main resource.",
             source: "the CustomResourceDefinitions of KubeRay: `v1alpha1` has no such field, and unknown fields are pruned",
         }),
         default: Enforcement::Warn,
-        scope: Scope::Api,
+        scope: Scope::Guard,
     },
     run: Run::Change(check),
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    if matches!(context.change, Change::UpdateStatus { .. }) {
-        return;
-    }
     let version = &*context.request.version;
     if context.kind.pruned_in.contains(&version) {
         let group_version = go::quote(&format!("{}/{version}", context.kind.group));
