@@ -5,8 +5,8 @@ use std::fs;
 use managed_by::{Settings, kinds};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use xtask::conditions;
 use xtask::metadata::Metadata;
+use xtask::writers;
 
 use crate::support::{GUEST, root};
 
@@ -77,29 +77,21 @@ fn the_policy_for_pods() {
     );
 }
 
-/// A policy's spec as it is, and as it is with the rules and the writers that are commented out.
-fn spec(file: &str) -> [Value; 2] {
+/// A manifest as it is, and as it is with all projects taken in: with one of the two that serve MPIJobs, and with the other.
+fn variants(file: &str) -> [Value; 3] {
     let text = fs::read_to_string(root(format!("deploy/{file}.yml"))).unwrap();
-    // What comes after that is an example of a kind that the metadata cannot know.
-    let (known, own) = text.split_once("    # A kind of your own").unwrap();
-    let mut all = known.to_owned();
-    for rule in [
-        "- apiGroups",
-        "  apiVersions",
-        "  resources",
-        "  operations",
-    ] {
-        all = all.replace(&format!("\n    # {rule}: ["), &format!("\n    {rule}: ["));
-    }
-    let mut all = format!("{all}    # A kind of your own{own}");
-    for kind in kinds() {
-        let writers = format!("{}: [\"system:", kind.name());
-        all = all.replace(
-            &format!("\n      # {writers}"),
-            &format!("\n      {writers}"),
-        );
-    }
-    [text, all].map(|text| serde_yaml_ng::from_str::<Value>(&text).unwrap()["spec"].clone())
+    let all_but = |left_out: &str| {
+        let projects = writers::PROJECTS.into_iter();
+        let projects: Vec<_> = projects.filter(|project| *project != left_out).collect();
+        // What an admin must fill in.
+        writers::taken_in(&text, &projects).replace(":NAMESPACE:", ":ray:")
+    };
+    [
+        text.clone(),
+        all_but("mpi-operator"),
+        all_but("training-operator"),
+    ]
+    .map(|text| serde_yaml_ng::from_str(&text).unwrap())
 }
 
 /// The controller copies both into policy reports, from the resource and not from the module.
@@ -153,7 +145,7 @@ fn chosen(spec: &Value, leaves_out: bool) {
     assert_eq!(spec["matchPolicy"], "Equivalent");
     assert_eq!(spec["timeoutSeconds"], 5);
     let left_out = json!({"matchExpressions": [{
-        "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "kubewarden", "cattle-kubewarden-system"],
+        "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "kubewarden"],
     }]});
     let expected = if leaves_out { left_out } else { Value::Null };
     assert_eq!(spec["namespaceSelector"], expected);
@@ -175,8 +167,8 @@ fn policies_for_the_kubewarden_controller() {
         let spec = &policy["spec"];
         assert_eq!(spec["module"], module(), "{file}");
         shown_in_reports(policy, &metadata());
-        let both = self::spec(file);
-        for spec in &both {
+        let all = variants(file).map(|policy| policy["spec"].clone());
+        for spec in &all {
             accepted(&spec["settings"]);
             agrees_with_itself(
                 file,
@@ -185,20 +177,25 @@ fn policies_for_the_kubewarden_controller() {
                 &spec["settings"],
             );
         }
-        let [live, all] = both;
+        let [live, with_training, with_mpi] = all;
         assert_eq!(*spec, live, "{file}");
-        assert_eq!(all["rules"], metadata()["rules"], "{file}");
+        let rules = |left_out: &str| -> Vec<Value> {
+            let metadata = metadata();
+            let all = metadata["rules"].as_array().unwrap();
+            let is_left_out = |rule: &&Value| {
+                rule["apiGroups"] == json!(["kubeflow.org"])
+                    && rule["apiVersions"] == json!([left_out])
+            };
+            all.iter()
+                .filter(|rule| !is_left_out(rule))
+                .cloned()
+                .collect()
+        };
+        assert_eq!(with_training["rules"], json!(rules("v2beta1")), "{file}");
+        assert_eq!(with_mpi["rules"], json!(rules("v1")), "{file}");
         let batch = |rule: &Value| rule["apiGroups"] == json!(["batch"]);
         assert!(
             live["rules"].as_array().unwrap().iter().all(batch),
-            "{file}"
-        );
-        let writers =
-            conditions::writers(&fs::read_to_string(root(format!("deploy/{file}.yml"))).unwrap());
-        let named = all["settings"]["standard_status_writers"].as_object();
-        assert_eq!(
-            writers.len(),
-            named.map_or(0, serde_json::Map::len),
             "{file}"
         );
         assert_eq!(spec["mutating"], false);
@@ -257,6 +254,9 @@ fn policies_for_a_policy_server_alone() {
     assert_eq!(policy["policyMode"], "monitor");
     assert_eq!(policy["allowedToMutate"], false);
     accepted(&policy["settings"]);
+    for policies in variants("policies") {
+        accepted(&policies["managed-by"]["settings"]);
+    }
     // With the Kubewarden controller a policy gets every capability; here it gets what the file says.
     let metadata = metadata_of("pods-metadata.yml");
     let pods = &policies["managed-by-pods"];
@@ -295,7 +295,9 @@ fn a_webhook_for_a_policy_server_alone() {
         );
     }
     assert_eq!(rules, metadata()["rules"]);
-    let settings = &yaml("deploy/policies.yml")[0][name]["settings"];
+    // The webhook asks about all kinds, because a kind that is not served costs nothing.
+    let [_, policies, _] = variants("policies");
+    let settings = &policies[name]["settings"];
     agrees_with_itself("webhook", &webhook["namespaceSelector"], &rules, settings);
 }
 

@@ -24,6 +24,7 @@ const PARTS: &[(&str, &[(&str, &str)])] = &[
         "Use it",
         &[
             ("Rolling out", "docs/rolling-out.md"),
+            ("Status writers", "docs/status-writers.md"),
             ("Outages", "docs/outages.md"),
             ("Comparison", "docs/comparison.md"),
             ("Performance", "docs/performance.md"),

@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
-use managed_by::{Holder, kinds};
+use managed_by::{Holder, Kind, kinds};
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::generated::{Generated, read};
+use crate::writers;
 
 /// One of `matchConditions`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub struct Condition {
 }
 
 /// What the rule `managed-by/nested` reads of the kinds that have it, on updates too.
-const TEMPLATES: &[(&str, &str)] = &[
+pub const TEMPLATES: &[(&str, &str)] = &[
     ("JobSet", "spec.replicatedJobs[].template.spec.managedBy"),
     ("RayJob", "spec.rayClusterSpec.managedBy"),
     ("RayService", "spec.rayClusterConfig.managedBy"),
@@ -35,6 +36,9 @@ const TEMPLATES: &[(&str, &str)] = &[
     // An object of any kind: it counts as a whole.
     ("AppWrapper", "spec.components[].template"),
 ];
+
+/// Where most kinds have the field.
+const COMMON: &str = "spec.managedBy";
 
 /// The manifests that judge workloads, and where the settings of each are.
 const MANIFESTS: [(&str, &str); 5] = [
@@ -52,25 +56,18 @@ const MANIFESTS: [(&str, &str); 5] = [
 pub fn generated() -> Result<Vec<Generated>> {
     let mut files = Vec::new();
     for (path, settings) in MANIFESTS {
-        let conditions = conditions(&writers(&read(settings)?))?;
-        files.push(Generated::new(path, replaced(path, &conditions)?));
+        // Whoever takes a project in need not think of the conditions: the kinds behind tags count too.
+        let has_lists = read(settings)?.contains("standard_status_writers:\n");
+        let kinds = if has_lists {
+            writers::listed()?
+        } else {
+            BTreeSet::new()
+        };
+        files.push(Generated::new(path, replaced(path, &conditions(&kinds)?)?));
     }
     let path = "deploy/pods.yml";
     files.push(Generated::new(path, replaced(path, &[for_pods()])?));
     Ok(files)
-}
-
-/// The kinds that `standard_status_writers` names in a manifest, those that are commented out too: whoever takes one of them
-/// in need not think of the conditions.
-pub fn writers(manifest: &str) -> BTreeSet<&'static str> {
-    let Some((_, after)) = manifest.split_once("standard_status_writers:\n") else {
-        return BTreeSet::new();
-    };
-    let keys = after.lines().map_while(|line| line.strip_prefix("      "));
-    let keys = keys.filter_map(|line| line.trim_start_matches("# ").split(':').next());
-    let keys: BTreeSet<_> = keys.collect();
-    let named = kinds().iter().map(|kind| kind.name());
-    named.filter(|name| keys.contains(name)).collect()
 }
 
 /// The conditions for all kinds, where the settings name writers for some.
@@ -82,21 +79,26 @@ pub fn conditions(writers: &BTreeSet<&str>) -> Result<Vec<Condition>> {
 }
 
 fn the_field_changes() -> Result<Condition> {
-    let mut paths: Vec<&str> = Vec::new();
-    for kind in kinds() {
-        let nested = kind.rules().contains(&"managed-by/nested");
-        let template = TEMPLATES.iter().find(|(name, _)| *name == kind.name());
-        ensure!(nested == template.is_some(), "templates of {}", kind.name());
-        paths.push(kind.managed_by_path());
-        paths.extend(template.map(|(_, path)| *path));
-    }
     let mut lines =
         vec![r#"request.operation != "UPDATE" || has(request.subResource) ||"#.to_owned()];
     lines.extend(pruned().map(|line| format!("{line} ||")));
     let mut known = BTreeSet::new();
-    for path in paths.into_iter().filter(|path| known.insert(*path)) {
-        let (new, old) = (reading("object", path), reading("oldObject", path));
-        lines.push(format!("{new} != {old} ||"));
+    for kind in kinds() {
+        let nested = kind.rules().contains(&"managed-by/nested");
+        let template = TEMPLATES.iter().find(|(name, _)| *name == kind.name());
+        ensure!(nested == template.is_some(), "templates of {}", kind.name());
+        let paths = [kind.managed_by_path()].into_iter();
+        for path in paths.chain(template.map(|(_, path)| *path)) {
+            // Where most kinds have it, those of an admin's own too. Another kind may hold anything at the other paths.
+            let line = if path == COMMON {
+                changes(path)
+            } else {
+                format!("{} && {}", is_kind(kind, path), changes(path))
+            };
+            if known.insert(line.clone()) {
+                lines.push(format!("{line} ||"));
+            }
+        }
     }
     if let Some(last) = lines.last_mut() {
         last.truncate(last.len().saturating_sub(" ||".len()));
@@ -113,7 +115,7 @@ fn the_field_changes() -> Result<Condition> {
 fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {
     let workloads = || kinds().iter().filter(|kind| kind.has_status_rules());
     let mut reserved: Vec<(String, &str)> = Vec::new();
-    let mut paths: Vec<&str> = Vec::new();
+    let mut elsewhere: Vec<(&str, &str)> = Vec::new();
     for kind in workloads().filter(|kind| kind.holder() == Holder::Workload) {
         for version in kind.versions() {
             let key = format!("{}/{version}", kind.group());
@@ -125,22 +127,26 @@ fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {
                 None => reserved.extend(kind.reserved_value().map(|value| (key, value))),
             }
         }
-        if !paths.contains(&kind.managed_by_path()) {
-            paths.push(kind.managed_by_path());
+        let place = (kind.group(), kind.managed_by_path());
+        if place.1 != COMMON && !elsewhere.contains(&place) {
+            elsewhere.push(place);
         }
     }
     let mut lines =
         vec![r#"!has(request.subResource) || request.subResource == "status" && ("#.to_owned()];
+    lines.extend(pruned().map(|line| format!("  {line} ||")));
     let mut comment = "Status updates: only those of delegated objects (`managedBy` is set and is not the reserved value).".to_owned();
     if !writers.is_empty() {
         comment.push_str(" Also all status updates of the kinds in `standard_status_writers`.");
         lines.push(format!("  request.kind.kind in [{}] ||", quoted(writers)));
     }
-    let read: Vec<_> = paths
-        .iter()
-        .map(|path| reading("oldObject", path))
-        .collect();
-    lines.push(format!("  [{}].exists(name,", read.join(", ")));
+    let mut read = String::new();
+    for (group, path) in elsewhere {
+        let value = reading("oldObject", path);
+        write!(read, "request.kind.group == \"{group}\" ? {value} : ")?;
+    }
+    read.push_str(&reading("oldObject", COMMON));
+    lines.push(format!("  [{read}].exists(name,"));
     lines.push("    name.hasValue() && name != {".to_owned());
     for (key, value) in reserved {
         lines.push(format!("      \"{key}\": \"{value}\","));
@@ -178,6 +184,33 @@ fn pruned() -> impl Iterator<Item = String> {
     })
 }
 
+/// Whether the object is of a kind with that path; of the kind's group, where all kinds of the group have the field there.
+fn is_kind(kind: &Kind<'_>, path: &str) -> String {
+    let (group, name) = (kind.group(), kind.name());
+    let is_group = format!(r#"request.kind.group == "{group}""#);
+    let mut others = kinds().iter().filter(|other| other.group() == group);
+    if others.all(|other| other.managed_by_path() == path) {
+        return is_group;
+    }
+    format!(r#"{is_group} && request.kind.kind == "{name}""#)
+}
+
+/// Whether what is at a path changes. A list is first compared as a whole: what stands there unchanged need not be a list, whose
+/// elements could be read.
+fn changes(path: &str) -> String {
+    let differ = |path| {
+        format!(
+            "{} != {}",
+            reading("object", path),
+            reading("oldObject", path)
+        )
+    };
+    match path.split_once("[]") {
+        None => differ(path),
+        Some((list, _)) => format!("{} && {}", differ(list), differ(path)),
+    }
+}
+
 /// What is at a path of an object, as an optional value; of a list, as a list of them.
 fn reading(object: &str, path: &str) -> String {
     let optional = |base: &str, path: &str| {
@@ -208,6 +241,7 @@ fn quoted(names: &BTreeSet<&str>) -> String {
 /// A manifest with its `matchConditions` replaced: the lines after that key that are indented more.
 fn replaced(path: &str, conditions: &[Condition]) -> Result<String> {
     let text = read(path)?;
+    let text = writers::filled(&text)?.unwrap_or(text);
     let parts = text.split_once("matchConditions:\n");
     let (before, after) = parts.with_context(|| format!("{path}: no matchConditions"))?;
     let indent = before.rsplit('\n').next().unwrap_or_default();

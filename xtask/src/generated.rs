@@ -5,7 +5,8 @@ use std::fs;
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    api, artifacthub, compare, conditions, e2e, kinds, picture, root, rules, settings, status_guide,
+    api, artifacthub, compare, conditions, e2e, kinds, picture, root, rules, settings,
+    status_guide, writers,
 };
 
 /// A file that is made of the code, and not written by hand.
@@ -38,6 +39,7 @@ pub fn all() -> Result<Vec<Generated>> {
         settings::generated()?,
         e2e::generated()?,
         conditions::generated()?,
+        writers::generated()?,
         artifacthub::generated()?,
         api::generated()?,
         status_guide::generated()?,

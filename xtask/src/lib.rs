@@ -28,6 +28,7 @@ pub mod releases;
 pub mod rules;
 pub mod settings;
 pub mod status_guide;
+pub mod writers;
 
 /// A file or folder of this repository.
 pub fn root(path: impl AsRef<Path>) -> PathBuf {

@@ -153,7 +153,7 @@ fn is_to_be_judged(request: &Value, kind: &Kind<'_>, manifest: &Manifest) -> boo
         }
         ("UPDATE", Some("status")) => {
             let has_writers = WRITERS.contains(&manifest.name) && kind.has_status_rules();
-            has_writers || is_delegated(request, kind)
+            is_pruned || has_writers || is_delegated(request, kind)
         }
         (_, Some(_)) => false,
         _ => true,
@@ -414,6 +414,64 @@ proptest! {
         }
         MANIFESTS.with(|manifests| Seen::default().check(manifests, &request));
     }
+}
+
+/// What stands at a path of another kind is none of the conditions' business, and neither is what is no list where a list of
+/// templates could be, as long as it does not change: a label, a finalizer and a status can always be written.
+#[test]
+fn odd_objects_can_be_updated() {
+    let manifests = manifests();
+    let declared = ("argoproj.io", "v1alpha1", "Workflow");
+    let known = kinds().iter().flat_map(|kind| {
+        let versions = kind.versions().iter();
+        let served = versions.filter(|version| !kind.pruned_in().contains(version));
+        served.map(|version| (kind.group(), *version, kind.name()))
+    });
+    let mut asked = 0;
+    for (group, version, name) in known.chain([declared]) {
+        let kind = Kind::find(group, version, name);
+        let own = kind.map_or("spec.managedBy", Kind::managed_by_path);
+        for odd in [json!("x"), json!(5), json!(["x"]), json!({"a": 1})] {
+            let mut spec = json!({});
+            for path in [
+                "replicatedJobs",
+                "components",
+                "runPolicy",
+                "jobTemplate",
+                "rayClusterSpec",
+                "rayClusterConfig",
+                "trainJobTemplate",
+            ] {
+                let is_own = own.starts_with(&format!("spec.{path}."))
+                    || conditions::TEMPLATES.iter().any(|(kind, template)| {
+                        *kind == name && template.starts_with(&format!("spec.{path}."))
+                    });
+                if !is_own {
+                    spec[path] = odd.clone();
+                }
+            }
+            let object = json!({"metadata": {"name": "x"}, "spec": spec});
+            for sub_resource in ["", "status"] {
+                let request = sent(json!({
+                    "operation": "UPDATE", "subResource": sub_resource, "kind": {"group": group, "version": version, "kind": name},
+                    "object": object, "oldObject": object,
+                }));
+                for manifest in &manifests {
+                    let judges_status = WRITERS.contains(&manifest.name)
+                        && kind.is_some_and(Kind::has_status_rules);
+                    let expected = sub_resource == "status" && judges_status;
+                    assert_eq!(
+                        manifest.asks(&request),
+                        expected,
+                        "{}: {request}",
+                        manifest.name
+                    );
+                    asked += 1;
+                }
+            }
+        }
+    }
+    assert!(asked > 500, "{asked}");
 }
 
 /// An API server that is asked for pods looks whether a Job controls them: the library asks for the Job of no others.
