@@ -283,7 +283,15 @@ fn what_the_policy_denied_counts_and_what_others_refused_does_not() {
     let found = json!({"mode": "Standard", "denied": "status-writer/standard status"});
     let mut sent = denied(&message.replace("standard]", "delegated]"), &json!({}));
     sent["requestObject"] = event(Some("acme.io/x"))["requestObject"].clone();
+    let forged = |notes: &Value| {
+        let mut event = denied(message, notes);
+        event["requestObject"] = sent["requestObject"].clone();
+        event
+    };
     for (event, expected, refused) in [
+        // What the client sent does not count where the policy says whose the object is.
+        (forged(&found), Some("Job: ana 1 denied 1"), 0),
+        (forged(&json!({})), Some("Job: ana 1 denied 1"), 0),
         (denied(message, &found), Some("Job: ana 1 denied 1"), 0),
         // A message of the admin's own; no annotations.
         (
@@ -292,7 +300,7 @@ fn what_the_policy_denied_counts_and_what_others_refused_does_not() {
             0,
         ),
         (denied(message, &json!({})), Some("Job: ana 1 denied 1"), 0),
-        (sent, Some("acme.io/x: ana 1 denied 1"), 0),
+        (sent.clone(), Some("acme.io/x: ana 1 denied 1"), 0),
         // Another rule, another webhook, RBAC, a conflict.
         (
             denied(
