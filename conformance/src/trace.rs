@@ -1,4 +1,5 @@
-//! Watch streams recorded from real controllers (`traces/`), as the requests that made them.
+//! Watch streams recorded from real controllers (`traces/`), as the requests that made them, and audit logs
+//! (`traces/audit/`), which also say who wrote.
 //!
 //! A line is a watch event, in order; two consecutive events of one object are one update: of its status where the
 //! status differs, else of the main resource.
@@ -13,8 +14,22 @@ use serde_json::Value;
 use crate::vector::{Answer, Case, Vector};
 use crate::{Error, oracle};
 
-/// The streams that hold Jobs: the Job controller's, those of Jobs that other controllers made, MultiKueue's hub.
-pub const JOBS: [&str; 3] = ["jobs-1.36", "child-jobs", "multikueue-0.14-hub"];
+/// The streams that hold Jobs: the Job controller's, those of Jobs that other controllers made, and MultiKueue's, of the hub
+/// and of its worker. MultiKueue's hold JobSets too.
+pub const JOBS: [&str; 5] = [
+    "jobs-1.36",
+    "child-jobs",
+    MULTIKUEUE[0],
+    MULTIKUEUE[1],
+    MULTIKUEUE[2],
+];
+
+/// The streams of MultiKueue.
+pub const MULTIKUEUE: [&str; 3] = [
+    "multikueue-0.14-hub",
+    "multikueue-0.18-hub",
+    "multikueue-0.18-worker",
+];
 
 /// The streams of custom resources, which upstream's code has no say in: each project's own controllers.
 pub const CUSTOM: [&str; 9] = [
@@ -56,6 +71,51 @@ fn lines<T: for<'a> Deserialize<'a>>(file: &str) -> Result<Vec<T>, Error> {
     let text = fs::read_to_string(path(file)).map_err(|e| Error::Io(file.to_owned(), e))?;
     let parse = |line| serde_json::from_str(line).map_err(|e| Error::Json(file.to_owned(), e));
     text.lines().map(parse).collect()
+}
+
+/// The requests behind an audit log (`traces/audit/`) that holds the objects and shows each from its creation on: the updates of
+/// a status, with their users, in order, named after their line, each with the HTTP status of the answer that was recorded.
+///
+/// # Errors
+/// If there is no such log, or a line of it is no event with an object that is known.
+pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>, Error> {
+    let file = format!("audit/{log}.ndjson");
+    let mut stored: BTreeMap<String, Value> = BTreeMap::new();
+    let mut updates = Vec::new();
+    for (event, line) in lines::<Value>(&file)?.into_iter().zip(1..) {
+        let part = |pointer: &str| event.pointer(pointer).cloned().unwrap_or_default();
+        let text = |pointer: &str| part(pointer).as_str().unwrap_or_default().to_owned();
+        let code = part("/responseStatus/code").as_u64().unwrap_or_default();
+        let uid = text("/objectRef/uid");
+        if text("/objectRef/subresource") == "status" {
+            let name = format!("{log}:{line} {}", text("/objectRef/name"));
+            let fault = || Error::Oracle(format!("{name}: nothing shows the object before"));
+            let old = stored.get(&uid).ok_or_else(fault)?;
+            // The API server keeps all but the status.
+            let mut object = old.clone();
+            if let Some(members) = object.as_object_mut() {
+                members.insert("status".to_owned(), part("/requestObject/status"));
+            }
+            let case = Case {
+                name,
+                operation: "UPDATE".to_owned(),
+                sub_resource: "status".to_owned(),
+                object,
+                old_object: Some(old.clone()),
+            };
+            let mut request = case.request();
+            if let Some(members) = request.as_object_mut() {
+                members.insert("userInfo".to_owned(), part("/user"));
+            }
+            updates.push((case.name, request, code));
+        }
+        let answer = part("/responseObject");
+        if code < 400 {
+            let uid = answer.pointer("/metadata/uid").and_then(Value::as_str);
+            stored.insert(uid.unwrap_or_default().to_owned(), answer);
+        }
+    }
+    Ok(updates)
 }
 
 /// The requests behind a stream: creates, updates and deletions, in order, named after the line that shows their result.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use managed_by::Release;
-use managed_by_conformance::trace::{self, CUSTOM, JOBS};
+use managed_by_conformance::trace::{self, CUSTOM, JOBS, MULTIKUEUE};
 use serde_json::{Value, json};
 
 use crate::support::{everywhere, root};
@@ -33,10 +33,10 @@ fn upstream_s_verdicts_are_ours() {
             }
         }
     }
-    assert_eq!(vectors.len(), 336);
+    assert_eq!(vectors.len(), 730);
     // In 1.30 criteria were those of a success policy alone; in 1.31 a suspended Job had to start before it could be
     // complete. The controller that was recorded is of 1.36.
-    let expected = [("1.30", 55), ("1.31", 1)];
+    let expected = [("1.30", 103), ("1.31", 1)];
     assert_eq!(denied[..2], expected);
     assert!(denied[2..].iter().all(|&(_, count)| count == 0));
 }
@@ -102,13 +102,91 @@ fn a_hub_works_under_the_settings_of_a_management_cluster() {
     assert_eq!((requests_seen, statuses_refused), (45, 24));
 }
 
+/// The settings of a manifest of `deploy/` on a cluster with JobSet, of the release that was recorded.
+fn with_jobset(file: &str) -> Value {
+    let text = std::fs::read_to_string(root("deploy").join(file)).unwrap();
+    // What belongs to a project is a comment with the name of the project in front.
+    let text = text.replace("#jobset ", "");
+    let mut manifest: Value = serde_yaml_ng::from_str(&text).unwrap();
+    let mut settings = manifest["spec"]["settings"].take();
+    settings["kubernetes_version"] = "1.36".into();
+    settings
+}
+
+/// The same without the lists of writers: a watch does not say who wrote, so it cannot show whether they are right.
+fn without_writers(file: &str) -> Value {
+    let mut settings = with_jobset(file);
+    let sections = settings.as_object_mut().unwrap();
+    sections.remove("standard_status_writers").unwrap();
+    let controllers = sections.get_mut("controllers");
+    for (_, controller) in controllers
+        .into_iter()
+        .flat_map(|c| c.as_object_mut().unwrap())
+    {
+        controller
+            .as_object_mut()
+            .unwrap()
+            .remove("status_writers")
+            .unwrap();
+    }
+    settings
+}
+
+/// MultiKueue's hub and worker under the settings of the manifests, but for the writers: nothing is denied, nobody is warned.
+#[test]
+fn multikueue_works_under_the_settings_of_the_manifests() {
+    for (stream, file, expected) in [
+        ("multikueue-0.14-hub", "management.yml", 45),
+        ("multikueue-0.18-hub", "management.yml", 353),
+        ("multikueue-0.18-worker", "worker.yml", 212),
+    ] {
+        let settings = without_writers(file);
+        let requests = trace::requests(stream).unwrap();
+        for case in &requests {
+            let answer = everywhere(&case.request(), &settings);
+            assert!(answer.allowed, "{}: {answer:?}", case.name);
+            assert_eq!(answer.warnings, Vec::<String>::new(), "{}", case.name);
+            let answer = everywhere(&case.request(), &json!({}));
+            assert!(answer.allowed, "{}: {answer:?}", case.name);
+        }
+        assert_eq!(requests.len(), expected, "{stream}");
+    }
+}
+
+/// JobSet's controller writes the status of its child Jobs when it resumes them: with its account in the list it may, and
+/// without, the policy denies what it denied in the recorded cluster.
+#[test]
+fn jobset_resumes_its_jobs_under_the_settings_of_a_worker() {
+    let jobset = "system:serviceaccount:jobset-system:jobset-controller-manager";
+    let settings = with_jobset("worker.yml");
+    let mut without = settings.clone();
+    let writers = without["standard_status_writers"]["Job"].as_array_mut();
+    writers.unwrap().retain(|writer| writer != jobset);
+    let updates = trace::status_updates("jobset-resume-denied").unwrap();
+    let mut denied = 0;
+    for (name, request, code) in &updates {
+        let answer = everywhere(request, &without);
+        assert_eq!(answer.allowed, *code != 403, "{name}: {answer:?}");
+        if !answer.allowed {
+            assert_eq!(answer.denied(), ["status-writer/standard status"], "{name}");
+            assert_eq!(request["userInfo"]["username"], jobset, "{name}");
+            denied += 1;
+        }
+    }
+    assert_eq!((updates.len(), denied), (29, 14));
+    for (name, request, _) in &updates {
+        let answer = everywhere(request, &settings);
+        assert!(answer.allowed, "{name}: {answer:?}");
+    }
+}
+
 /// What the controllers of custom resources did, deletions included: with default settings nothing is denied. What warns
 /// is what is meant to: the traps that were recorded on purpose.
 #[test]
 fn default_settings_deny_nothing_that_controllers_of_custom_resources_did() {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut warned: BTreeMap<String, usize> = BTreeMap::new();
-    let streams = CUSTOM.into_iter().chain([JOBS[2]]);
+    let streams = CUSTOM.into_iter().chain(MULTIKUEUE);
     let settings = json!({"kubernetes_version": "1.36"});
     for case in streams.flat_map(|stream| trace::requests(stream).unwrap()) {
         let answer = everywhere(&case.request(), &settings);
@@ -130,8 +208,8 @@ fn default_settings_deny_nothing_that_controllers_of_custom_resources_did() {
         [
             ("AppWrapper", 62),
             ("JAXJob", 57),
-            ("Job", 32),
-            ("JobSet", 131),
+            ("Job", 459),
+            ("JobSet", 269),
             ("MPIJob", 78),
             ("PaddleJob", 143),
             ("PipelineRun", 215),

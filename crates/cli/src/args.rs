@@ -140,7 +140,7 @@ pub enum Command {
         #[arg(long, short, value_name = "FORMAT", default_value = "text")]
         output: ListOutput,
     },
-    /// Check settings, or print their schema
+    /// Check settings, propose the writers in them, or print their schema
     #[command(subcommand)]
     Settings(SettingsCommand),
     /// Print the completions for a shell
@@ -165,6 +165,21 @@ pub enum SettingsCommand {
         files: Vec<PathBuf>,
         #[command(flatten)]
         printing: Printing,
+    },
+    /// Propose `standard_status_writers` and `status_writers`: who wrote which status, as audit logs tell it
+    #[command(
+        after_help = "Example: managed-by settings writers audit.log > writers.yml\n\nRead each line before you copy it into the settings."
+    )]
+    Writers {
+        /// Audit logs in the order of time, or - for standard input; also gzip and zstd
+        #[arg(value_name = "AUDIT.LOG", default_value = "-")]
+        files: Vec<PathBuf>,
+        /// The policy's settings, for kinds that they declare
+        #[arg(long, value_name = "FILE")]
+        settings: Option<PathBuf>,
+        /// The format
+        #[arg(long, short, value_name = "FORMAT", default_value = "yaml")]
+        output: WritersOutput,
     },
     /// Print the JSON Schema of the settings
     Schema,
@@ -239,6 +254,15 @@ pub enum Output {
 pub enum ListOutput {
     /// A table.
     Text,
+    /// One JSON document.
+    Json,
+}
+
+/// A format of lists of writers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WritersOutput {
+    /// For the settings, with comments.
+    Yaml,
     /// One JSON document.
     Json,
 }

@@ -59,17 +59,38 @@ fn the_job_controller_conforms_from_1_32_on_and_leaves_rules_untested() {
 /// Each accepted, so that only what was recorded of it says what it tests.
 #[test]
 fn multikueue_conforms_and_what_it_never_did_is_untested() {
+    for (stream, writes, untested) in [
+        (
+            "multikueue-0.14-hub",
+            45,
+            "job-status/invalid-failed-indexes",
+        ),
+        (
+            "multikueue-0.18-hub",
+            349,
+            "job-status/completion-time-changed",
+        ),
+    ] {
+        let report = report("kueue.x-k8s.io/multikueue", &recorded(stream));
+        assert_eq!(report.badge_text(), "status conforms to 1.31 to 1.37");
+        assert_eq!(report.writes, writes, "{stream}");
+        let rules: Vec<_> = report.untested().map(|row| row.rule).collect();
+        assert!(rules.contains(&untested), "{stream}: {rules:?}");
+        let page = report.html();
+        assert!(page.contains("untested") && page.contains("This is not a pass"));
+    }
+}
+
+/// The worker runs what the hub delegates to it, as its own.
+#[test]
+fn the_job_controller_of_multikueue_s_worker_conforms() {
     let report = report(
-        "kueue.x-k8s.io/multikueue",
-        &recorded("multikueue-0.14-hub"),
+        "kubernetes.io/job-controller",
+        &recorded("multikueue-0.18-worker"),
     );
-    let untested: Vec<_> = report.untested().map(|row| row.rule).collect();
-    assert!(
-        untested.contains(&"job-status/invalid-failed-indexes"),
-        "{untested:?}"
-    );
-    let page = report.html();
-    assert!(page.contains("untested") && page.contains("This is not a pass"));
+    assert_eq!(report.badge_text(), "status conforms to 1.31 to 1.37");
+    assert_eq!((report.writes, report.objects), (156, 27));
+    assert!(report.passed_over > 0, "JobSets");
 }
 
 fn broken(requests: &mut Vec<Value>) {

@@ -43,6 +43,11 @@ impl<'a> Members<'a> {
         value.filter(|value| *value != "null")
     }
 
+    /// The members of the object of a name; none if it is no object.
+    pub(crate) fn object(&self, name: &str) -> Self {
+        self.get(name).and_then(Self::of).unwrap_or_default()
+    }
+
     /// The string of a name, if it is one.
     pub(crate) fn string(&self, name: &str) -> Option<Cow<'a, str>> {
         self.get(name).and_then(string)

@@ -10,7 +10,8 @@
 //! - [`manifest::objects`] lists the objects in a document, each with its request as CREATE; [`manifest::update`] makes the
 //!   update between two of them.
 //! - [`Judge`] asks the library, one release or all of them ([`Releases`]), and gives a [`Judgement`] that borrows nothing.
-//! - [`Replay`] judges recorded history, chunk by chunk, and keeps a [`Tally`].
+//! - [`Replay`] judges recorded history, chunk by chunk, and keeps a [`Tally`]. [`StatusWriters`] lists who wrote which
+//!   status.
 //! - [`SettingsText`] finds the policy's settings in a file of them or in a manifest of a policy.
 //!
 //! ```
@@ -49,7 +50,7 @@ pub use document::{Document, Located};
 pub use judge::{Found, Judge, Judgement, Matrix, NotJudged, Releases};
 pub use named::Named;
 pub use path::Path;
-pub use replay::{Replay, Seen, Step, Tally};
+pub use replay::{Replay, Seen, StatusWriters, Step, Tally};
 pub use request::Operation;
 pub use settings::{SettingsText, overlaid};
 pub use split::complete;

@@ -21,6 +21,14 @@ pub(crate) enum Record<'a> {
     Nothing,
 }
 
+/// What a document holds, before an audit event is taken for one thing or another.
+enum Held<'a> {
+    /// Something that is no audit event.
+    Record(Record<'a>),
+    /// The members of an audit event.
+    Audit(Members<'a>),
+}
+
 impl Record<'_> {
     /// Reads the object of the record for the rules.
     fn with_object(mut self) -> Self {
@@ -64,6 +72,20 @@ pub(crate) struct Write<'a> {
     pub(crate) user: Option<&'a str>,
     pub(crate) time: Option<Cow<'a, str>>,
     pub(crate) state: State<'a>,
+}
+
+/// A write that an audit log tells of as finished, of an object or of its status, whether the API server took it or not.
+#[derive(Debug)]
+pub(crate) struct Audited<'a> {
+    event: Members<'a>,
+    verb: Cow<'a, str>,
+    /// Of the resource, as the version and the plural are.
+    pub(crate) group: Cow<'a, str>,
+    pub(crate) version: Cow<'a, str>,
+    pub(crate) resource: Cow<'a, str>,
+    pub(crate) is_status: bool,
+    /// HTTP status of the answer; 0 where the event does not say.
+    pub(crate) code: u16,
 }
 
 /// An object at some moment.
@@ -204,6 +226,38 @@ impl<'a> Metadata<'a> {
 /// What one part of a stream says, each with the number of lines before it. Values may follow each other without an end of
 /// line.
 pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Record<'a>, Unread>)) {
+    documents(bytes, |lines, held| {
+        let record = held.and_then(|held| match held {
+            Held::Record(record) => Ok(record),
+            Held::Audit(event) => of_audit(event),
+        });
+        each(lines, record.map(Record::with_object));
+    });
+}
+
+/// The writes that one part of an audit log tells of, as [`read`]. An object or a watch event does not say who wrote it.
+pub(crate) fn read_audited<'a>(
+    bytes: &'a [u8],
+    mut each: impl FnMut(usize, Result<Audited<'a>, Unread>),
+) {
+    documents(bytes, |lines, held| match held {
+        Ok(Held::Audit(event)) => {
+            if let Some(audited) = Audited::of(event) {
+                each(lines, Ok(audited));
+            }
+        }
+        Ok(Held::Record(Record::Nothing)) => {}
+        Ok(Held::Record(_)) => each(lines, Err(Unread::Unknown(NO_AUDIT))),
+        Err(unread) => each(lines, Err(unread)),
+    });
+}
+
+/// What to say of a record that does not name who wrote.
+const NO_AUDIT: &str =
+    "expected an audit event, got an object or a watch event, which does not say who wrote it";
+
+/// What the documents of one part of a stream hold.
+fn documents<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Held<'a>, Unread>)) {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else {
         return each(0, Err(Unread::NotJson("is not UTF-8".to_owned())));
@@ -211,10 +265,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Recor
     if let Some((event, text)) = line_of_watch(text)
         && let Some(members) = Members::of(text)
     {
-        return each(
-            0,
-            of_event(Some(event), text, &members).map(Record::with_object),
-        );
+        return each(0, of_event(Some(event), text, &members).map(Held::Record));
     }
     let mut documents = Deserializer::from_str(text).into_iter::<Members<'a>>();
     loop {
@@ -228,9 +279,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Recor
             }
         };
         let document = text.get(start..documents.byte_offset()).unwrap_or_default();
-        of_document(document.trim_ascii(), &members, &mut |record| {
-            each(0, record.map(Record::with_object));
-        });
+        of_document(document.trim_ascii(), members, &mut |held| each(0, held));
     }
 }
 
@@ -259,17 +308,18 @@ fn line_of_watch(text: &str) -> Option<(&str, &str)> {
 /// An object, a list, a watch event or an audit event.
 fn of_document<'a>(
     text: &'a str,
-    members: &Members<'a>,
-    each: &mut impl FnMut(Result<Record<'a>, Unread>),
+    members: Members<'a>,
+    each: &mut impl FnMut(Result<Held<'a>, Unread>),
 ) {
     if let Some((_, object)) = members.find("object") {
         let of_type = members.string("type");
         let parts = Members::of(object).ok_or_else(not_an_object);
-        return each(parts.and_then(|parts| of_event(of_type.as_deref(), object, &parts)));
+        let event = parts.and_then(|parts| of_event(of_type.as_deref(), object, &parts));
+        return each(event.map(Held::Record));
     }
-    let state = State::of(text, members);
+    let state = State::of(text, &members);
     match (&*state.group, &*state.kind, state.items) {
-        ("audit.k8s.io", "Event", _) => each(of_audit(members)),
+        ("audit.k8s.io", "Event", _) => each(Ok(Held::Audit(members))),
         (group, kind, Some(items)) if kind.ends_with("List") => {
             let is_audit = group == "audit.k8s.io";
             let Some(items) = elements(items) else {
@@ -277,11 +327,8 @@ fn of_document<'a>(
             };
             for item in items {
                 each(match Members::of(item) {
-                    Some(members) if is_audit => of_audit(&members),
-                    Some(members) => {
-                        let item = State::of(item, &members);
-                        Ok(Record::State(Event::Listed, Box::new(item)))
-                    }
+                    Some(members) if is_audit => Ok(Held::Audit(members)),
+                    Some(members) => Ok(Held::Record(listed(State::of(item, &members)))),
                     None => Err(Unread::Unknown("an item that is no object")),
                 });
             }
@@ -289,8 +336,12 @@ fn of_document<'a>(
         (_, "", _) => each(Err(Unread::Unknown(
             "expected an object, a watch event or an audit event, got none of them",
         ))),
-        _ => each(Ok(Record::State(Event::Listed, Box::new(state)))),
+        _ => each(Ok(Held::Record(listed(state)))),
     }
+}
+
+fn listed(state: State<'_>) -> Record<'_> {
+    Record::State(Event::Listed, Box::new(state))
 }
 
 fn not_an_object() -> Unread {
@@ -320,56 +371,113 @@ fn of_event<'a>(
     Ok(Record::State(event, Box::new(State::of(text, members))))
 }
 
+impl<'a> Audited<'a> {
+    /// Takes an audit event for a write. A read, a start, a dry run and the write of another subresource are none.
+    fn of(event: Members<'a>) -> Option<Self> {
+        let text = |name| event.string(name).unwrap_or_default();
+        // An apply is a patch in the audit log.
+        let verb = text("verb");
+        let is_write = ["create", "update", "patch", "delete"].contains(&&*verb);
+        if text("stage") != "ResponseComplete" || !is_write {
+            return None;
+        }
+        let of = event.object("objectRef");
+        let subresource = of.string("subresource").unwrap_or_default();
+        let is_status = subresource == "status";
+        if !(is_status || subresource.is_empty()) || text("requestURI").contains("dryRun=") {
+            return None;
+        }
+        let code = event.object("responseStatus").get("code");
+        Some(Self {
+            verb,
+            group: of.string("apiGroup").unwrap_or_default(),
+            version: of.string("apiVersion").unwrap_or_default(),
+            resource: of.string("resource").unwrap_or_default(),
+            is_status,
+            code: code.and_then(|code| code.parse().ok()).unwrap_or_default(),
+            event,
+        })
+    }
+
+    /// Whether somebody asked for another status.
+    pub(crate) fn updates_status(&self) -> bool {
+        self.is_status && ["update", "patch"].contains(&&*self.verb)
+    }
+
+    /// Whether the API server refused the write.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.code >= 400
+    }
+
+    /// What the API server answered, if the event holds it: the object, or a `Status`.
+    pub(crate) fn response(&self) -> Option<&'a str> {
+        self.event.get("responseObject")
+    }
+
+    /// The whole object that the client sent, if the event holds it. A patch is none.
+    pub(crate) fn sent(&self) -> Option<&'a str> {
+        let request = self.event.get("requestObject");
+        request.filter(|_| self.verb == "update")
+    }
+
+    /// `userInfo`, as JSON, as admission sees it: of who is impersonated, if somebody is.
+    pub(crate) fn user(&self) -> Option<&'a str> {
+        let impersonated = self.event.get("impersonatedUser");
+        impersonated.or_else(|| self.event.get("user"))
+    }
+
+    /// When the request came.
+    pub(crate) fn time(&self) -> Option<Cow<'a, str>> {
+        self.event.string("requestReceivedTimestamp")
+    }
+
+    /// What the API server said of the request: with a refusal, why.
+    pub(crate) fn message(&self) -> Option<Cow<'a, str>> {
+        self.event.object("responseStatus").string("message")
+    }
+
+    /// What webhooks and the API server itself noted, by key.
+    pub(crate) fn annotations(&self) -> Members<'a> {
+        self.event.object("annotations")
+    }
+}
+
 /// An audit event: `Event` of `audit.k8s.io`.
-fn of_audit<'a>(event: &Members<'a>) -> Result<Record<'a>, Unread> {
-    let text = |name| event.string(name).unwrap_or_default();
-    let object = |name| event.get(name).and_then(Members::of).unwrap_or_default();
-    let verb = text("verb");
-    let is_write = ["create", "update", "patch", "delete"].contains(&&*verb);
-    if text("stage") != "ResponseComplete" || !is_write {
+fn of_audit(event: Members<'_>) -> Result<Record<'_>, Unread> {
+    let Some(audited) = Audited::of(event) else {
         return Ok(Record::Nothing);
-    }
-    let of = object("objectRef");
-    let subresource = of.string("subresource").unwrap_or_default();
-    let is_status = subresource == "status";
-    if !(is_status || subresource.is_empty()) || text("requestURI").contains("dryRun=") {
-        return Ok(Record::Nothing);
-    }
-    let group = of.string("apiGroup").unwrap_or_default();
-    let resource = of.string("resource").unwrap_or_default();
+    };
     let is_known = kinds()
         .iter()
-        .any(|kind| kind.group() == group && kind.plural() == resource);
-    let code = object("responseStatus").get("code");
-    let code: u16 = code.and_then(|code| code.parse().ok()).unwrap_or_default();
-    if code >= 400 {
+        .any(|kind| kind.group() == audited.group && kind.plural() == audited.resource);
+    if audited.is_refused() {
         return Ok(if is_known {
             Record::Refused
         } else {
             Record::Nothing
         });
     }
-    let Some(response) = event.get("responseObject") else {
+    let Some(response) = audited.response() else {
         // Of other resources nobody wants to know.
-        let level = text("level").chars().take(40).collect();
+        let level = audited.event.string("level").unwrap_or_default();
         return if is_known {
-            Err(Unread::NoObject(level))
+            Err(Unread::NoObject(level.chars().take(40).collect()))
         } else {
             Ok(Record::Nothing)
         };
     };
     let state = State::read(response).ok_or_else(not_an_object)?;
-    let operation = match &*verb {
+    let operation = match &*audited.verb {
         "delete" => Operation::Delete,
         // An apply may create.
-        verb if verb == "create" || code == 201 => Operation::Create,
+        verb if verb == "create" || audited.code == 201 => Operation::Create,
         _ => Operation::Update,
     };
     Ok(Record::Write(Box::new(Write {
         operation,
-        is_status,
-        user: event.get("impersonatedUser").or_else(|| event.get("user")),
-        time: event.string("requestReceivedTimestamp"),
+        is_status: audited.is_status,
+        user: audited.user(),
+        time: audited.time(),
         state,
     })))
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
 use managed_by::Kind;
-use managed_by_conformance::trace::{self, CUSTOM, JOBS};
+use managed_by_conformance::trace::{self, CUSTOM, MULTIKUEUE};
 use serde_json::{Value, json};
 
 use crate::judge::judge;
@@ -105,7 +105,7 @@ impl Broken {
 /// If a recording cannot be read, or is of a kind that the policy does not know.
 pub fn all() -> Result<Vec<Broken>> {
     let mut all = Vec::new();
-    for stream in CUSTOM.into_iter().chain(JOBS.into_iter().skip(2)) {
+    for stream in CUSTOM.into_iter().chain(MULTIKUEUE) {
         for case in trace::requests(stream)? {
             let request = case.request();
             let word = |key: &str| request["kind"][key].as_str().unwrap_or_default();

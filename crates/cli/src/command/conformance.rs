@@ -2,15 +2,15 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::sync_channel;
-use std::thread;
 
+use indicatif::ProgressBar;
 use managed_by::Release;
 use managed_by_report::{Place, Recording, Report};
 use managed_by_requests::{Judge, Releases, Replay, Trouble};
 
-use super::replay::pump;
+use super::replay::pieces;
 use super::settings::Chosen;
 use crate::args::{Judging, ListOutput};
 use crate::input::Input;
@@ -50,39 +50,25 @@ pub(super) fn run(
     };
     for (source, trace) in traces.iter().enumerate() {
         let input = Input::new(trace);
-        let file = match input.open() {
-            Ok((file, _)) => file,
-            Err(unjudged) => {
-                trouble(&unjudged);
-                continue;
-            }
-        };
-        let (pieces, incoming) = sync_channel(1);
-        let of_file = thread::scope(|scope| {
-            let reader = scope.spawn(move || pump(file, &pieces));
-            let mut lines = 0_u64;
-            for piece in &incoming {
-                let more = replay.requests(&piece, source, lines, |seen, request| {
-                    let place = Place {
-                        source: input.name.to_string(),
-                        line: seen.line,
-                        time: seen.time,
-                    };
-                    if let Err(e) = recording.add(request, &place) {
-                        let line = usize::try_from(place.line).unwrap_or(usize::MAX);
-                        let text = Trouble::at(line, 0, e.to_string());
-                        trouble(&Unjudged::new(&input.name, text));
-                    }
-                });
-                lines = lines.saturating_add(more);
-            }
-            drop(incoming);
-            reader
-                .join()
-                .unwrap_or_else(|_| Some(Trouble::whole("could not be read")))
+        let mut lines = 0_u64;
+        let of_file = pieces(&input, &ProgressBar::hidden(), |piece| {
+            let more = replay.requests(piece, source, lines, |seen, request| {
+                let place = Place {
+                    source: input.name.to_string(),
+                    line: seen.line,
+                    time: seen.time,
+                };
+                if let Err(e) = recording.add(request, &place) {
+                    let line = usize::try_from(place.line).unwrap_or(usize::MAX);
+                    let text = Trouble::at(line, 0, e.to_string());
+                    trouble(&Unjudged::new(&input.name, text));
+                }
+            });
+            lines = lines.saturating_add(more);
+            ControlFlow::Continue(())
         });
         if let Some(of_file) = of_file {
-            trouble(&Unjudged::new(&input.name, of_file));
+            trouble(&of_file);
         }
     }
     let report = recording.finish();

@@ -9,6 +9,8 @@ mod replay;
 pub use replay::Summary;
 mod review;
 mod settings;
+mod writers;
+pub use writers::{List, Listed, Proposal};
 
 use std::io::{self, Write as _};
 
@@ -91,6 +93,11 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
                 quiet,
             )
         }
+        Command::Settings(SettingsCommand::Writers {
+            files,
+            settings,
+            output,
+        }) => writers::run(&files, settings.as_deref(), output, quiet),
         Command::Settings(SettingsCommand::Schema) => {
             io::stdout().write_all(settings::SCHEMA.as_bytes())?;
             Ok(Exit::Accepted)

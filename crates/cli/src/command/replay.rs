@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use flate2::read::MultiGzDecoder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use managed_by::Release;
-use managed_by_requests::replay::{Said, Step, Why};
+use managed_by_requests::replay::{self, Said, Seen, Step, Why};
 use managed_by_requests::{Replay, Trouble, complete};
 
 use super::settings::Chosen;
@@ -51,8 +52,7 @@ struct Sink<'r> {
     summary: Summary,
     show: usize,
     format: Output,
-    /// How often each trouble was told, for each file.
-    told: BTreeMap<(usize, Why), u64>,
+    told: Told,
     stopped: Option<io::Error>,
 }
 
@@ -70,21 +70,14 @@ pub(super) fn run(
         summary: Summary::default(),
         show,
         format: printing.output,
-        told: BTreeMap::new(),
+        told: Told::default(),
         stopped: None,
     };
     sink.summary.release = chosen.release();
     let inputs: Vec<Input> = files.iter().map(|file| Input::new(file)).collect();
     sink.summary.files = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
-    let bar = progress(
-        &inputs,
-        if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            // Draws where that is a terminal.
-            ProgressDrawTarget::stderr()
-        },
-    );
+    let bar = bar(&inputs, quiet);
+    bar.set_message(so_far(0, 0));
     for (source, input) in inputs.iter().enumerate() {
         sink.file(source, input, &bar);
         if let Some(e) = sink.stopped.take() {
@@ -92,7 +85,7 @@ pub(super) fn run(
         }
     }
     bar.finish_and_clear();
-    sink.tell_the_rest();
+    sink.told.tell_the_rest(&sink.summary.files, sink.format);
     let Sink {
         replay,
         mut summary,
@@ -111,6 +104,16 @@ pub(super) fn run(
     )
 }
 
+/// The bar of a run, on standard error where that is a terminal.
+pub(super) fn bar(inputs: &[Input], quiet: bool) -> ProgressBar {
+    let target = if quiet {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    };
+    progress(inputs, target)
+}
+
 /// A bar that shows how much of the files was read; without the size of all of them, a spinner.
 fn progress(inputs: &[Input], target: ProgressDrawTarget) -> ProgressBar {
     let sizes = inputs
@@ -125,7 +128,6 @@ fn progress(inputs: &[Input], target: ProgressDrawTarget) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar.set_message(so_far(0, 0));
     bar
 }
 
@@ -139,65 +141,26 @@ fn so_far(objects: usize, denials: u64) -> String {
 impl Sink<'_> {
     /// Reads a file, and judges what it says while the rest is read.
     fn file(&mut self, source: usize, input: &Input, bar: &ProgressBar) {
-        let (file, _) = match input.open() {
-            Ok(file) => file,
-            Err(unjudged) => return self.unreadable(unjudged),
-        };
-        let read = Arc::new(AtomicU64::new(0));
-        let counted = Counted {
-            inner: file,
-            count: Arc::clone(&read),
-        };
-        let before = bar.position();
-        let (pieces, incoming) = sync_channel(1);
-        let trouble = thread::scope(|scope| {
-            let reader = scope.spawn(move || pump(counted, &pieces));
-            self.pieces(
-                source,
-                &incoming,
-                || {
-                    bar.set_position(before.saturating_add(read.load(Ordering::Relaxed)));
-                },
-                bar,
-            );
-            drop(incoming);
-            reader
-                .join()
-                .unwrap_or_else(|_| Some(Trouble::whole("could not be read")))
-        });
-        if let Some(trouble) = trouble {
-            self.unreadable(Unjudged::new(&input.name, trouble));
-        }
-    }
-
-    fn unreadable(&mut self, unjudged: Unjudged) {
-        output::tell_unjudged(&unjudged, self.format);
-        self.summary.unreadable.push(unjudged);
-    }
-
-    fn pieces(
-        &mut self,
-        source: usize,
-        incoming: &Receiver<Vec<u8>>,
-        moved: impl Fn(),
-        bar: &ProgressBar,
-    ) {
         let mut lines = 0_u64;
-        for piece in incoming {
+        let trouble = pieces(input, bar, |piece| {
             let mut steps = Vec::new();
             let more = self
                 .replay
-                .chunk(&piece, source, lines, |step| steps.push(step));
+                .chunk(piece, source, lines, |step| steps.push(step));
             lines = lines.saturating_add(more);
             for step in steps {
                 if let Err(e) = bar.suspend(|| self.step(step)) {
                     self.stopped = Some(e);
-                    return;
+                    return ControlFlow::Break(());
                 }
             }
-            moved();
             let denied = self.replay.tally().denied;
             bar.set_message(so_far(self.replay.live(), denied));
+            ControlFlow::Continue(())
+        });
+        if let Some(trouble) = trouble {
+            output::tell_unjudged(&trouble, self.format);
+            self.summary.unreadable.push(trouble);
         }
     }
 
@@ -206,21 +169,11 @@ impl Sink<'_> {
         let file = file.unwrap_or_else(|| Arc::from(""));
         let line = usize::try_from(step.seen.line).unwrap_or(usize::MAX);
         match step.said {
-            Said::Unjudged(unjudged) => {
-                let told = self
-                    .told
-                    .entry((step.seen.source, unjudged.why))
-                    .or_default();
-                *told = told.saturating_add(1);
-                if *told <= TOLD {
-                    let about = if step.object.kind.is_empty() {
-                        String::new()
-                    } else {
-                        format!("{}: ", step.object)
-                    };
-                    let trouble = Trouble::at(line, 0, format!("{about}{}", unjudged.text));
-                    output::tell_unjudged(&Unjudged::new(&file, trouble), self.format);
+            Said::Unjudged(mut unjudged) => {
+                if !step.object.kind.is_empty() {
+                    unjudged.text = format!("{}: {}", step.object, unjudged.text);
                 }
+                self.told.tell(&file, &step.seen, unjudged, self.format);
                 Ok(())
             }
             Said::Found(request) => {
@@ -246,18 +199,78 @@ impl Sink<'_> {
             }
         }
     }
+}
+
+/// Troubles that were told, so that not each of many is.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// How often each was met, for each file.
+    counts: BTreeMap<(usize, Why), u64>,
+}
+
+impl Told {
+    /// Tells a trouble, unless there were enough of its kind in the file.
+    pub(super) fn tell(
+        &mut self,
+        file: &Arc<str>,
+        seen: &Seen,
+        unjudged: replay::Unjudged,
+        format: Output,
+    ) {
+        let count = self.counts.entry((seen.source, unjudged.why)).or_default();
+        *count = count.saturating_add(1);
+        if *count <= TOLD {
+            let line = usize::try_from(seen.line).unwrap_or(usize::MAX);
+            let trouble = Trouble::at(line, 0, unjudged.text);
+            output::tell_unjudged(&Unjudged::new(file, trouble), format);
+        }
+    }
 
     /// Tells how much was not told one by one.
-    fn tell_the_rest(&mut self) {
-        for ((source, why), count) in &self.told {
+    pub(super) fn tell_the_rest(&self, files: &[Arc<str>], format: Output) {
+        for ((source, why), count) in &self.counts {
             let more = count.saturating_sub(TOLD);
-            let file = self.summary.files.get(*source);
+            let file = files.get(*source);
             if let Some(file) = file.filter(|_| more > 0) {
                 let text = format!("{more} more: {}", why.as_str());
-                output::tell_unjudged(&Unjudged::new(file, Trouble::whole(text)), self.format);
+                output::tell_unjudged(&Unjudged::new(file, Trouble::whole(text)), format);
             }
         }
     }
+}
+
+/// Reads a file in pieces that end with a document, and hands out each while the next one is read. The bar shows how much of
+/// the file was read. Returns what is wrong with the file.
+pub(super) fn pieces(
+    input: &Input,
+    bar: &ProgressBar,
+    mut each: impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> Option<Unjudged> {
+    let (file, _) = match input.open() {
+        Ok(file) => file,
+        Err(unjudged) => return Some(unjudged),
+    };
+    let read = Arc::new(AtomicU64::new(0));
+    let counted = Counted {
+        inner: file,
+        count: Arc::clone(&read),
+    };
+    let before = bar.position();
+    let (pieces, incoming) = sync_channel(1);
+    let trouble = thread::scope(|scope| {
+        let reader = scope.spawn(move || pump(counted, &pieces));
+        for piece in &incoming {
+            if each(&piece).is_break() {
+                break;
+            }
+            bar.set_position(before.saturating_add(read.load(Ordering::Relaxed)));
+        }
+        drop(incoming);
+        reader
+            .join()
+            .unwrap_or_else(|_| Some(Trouble::whole("could not be read")))
+    });
+    trouble.map(|trouble| Unjudged::new(&input.name, trouble))
 }
 
 /// Counts what is read of a file, before it is unpacked.
@@ -276,7 +289,7 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Reads a file in pieces that end with a document, and sends them. Returns what is wrong with the file.
-pub(super) fn pump(file: impl Read + Send, pieces: &SyncSender<Vec<u8>>) -> Option<Trouble> {
+fn pump(file: impl Read + Send, pieces: &SyncSender<Vec<u8>>) -> Option<Trouble> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let mut start = [0_u8; 4];
     let known = read_full(&mut file, &mut start).unwrap_or(0);

@@ -50,6 +50,11 @@ impl Chosen {
         chosen.filter(|_| self.releases == Releases::Chosen)
     }
 
+    /// The settings, as JSON.
+    pub(super) fn json(&self) -> &str {
+        &self.json
+    }
+
     /// The settings themselves.
     ///
     /// # Errors

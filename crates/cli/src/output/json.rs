@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use managed_by::{Enforcement, ReleaseSet};
-use managed_by_requests::replay::{ObjectName, Seen};
+use managed_by_requests::replay::{ObjectName, Seen, Why};
 use managed_by_requests::{Matrix, Operation};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::command::Summary;
 use crate::report::{Finding, Outcome, Report, Unjudged, page};
 
 /// The version of the format: another one where something is taken away or means something else.
-const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 1;
 
 /// Prints a report as one document.
 ///
@@ -144,7 +144,7 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn unjudged(unjudged: &Unjudged) -> Value {
+pub(super) fn unjudged(unjudged: &Unjudged) -> Value {
     json!({
         "file": &*unjudged.file, "line": unjudged.line, "column": unjudged.column, "text": unjudged.text,
     })
@@ -160,11 +160,6 @@ pub(crate) fn write_replay(
     is_document: bool,
 ) -> io::Result<()> {
     let tally = &summary.tally;
-    let unjudged_by: Map<_, _> = tally
-        .unjudged
-        .iter()
-        .map(|(why, count)| (why.as_str().to_owned(), (*count).into()))
-        .collect();
     let unknown = tally.unknown.iter();
     let unknown: Map<_, _> = unknown
         .map(|(kind, count)| (kind.to_owned(), (*count).into()))
@@ -173,7 +168,8 @@ pub(crate) fn write_replay(
         let mut value = json!({
             "kind": key.kind, "rule": key.rule,
             "enforcement": if key.is_denied { "deny" } else { "warn" },
-            "count": row.count, "first": seen(&row.first, summary), "last": seen(&row.last, summary),
+            "count": row.count, "first": seen(&row.first, &summary.files),
+            "last": seen(&row.last, &summary.files),
             "object": object(&row.object), "text": row.found.text, "page": page(row.found.rule),
         });
         if let Value::Object(members) = &mut value {
@@ -191,7 +187,7 @@ pub(crate) fn write_replay(
         "command": "replay",
         "summary": {
             "documents": tally.documents, "judged": tally.judged, "denied": tally.denied, "warned": tally.warned,
-            "refused": tally.refused, "unjudged": unjudged_by, "unknown": unknown,
+            "refused": tally.refused, "unjudged": by_reason(&tally.unjudged), "unknown": unknown,
         },
         "rows": rows.collect::<Vec<_>>(),
         "results": summary.shown.iter().map(outcome).collect::<Vec<_>>(),
@@ -204,8 +200,15 @@ pub(crate) fn write_replay(
     }
 }
 
-fn seen(seen: &Seen, summary: &Summary) -> Value {
-    let file = summary.files.get(seen.source).map(|file| &**file);
+/// What could not be judged, by reason.
+pub(super) fn by_reason(counts: &[(Why, u64)]) -> Map<String, Value> {
+    let counts = counts.iter();
+    let counts = counts.map(|(why, count)| (why.as_str().to_owned(), (*count).into()));
+    counts.collect()
+}
+
+pub(super) fn seen(seen: &Seen, files: &[Arc<str>]) -> Value {
+    let file = files.get(seen.source).map(|file| &**file);
     json!({"file": file, "line": seen.line, "time": seen.time})
 }
 

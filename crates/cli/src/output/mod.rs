@@ -7,6 +7,7 @@ pub mod junit;
 pub mod sarif;
 pub mod table;
 pub mod text;
+pub mod writers;
 
 use std::io::{self, BufWriter, Write};
 

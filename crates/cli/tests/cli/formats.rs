@@ -7,7 +7,7 @@ use xtask::root;
 use crate::support::{run, run_in};
 
 /// Fails unless a document follows a schema.
-fn check(schema: &Value, document: &Value) {
+pub(crate) fn check(schema: &Value, document: &Value) {
     let mut compiler = Compiler::new();
     compiler
         .add_resource("schema.json", schema.clone())
@@ -19,7 +19,7 @@ fn check(schema: &Value, document: &Value) {
     }
 }
 
-fn own_schema() -> Value {
+pub(crate) fn own_schema() -> Value {
     let text = std::fs::read_to_string(root("docs/cli.schema.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }

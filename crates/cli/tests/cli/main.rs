@@ -14,3 +14,4 @@ mod history;
 mod pages;
 mod support;
 mod transcripts;
+mod writers;

@@ -58,7 +58,10 @@ fn completions_know_each_command_and_its_options() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let completions = run(&["completions", shell], b"");
         assert_eq!((completions.code, &*completions.err), (0, ""), "{shell}");
-        for word in COMMANDS.iter().chain(&["kubernetes", "deny-warnings"]) {
+        for word in COMMANDS
+            .iter()
+            .chain(&["kubernetes", "deny-warnings", "writers"])
+        {
             assert!(completions.out.contains(word), "{shell} has no {word}");
         }
     }

@@ -8,10 +8,11 @@ mod past;
 mod step;
 mod tally;
 mod task;
+mod writers;
 
 use crate::judge::Judge;
 use crate::record::{Record, Unread, read};
-use crate::split::parts;
+use crate::split::{Part, parts};
 use groups::in_groups;
 use past::{Past, stored};
 use tally::add;
@@ -19,6 +20,7 @@ use task::{Answer, Task};
 
 pub use step::{ObjectName, Request, Said, Seen, Step, Unjudged, Why};
 pub use tally::{Row, RowKey, Tally};
+pub use writers::{StatusWriter, StatusWriters, WriterSums, Written};
 
 /// Replays a history. It remembers the last state of each object that lives.
 #[derive(Debug)]
@@ -120,12 +122,17 @@ impl<'s> Replay<'s> {
         self.tally.documents = add(self.tally.documents, parts.len());
         in_groups(&parts, |part, items| {
             read(part.bytes, |lines, record| {
-                let line = add(lines_before, part.lines_before);
-                let line = add(line, lines.saturating_add(1));
+                let line = line_of(lines_before, part, lines);
                 items.push(Item { line, record });
             });
         })
     }
+}
+
+/// The line of a source, from 1, where something stands in a part of a chunk.
+fn line_of(lines_before: u64, part: &Part<'_>, lines: usize) -> u64 {
+    let before = add(lines_before, part.lines_before);
+    add(before, lines.saturating_add(1))
 }
 
 /// How many lines a chunk has.

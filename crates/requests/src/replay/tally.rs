@@ -183,7 +183,11 @@ impl Tally {
 }
 
 /// The value of a key in a list that is sorted by it, put in if it is not there. There are few keys: [`Named`] is for many.
-fn entry<K: Ord, V>(sorted: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) -> Option<&mut V> {
+pub(super) fn entry<K: Ord, V>(
+    sorted: &mut Vec<(K, V)>,
+    key: K,
+    make: impl FnOnce() -> V,
+) -> Option<&mut V> {
     let place = match sorted.binary_search_by(|(known, _)| known.cmp(&key)) {
         Ok(place) => place,
         Err(place) => {
@@ -195,7 +199,7 @@ fn entry<K: Ord, V>(sorted: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) 
 }
 
 /// The name in `userInfo`.
-fn username(json: &str) -> Option<String> {
+pub(super) fn username(json: &str) -> Option<String> {
     Members::of(json)?.string("username").map(Cow::into_owned)
 }
 

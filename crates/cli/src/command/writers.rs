@@ -1,0 +1,177 @@
+//! `managed-by settings writers`: lists of status writers for the settings, made of audit logs.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use managed_by::Settings;
+use managed_by_requests::StatusWriters;
+use managed_by_requests::replay::{StatusWriter, WriterSums};
+use serde_json::{Map, Value, json};
+
+use super::replay::{Told, bar, pieces};
+use super::settings::Chosen;
+use crate::args::{Judging, Output, WritersOutput};
+use crate::input::Input;
+use crate::output;
+use crate::report::Unjudged;
+use crate::{Exit, Stop};
+
+/// What the audit logs propose for the settings.
+#[derive(Debug)]
+pub struct Proposal {
+    /// The files, by their numbers.
+    pub files: Vec<Arc<str>>,
+    /// `standard_status_writers`, by kind.
+    pub standard: Vec<List>,
+    /// The `status_writers` of `controllers`, by the controller's name.
+    pub delegated: Vec<List>,
+    /// The sums.
+    pub sums: WriterSums,
+    /// Troubles with whole files.
+    pub unreadable: Vec<Unjudged>,
+}
+
+/// One list of writers.
+#[derive(Debug)]
+pub struct List {
+    /// Whose it is: the kind, or the controller.
+    pub name: String,
+    /// Why the settings refuse this name, if they do.
+    pub refused: Option<String>,
+    /// The writers.
+    pub writers: Vec<Listed>,
+}
+
+/// A writer in a list.
+#[derive(Debug)]
+pub struct Listed {
+    /// Who.
+    pub writer: StatusWriter,
+    /// Why the settings refuse this name in this list, if they do.
+    pub refused: Option<String>,
+}
+
+/// Proposes lists of writers.
+pub(super) fn run(
+    files: &[PathBuf],
+    settings: Option<&Path>,
+    format: WritersOutput,
+    quiet: bool,
+) -> Result<Exit, Stop> {
+    let judging = Judging {
+        settings: settings.map(Path::to_owned),
+        ..Judging::default()
+    };
+    let chosen = Chosen::new(&judging)?;
+    let mut writers =
+        StatusWriters::new(chosen.json()).map_err(|problems| Stop::Error(problems.to_string()))?;
+    let inputs: Vec<Input> = files.iter().map(|file| Input::new(file)).collect();
+    let files: Vec<_> = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
+    let bar = bar(&inputs, quiet);
+    let (mut told, mut unreadable) = (Told::default(), Vec::new());
+    for (source, input) in inputs.iter().enumerate() {
+        let mut lines = 0_u64;
+        let trouble = pieces(input, &bar, |piece| {
+            let more = writers.chunk(piece, source, lines, |seen, unjudged| {
+                bar.suspend(|| told.tell(&input.name, &seen, unjudged, Output::Text));
+            });
+            lines = lines.saturating_add(more);
+            bar.set_message(format!("{} status writes", writers.writes()));
+            ControlFlow::Continue(())
+        });
+        if let Some(trouble) = trouble {
+            bar.suspend(|| output::tell_unjudged(&trouble, Output::Text));
+            unreadable.push(trouble);
+        }
+    }
+    bar.finish_and_clear();
+    told.tell_the_rest(&files, Output::Text);
+    let written = writers.finish();
+    let checker = Checker::of(chosen.json());
+    let proposal = Proposal {
+        standard: checker.lists(written.standard, "standard_status_writers"),
+        delegated: checker.lists(written.delegated, "controllers"),
+        sums: written.sums,
+        files,
+        unreadable,
+    };
+    output::writers::print(&proposal, format, quiet)?;
+    Ok(if proposal.is_whole() {
+        Exit::Accepted
+    } else {
+        Exit::Unjudged
+    })
+}
+
+impl Proposal {
+    /// Whether there is a proposal, and everything in the files was taken into account.
+    fn is_whole(&self) -> bool {
+        let sums = &self.sums;
+        let is_read = sums.unjudged.is_empty() && self.unreadable.is_empty();
+        is_read && sums.undecided == 0 && sums.writes > 0
+    }
+}
+
+/// Asks the library whether it accepts lists as settings. A list that it refuses would stop PolicyServer.
+struct Checker {
+    /// `custom_kinds` of the settings.
+    declared: Value,
+}
+
+impl Checker {
+    fn of(settings: &str) -> Self {
+        let settings: Value = serde_json::from_str(settings).unwrap_or_default();
+        let declared = settings.get("custom_kinds").cloned();
+        Self {
+            declared: declared.unwrap_or_default(),
+        }
+    }
+
+    /// The lists of a section of the settings, each with what is wrong with it.
+    fn lists(&self, written: Vec<(String, Vec<StatusWriter>)>, section: &str) -> Vec<List> {
+        let list = |(name, writers)| self.list(name, writers, section);
+        written.into_iter().map(list).collect()
+    }
+
+    fn list(&self, name: String, writers: Vec<StatusWriter>, section: &str) -> List {
+        let of_users = |users: &[Value]| {
+            let value = match section {
+                "controllers" => json!({"status_writers": users}),
+                _ => json!(users),
+            };
+            self.refusal(section, json!({&*name: value}))
+        };
+        let refused = of_users(&["ana".into()]);
+        let mut users: Vec<Value> = Vec::new();
+        let mut listed = Vec::new();
+        for writer in writers {
+            users.push((&*writer.user).into());
+            // What is wrong with the name of the list is said there.
+            let wrong = refused.is_none().then(|| of_users(&users)).flatten();
+            if wrong.is_some() {
+                users.pop();
+            }
+            let refused = wrong;
+            listed.push(Listed { writer, refused });
+        }
+        List {
+            name,
+            refused,
+            writers: listed,
+        }
+    }
+
+    /// What the library says against a section, without the place.
+    fn refusal(&self, section: &str, value: Value) -> Option<String> {
+        let mut settings = Map::new();
+        settings.insert("custom_kinds".to_owned(), self.declared.clone());
+        settings.insert(section.to_owned(), value);
+        let settings = Value::Object(settings).to_string();
+        let problems = Settings::from_json(settings.as_bytes()).err()?;
+        let problem = problems.as_slice().first()?;
+        let text = problem.to_string();
+        let place = format!("{}: ", problem.path());
+        Some(text.strip_prefix(&place).unwrap_or(&text).to_owned())
+    }
+}

@@ -1,0 +1,471 @@
+//! Lists of status writers, as YAML for the settings and as JSON.
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+
+use managed_by_requests::Trouble;
+use managed_by_requests::replay::{StatusWriter, WriterSums};
+use serde_json::{Map, Value, json};
+
+use super::json::{FORMAT, by_reason, seen, unjudged};
+use super::tell_unjudged;
+use crate::Stop;
+use crate::args::{Output, WritersOutput};
+use crate::command::{List, Listed, Proposal};
+use crate::report::Unjudged;
+
+/// Names that look like those of programs and are not: the admins of some distributions, and whoever shows no credentials.
+const NO_PROGRAMS: [&str; 2] = ["system:admin", "system:anonymous"];
+
+/// Prints a proposal on standard output, and on standard error what it leaves out.
+///
+/// # Errors
+/// If nobody reads it.
+pub(crate) fn print(proposal: &Proposal, format: WritersOutput, quiet: bool) -> Result<(), Stop> {
+    let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout()).lock());
+    match format {
+        WritersOutput::Yaml => write!(out, "{}", yaml(proposal))?,
+        WritersOutput::Json => writeln!(out, "{:#}", json(proposal))?,
+    }
+    out.flush()?;
+    if let Some(unjudged) = undecided(proposal) {
+        tell_unjudged(&unjudged, Output::Text);
+    }
+    if proposal.sums.writes == 0 {
+        anstream::eprintln!("error: nothing to propose: no status write of a workload counts");
+    }
+    if !quiet {
+        anstream::eprintln!("{}", sums(&proposal.sums));
+    }
+    Ok(())
+}
+
+/// What to say of writes to objects of which nobody knows whether they are delegated.
+fn undecided(proposal: &Proposal) -> Option<Unjudged> {
+    let first = proposal.sums.first_undecided.as_ref()?;
+    let writes = match proposal.sums.undecided {
+        1 => "1 status write says".to_owned(),
+        count => format!(
+            "{} status writes, the first of them here, say",
+            thousands(count)
+        ),
+    };
+    let text = format!(
+        "{writes} neither that the object is delegated nor that it is not: raise the audit level to RequestResponse, or put \
+         the policy in mode monitor first"
+    );
+    let line = usize::try_from(first.line).unwrap_or(usize::MAX);
+    let file = proposal.files.get(first.source)?;
+    Some(Unjudged::new(file, Trouble::at(line, 0, text)))
+}
+
+/// The sums in a line.
+fn sums(sums: &WriterSums) -> String {
+    let mut text = format!(
+        "{}, {}: {} denied by the policy, {} would be",
+        count_of(sums.documents, "document"),
+        count_of(sums.writes, "status write"),
+        sums.denied,
+        sums.found
+    );
+    let unjudged = sums.unjudged.iter().map(|(_, count)| *count);
+    for (count, what) in [
+        (unjudged.fold(0, u64::saturating_add), "could not be read"),
+        (sums.undecided, "undecided"),
+        (sums.refused, "refused by the API server"),
+        (sums.other, "of other kinds"),
+    ] {
+        if count > 0 {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "; {count} {what}");
+        }
+    }
+    text
+}
+
+/// The YAML to copy. What the settings refuse is a comment.
+fn yaml(proposal: &Proposal) -> String {
+    let mut text = String::new();
+    if proposal.sums.writes == 0 {
+        return text;
+    }
+    let writes = count_of(proposal.sums.writes, "status write");
+    let files = match &*proposal.files {
+        [file] => shown(file),
+        files => format!("{} files", files.len()),
+    };
+    let times = proposal.sums.times.as_ref();
+    let times = times.and_then(|(first, last)| {
+        let (first, last) = (second(first)?, second(last)?);
+        Some(format!(", {first} to {last}"))
+    });
+    let times = times.unwrap_or_default();
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "# From {writes} in {files}{times}.");
+    text.push_str(
+        "# Read each line before you copy it: it says who wrote, or tried to, not who should.\n",
+    );
+    let files = &*short_names(&proposal.files);
+    section(
+        &mut text,
+        "standard_status_writers",
+        &proposal.standard,
+        None,
+        files,
+    );
+    if !proposal.delegated.is_empty() {
+        text.push_str(
+            "# `controllers` is also the allow-list: with it, nothing can be delegated to other controllers.\n",
+        );
+    }
+    let inner = Some("status_writers");
+    section(&mut text, "controllers", &proposal.delegated, inner, files);
+    text
+}
+
+/// The files without their folders, unless two then have one name: each API server writes an `audit.log`.
+fn short_names(files: &[Arc<str>]) -> Vec<Arc<str>> {
+    let short = |file: &Arc<str>| Arc::from(file.rsplit('/').next().unwrap_or_default());
+    let names: Vec<Arc<str>> = files.iter().map(short).collect();
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    if sorted.len() == names.len() {
+        names
+    } else {
+        files.to_owned()
+    }
+}
+
+/// The lists of a section of the settings, each under its name or under a key in it.
+fn section(text: &mut String, name: &str, lists: &[List], inner: Option<&str>, files: &[Arc<str>]) {
+    if lists.is_empty() {
+        return;
+    }
+    let mut line = |is_setting: bool, depth: usize, what: &str| {
+        let mark = if is_setting { "" } else { "# " };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{mark}{}{what}", "  ".repeat(depth));
+    };
+    line(lists.iter().any(List::is_setting), 0, &format!("{name}:"));
+    for list in lists {
+        let is_setting = list.is_setting();
+        let why = list.refused.as_deref().map(refusal).unwrap_or_default();
+        let why = if why.is_empty() {
+            why
+        } else {
+            format!(" #{why}")
+        };
+        line(is_setting, 1, &format!("{}:{why}", scalar(&list.name)));
+        let mut depth = 2;
+        if let Some(inner) = inner {
+            line(is_setting, depth, &format!("{inner}:"));
+            depth = 3;
+        }
+        for listed in &list.writers {
+            let user = scalar(&listed.writer.user);
+            let about = about(listed, inner.is_some(), files);
+            let is_setting = is_setting && listed.refused.is_none();
+            line(is_setting, depth, &format!("- {user} # {about}"));
+        }
+    }
+}
+
+impl List {
+    /// Whether the settings accept anything of it.
+    fn is_setting(&self) -> bool {
+        self.refused.is_none() && self.writers.iter().any(|listed| listed.refused.is_none())
+    }
+}
+
+/// What to know of a writer before it is copied.
+fn about(listed: &Listed, with_kinds: bool, files: &[Arc<str>]) -> String {
+    let StatusWriter {
+        user,
+        kinds,
+        writes,
+        denied,
+        found,
+        first,
+    } = &listed.writer;
+    let mut text = String::new();
+    if looks_like_person(user) {
+        text.push_str("a person? ");
+    }
+    text.push_str(&count_of(*writes, "write"));
+    if with_kinds {
+        let kinds: Vec<_> = kinds.iter().map(|kind| shown(kind)).collect();
+        text.extend([" to ", &kinds.join(", ")]);
+    }
+    for (count, what) in [
+        (*denied, "denied by the policy"),
+        (*found, "would be denied by the policy"),
+    ] {
+        // Writing to a String cannot fail.
+        let _ = match (count, writes) {
+            (0, _) => Ok(()),
+            (_, 1) => write!(text, ", {what}"),
+            _ => write!(text, ", {} of them {what}", thousands(count)),
+        };
+    }
+    let file = files.get(first.source).map(|file| shown(file));
+    let _ = write!(text, ", first {}:{}", file.unwrap_or_default(), first.line);
+    if let Some(time) = first.time.as_deref().and_then(second) {
+        text.extend([", ", &time]);
+    }
+    if let Some(why) = &listed.refused {
+        text.push(';');
+        text.push_str(&refusal(why));
+    }
+    text
+}
+
+/// Why something is no setting.
+fn refusal(why: &str) -> String {
+    format!(" the settings refuse it: {}", shown(why))
+}
+
+/// Whether a user is neither a service account nor a part of Kubernetes.
+fn looks_like_person(user: &str) -> bool {
+    !user.starts_with("system:") || NO_PROGRAMS.contains(&user)
+}
+
+/// `1 write`, `1,204 writes`
+fn count_of(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", thousands(count))
+}
+
+/// `1,204`
+fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        let left = digits.len().saturating_sub(index);
+        if index > 0 && left.is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A time of an audit event without its fraction; nothing, if it does not look like one.
+fn second(time: &str) -> Option<String> {
+    let is_time = |c: char| c.is_ascii_digit() || "-:TZ.".contains(c);
+    let (whole, _) = time
+        .strip_suffix('Z')?
+        .split_once('.')
+        .unwrap_or((time, ""));
+    let whole = whole.strip_suffix('Z').unwrap_or(whole);
+    (whole.len() <= 30 && whole.chars().all(is_time)).then(|| format!("{whole}Z"))
+}
+
+/// A text in a comment, where what ends a line, or turns it around, is escaped.
+fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let is_bent = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        if c.is_control() || is_bent {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// A string as a scalar of YAML that nobody takes for something else: what is not printable ASCII is escaped, so that names
+/// that only look the same do not.
+fn scalar(text: &str) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "._/@:-".contains(c);
+    let words = ["y", "n", "yes", "no", "true", "false", "on", "off", "null"];
+    if text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(is_name)
+        && !text.ends_with(':')
+        && !words.contains(&&*text.to_ascii_lowercase())
+    {
+        return text.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        // Writing to a String cannot fail.
+        let _ = match c {
+            '"' | '\\' => write!(quoted, "\\{c}"),
+            ' '..='~' => write!(quoted, "{c}"),
+            '\u{10000}'.. => write!(quoted, "\\U{:08x}", u32::from(c)),
+            c => write!(quoted, "\\u{:04x}", u32::from(c)),
+        };
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The proposal as data, by the schema in `docs/cli.schema.json`.
+fn json(proposal: &Proposal) -> Value {
+    let sums = &proposal.sums;
+    let files = &proposal.files;
+    let standard = proposal.standard.iter();
+    let standard = standard.map(|list| (list.name.clone(), writers(list, files)));
+    let delegated = proposal.delegated.iter().map(|list| {
+        let mut controller = json!({"status_writers": writers(list, files)});
+        add_refusal(&mut controller, list.refused.as_deref());
+        (list.name.clone(), controller)
+    });
+    let (from, to) = sums.times.clone().unzip();
+    json!({
+        "format": FORMAT,
+        "command": "settings writers",
+        "summary": {
+            "documents": sums.documents, "writes": sums.writes, "denied": sums.denied, "wouldBeDenied": sums.found, "from": from, "to": to,
+            "refused": sums.refused, "other": sums.other, "undecided": sums.undecided,
+            "unjudged": by_reason(&sums.unjudged),
+        },
+        "standard_status_writers": standard.collect::<Map<_, _>>(),
+        "controllers": delegated.collect::<Map<_, _>>(),
+        "unjudged": proposal.unreadable.iter().map(unjudged).collect::<Vec<_>>(),
+    })
+}
+
+fn writers(list: &List, files: &[Arc<str>]) -> Value {
+    let writer = |listed: &Listed| {
+        let writer = &listed.writer;
+        let mut value = json!({
+            "user": writer.user, "kinds": writer.kinds, "writes": writer.writes, "denied": writer.denied,
+            "wouldBeDenied": writer.found, "isPerson": looks_like_person(&writer.user), "first": seen(&writer.first, files),
+        });
+        add_refusal(&mut value, listed.refused.as_deref());
+        value
+    };
+    list.writers.iter().map(writer).collect()
+}
+
+fn add_refusal(value: &mut Value, refused: Option<&str>) {
+    if let (Value::Object(members), Some(why)) = (value, refused) {
+        members.insert("refused".to_owned(), why.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use managed_by_requests::Document;
+
+    use super::{scalar, second, shown, thousands};
+
+    /// Two readers of YAML, one of them as kubectl reads it, get back what was written, whatever stands behind it.
+    #[test]
+    fn a_scalar_is_one_string_on_one_line() {
+        let every = (0..0x3000)
+            .chain(0xd7f0..0xe010)
+            .chain(0xfe00..0x1_0010)
+            .chain([0x1_f600, 0x10_ffff]);
+        let each = every.filter_map(char::from_u32).map(|c| format!("a{c}b"));
+        let ugly = [
+            "",
+            " ",
+            "a ",
+            " a",
+            "#a",
+            "a #b",
+            "a: b",
+            "a:",
+            ": a",
+            "- a",
+            "'a'",
+            "\"a\"",
+            "a\"b'c",
+            "a\\b",
+            "\\",
+            "{a}",
+            "[a]",
+            "&a",
+            "*a",
+            "!a",
+            "|",
+            ">",
+            "%a",
+            "@a",
+            "`a",
+            "a\nb",
+            "a\r\n- system:masters",
+            "---",
+            "...",
+            "~",
+            "null",
+            "Null",
+            "NO",
+            "yes",
+            "on",
+            "y",
+            "true",
+            "0x1f",
+            "010",
+            "1_0",
+            "1:30",
+            "1e3",
+            ".inf",
+            "2026-11-22",
+            "<<",
+            "=",
+            "a,b",
+            "system:serviceaccount:kube-system:job-controller",
+            "ana@acme.io",
+            "a\u{2028}b",
+            "\u{feff}a",
+            "a\u{202e}b",
+            "\0",
+        ];
+        for text in each.chain(ugly.map(str::to_owned)) {
+            let scalar = scalar(&text);
+            assert!(
+                scalar.bytes().all(|b| (b' '..=b'~').contains(&b)),
+                "{scalar}"
+            );
+            let yaml = format!("k:\n  - {scalar} # a comment\n{scalar}: x\n");
+            let expected = serde_json::json!({"k": [&text], &text: "x"});
+            let read: serde_json::Value = serde_yaml_ng::from_str(&yaml).unwrap();
+            assert_eq!(read, expected, "{yaml}");
+            let document = Document::all(&yaml).remove(0).unwrap();
+            let read: serde_json::Value = serde_json::from_str(document.json()).unwrap();
+            assert_eq!(read, expected, "{yaml}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_stays_in_its_comment() {
+        for (text, expected) in [
+            ("audit.log", "audit.log"),
+            ("prüf #1.log", "prüf #1.log"),
+            ("a\n- ana", "a\\u{a}- ana"),
+            ("a\u{85}\u{2028}\u{202e}b", "a\\u{85}\\u{2028}\\u{202e}b"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
+
+    #[test]
+    fn times_lose_their_fraction() {
+        for (time, expected) in [
+            ("2026-11-22T13:10:37.429806Z", Some("2026-11-22T13:10:37Z")),
+            ("2026-11-22T13:10:37Z", Some("2026-11-22T13:10:37Z")),
+            ("2026-11-22\n- ana:Z", None),
+            ("yesterday", None),
+            ("", None),
+        ] {
+            assert_eq!(second(time).as_deref(), expected, "{time}");
+        }
+    }
+
+    #[test]
+    fn counts_are_read_in_thousands() {
+        for (count, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (1204, "1,204"),
+            (1_000_000, "1,000,000"),
+        ] {
+            assert_eq!(thousands(count), expected);
+        }
+    }
+}
