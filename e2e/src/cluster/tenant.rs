@@ -1,7 +1,7 @@
 //! A hostile tenant: somebody who has the role `edit` in one namespace, and may write the custom kinds there, in front
 //! of `deploy/webhook.yml` with the settings of `deploy/management.yml`. Authorization is RBAC, as in a real cluster.
 //!
-//! `holes` are the ways around the policy that were once open, `held` those that never were. The lines below a check are
+//! `holes` are the ways around the policy that were open once, `held` is what was never open. The lines below a check are
 //! the requests and their answers: below each of the holes, and below what failed.
 
 mod held;
@@ -121,7 +121,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Waits until both webhooks are asked, also about the kind that the settings declare.
+    /// Waits until the tenant has the roles, and until the webhook is asked, also about the kind that the settings declare.
     fn in_force(&self) -> Result<()> {
         Hook::in_force(&self.cluster)?;
         until("roles in force", Duration::from_secs(20), || {

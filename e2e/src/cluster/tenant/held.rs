@@ -59,7 +59,7 @@ pub(super) const CHECKS: [Check; 22] = [
     ),
     ("namespace: the tenant cannot label it", labels),
     (
-        "impersonation: of those whom the settings list: refused",
+        "impersonation: of users that the settings list: refused",
         listed,
     ),
     ("impersonation: of groups that are exempt: refused", groups),
