@@ -15,7 +15,7 @@ use crate::cluster::modules;
 use crate::cluster::people::{MULTIKUEUE, TEAM, scalable};
 use crate::deploy;
 use crate::http::Answer;
-use crate::kube::{jobs, path};
+use crate::kube::{Client, jobs, path};
 
 pub(super) const CHECKS: [Check; 21] = [
     (
@@ -113,8 +113,8 @@ fn forged(name: &str, api_version: &str, kind: &str, owner: &str, uid: &Value) -
     forged
 }
 
-fn denied_child(stage: &Stage, child: &Value, kind: &str) -> Result<()> {
-    let answer = stage.tries(How::Create, &jobs(TEAM), child)?;
+fn denied_child(stage: &Stage, who: &Client, child: &Value, kind: &str) -> Result<()> {
+    let answer = stage.ask(who, How::Create, &jobs(TEAM), child)?;
     let words = ["[managed-by/delegation]", "standard_status_writers", kind];
     refused(&answer, &words)?;
     answered(&answer, 403)
@@ -123,14 +123,14 @@ fn denied_child(stage: &Stage, child: &Value, kind: &str) -> Result<()> {
 fn forged_kind(stage: &Stage) -> Result<()> {
     let uid = json!("0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7c");
     let child = forged("forged-kind", "kubeflow.org/v1", "PyTorchJob", "x", &uid);
-    denied_child(stage, &child, "PyTorchJob")
+    denied_child(stage, &stage.tenant, &child, "PyTorchJob")
 }
 
 fn forged_owner(stage: &Stage) -> Result<()> {
     modules::crd(&stage.cluster, &scalable())?;
     let uid = json!("0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7c");
     let child = forged("forged-owner", "kubeflow.org/v1", "PyTorchJob", "x", &uid);
-    denied_child(stage, &child, "PyTorchJob")
+    denied_child(stage, &stage.tenant, &child, "PyTorchJob")
 }
 
 /// The UID of a delegated JobSet of the tenant's, which is made where it is not there yet.
@@ -146,7 +146,7 @@ fn own_set(stage: &Stage) -> Result<Value> {
 fn own_owner(stage: &Stage) -> Result<()> {
     let uid = own_set(stage)?;
     let child = forged("own-owner", JOBSETS, "JobSet", "own", &uid);
-    denied_child(stage, &child, "JobSet")
+    denied_child(stage, &stage.tenant, &child, "JobSet")
 }
 
 fn alike(stage: &Stage) -> Result<()> {
@@ -154,8 +154,7 @@ fn alike(stage: &Stage) -> Result<()> {
     let name = format!("system:serviceaccount:{TEAM}:jobset-controller-manager");
     let alike = stage.tenant.impersonating(&[("impersonate-user", &name)]);
     let child = forged("alike", JOBSETS, "JobSet", "own", &uid);
-    let answer = stage.ask(&alike, How::Create, &jobs(TEAM), &child)?;
-    refused(&answer, &["[managed-by/delegation]", &name])
+    denied_child(stage, &alike, &child, "JobSet")
 }
 
 fn child(stage: &Stage) -> Result<()> {
