@@ -13,6 +13,8 @@ mod kubelet;
 pub(crate) mod modules;
 mod multikueue;
 mod people;
+mod resume;
+mod tenant;
 
 use std::path::Path;
 
@@ -26,12 +28,14 @@ use crate::report::Report;
 use crate::tls::Authority;
 
 /// The parts, in the order in which they run.
-pub(crate) const PARTS: [&str; 7] = [
+pub(crate) const PARTS: [&str; 9] = [
     "people",
     "external",
     "failures",
     "conditions",
+    "tenant",
     "jobs",
+    "resume",
     "multikueue",
     "faults",
 ];
@@ -67,8 +71,14 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
     {
         alone(report, folder, &authority, &wanted);
     }
+    if wanted("tenant") {
+        tenant::run(report, folder, &authority);
+    }
     if wanted("jobs") {
         jobs::run(report, folder, &authority);
+    }
+    if wanted("resume") {
+        resume::run(report, folder, &authority);
     }
     if wanted("multikueue") || wanted("faults") {
         fleet(report, folder, &authority, &wanted, only);
@@ -79,10 +89,12 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
 fn alone(report: &mut Report, folder: &Path, authority: &Authority, wanted: &dyn Fn(&str) -> bool) {
     report.section("deploy/hybrid.yml behind deploy/webhook.yml");
     let folder = folder.join("people");
-    let started = deploy::settings("hybrid", RELEASE).and_then(|settings| {
+    let projects = ["appwrapper", "training-operator"];
+    let started = deploy::settings("hybrid", RELEASE, &projects).and_then(|settings| {
         let cluster = ApiServer::start(&folder, "hybrid", authority)?;
         people::before(&cluster)?;
-        let hook = Hook::start(&folder, "policy-server", &cluster, authority, &settings)?;
+        let name = "policy-server";
+        let hook = Hook::start(&folder, name, &cluster, authority, &settings, &projects)?;
         Ok((cluster, hook, settings))
     });
     let Some((cluster, mut hook, settings)) = report.need("they are in force", started) else {

@@ -43,6 +43,16 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Value>> {
     Ok(documents)
 }
 
+/// `deploy/NAME.yml` as an admin makes it for a cluster with some more projects, such as `jobset`: the manifest holds their
+/// kinds and their writers in comments that begin with `#jobset `, which are lines then.
+fn manifest(name: &str, projects: &[&str]) -> Result<Vec<Value>> {
+    let mut manifest = text(&format!("deploy/{name}.yml"))?;
+    for project in projects {
+        manifest = manifest.replace(&format!("#{project} "), "");
+    }
+    documents(&manifest).with_context(|| format!("deploy/{name}.yml with {projects:?}"))
+}
+
 /// What PolicyServer calls a module on disk.
 pub(crate) fn module(file: &str) -> Result<String> {
     let path = root(file);
@@ -52,7 +62,12 @@ pub(crate) fn module(file: &str) -> Result<String> {
 
 /// `deploy/NAME.yml` as an entry of `policies.yml`: what Kubewarden's controller makes of it.
 pub(crate) fn policy(name: &str) -> Result<Value> {
-    let documents = yaml(&format!("deploy/{name}.yml"))?;
+    policy_with(name, &[])
+}
+
+/// The same with some more projects.
+fn policy_with(name: &str, projects: &[&str]) -> Result<Value> {
+    let documents = manifest(name, projects)?;
     let is_policy = |d: &&Value| {
         d["kind"]
             .as_str()
@@ -77,9 +92,9 @@ pub(crate) fn policy(name: &str) -> Result<Value> {
     Ok(entry)
 }
 
-/// The settings of `deploy/NAME.yml` for an API server of a release, as its comment asks for.
-pub(crate) fn settings(name: &str, release: &str) -> Result<Value> {
-    let mut settings = policy(name)?["settings"].take();
+/// The settings of `deploy/NAME.yml` with some more projects, for an API server of a release, as its comment asks for.
+pub(crate) fn settings(name: &str, release: &str, projects: &[&str]) -> Result<Value> {
+    let mut settings = policy_with(name, projects)?["settings"].take();
     settings["kubernetes_version"] = release.into();
     Ok(settings)
 }
@@ -110,9 +125,9 @@ pub(crate) fn policies() -> Result<Map<String, Value>> {
     Ok(policies)
 }
 
-/// `deploy/webhook.yml` as it is, but for the address and the authority.
-pub(crate) fn webhook(url: &str, authority: &str) -> Result<Value> {
-    let mut documents = yaml("deploy/webhook.yml")?;
+/// `deploy/webhook.yml` with some more projects, as it is but for the address and the authority.
+pub(crate) fn webhook(url: &str, authority: &str, projects: &[&str]) -> Result<Value> {
+    let mut documents = manifest("webhook", projects)?;
     let configuration = &mut documents[0];
     let webhooks = configuration["webhooks"].as_array_mut();
     for webhook in webhooks.context("no webhooks")? {
@@ -121,6 +136,33 @@ pub(crate) fn webhook(url: &str, authority: &str) -> Result<Value> {
         webhook["clientConfig"] = json!({"url": url, "caBundle": base64(authority.as_bytes())});
     }
     Ok(configuration.take())
+}
+
+/// What Kubewarden's controller makes of `deploy/pods.yml` in the API server, for the policy `pods` at an address.
+pub(crate) fn pods_webhook(url: &str, authority: &str) -> Result<Value> {
+    let spec = &yaml("deploy/pods.yml")?[0]["spec"];
+    let mut webhook = json!({
+        "name": "managed-by-pods.policies.example.com",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "clientConfig": {"url": format!("{url}/validate/pods"), "caBundle": base64(authority.as_bytes())},
+    });
+    for key in [
+        "rules",
+        "matchConditions",
+        "namespaceSelector",
+        "matchPolicy",
+        "failurePolicy",
+        "timeoutSeconds",
+    ] {
+        webhook[key] = spec[key].clone();
+    }
+    Ok(json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "managed-by-pods"},
+        "webhooks": [webhook],
+    }))
 }
 
 /// As Kubernetes writes bytes.

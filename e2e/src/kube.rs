@@ -7,7 +7,12 @@ use ureq::http::Request;
 
 use crate::http::{self, Answer};
 
-const JSON: &str = "application/json";
+/// The media types of what is written.
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(crate) const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 /// Somebody who asks kube-apiserver.
 #[derive(Debug, Clone)]
@@ -16,10 +21,23 @@ pub(crate) struct Client {
     pub(crate) url: String,
     /// The token, which is the user's name.
     pub(crate) token: String,
+    /// Headers of each request beside the usual ones.
+    pub(crate) headers: Vec<(&'static str, String)>,
 }
 
 impl Client {
-    fn request(
+    /// The same user, who asks for somebody else with such headers.
+    pub(crate) fn impersonating(&self, headers: &[(&'static str, &str)]) -> Self {
+        let headers = headers
+            .iter()
+            .map(|(key, value)| (*key, (*value).to_owned()));
+        Self {
+            headers: headers.collect(),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn request(
         &self,
         method: &str,
         path: &str,
@@ -31,13 +49,15 @@ impl Client {
         } else {
             serde_json::to_vec(object)?
         };
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.url))
             .header("authorization", format!("Bearer {}", self.token))
-            .header("content-type", media_type)
-            .body(body)?;
-        http::send(&self.agent, request)
+            .header("content-type", media_type);
+        for (key, value) in &self.headers {
+            request = request.header(*key, value);
+        }
+        http::send(&self.agent, request.body(body)?)
     }
 
     pub(crate) fn get(&self, path: &str) -> Result<Answer> {
@@ -54,13 +74,13 @@ impl Client {
 
     /// A merge patch.
     pub(crate) fn patch(&self, path: &str, change: &Value) -> Result<Answer> {
-        self.request("PATCH", path, "application/merge-patch+json", change)
+        self.request("PATCH", path, MERGE_PATCH, change)
     }
 
     /// A server-side apply.
     pub(crate) fn apply(&self, path: &str, object: &Value) -> Result<Answer> {
         let path = format!("{path}?fieldManager=e2e&force=true");
-        self.request("PATCH", &path, "application/apply-patch+yaml", object)
+        self.request("PATCH", &path, APPLY, object)
     }
 
     pub(crate) fn delete(&self, path: &str) -> Result<Answer> {

@@ -79,8 +79,15 @@ fn scenes(folder: &Path) -> Result<Vec<Value>> {
     without.push(kubectl(&cluster, ANA, "kubectl get events,pods -n team-a")?);
     delete(&cluster)?;
 
-    let settings = deploy::settings("management", RELEASE)?;
-    let mut hook = Hook::start(folder, "policy-server", &cluster, &authority, &settings)?;
+    let settings = deploy::settings("management", RELEASE, &[])?;
+    let mut hook = Hook::start(
+        folder,
+        "policy-server",
+        &cluster,
+        &authority,
+        &settings,
+        &[],
+    )?;
     hook.apply(&cluster, |webhook| webhook["name"] = WEBHOOK.into())?;
     let with = denied(&cluster)?;
 

@@ -30,32 +30,61 @@ pub(crate) const MULTIKUEUE: &str = "system:serviceaccount:kueue-system:multikue
 pub(crate) const JOBSET: &str = "system:serviceaccount:jobset-system:jobset-controller-manager";
 /// PolicyServer, which looks Jobs up.
 pub(crate) const POLICY_SERVER: &str = "system:serviceaccount:kubewarden:policy-server";
+/// The mpi-operator.
+pub(crate) const MPI_OPERATOR: &str = "system:serviceaccount:mpi-operator:mpi-operator";
+/// What kube-controller-manager makes for the controller of CronJobs.
+pub(crate) const CRON_JOBS: &str = "system:serviceaccount:kube-system:cronjob-controller";
 /// The scripted kubelet.
 pub(crate) const KUBELET: &str = "system:node:e2e";
 /// A person.
 pub(crate) const ANA: &str = "ana";
+/// A person who may do in one namespace what the role `edit` grants, and nothing elsewhere.
+pub(crate) const TENANT: &str = "tenant";
 /// The person who breaks the glass in `deploy/hybrid.yml`.
 pub(crate) const BREAK_GLASS: &str = "break-glass";
 
 /// Users with their groups. A user's token is the user's name.
-const USERS: [(&str, &str); 10] = [
+const USERS: [(&str, &str); 13] = [
     (ADMIN, "system:masters"),
     (MANAGER, ""),
     (JOB_CONTROLLER, "system:serviceaccounts"),
     (KUEUE, "system:serviceaccounts"),
     (MULTIKUEUE, "system:serviceaccounts"),
     (JOBSET, "system:serviceaccounts"),
+    (MPI_OPERATOR, "system:serviceaccounts"),
+    (CRON_JOBS, "system:serviceaccounts"),
     (POLICY_SERVER, "system:serviceaccounts"),
     (KUBELET, "system:nodes"),
     (ANA, "developers"),
+    (TENANT, "developers"),
     (BREAK_GLASS, "developers"),
 ];
 
-/// What is written, by whom, with the answer and the annotations of webhooks; nothing of what is read.
+/// What is written, by whom, with the answer and the annotations of webhooks; of what is read only what PolicyServer looks up.
 const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
     {"level": "Metadata", "verbs": ["create", "update", "patch", "delete"], "resources": [
-        {"group": "batch"}, {"group": "jobset.x-k8s.io"}, {"group": "workload.codeflare.dev"}, {"group": "kubeflow.org"}]},
+        {"group": "batch"}, {"group": "jobset.x-k8s.io"}, {"group": "workload.codeflare.dev"}, {"group": "kubeflow.org"},
+        {"group": "ray.io"}, {"group": "argoproj.io"}]},
+    {"level": "Metadata", "verbs": ["get"], "users": ["system:serviceaccount:kubewarden:policy-server"], "resources": [{"group": "batch"}]},
     {"level": "None"}]}"#;
+
+/// How a kube-apiserver is started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Options {
+    /// The program on the PATH.
+    pub(crate) program: &'static str,
+    /// As the flag of that name takes them, or none.
+    pub(crate) feature_gates: Option<&'static str>,
+    /// The flag of that name. With `AlwaysAllow`, what is tested is admission alone.
+    pub(crate) authorization_mode: &'static str,
+}
+
+/// As most parts want it.
+pub(crate) const USUAL: Options = Options {
+    program: "kube-apiserver",
+    feature_gates: None,
+    authorization_mode: "AlwaysAllow",
+};
 
 /// A cluster without nodes.
 pub(crate) struct ApiServer {
@@ -69,8 +98,18 @@ pub(crate) struct ApiServer {
 }
 
 impl ApiServer {
-    /// Starts both and waits until they are ready.
+    /// Starts both as usual and waits until they are ready.
     pub(crate) fn start(parent: &Path, name: &str, authority: &Authority) -> Result<Self> {
+        Self::start_with(parent, name, authority, USUAL)
+    }
+
+    /// The same with other options.
+    pub(crate) fn start_with(
+        parent: &Path,
+        name: &str,
+        authority: &Authority,
+        options: Options,
+    ) -> Result<Self> {
         let folder = parent.join(name);
         fs::create_dir_all(&folder)?;
         let etcd = Self::etcd(&folder)?;
@@ -81,18 +120,23 @@ impl ApiServer {
         let line = |(user, groups): &(&str, &str)| format!("{user},{user},{user},\"{groups}\"\n");
         let users: String = USERS.iter().map(line).collect();
         fs::write(folder.join("tokens.csv"), users)?;
-        let mut server = Process::start("kube-apiserver", "kube-apiserver", &folder, |command| {
+        let mut server = Process::start(options.program, "kube-apiserver", &folder, |command| {
+            if let Some(gates) = options.feature_gates {
+                command.arg(format!("--feature-gates={gates}"));
+            }
             command
                 .arg(format!("--etcd-servers={}", etcd.1))
                 .arg(format!("--secure-port={port}"))
                 .arg(format!("--tls-cert-file={}", files.certificate.display()))
                 .arg(format!("--tls-private-key-file={}", files.key.display()))
+                .arg(format!(
+                    "--authorization-mode={}",
+                    options.authorization_mode
+                ))
                 .args([
                     "--bind-address=127.0.0.1",
                     "--endpoint-reconciler-type=none",
                     "--service-cluster-ip-range=10.0.0.0/24",
-                    // What is tested is admission, not RBAC.
-                    "--authorization-mode=AlwaysAllow",
                     "--token-auth-file=tokens.csv",
                     "--service-account-issuer=https://e2e",
                     "--service-account-key-file=service-accounts.pub",
@@ -110,6 +154,7 @@ impl ApiServer {
             agent: agent.clone(),
             url: url.clone(),
             token: ADMIN.to_owned(),
+            headers: Vec::new(),
         };
         server.wait_until("readiness", START, || {
             admin.get("/readyz").is_ok_and(|answer| answer.code == 200)
@@ -153,6 +198,7 @@ impl ApiServer {
             agent: self.agent.clone(),
             url: self.url.clone(),
             token: user.to_owned(),
+            headers: Vec::new(),
         }
     }
 
@@ -225,9 +271,20 @@ impl Audit {
 
     /// What somebody wrote and the policy judged.
     pub(crate) fn judged(&self, user: &str) -> impl Iterator<Item = &Value> {
-        self.events.iter().filter(move |event| {
-            event["user"]["username"] == user && annotation(event, "mode").is_some()
-        })
+        self.all_judged()
+            .filter(move |event| event["user"]["username"] == user)
+    }
+
+    /// What somebody did, judged or not.
+    pub(crate) fn by(&self, user: &str) -> impl Iterator<Item = &Value> {
+        let events = self.events.iter();
+        events.filter(move |event| event["user"]["username"] == user)
+    }
+
+    /// What anybody wrote and the policy judged.
+    pub(crate) fn all_judged(&self) -> impl Iterator<Item = &Value> {
+        let judged = |event: &&Value| annotation(event, "mode").is_some();
+        self.events.iter().filter(judged)
     }
 
     /// What the policy's webhook denied or could not judge.

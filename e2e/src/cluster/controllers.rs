@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::api_server::{ApiServer, JOBSET, KUEUE, MANAGER};
+use super::api_server::{ApiServer, JOBSET, KUEUE, MANAGER, MPI_OPERATOR};
 use super::modules;
+use crate::deploy::documents;
 use crate::http;
 use crate::process::{Process, free_port};
 use crate::tls::Authority;
@@ -21,11 +22,17 @@ const START: Duration = Duration::from_mins(1);
 
 /// kube-controller-manager, with a service account for each of its controllers, as a cluster has it.
 pub(crate) fn manager(cluster: &ApiServer) -> Result<Process> {
+    manager_with(cluster, &[])
+}
+
+/// The same with more in its command.
+pub(crate) fn manager_with(cluster: &ApiServer, arguments: &[&str]) -> Result<Process> {
     let kubeconfig = cluster.kubeconfig_file(MANAGER)?;
     let folder = &cluster.folder;
     let name = "kube-controller-manager";
     Process::start(name, name, folder, |command| {
         command
+            .args(arguments)
             .arg(format!("--kubeconfig={}", kubeconfig.display()))
             .args([
                 "--service-account-private-key-file=service-accounts.key",
@@ -42,8 +49,17 @@ pub(crate) fn manager(cluster: &ApiServer) -> Result<Process> {
 
 /// JobSet's manager with its CRD and its webhooks.
 pub(crate) fn jobset(cluster: &ApiServer, authority: &Authority) -> Result<Process> {
+    jobset_with(cluster, authority, |_| ())
+}
+
+/// The same with a change of its CRD.
+pub(crate) fn jobset_with(
+    cluster: &ApiServer,
+    authority: &Authority,
+    change: impl Fn(&mut Value),
+) -> Result<Process> {
     let module = modules::folder(modules::JOBSET)?;
-    modules::crds(cluster, &module.join("config/components/crd/bases"))?;
+    modules::crds(cluster, &module.join("config/components/crd/bases"), change)?;
     let place = Place::new(cluster, "jobset", authority)?;
     let kind = "config.jobset.x-k8s.io/v1alpha1";
     place.configure(
@@ -63,10 +79,33 @@ pub(crate) fn jobset(cluster: &ApiServer, authority: &Authority) -> Result<Proce
     Ok(process)
 }
 
+/// The mpi-operator with its CRD. Only one can run on a machine: it listens on a fixed port.
+pub(crate) fn mpi_operator(cluster: &ApiServer) -> Result<Process> {
+    let module = modules::folder(modules::MPI_OPERATOR)?;
+    let file = module.join("manifests/base/kubeflow.org_mpijobs.yaml");
+    for crd in documents(&fs::read_to_string(file)?)? {
+        modules::crd(cluster, &crd)?;
+    }
+    // Where it keeps its lease.
+    cluster.namespaces(&["mpi-operator"])?;
+    let kubeconfig = cluster.kubeconfig_file(MPI_OPERATOR)?;
+    let name = "mpi-operator";
+    let mut process = Process::start(name, name, &cluster.folder, |command| {
+        command
+            .args(["-kube-api-qps=300", "-kube-api-burst=600"])
+            .env("KUBECONFIG", kubeconfig)
+    })?;
+    let log = cluster.folder.join("mpi-operator.log");
+    process.wait_until("leadership", START, || {
+        fs::read_to_string(&log).is_ok_and(|log| log.contains("Leading started"))
+    })?;
+    Ok(process)
+}
+
 /// Kueue's manager with its CRDs and its webhooks, for Jobs and JobSets.
 pub(crate) fn kueue(cluster: &ApiServer, authority: &Authority) -> Result<Process> {
     let module = modules::folder(modules::KUEUE)?;
-    modules::crds(cluster, &module.join("config/components/crd/bases"))?;
+    modules::crds(cluster, &module.join("config/components/crd/bases"), |_| ())?;
     let place = Place::new(cluster, "kueue", authority)?;
     place.configure(
         "config.kueue.x-k8s.io/v1beta1",

@@ -24,6 +24,9 @@ pub(crate) const TEAM: &str = "team-a";
 
 const KUEUE: &str = "kueue.x-k8s.io/v1beta1";
 
+/// The version in which JobSets are written.
+pub(crate) const JOBSETS: &str = "jobset.x-k8s.io/v1alpha2";
+
 /// What a fleet needs on the PATH, beside what every cluster needs.
 pub(crate) const PROGRAMS: [&str; 5] = [
     "kube-controller-manager",
@@ -32,6 +35,9 @@ pub(crate) const PROGRAMS: [&str; 5] = [
     "go",
     "unshare",
 ];
+
+/// The projects in both clusters that the manifests do not take in by themselves.
+const PROJECTS: [&str; 1] = ["jobset"];
 
 /// One of the two clusters.
 pub(crate) struct Member {
@@ -50,7 +56,7 @@ pub(crate) struct Fleet {
 
 /// The settings of `deploy/management.yml` and `deploy/worker.yml`, for the API servers that run here.
 pub(crate) fn settings(name: &str) -> Result<Value> {
-    deploy::settings(name, RELEASE)
+    deploy::settings(name, RELEASE, &PROJECTS)
 }
 
 impl Member {
@@ -63,7 +69,8 @@ impl Member {
             controllers::kueue(&cluster, authority)?,
         ];
         let hook = format!("policy-server-{name}");
-        let hook = Hook::start(folder, &hook, &cluster, authority, &settings(policy)?)?;
+        let settings = settings(policy)?;
+        let hook = Hook::start(folder, &hook, &cluster, authority, &settings, &PROJECTS)?;
         let ticks = Ticks::start(&cluster)?;
         Ok(Self {
             cluster,
@@ -161,6 +168,19 @@ pub(crate) struct Workload {
     pub(crate) end: &'static str,
 }
 
+impl Workload {
+    /// Of an object, at the path of its kind.
+    pub(crate) fn new(path: &str, object: Value, end: &'static str) -> Self {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        Self {
+            path: path.to_owned(),
+            name: name.to_owned(),
+            object,
+            end,
+        }
+    }
+}
+
 /// A Job for the queue.
 pub(crate) fn queued_job(
     name: &str,
@@ -176,39 +196,33 @@ pub(crate) fn queued_job(
     merge(&mut object["spec"], spec);
     object["metadata"]["labels"] = json!({"kueue.x-k8s.io/queue-name": "queue"});
     object["spec"]["template"]["metadata"]["annotations"] = annotations.clone();
-    Workload {
-        path: jobs(TEAM),
-        name: name.to_owned(),
-        object,
-        end,
-    }
+    Workload::new(&jobs(TEAM), object, end)
 }
 
-/// A JobSet of two Jobs for the queue.
-pub(crate) fn queued_set(name: &str, annotations: &Value, end: &'static str) -> Workload {
+/// A JobSet of two Jobs.
+pub(crate) fn set(namespace: &str, name: &str, annotations: &Value) -> Value {
     let mut child = job(
-        TEAM,
+        namespace,
         name,
         &json!({"backoffLimit": 0, "completions": 1, "parallelism": 1}),
     );
     let mut spec = child["spec"].take();
     spec["template"]["metadata"]["annotations"] = annotations.clone();
-    let object = json!({
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+    json!({
+        "apiVersion": JOBSETS,
         "kind": "JobSet",
-        "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": "queue"}},
-        "spec": {
-            "suspend": true,
-            "managedBy": "kueue.x-k8s.io/multikueue",
-            "replicatedJobs": [{"name": "a", "replicas": 2, "template": {"spec": spec}}],
-        },
-    });
-    Workload {
-        path: path("jobset.x-k8s.io/v1alpha2", TEAM, "jobsets"),
-        name: name.to_owned(),
-        object,
-        end,
-    }
+        "metadata": {"name": name},
+        "spec": {"replicatedJobs": [{"name": "a", "replicas": 2, "template": {"spec": spec}}]},
+    })
+}
+
+/// The same for the queue.
+pub(crate) fn queued_set(name: &str, annotations: &Value, end: &'static str) -> Workload {
+    let mut object = set(TEAM, name, annotations);
+    object["metadata"]["labels"] = json!({"kueue.x-k8s.io/queue-name": "queue"});
+    object["spec"]["suspend"] = true.into();
+    object["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue".into();
+    Workload::new(&path(JOBSETS, TEAM, "jobsets"), object, end)
 }
 
 impl Workload {
@@ -259,7 +273,7 @@ impl Workload {
     pub(crate) fn is_over(&self, client: &Client) -> Result<bool> {
         let object = done(client.get(&self.own())?)?;
         let status = &object["status"];
-        for end in ["Complete", "Completed", "Failed"] {
+        for end in ["Complete", "Completed", "Succeeded", "Failed"] {
             ensure!(
                 end == self.end || !has(status, end),
                 "{}: {status}",

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use super::api_server::{ADMIN, ApiServer, POLICY_SERVER};
@@ -27,28 +27,45 @@ pub(crate) struct Hook {
     place: Place,
     server: Option<PolicyServer>,
     authority: String,
+    projects: Vec<&'static str>,
 }
 
 impl Hook {
-    /// Starts PolicyServer with settings for the policy `managed-by`, in mode `protect`, and applies `deploy/webhook.yml`.
+    /// Starts PolicyServer with settings for the policy `managed-by`, in mode `protect`, and applies `deploy/webhook.yml`
+    /// for a cluster with some more projects.
     pub(crate) fn start(
         parent: &Path,
         name: &str,
         cluster: &ApiServer,
         authority: &Authority,
         settings: &Value,
+        projects: &[&'static str],
     ) -> Result<Self> {
-        let mut place = Place::new(parent, name, authority)?;
-        place.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
-        let mut hook = Self {
-            place,
-            server: None,
-            authority: authority.pem(),
-        };
-        hook.serve(settings)?;
+        let policies = json!({"managed-by": deploy::protect(settings)?});
+        let hook = Self::prepare(parent, name, cluster, authority, &policies, projects)?;
         hook.apply(cluster, |_| ())?;
         Self::in_force(cluster)?;
         Ok(hook)
+    }
+
+    /// The same with whatever policies, and without a webhook yet.
+    pub(crate) fn prepare(
+        parent: &Path,
+        name: &str,
+        cluster: &ApiServer,
+        authority: &Authority,
+        policies: &Value,
+        projects: &[&'static str],
+    ) -> Result<Self> {
+        let mut place = Place::new(parent, name, authority)?;
+        place.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
+        let server = place.start(policies)?;
+        Ok(Self {
+            place,
+            server: Some(server),
+            authority: authority.pem(),
+            projects: projects.to_vec(),
+        })
     }
 
     /// Starts PolicyServer once more, with these settings.
@@ -71,11 +88,24 @@ impl Hook {
 
     /// Applies `deploy/webhook.yml`, with a change.
     pub(crate) fn apply(&self, cluster: &ApiServer, change: impl FnOnce(&mut Value)) -> Result<()> {
-        let mut configuration = deploy::webhook(&self.place.url(), &self.authority)?;
+        let url = self.place.url();
+        let mut configuration = deploy::webhook(&url, &self.authority, &self.projects)?;
         change(&mut configuration["webhooks"][0]);
-        let path = format!("{CONFIGURATIONS}/managed-by");
-        done(cluster.client(ADMIN).apply(&path, &configuration)?)?;
-        Ok(())
+        configure(cluster, &configuration)
+    }
+
+    /// Applies what `deploy/pods.yml` says. The policy is the one with the name `pods`.
+    pub(crate) fn apply_pods(&self, cluster: &ApiServer) -> Result<()> {
+        configure(
+            cluster,
+            &deploy::pods_webhook(&self.place.url(), &self.authority)?,
+        )
+    }
+
+    /// The processor time that PolicyServer has taken.
+    pub(crate) fn processor(&self) -> Result<Duration> {
+        let server = self.server.as_ref().context("no PolicyServer")?;
+        server.process.processor()
     }
 
     /// Waits until the API server asks: it learns of a new configuration a little later.
@@ -96,6 +126,13 @@ impl Hook {
             Ok(asked.then_some(()))
         })
     }
+}
+
+fn configure(cluster: &ApiServer, configuration: &Value) -> Result<()> {
+    let name = configuration["metadata"]["name"].as_str();
+    let path = format!("{CONFIGURATIONS}/{}", name.context("no name")?);
+    done(cluster.client(ADMIN).apply(&path, configuration)?)?;
+    Ok(())
 }
 
 /// A Job with more in its spec.

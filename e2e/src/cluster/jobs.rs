@@ -170,9 +170,16 @@ pub(crate) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     report.note(&programs::version("kube-controller-manager"));
     let folder = folder.join("jobs");
     // Only the management cluster of MultiKueue may hand work on; here every Job of the tests may say what it wants.
-    let started = deploy::settings("hybrid", RELEASE).and_then(|settings| {
+    let started = deploy::settings("hybrid", RELEASE, &[]).and_then(|settings| {
         let cluster = ApiServer::start(&folder, "hybrid", authority)?;
-        let hook = Hook::start(&folder, "policy-server", &cluster, authority, &settings)?;
+        let hook = Hook::start(
+            &folder,
+            "policy-server",
+            &cluster,
+            authority,
+            &settings,
+            &[],
+        )?;
         let manager = controllers::manager(&cluster)?;
         let kubelet = Kubelet::start(&cluster);
         cluster.namespaces(&[TEAM])?;

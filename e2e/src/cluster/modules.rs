@@ -17,6 +17,7 @@ use crate::tls::Authority;
 /// The versions that are tested.
 pub(crate) const JOBSET: &str = "sigs.k8s.io/jobset@v0.12.0";
 pub(crate) const KUEUE: &str = "sigs.k8s.io/kueue@v0.14.0";
+pub(crate) const MPI_OPERATOR: &str = "github.com/kubeflow/mpi-operator@v0.8.2";
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
@@ -37,11 +38,12 @@ pub(crate) fn folder(module: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(folder))
 }
 
-/// Applies the CRDs in a folder, and waits until they are served.
-pub(crate) fn crds(cluster: &ApiServer, folder: &Path) -> Result<()> {
+/// Applies the CRDs in a folder, each with a change, and waits until they are served.
+pub(crate) fn crds(cluster: &ApiServer, folder: &Path, change: impl Fn(&mut Value)) -> Result<()> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
-        for crd in documents(&fs::read_to_string(entry?.path())?)? {
+        for mut crd in documents(&fs::read_to_string(entry?.path())?)? {
+            change(&mut crd);
             names.push(crd_of(cluster, &crd)?);
         }
     }

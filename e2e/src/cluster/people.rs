@@ -47,23 +47,25 @@ pub(super) fn before(cluster: &ApiServer) -> Result<()> {
 }
 
 /// A CRD as bare as it may be. Its second version is one that `deploy/webhook.yml` does not name.
-fn wrappers() -> Value {
-    let version = |name: &str, storage: bool| {
-        json!({
-            "name": name, "served": true, "storage": storage, "subresources": {"status": {}},
-            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-        })
-    };
+pub(super) fn wrappers() -> Value {
     crd(
         "workload.codeflare.dev",
         "appwrappers",
         "AppWrapper",
-        &json!([version("v1beta2", true), version("v1beta3", false)]),
+        &json!([bare("v1beta2", true), bare("v1beta3", false)]),
     )
 }
 
+/// A version of a CRD that takes everything.
+pub(super) fn bare(name: &str, storage: bool) -> Value {
+    json!({
+        "name": name, "served": true, "storage": storage, "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+    })
+}
+
 /// One with the subresource that `kubectl scale` writes.
-fn scalable() -> Value {
+pub(super) fn scalable() -> Value {
     let scale =
         json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
     let spec = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {"replicas": {"type": "integer"}}});
@@ -81,7 +83,7 @@ fn scalable() -> Value {
     )
 }
 
-fn crd(group: &str, plural: &str, kind: &str, versions: &Value) -> Value {
+pub(super) fn crd(group: &str, plural: &str, kind: &str, versions: &Value) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -161,7 +161,8 @@ impl Ways {
 
     /// `deploy/webhook.yml` for one namespace and the kinds of the comparison, the same for all.
     fn webhook(&self, way: Way, url: &str, authority: &Authority) -> Result<()> {
-        let mut configuration = deploy::webhook("https://127.0.0.1", &authority.pem())?;
+        let mut configuration =
+            deploy::webhook("https://127.0.0.1", &authority.pem(), &["jobset"])?;
         configuration["metadata"]["name"] = way.namespace().into();
         let webhook = &mut configuration["webhooks"][0];
         webhook["name"] = format!("{}.policies.example.com", way.name()).into();
