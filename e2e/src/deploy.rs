@@ -44,12 +44,13 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Value>> {
 }
 
 /// `deploy/NAME.yml` as an admin makes it for a cluster with some more projects, such as `jobset`: the manifest holds their
-/// kinds and their writers in comments that begin with `#jobset `, which are lines then.
+/// kinds and their writers in comments that begin with `#jobset `, which are lines then, and a namespace may be left to fill in.
 fn manifest(name: &str, projects: &[&str]) -> Result<Vec<Value>> {
     let mut manifest = text(&format!("deploy/{name}.yml"))?;
     for project in projects {
         manifest = manifest.replace(&format!("#{project} "), "");
     }
+    manifest = manifest.replace(":NAMESPACE:", ":ray-system:");
     documents(&manifest).with_context(|| format!("deploy/{name}.yml with {projects:?}"))
 }
 

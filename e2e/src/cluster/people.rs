@@ -179,7 +179,7 @@ fn delegate(to: &str) -> Value {
 }
 
 /// What the policy put into the audit log at the last request on an object.
-fn audited(cluster: &ApiServer, name: &str, key: &str) -> Result<String> {
+pub(super) fn audited(cluster: &ApiServer, name: &str, key: &str) -> Result<String> {
     let audit = cluster.audit()?;
     let event = audit.last(name).context("not in the audit log")?;
     let value = annotation(event, key);

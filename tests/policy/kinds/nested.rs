@@ -217,6 +217,10 @@ fn of_many_some_are_reported_and_what_was_not_read_is_said() {
     let spec = json!({"replicatedJobs": vec![job; 1500]});
     let answer = create("JobSet", &of(&spec));
     assert_eq!(answer.warnings.len(), 15);
+    assert!(
+        answer.warnings[0].contains("replicatedJobs[1000].template: Invalid value: not looked at"),
+        "{answer:?}"
+    );
     // Under the same controller all of the first thousand are fine: that the rest was not read is still said.
     let job = json!({"template": {"spec": {"managedBy": OWN}}});
     let spec = json!({"managedBy": OWN, "replicatedJobs": vec![job; 1500]});

@@ -12,7 +12,7 @@ use crate::cluster::api_server::{JOBSET, KUEUE, POLICY_SERVER};
 use crate::cluster::hook::job;
 use crate::cluster::kubelet::now;
 use crate::cluster::modules;
-use crate::cluster::people::{MULTIKUEUE, TEAM, scalable};
+use crate::cluster::people::{MULTIKUEUE, TEAM, audited, scalable};
 use crate::deploy;
 use crate::http::Answer;
 use crate::kube::{Client, jobs, path};
@@ -51,7 +51,7 @@ pub(super) const CHECKS: [Check; 21] = [
         excluded,
     ),
     (
-        "B.4 an AppWrapper of 1.5 MB with 20,000 components: judged, and the answer says that not all was looked at",
+        "B.4 an AppWrapper of 900 KB with 12,000 components: judged, and the answer says that not all was looked at",
         components,
     ),
     (
@@ -174,11 +174,15 @@ fn pruned(stage: &Stage, name: &str) -> Result<(String, String)> {
     Ok((format!("{clusters}/{name}"), format!("{older}/{name}")))
 }
 
-/// It was refused for its version, and the field is there.
+/// It was refused for its version, and the field is there. Who may not write the status is told nothing else, so the audit log says it.
 fn kept(stage: &Stage, path: &str, answer: &Answer) -> Result<()> {
     let kept = stage.stored(path)?["spec"]["managedBy"].take();
     stage.note(format!("  stored: managedBy {kept}"));
-    refused(answer, &["[managed-by/pruned-version]"])?;
+    refused(answer, &[])?;
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let denied = audited(&stage.cluster, name, "denied")?;
+    stage.note(format!("  audit annotation denied: {denied}"));
+    ensure!(denied.contains("managed-by/pruned-version"), "{denied}");
     ensure!(kept == MULTIKUEUE, "managedBy is {kept}");
     Ok(())
 }
@@ -221,7 +225,7 @@ fn excluded(stage: &Stage) -> Result<()> {
 fn components(stage: &Stage) -> Result<()> {
     let component =
         json!({"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": ""}}});
-    let components = vec![component; 20_000];
+    let components = vec![component; 12_000];
     let spec = json!({"managedBy": MULTIKUEUE, "components": components});
     let wrapper = workload(WRAPPERS, "AppWrapper", "many", &spec);
     let wrappers = path(WRAPPERS, TEAM, "appwrappers");

@@ -85,7 +85,13 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         let same = stored.filter(|stored| *stored == nested);
         same.is_some_and(|stored| trap(context.kind, old_outermost, stored).is_some())
     };
-    for nested in &custom.nested {
+    // That not all was looked at comes first: of many warnings the last are cut.
+    let left_out = custom.nested.last().filter(|last| last.value.is_none());
+    let others = custom.nested.len().saturating_sub(left_out.iter().len());
+    for nested in left_out
+        .into_iter()
+        .chain(custom.nested.iter().take(others))
+    {
         let trap = trap(context.kind, outermost, nested).filter(|_| !was_trap(nested));
         let Some(trap) = trap else {
             continue;
