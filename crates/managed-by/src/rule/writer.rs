@@ -24,7 +24,8 @@ pub(crate) static DELEGATED: Check = Check {
     text: "\
 With the setting `status_writers` of a controller, checks who updates the status of a workload that is delegated to this
 controller. The user must be in the list, or be a member of a listed group. Without this rule, everybody whose role allows
-updates of `jobs/status` can mark the workload as complete.
+updates of `jobs/status` can mark the workload as complete. So it is for a workload that is delegated to a controller without
+such a list.
 
 Runs on status updates that change something. Does not run on objects that are being deleted. MultiKueue writes as
 `system:serviceaccount:kueue-system:kueue-controller-manager` in a default installation of Kueue. If tekton-kueue holds back

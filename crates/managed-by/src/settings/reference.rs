@@ -83,7 +83,8 @@ pub static KEYS: &[Key] = &[
         default: "everybody whom RBAC allows",
         text: "Who may write the status of workloads that are delegated to this controller (`status-writer/delegated`). \
                MultiKueue writes as the service account of Kueue. The policy compares each entry with the user name and \
-               with each group, exactly.",
+               with each group, exactly: a group that is named like a listed user counts too. Where `controllers` is unset, or a \
+               controller has no list, everybody whose role allows it may write that status.",
         accepted: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue-controller-manager"]}}}"#,
         rejected: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-controller-manager"]}}}"#,
     },
@@ -93,14 +94,15 @@ pub static KEYS: &[Key] = &[
         default: "`role` applies everywhere",
         text: "Where workloads must, may or must not be delegated. An entry overrides `role`. An entry that can never \
                match, because an earlier one matches everything that it matches, is an error.",
-        accepted: r#"{"namespaces":[{"match":["kube-system","infra-*"],"delegation":"forbidden"},{"match":["team-*"],"delegation":"required"}]}"#,
+        accepted: r#"{"namespaces":[{"match":["kube-system","backup"],"delegation":"forbidden"},{"match":["team-*"],"delegation":"required"}]}"#,
         rejected: r#"{"namespaces":[{"match":["*"],"delegation":"allowed"},{"match":["team-*"],"delegation":"required"}]}"#,
     },
     Key {
         path: "namespaces[].match",
         values: "a list of namespaces; `*` stands for any characters",
         default: "required, unless `matchLabels` is set: then all namespaces",
-        text: "The namespaces of the entry. All entries together may have 4096 patterns, 512 of them with `*`.",
+        text: "The namespaces of the entry. Name only namespaces that exist where users create namespaces: whoever creates one that \
+               fits gets what the entry allows. All entries together may have 4096 patterns, 512 of them with `*`.",
         accepted: r#"{"namespaces":[{"match":["team-*"],"delegation":"required"}]}"#,
         rejected: r#"{"namespaces":[{"match":"team-*","delegation":"required"}]}"#,
     },
@@ -109,7 +111,8 @@ pub static KEYS: &[Key] = &[
         values: "an object of labels, each with its value",
         default: "any labels",
         text: "The labels of the entry. An object must have all of them. Use it for Helm hooks, backups and other Jobs \
-               that the cluster itself needs.",
+               that the cluster itself needs. Labels are the user's to set and to take back: an entry that allows more than the \
+               others allows it to everybody who may create workloads in its namespaces.",
         accepted: r#"{"role":"management","namespaces":[{"matchLabels":{"example.com/runs-here":"true"},"delegation":"allowed"}]}"#,
         rejected: r#"{"namespaces":[{"match":["team-*"],"match_labels":{"a":"b"},"delegation":"allowed"}]}"#,
     },
@@ -119,8 +122,8 @@ pub static KEYS: &[Key] = &[
         default: "required",
         text: "Whether workloads there must be delegated, must not be delegated, or may be. A worker cluster cannot \
                require delegation.",
-        accepted: r#"{"role":"management","namespaces":[{"match":["infra-*"],"delegation":"allowed"}]}"#,
-        rejected: r#"{"role":"worker","namespaces":[{"match":["infra-*"],"delegation":"required"}]}"#,
+        accepted: r#"{"role":"management","namespaces":[{"match":["backup"],"delegation":"allowed"}]}"#,
+        rejected: r#"{"role":"worker","namespaces":[{"match":["backup"],"delegation":"required"}]}"#,
     },
     Key {
         path: "custom_kinds",
@@ -236,8 +239,10 @@ pub static KEYS: &[Key] = &[
         path: "standard_status_writers",
         values: "an object: kinds, each with a list of users and groups",
         default: "everybody whom RBAC allows",
-        text: "Who may write the status of workloads that are not delegated (`status-writer/standard`). On a cluster with \
-               Kueue, list its service account for Jobs beside the Job controller.",
+        text: "Who may write the status of workloads that are not delegated (`status-writer/standard`). List every controller that \
+               writes it, also the controllers of parents: JobSet's controller writes the status of its Jobs, and Kueue that of the \
+               Jobs that it stops. [Status writers](status-writers.md) has them all. List nobody who is not installed. Where \
+               delegation is required, the same list says who creates the children of the kind (`managed-by/delegation`).",
         accepted: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
         rejected: r#"{"standard_status_writers":{"Job":[]}}"#,
     },
@@ -245,8 +250,8 @@ pub static KEYS: &[Key] = &[
         path: "exempt.users",
         values: "a list of users",
         default: "nobody",
-        text: "Break-glass. Site-specific rules (`managed-by/allowed`, `managed-by/delegation`, `status-writer/...`, \
-               `pods/...`) do not deny requests of these users. A warning and the audit annotation `exempted` name the \
+        text: "Break-glass. Site-specific rules (`managed-by/allowed`, `managed-by/delegation`, `managed-by/pruned-version`, \
+               `managed-by/updates-too-large`, `status-writer/...`, `pods/...`) do not deny requests of these users. A warning and the audit annotation `exempted` name the \
                skipped rules. Denials of kube-apiserver stay.",
         accepted: r#"{"exempt":{"users":["break-glass"]}}"#,
         rejected: r#"{"exempt":{"users":["system:masters"]}}"#,

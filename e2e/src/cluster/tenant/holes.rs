@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Check, How, JOBSETS, RAY, Stage, WORKFLOWS, WRAPPERS, answered, delegated, refused, workload,
 };
-use crate::cluster::api_server::{JOBSET, KUEUE, POLICY_SERVER};
+use crate::cluster::api_server::{ADMIN, JOBSET, KUEUE, POLICY_SERVER};
 use crate::cluster::hook::job;
 use crate::cluster::kubelet::now;
 use crate::cluster::modules;
@@ -17,7 +17,7 @@ use crate::deploy;
 use crate::http::Answer;
 use crate::kube::{Client, jobs, path};
 
-pub(super) const CHECKS: [Check; 21] = [
+pub(super) const CHECKS: [Check; 22] = [
     (
         "B.1 a Job that is not delegated, with the forged owner of a kind that is not installed: denied, and the list to fill is named",
         forged_kind,
@@ -53,6 +53,10 @@ pub(super) const CHECKS: [Check; 21] = [
     (
         "B.4 an AppWrapper of 900 KB with 12,000 components: judged, and the answer says that not all was looked at",
         components,
+    ),
+    (
+        "B.4 deploy/network-policy.yml: the API server accepts it",
+        network_policy,
     ),
     (
         "B.5 a Job of 1.1 MB: denied, because PolicyServer would take none of its updates",
@@ -242,6 +246,21 @@ fn components(stage: &Stage) -> Result<()> {
     let said = format!("{} {:?}", answer.message(), answer.warnings);
     ensure!(said.contains("not looked at"), "not said: not looked at");
     Ok(())
+}
+
+/// Nothing here enforces it: there is no network plugin.
+fn network_policy(stage: &Stage) -> Result<()> {
+    stage.cluster.namespaces(&["kubewarden"])?;
+    let manifest = deploy::yaml("deploy/network-policy.yml")?;
+    let policies = path("networking.k8s.io/v1", "kubewarden", "networkpolicies");
+    let admin = stage.cluster.client(ADMIN);
+    let answer = stage.ask(
+        &admin,
+        How::Create,
+        &policies,
+        manifest.first().context("empty")?,
+    )?;
+    answered(&answer, 201)
 }
 
 /// A delegated Job with so much in its arguments.
