@@ -128,6 +128,13 @@ fn a_write_through_a_version_without_the_field_is_denied_where_the_settings_say_
     let deleted =
         json!({"metadata": {"name": "x", "deletionTimestamp": "2026-11-20T09:00:00Z"}, "spec": {}});
     for settings in saying_who_delegates() {
+        let created = create(kind, &object, &settings);
+        assert!(
+            !created
+                .denied()
+                .contains(&"managed-by/pruned-version spec.managedBy"),
+            "{settings}"
+        );
         for sub_resource in ["", "status"] {
             let through = |object: &Value| request(kind, "UPDATE", sub_resource, object, object);
             let answer = everywhere(&through(&object), &settings);
@@ -165,7 +172,7 @@ fn a_write_through_a_version_without_the_field_is_denied_where_the_settings_say_
 /// PolicyServer takes 2 MiB, and an update carries the object twice, as Go writes it.
 #[test]
 fn an_object_whose_updates_are_too_large_is_denied_where_the_settings_say_who_delegates() {
-    let with = |text: String| json!({"metadata": {"name": "x"}, "spec": {"template": {"spec": {"containers": [{"args": [text]}]}}}});
+    let with = |text: String| json!({"metadata": {"name": "x"}, "spec": {"managedBy": "acme.io/runner", "template": {"spec": {"containers": [{"args": [text]}]}}}});
     let size = |object: &Value| object.to_string().len();
     let empty = size(&with(String::new()));
     let fired = ["managed-by/updates-too-large spec"];
@@ -194,11 +201,30 @@ fn an_object_whose_updates_are_too_large_is_denied_where_the_settings_say_who_de
         assert!(answer.allowed);
         assert_eq!(answer.warned().len(), usize::from(is_too_large));
     }
-    // What is stored is not judged again.
-    let object = with("x".repeat(990_000));
-    let update = request(job(), "UPDATE", "status", &object, &object);
-    let answer = everywhere(&update, &json!({"role": "worker"}));
-    assert!(answer.allowed && answer.warnings.is_empty(), "{answer:?}");
+    // What is stored is not judged again; what grows is.
+    let (small, large) = (with(String::new()), with("x".repeat(990_000)));
+    let settings = json!({"role": "hybrid"});
+    for (sub_resource, old, new, expected) in [
+        ("", &large, &large, &[][..]),
+        ("status", &large, &large, &[]),
+        ("", &small, &large, &fired),
+        ("", &large, &small, &[]),
+    ] {
+        let update = request(job(), "UPDATE", sub_resource, old, new);
+        let answer = everywhere(&update, &settings);
+        assert!(
+            answer.denied().contains(&fired[0]) != expected.is_empty(),
+            "{:?}",
+            answer.denied()
+        );
+    }
+    // Nobody waits for a verdict on the status of a Job that is not delegated, until somebody is listed for it.
+    let mut own = with("x".repeat(990_000));
+    own["spec"].as_object_mut().unwrap().remove("managedBy");
+    let answer = create(job(), &own, &settings);
+    assert_eq!((answer.allowed, answer.warned()), (true, fired.to_vec()));
+    let listed = json!({"role": "hybrid", "standard_status_writers": {"Job": ["ana"]}});
+    assert_eq!(create(job(), &own, &listed).denied(), fired);
 }
 
 /// The way to the field is strict; everything else is the business of the kind's schema.

@@ -1,5 +1,6 @@
 //! What people deploy: manifests whose settings the policy takes, with the rules of its metadata, in one version.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use managed_by::{Settings, kinds};
@@ -89,9 +90,27 @@ fn variants(file: &str) -> [Value; 3] {
     [
         text.clone(),
         all_but("mpi-operator"),
-        all_but("training-operator"),
+        all_but("mpijob-v1"),
     ]
     .map(|text| serde_yaml_ng::from_str(&text).unwrap())
+}
+
+/// What rules ask for: group, version, resource and operation.
+fn asked(rules: &Value) -> BTreeSet<(String, String, String, String)> {
+    let texts = |list: &Value| -> Vec<String> { serde_json::from_value(list.clone()).unwrap() };
+    let mut asked = BTreeSet::new();
+    for rule in rules.as_array().unwrap() {
+        for group in texts(&rule["apiGroups"]) {
+            for version in texts(&rule["apiVersions"]) {
+                for resource in texts(&rule["resources"]) {
+                    for operation in texts(&rule["operations"]) {
+                        asked.insert((group.clone(), version.clone(), resource.clone(), operation));
+                    }
+                }
+            }
+        }
+    }
+    asked
 }
 
 /// The controller copies both into policy reports, from the resource and not from the module.
@@ -179,25 +198,27 @@ fn policies_for_the_kubewarden_controller() {
         }
         let [live, with_training, with_mpi] = all;
         assert_eq!(*spec, live, "{file}");
-        let rules = |left_out: &str| -> Vec<Value> {
-            let metadata = metadata();
-            let all = metadata["rules"].as_array().unwrap();
-            let is_left_out = |rule: &&Value| {
-                rule["apiGroups"] == json!(["kubeflow.org"])
-                    && rule["apiVersions"] == json!([left_out])
-            };
-            all.iter()
-                .filter(|rule| !is_left_out(rule))
-                .cloned()
-                .collect()
+        let without = |version: &str| {
+            let mut asked = asked(&metadata()["rules"]);
+            asked.retain(|(_, v, resource, _)| v != version || !resource.starts_with("mpijobs"));
+            asked
         };
-        assert_eq!(with_training["rules"], json!(rules("v2beta1")), "{file}");
-        assert_eq!(with_mpi["rules"], json!(rules("v1")), "{file}");
-        let batch = |rule: &Value| rule["apiGroups"] == json!(["batch"]);
-        assert!(
-            live["rules"].as_array().unwrap().iter().all(batch),
+        assert_eq!(
+            self::asked(&with_training["rules"]),
+            without("v2beta1"),
             "{file}"
         );
+        assert_eq!(self::asked(&with_mpi["rules"]), without("v1"), "{file}");
+        // Whoever takes a project in need not think of the conditions.
+        if let Some(lists) = with_mpi["settings"]["standard_status_writers"].as_object() {
+            let conditions = with_mpi["matchConditions"].to_string();
+            for kind in lists.keys() {
+                assert!(
+                    conditions.contains(&format!("\\\"{kind}\\\"")),
+                    "{file}: {kind}"
+                );
+            }
+        }
         assert_eq!(spec["mutating"], false);
         assert_eq!(spec["failurePolicy"], "Fail");
         assert_eq!(spec["backgroundAudit"], true);
@@ -342,13 +363,13 @@ fn versions_agree() {
 /// policy's.
 #[test]
 fn questions_are_about_the_settings() {
-    assert_eq!(asked("questions-ui.yml"), managed_by::SETTINGS_KEYS);
+    assert_eq!(questions("questions-ui.yml"), managed_by::SETTINGS_KEYS);
 }
 
 /// The UI of the policy for pods asks for what it reads.
 #[test]
 fn questions_for_pods_are_about_pods() {
-    let asked = asked("pods/questions-ui.yml");
+    let asked = questions("pods/questions-ui.yml");
     assert_eq!(asked, ["on_lookup_failure", "exempt", "rules"]);
     let readme = fs::read_to_string(root("pods/README.md")).unwrap();
     for variable in asked {
@@ -357,7 +378,7 @@ fn questions_for_pods_are_about_pods() {
 }
 
 /// The settings that a file of questions asks for, once each of them is found to fit the policy.
-fn asked(file: &str) -> Vec<String> {
+fn questions(file: &str) -> Vec<String> {
     let asked = &yaml(file)[0]["questions"];
     let asked = asked.as_array().unwrap();
     let mut defaults = json!({});

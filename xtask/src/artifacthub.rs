@@ -28,7 +28,7 @@ const PUBLISHED: [Published; 2] = [
         module: "policy.wasm",
         package: "artifacthub-pkg.yml",
         then: "Then choose the manifest for your cluster: `management.yml`, `worker.yml` or `hybrid.yml`. Each starts in mode \
-            `monitor`, with the kinds that every cluster serves. Uncomment the other kinds that your cluster serves. Do not start \
+            `monitor`, with the kinds that every cluster serves. Take in the other projects that your cluster runs. Do not start \
             with the output of `kwctl scaffold manifest`. It has no mode, so that it denies at once. It lists every kind, and the \
             audit scanner skips a policy with a kind that the cluster does not serve. It has no `matchConditions`, so that every \
             update waits for PolicyServer.",

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
-use managed_by::{Holder, Kind, kinds};
+use managed_by::{Holder, kinds};
 use serde::Deserialize as _;
 use serde_json::Value;
 
@@ -82,23 +82,23 @@ fn the_field_changes() -> Result<Condition> {
     let mut lines =
         vec![r#"request.operation != "UPDATE" || has(request.subResource) ||"#.to_owned()];
     lines.extend(pruned().map(|line| format!("{line} ||")));
-    let mut known = BTreeSet::new();
+    // Where most kinds have it, those of an admin's own too.
+    lines.push(format!("{} ||", changes(COMMON)));
+    let mut paths = Vec::new();
     for kind in kinds() {
         let nested = kind.rules().contains(&"managed-by/nested");
         let template = TEMPLATES.iter().find(|(name, _)| *name == kind.name());
         ensure!(nested == template.is_some(), "templates of {}", kind.name());
-        let paths = [kind.managed_by_path()].into_iter();
-        for path in paths.chain(template.map(|(_, path)| *path)) {
-            // Where most kinds have it, those of an admin's own too. Another kind may hold anything at the other paths.
-            let line = if path == COMMON {
-                changes(path)
-            } else {
-                format!("{} && {}", is_kind(kind, path), changes(path))
-            };
-            if known.insert(line.clone()) {
-                lines.push(format!("{line} ||"));
-            }
-        }
+        let own = [kind.managed_by_path()].into_iter();
+        let all = own.chain(template.map(|(_, path)| *path));
+        paths.extend(all.map(|path| (kind.group(), kind.name(), path)));
+    }
+    for ((group, path), names) in elsewhere(paths.into_iter()) {
+        lines.push(format!(
+            "{} && {} ||",
+            is_one_of(group, &names),
+            changes(path)
+        ));
     }
     if let Some(last) = lines.last_mut() {
         last.truncate(last.len().saturating_sub(" ||".len()));
@@ -115,7 +115,6 @@ fn the_field_changes() -> Result<Condition> {
 fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {
     let workloads = || kinds().iter().filter(|kind| kind.has_status_rules());
     let mut reserved: Vec<(String, &str)> = Vec::new();
-    let mut elsewhere: Vec<(&str, &str)> = Vec::new();
     for kind in workloads().filter(|kind| kind.holder() == Holder::Workload) {
         for version in kind.versions() {
             let key = format!("{}/{version}", kind.group());
@@ -127,10 +126,6 @@ fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {
                 None => reserved.extend(kind.reserved_value().map(|value| (key, value))),
             }
         }
-        let place = (kind.group(), kind.managed_by_path());
-        if place.1 != COMMON && !elsewhere.contains(&place) {
-            elsewhere.push(place);
-        }
     }
     let mut lines =
         vec![r#"!has(request.subResource) || request.subResource == "status" && ("#.to_owned()];
@@ -141,9 +136,10 @@ fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {
         lines.push(format!("  request.kind.kind in [{}] ||", quoted(writers)));
     }
     let mut read = String::new();
-    for (group, path) in elsewhere {
+    let fields = workloads().map(|kind| (kind.group(), kind.name(), kind.managed_by_path()));
+    for ((group, path), names) in elsewhere(fields) {
         let value = reading("oldObject", path);
-        write!(read, "request.kind.group == \"{group}\" ? {value} : ")?;
+        write!(read, "{} ? {value} : ", is_one_of(group, &names))?;
     }
     read.push_str(&reading("oldObject", COMMON));
     lines.push(format!("  [{read}].exists(name,"));
@@ -184,15 +180,28 @@ fn pruned() -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether the object is of a kind with that path; of the kind's group, where all kinds of the group have the field there.
-fn is_kind(kind: &Kind<'_>, path: &str) -> String {
-    let (group, name) = (kind.group(), kind.name());
-    let is_group = format!(r#"request.kind.group == "{group}""#);
-    let mut others = kinds().iter().filter(|other| other.group() == group);
-    if others.all(|other| other.managed_by_path() == path) {
-        return is_group;
+/// Whether the object is of one of the kinds of a group that have something there. An admin's own kind of that group may hold anything.
+fn is_one_of(group: &str, names: &[&str]) -> String {
+    let names: Vec<_> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    format!(
+        r#"request.kind.group == "{group}" && request.kind.kind in [{}]"#,
+        names.join(", ")
+    )
+}
+
+/// The kinds by group and path, of what is not where most kinds have it.
+fn elsewhere<'k>(
+    paths: impl Iterator<Item = (&'k str, &'k str, &'k str)>,
+) -> Vec<((&'k str, &'k str), Vec<&'k str>)> {
+    let mut places: Vec<((&str, &str), Vec<&str>)> = Vec::new();
+    for (group, name, path) in paths.filter(|(_, _, path)| *path != COMMON) {
+        match places.iter_mut().find(|(place, _)| *place == (group, path)) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => places.push(((group, path), vec![name])),
+        }
     }
-    format!(r#"{is_group} && request.kind.kind == "{name}""#)
+    places
 }
 
 /// Whether what is at a path changes. A list is first compared as a whole: what stands there unchanged need not be a list, whose

@@ -79,7 +79,11 @@ fn table() -> Result<String> {
             (true, false) => "kube-apiserver",
             (false, _) => "this project",
         };
-        let (id, default) = (rule.id(), rule.default_enforcement().as_str());
+        let id = rule.id();
+        let default = match rule.default_enforcement().as_str() {
+            _ if rule.is_guard() => "warn, or deny (see the page)",
+            word => word,
+        };
         let title = rule.documentation().title;
         writeln!(text, "| [`{id}`]({id}.md) | {default} | {title} | {from} |")?;
     }

@@ -15,13 +15,14 @@ use crate::generated::{Generated, read};
 const PAGE: &str = "docs/status-writers.md";
 
 /// The projects that a manifest can take in.
-pub const PROJECTS: [&str; 7] = [
+pub const PROJECTS: [&str; 8] = [
     "jobset",
     "trainer",
     "kuberay",
     "appwrapper",
     "tekton",
     "training-operator",
+    "mpijob-v1",
     "mpi-operator",
 ];
 
@@ -133,7 +134,8 @@ fn lists(indent: &str) -> Result<String> {
     let rows = rows()?;
     let mut text = format!(
         "{indent}  # Every controller that writes the status of a workload that is not delegated: docs/status-writers.md, from which `make docs` makes\n\
-         {indent}  # these lists. The names are those of default installations.\n"
+         {indent}  # these lists. Who is listed for a kind may also create its children where delegation is required. The names are those of default\n\
+         {indent}  # installations: replace NAMESPACE, and of two names of one controller keep the one that you have.\n"
     );
     let tags = |projects: &[String]| {
         let tags = projects.iter().map(|project| ["#", project, " "].concat());

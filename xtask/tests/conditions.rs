@@ -421,14 +421,18 @@ proptest! {
 #[test]
 fn odd_objects_can_be_updated() {
     let manifests = manifests();
-    let declared = ("argoproj.io", "v1alpha1", "Workflow");
+    let declared = [
+        ("argoproj.io", "v1alpha1", "Workflow"),
+        ("kubeflow.org", "v1", "Experiment"),
+        ("ray.io", "v1", "RayThing"),
+    ];
     let known = kinds().iter().flat_map(|kind| {
         let versions = kind.versions().iter();
         let served = versions.filter(|version| !kind.pruned_in().contains(version));
         served.map(|version| (kind.group(), *version, kind.name()))
     });
     let mut asked = 0;
-    for (group, version, name) in known.chain([declared]) {
+    for (group, version, name) in known.chain(declared) {
         let kind = Kind::find(group, version, name);
         let own = kind.map_or("spec.managedBy", Kind::managed_by_path);
         for odd in [json!("x"), json!(5), json!(["x"]), json!({"a": 1})] {
@@ -472,6 +476,23 @@ fn odd_objects_can_be_updated() {
         }
     }
     assert!(asked > 500, "{asked}");
+}
+
+/// The field of an admin's own kind, at the place where most kinds have it, in whatever group.
+#[test]
+fn a_declared_kind_is_asked_about_where_most_kinds_have_the_field() {
+    for group in ["argoproj.io", "kubeflow.org", "ray.io", "jobset.x-k8s.io"] {
+        let object = |value: &str| json!({"metadata": {"name": "x"}, "spec": {"managedBy": value}});
+        for (sub_resource, new) in [("", "b.io/y"), ("status", "a.io/x")] {
+            let request = sent(json!({
+                "operation": "UPDATE", "subResource": sub_resource, "kind": {"group": group, "version": "v1", "kind": "Own"},
+                "object": object(new), "oldObject": object("a.io/x"),
+            }));
+            for manifest in manifests() {
+                assert!(manifest.asks(&request), "{}: {request}", manifest.name);
+            }
+        }
+    }
 }
 
 /// An API server that is asked for pods looks whether a Job controls them: the library asks for the Job of no others.

@@ -212,9 +212,10 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// How many bytes the object has as an API server writes it; at most `limit` where that is sure at first sight.
-    pub(crate) fn object_size(&self, limit: usize) -> usize {
-        self.source.object_size(limit)
+    /// How many bytes the object and the stored one have as an API server writes them; at most `limit` where that is sure at first
+    /// sight.
+    pub(crate) fn object_sizes(&self, limit: usize) -> [usize; 2] {
+        self.source.object_sizes(limit)
     }
 
     /// Whether the update leaves every byte of the object as it was. The document is read again, because hardly any request

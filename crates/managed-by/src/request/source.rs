@@ -31,26 +31,28 @@ impl<'a> Source<'a> {
         object.is_some() && object == old
     }
 
-    /// How many bytes the object has as an API server writes it. The document is read again if it may have more than `limit`.
-    pub(super) fn object_size(self, limit: usize) -> usize {
+    /// How many bytes the object and the stored one have as an API server writes them. The document is read again if one of them
+    /// may have more than `limit`.
+    pub(super) fn object_sizes(self, limit: usize) -> [usize; 2] {
         let document = match self {
-            Self::Objects(object, _) => object.as_bytes(),
+            Self::Objects(object, old) => {
+                return [Some(object), old]
+                    .map(|text| text.map_or(0, |t| go::json_size(t.as_bytes())));
+            }
             Self::Request(bytes) | Self::Review(bytes) => bytes,
             #[cfg(feature = "k8s-openapi")]
-            Self::Typed(object, _) => {
-                let json = serde_json::to_vec(object).unwrap_or_default();
-                return go::json_size(&json);
+            Self::Typed(object, old) => {
+                let json = |job| serde_json::to_vec(job).unwrap_or_default();
+                return [Some(object), old]
+                    .map(|job| job.map_or(0, |job| go::json_size(&json(job))));
             }
         };
-        if document.len().saturating_mul(go::MAX_JSON_GROWTH) <= limit {
-            return document.len();
+        let is_small = document.len().saturating_mul(go::MAX_JSON_GROWTH) <= limit;
+        if is_small || go::json_size(document) <= limit {
+            return [0, 0];
         }
-        let at_most = go::json_size(document);
-        if at_most <= limit {
-            return at_most;
-        }
-        let [object, _] = self.objects();
-        object.map_or(0, |object| go::json_size(object.as_bytes()))
+        let size = |text: Option<&str>| text.map_or(0, |text| go::json_size(text.as_bytes()));
+        self.objects().map(size)
     }
 
     /// The text of the object and of the stored one.

@@ -27,7 +27,7 @@ feature `JobManagedBy` is off.
 The rule looks the Job up in the cluster. It is part of a second policy with a manifest of its own, which may read Jobs
 (`pods-metadata.yml`).
 
-Runs when a pod is created. A pod is allowed if its Job does not exist, if no Job can have the name of its owner, or has another UID than the owner reference says. If
+Runs when a pod is created. A pod is allowed if no Job can have that name, if there is no such Job, or if the Job has another UID than the owner reference says. If
 the look-up fails, the setting `on_lookup_failure` decides. A pod of more than 2 MiB is never judged, because PolicyServer takes no
 such request: with `failurePolicy: Ignore`, as in the manifest, it is created. In the examples below, the Job `pi` is delegated to MultiKueue,
 and the Job `other` does not exist.",

@@ -82,7 +82,7 @@ The Job controller is `system:serviceaccount:kube-system:job-controller`. If kub
 `--use-service-account-credentials`, it is `system:kube-controller-manager`.",
         fix: "Let the built-in controller write the status. If another controller must write it, add its service account to `standard_status_writers`.",
     accepted: Example {
-        settings: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
+        settings: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager","system:serviceaccount:jobset-system:jobset-controller-manager"]}}"#,
         request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
             "resource":{"group":"batch","version":"v1","resource":"jobs"},"namespace":"team-a",
             "userInfo":{"username":"system:serviceaccount:kueue-system:kueue-controller-manager"},
@@ -90,7 +90,7 @@ The Job controller is `system:serviceaccount:kube-system:job-controller`. If kub
             "object":{"metadata":{"name":"pi"},"spec":{"suspend":true},"status":{}}}"#,
     },
     rejected: Example {
-        settings: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
+        settings: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager","system:serviceaccount:jobset-system:jobset-controller-manager"]}}"#,
         request: r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
             "resource":{"group":"batch","version":"v1","resource":"jobs"},"namespace":"team-a",
             "userInfo":{"username":"ana"},
@@ -114,7 +114,9 @@ fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Re
     let controller = context.settings.controller(name)?;
     if let Some(writers) = controller.as_ref().and_then(|c| c.status_writers()) {
         let of = format!("what is delegated to {}", go::quote(name));
-        judge(context, writers, &of, None, findings);
+        if !may_write(context, writers) {
+            deny(context, writers, &of, None, findings);
+        }
     }
     Ok(())
 }
@@ -127,8 +129,10 @@ fn check_standard<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Res
     let kind = context.kind.name;
     if let Some(writers) = context.settings.standard_writers(kind)? {
         let of = format!("a {kind} that is not delegated");
-        let parent = owner::workload(context, stored)?.map(|owner| owner.kind);
-        judge(context, &writers, &of, parent.as_deref(), findings);
+        if !may_write(context, &writers) {
+            let parent = owner::workload(context, stored)?.map(|owner| owner.kind);
+            deny(context, &writers, &of, parent.as_deref(), findings);
+        }
     }
     Ok(())
 }
@@ -141,18 +145,20 @@ fn stored<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
     }
 }
 
+/// Whether who asks is listed, or changes nothing.
+fn may_write(context: &Context<'_>, writers: &[Cow<'_, str>]) -> bool {
+    is_listed(&context.request.user, writers) || context.request.is_noop()
+}
+
 /// Denies who is not listed. Controllers write the status of children too: of what a known `parent` controls, the denial says
 /// whose name may be missing.
-fn judge<'a>(
+fn deny<'a>(
     context: &Context<'a>,
     writers: &[Cow<'_, str>],
     of: &str,
     parent: Option<&str>,
     findings: &mut Findings<'a>,
 ) {
-    if is_listed(&context.request.user, writers) || context.request.is_noop() {
-        return;
-    }
     let shown: Vec<&str> = writers.iter().take(MAX_LISTED).map(|w| &**w).collect();
     let more = writers.len().saturating_sub(MAX_LISTED);
     let more = if more > 0 {

@@ -243,7 +243,7 @@ pub static KEYS: &[Key] = &[
                writes it, also the controllers of parents: JobSet's controller writes the status of its Jobs, and Kueue that of the \
                Jobs that it stops. [Status writers](status-writers.md) has them all. List nobody who is not installed. Where \
                delegation is required, the same list says who creates the children of the kind (`managed-by/delegation`).",
-        accepted: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager"]}}"#,
+        accepted: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager","system:serviceaccount:jobset-system:jobset-controller-manager"]}}"#,
         rejected: r#"{"standard_status_writers":{"Job":[]}}"#,
     },
     Key {

@@ -27,7 +27,7 @@ The first matching entry of `namespaces` decides. If no entry matches, the role 
 
 Runs on create, and on updates that delegate a workload or undo that. Does not run on objects that are being deleted.
 
-**Children.** A controller creates children of a workload, such as the Jobs of a JobSet. The owner was judged before, so the
+**Children.** A controller creates children of a workload, such as the Jobs of a JobSet. The owner was judged when it was created, so the
 child need not be delegated if its owner (`ownerReferences` with `controller: true`) is a workload that has the field itself,
 and if a writer of the owner's kind creates it: a user in `standard_status_writers` for that kind, or in the `status_writers` of
 a controller that may be delegated that kind. Where no writer is listed, no child is exempt, because every user can write an

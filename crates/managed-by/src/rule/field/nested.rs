@@ -79,6 +79,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let paths = Sorted::of(stored.iter().map(|nested| &*nested.path));
     // The same value may have become a trap by a change of what it is in.
     let was_trap = |nested: &Nested<'_>| {
+        // What was not looked at may have changed.
+        if nested.value.is_none() {
+            return false;
+        }
         let stored = paths
             .place(&nested.path)
             .and_then(|place| stored.get(place));
