@@ -35,6 +35,7 @@ mod cluster;
 mod decode;
 mod description;
 mod finding;
+mod judgement;
 mod kind;
 mod near;
 mod object;
@@ -54,10 +55,11 @@ pub use cluster::{Cluster, Job, Offline, Unanswered};
 pub use decode::Malformed;
 pub use description::{Anchor, Documentation, Enforcement, Example, Rule};
 pub use finding::{ErrorType, FieldError, Finding};
+pub use judgement::{JudgedFinding, Judgement, Opinion};
 pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
 pub use release::{Release, ReleaseSet, UnknownRelease};
 pub use request::{AdmissionRequest, AdmissionReview, ReadObject};
-pub use review::{review, review_in, with_kind};
+pub use review::{judge, judge_in, review, review_in, with_kind};
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, Key};
 pub use settings::{
@@ -65,5 +67,5 @@ pub use settings::{
     Settings, kinds as workload_kinds,
 };
 #[cfg(feature = "k8s-openapi")]
-pub use typed::{JobChecker, JobFinding};
+pub use typed::JobChecker;
 pub use verdict::Verdict;
