@@ -76,10 +76,7 @@ impl<'a> Judgement<'a> {
             [only] => only.verdict.clone(),
             opinions => {
                 let verdicts: Vec<&Verdict<'a>> = opinions.iter().map(|o| &o.verdict).collect();
-                let told = findings.iter().map(|found| {
-                    let (release, finding) = found.newest.clone();
-                    (found.enforcement, finding, release)
-                });
+                let told = findings.iter().flat_map(JudgedFinding::told);
                 answer_of_all(request, &verdicts, told.collect())
             }
         };
@@ -200,6 +197,23 @@ impl<'a> JudgedFinding<'a> {
             }
         }
         texts
+    }
+
+    /// What a message for all releases tells of it: the newest words, and those of older releases where the kind of trouble is
+    /// another one.
+    fn told(&self) -> Vec<(Enforcement, Finding<'a>, Release)> {
+        let (newest, finding) = &self.newest;
+        let mut told = vec![(self.enforcement, finding.clone(), *newest)];
+        for (releases, finding) in self.said.iter().rev() {
+            let error_type = finding.error().error_type();
+            let is_told = told
+                .iter()
+                .any(|(_, known, _)| known.error().error_type() == error_type);
+            if let (false, Some(release)) = (is_told, releases.newest()) {
+                told.push((self.enforcement, finding.clone(), release));
+            }
+        }
+        told
     }
 
     /// The same, with nothing borrowed.
