@@ -27,7 +27,8 @@
 //! 2. `kind`: what differs between kinds, as data. `object`, `request`: the borrowed views of what is asked.
 //! 3. `description`: what people know a rule by. `finding`: what a rule found, as data.
 //! 4. `settings`: what the admin chose. `cluster`: what a review may ask.
-//! 5. `rule`: the checks. `catalogue`: all of them, in order. `verdict`: findings to an answer. `review`: the way through.
+//! 5. `rule`: the checks. `catalogue`: all of them, in order. `verdict`: findings to an answer. `judgement`: the answers of
+//!    several releases as one. `review`: the way through.
 //! 6. `typed`: the same rules on the types of `k8s-openapi`, with the feature `k8s-openapi`.
 
 mod catalogue;
