@@ -43,6 +43,7 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
             }));
         }
     }
+    denials.sort_by_key(|denial| denial.releases.iter().next());
     Ok(denials)
 }
 
