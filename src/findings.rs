@@ -3,7 +3,7 @@
 //! No published policy has these operations.
 
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
-use managed_by::{AdmissionReview, Enforcement, Finding, Release, Settings, Verdict, review_in};
+use managed_by::{AdmissionReview, Enforcement, Finding, Release, ReleaseSet, Verdict, judge_in};
 use serde::Serialize;
 
 use crate::Cluster;
@@ -43,8 +43,19 @@ struct Opinion<'a> {
     findings: Vec<Found>,
 }
 
+impl<'a> Opinion<'a> {
+    fn new(releases: ReleaseSet, verdict: &Verdict<'a>, release: Release) -> Self {
+        let findings = verdict.findings.iter();
+        Self {
+            releases: releases.iter().map(Release::as_str).collect(),
+            response: ValidationResponse(verdict.clone()),
+            findings: findings.map(|found| Found::new(found, release)).collect(),
+        }
+    }
+}
+
 /// One finding as data.
-#[derive(Serialize, PartialEq)]
+#[derive(Serialize)]
 struct Found {
     rule: &'static str,
     /// `deny` or `warn`.
@@ -105,35 +116,23 @@ fn judge(payload: &[u8]) -> CallResult {
         Err(problems) => return answer_all(Verdict::misconfigured(&problems)),
     };
 
-    let chosen: Vec<Settings<'_>> = if releases.is_empty() {
-        vec![settings]
+    let (settings, asked) = if releases.is_empty() {
+        (settings, None)
     } else {
-        let settings = settings.for_tools();
-        let choose = |release: &Release| settings.clone().with_kubernetes_version(*release);
-        releases.iter().map(choose).collect()
+        let asked: ReleaseSet = releases.into_iter().collect();
+        (settings.for_tools(), Some(asked))
     };
-    let mut opinions: Vec<Opinion<'_>> = Vec::new();
-    for settings in &chosen {
-        let name = settings.kubernetes_version().map(Release::as_str);
-        let name = name.filter(|_| !releases.is_empty());
-        let verdict = review_in(&review.request, settings, &Cluster);
+    let judgement = judge_in(&review.request, &settings, asked, &Cluster);
+    let opinions: Vec<Opinion<'_>> = if asked.is_none() {
         let release = settings.kubernetes_version().unwrap_or_default();
-        let findings: Vec<_> = verdict
-            .findings
-            .iter()
-            .map(|found| Found::new(found, release))
-            .collect();
-        let same = opinions
-            .iter_mut()
-            .find(|o| o.response.0 == verdict && o.findings == findings);
-        match same {
-            Some(opinion) => opinion.releases.extend(name),
-            None => opinions.push(Opinion {
-                releases: name.into_iter().collect(),
-                response: ValidationResponse(verdict),
-                findings,
-            }),
-        }
-    }
+        let verdict = judgement.verdict();
+        vec![Opinion::new(ReleaseSet::default(), verdict, release)]
+    } else {
+        let opinions = judgement.opinions().iter();
+        let newest = |set: ReleaseSet| set.newest().unwrap_or_default();
+        opinions
+            .map(|said| Opinion::new(said.releases, &said.verdict, newest(said.releases)))
+            .collect()
+    };
     Ok(serde_json::to_vec(&opinions)?)
 }

@@ -20,6 +20,7 @@ mod deploy;
 mod docs;
 mod enforcement;
 mod examples;
+mod judgement;
 mod kinds;
 mod module;
 mod pods;

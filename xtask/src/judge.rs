@@ -97,7 +97,7 @@ pub fn documented_job() -> Value {
 }
 
 /// The cluster of the documentation.
-struct Documented;
+pub struct Documented;
 
 impl Cluster for Documented {
     fn job(&self, namespace: &str, name: &str) -> Result<Job, Unanswered> {

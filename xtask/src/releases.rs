@@ -1,6 +1,6 @@
 //! What each release of kube-apiserver says to a change.
 
-use managed_by::{AdmissionRequest, Enforcement, Malformed, Release, ReleaseSet, Rule, Settings};
+use managed_by::{AdmissionRequest, Enforcement, Malformed, ReleaseSet, Rule, Settings, judge};
 use serde_json::{Value, json};
 
 /// A denial, and the releases that have it.
@@ -29,25 +29,21 @@ impl Denial {
 pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
     let text = request.to_string();
     let request = AdmissionRequest::from_json(text.as_bytes())?;
+    let settings = Settings::default().for_tools();
+    let judgement = judge(&request, &settings, Some(ReleaseSet::all()));
     let mut denials: Vec<Denial> = Vec::new();
-    for &release in Release::ALL {
-        let settings = Settings::for_release(release).for_tools();
-        for (level, finding) in managed_by::review(&request, &settings).findings {
-            if level != Enforcement::Deny || !finding.is_upstream() {
-                continue;
-            }
-            let (rule, text) = (finding.rule(), finding.error().text(release));
-            let same = |known: &&mut Denial| known.rule == rule && known.text == text;
-            match denials.iter_mut().find(same) {
-                Some(known) => known.releases = known.releases.union(release.into()),
-                None => denials.push(Denial {
-                    releases: release.into(),
-                    rule,
-                    text,
-                }),
-            }
+    for found in judgement.findings() {
+        if found.enforcement() == Enforcement::Deny && found.finding().is_upstream() {
+            let rule = found.rule();
+            let texts = found.texts().into_iter();
+            denials.extend(texts.map(|(releases, text)| Denial {
+                releases,
+                rule,
+                text,
+            }));
         }
     }
+    denials.sort_by_key(|denial| denial.releases.iter().next());
     Ok(denials)
 }
 
@@ -59,8 +55,7 @@ pub fn accepting(request: &Value) -> Result<ReleaseSet, Malformed> {
     let denials = denials(request)?;
     let denying = denials.iter().map(|denial| denial.releases);
     let denying = denying.fold(ReleaseSet::default(), ReleaseSet::union);
-    let all = Release::ALL.iter().copied();
-    Ok(all.filter(|release| !denying.contains(*release)).collect())
+    Ok(ReleaseSet::all().without(denying))
 }
 
 /// The request that writes a Job's status.

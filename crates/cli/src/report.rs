@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use managed_by::{Enforcement, Rule};
+use managed_by::{Enforcement, ReleaseSet, Rule};
 use managed_by_requests::replay::ObjectName;
 use managed_by_requests::{Document, Found, Judgement, Located, Matrix, Operation, Path, Trouble};
 
@@ -205,6 +205,35 @@ impl Unjudged {
 }
 
 impl Outcome {
+    /// What the releases say to the request, as far as one finding goes; nothing where no release was asked and all say the same.
+    pub fn releases_of(&self, found: &Found) -> Option<String> {
+        match (self.releases, found.releases) {
+            (Some(_), Some(denied)) if found.enforcement == Enforcement::Deny => {
+                let accepted = ReleaseSet::all().without(denied);
+                Some(Matrix { accepted, denied }.to_string())
+            }
+            (Some(matrix), _) => Some(matrix.to_string()),
+            (None, Some(releases)) => Some(format!("kube-apiserver {releases} denies it")),
+            (None, None) => None,
+        }
+    }
+
+    /// The text of a finding, which says which releases find it where not all do.
+    pub fn text_of(&self, found: &Found) -> String {
+        let is_disputed = found.releases.is_some_and(|set| set != ReleaseSet::all());
+        let releases = found.releases.filter(|_| is_disputed);
+        match (releases, self.releases, found.enforcement) {
+            (None, ..) => found.text.clone(),
+            (Some(set), Some(_), Enforcement::Warn | Enforcement::Off) => {
+                format!("{} (found by {set})", found.text)
+            }
+            _ => {
+                let releases = self.releases_of(found).unwrap_or_default();
+                format!("{} ({releases})", found.text)
+            }
+        }
+    }
+
     /// A request on an object, with nothing said about it.
     pub fn new(
         file: &Arc<str>,

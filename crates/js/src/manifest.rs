@@ -1,8 +1,8 @@
 //! Manifests: the objects in a text as creates, and the updates between two texts.
 
-use managed_by::{AdmissionRequest, Release, Settings};
+use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings};
 use managed_by_requests::manifest::{self, Object, User};
-use managed_by_requests::{Document, Judge, Path, Releases};
+use managed_by_requests::{Document, Judgement, Path};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -209,11 +209,30 @@ impl<'s> Answers<'s> {
             return;
         };
         let read = AdmissionRequest::from_json(request);
-        let verdict = |settings: Settings<'_>| match &read {
-            Ok(request) => Verdict::of(Judge::new(settings, Releases::Chosen).review(request)),
-            Err(reason) => Verdict::malformed(reason),
+        let of_each = |verdict: &dyn Fn(Release) -> Option<Verdict>| {
+            let each = Release::ALL.iter().filter_map(|&release| {
+                let (release, verdict) = (release.as_str(), verdict(release)?);
+                Some(ReleaseVerdict { release, verdict })
+            });
+            self.options.all_releases.then(|| each.collect())
         };
-        let verdict_of_settings = verdict(self.settings.clone());
+        let (verdict_of_settings, releases) = match &read {
+            Ok(request) => {
+                let ask = |releases| managed_by::judge(request, self.settings, releases);
+                let told = |said| Verdict::of(Judgement::of(request, &said));
+                let all = self
+                    .options
+                    .all_releases
+                    .then(|| ask(Some(ReleaseSet::all())));
+                let of_one = |release| all.as_ref()?.only(release).map(told);
+                (told(ask(None)), of_each(&of_one))
+            }
+            Err(reason) => {
+                let verdict = Verdict::malformed(reason);
+                let releases = of_each(&|_| Some(verdict.clone()));
+                (verdict, releases)
+            }
+        };
         // A kind that the settings declare is judged, and so has a mode.
         let annotations = &verdict_of_settings.audit_annotations;
         if !object.is_known() && !annotations.iter().any(|(key, _)| *key == "mode") {
@@ -225,14 +244,7 @@ impl<'s> Answers<'s> {
         let mut judged = Judged {
             request: raw,
             verdict: verdict_of_settings,
-            releases: self.options.all_releases.then(|| {
-                let each = Release::ALL.iter();
-                each.map(|&release| ReleaseVerdict {
-                    release: release.as_str(),
-                    verdict: verdict(self.settings.clone().with_kubernetes_version(release)),
-                })
-                .collect()
-            }),
+            releases,
         };
         for finding in &mut judged.verdict.findings {
             finding.place = Some(place(text, document, &object.path_of(&finding.path)));

@@ -102,7 +102,6 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
 }
 
 /// The place of a rule in the order in which findings are reported.
-#[cfg(feature = "k8s-openapi")]
 pub(crate) fn place(rule: &Rule) -> Option<usize> {
     RULES.iter().position(|known| *known == rule)
 }

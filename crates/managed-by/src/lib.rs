@@ -27,7 +27,8 @@
 //! 2. `kind`: what differs between kinds, as data. `object`, `request`: the borrowed views of what is asked.
 //! 3. `description`: what people know a rule by. `finding`: what a rule found, as data.
 //! 4. `settings`: what the admin chose. `cluster`: what a review may ask.
-//! 5. `rule`: the checks. `catalogue`: all of them, in order. `verdict`: findings to an answer. `review`: the way through.
+//! 5. `rule`: the checks. `catalogue`: all of them, in order. `verdict`: findings to an answer. `judgement`: the answers of
+//!    several releases as one. `review`: the way through.
 //! 6. `typed`: the same rules on the types of `k8s-openapi`, with the feature `k8s-openapi`.
 
 mod catalogue;
@@ -35,6 +36,7 @@ mod cluster;
 mod decode;
 mod description;
 mod finding;
+mod judgement;
 mod kind;
 mod near;
 mod object;
@@ -54,10 +56,11 @@ pub use cluster::{Cluster, Job, Offline, Unanswered};
 pub use decode::Malformed;
 pub use description::{Anchor, Documentation, Enforcement, Example, Rule};
 pub use finding::{ErrorType, FieldError, Finding};
+pub use judgement::{JudgedFinding, Judgement, Opinion};
 pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
 pub use release::{Release, ReleaseSet, UnknownRelease};
 pub use request::{AdmissionRequest, AdmissionReview, ReadObject};
-pub use review::{review, review_in, with_kind};
+pub use review::{judge, judge_in, review, review_in, with_kind};
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, Key};
 pub use settings::{
@@ -65,5 +68,5 @@ pub use settings::{
     Settings, kinds as workload_kinds,
 };
 #[cfg(feature = "k8s-openapi")]
-pub use typed::{JobChecker, JobFinding};
+pub use typed::JobChecker;
 pub use verdict::Verdict;

@@ -50,7 +50,29 @@ impl Release {
     /// The same of the verdicts on the template of a suspended Job.
     pub(crate) const TEMPLATE_VERDICTS: &[Self] = &[Self::V1_30, Self::V1_35, Self::V1_37];
 
-    /// The releases that give the verdicts of this one, which stands in a list of the newest of each run.
+    /// One release of each run whose findings are the same data: kube-apiserver says `managedBy` in other words since 1.32. How
+    /// a value is printed is not part of a finding.
+    pub(crate) const FINDINGS: &[Self] = &[Self::V1_31, Self::V1_37];
+
+    /// The same of findings on a Job's status.
+    pub(crate) const STATUS_FINDINGS: &[Self] = &[
+        Self::V1_30,
+        Self::V1_31,
+        Self::V1_33,
+        Self::V1_35,
+        Self::V1_37,
+    ];
+
+    /// The same of findings on the template of a suspended Job.
+    pub(crate) const TEMPLATE_FINDINGS: &[Self] = &[
+        Self::V1_30,
+        Self::V1_31,
+        Self::V1_35,
+        Self::V1_36,
+        Self::V1_37,
+    ];
+
+    /// The releases that say the same as this one, which stands in a list of the newest of each run.
     pub(crate) fn run(self, verdicts: &[Self]) -> ReleaseSet {
         let runs = verdicts.iter().rev();
         let before = runs.copied().find(|release| *release < self);
@@ -99,6 +121,23 @@ impl ReleaseSet {
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// The releases that are not in the other set.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The releases in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The newest release in the set.
+    pub fn newest(self) -> Option<Release> {
+        self.iter().last()
     }
 
     /// Whether no release is.

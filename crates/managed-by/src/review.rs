@@ -4,6 +4,7 @@ use crate::catalogue;
 use crate::cluster::{Cluster, Offline};
 use crate::description::Enforcement;
 use crate::finding::Finding;
+use crate::judgement::{Judgement, is_same_place};
 use crate::kind::Kind;
 use crate::release::{Release, ReleaseSet};
 use crate::request::{AdmissionRequest, Change, Subject, UnreadChange};
@@ -43,7 +44,102 @@ pub fn review_in<'a>(
         },
         Subject::Change(kind, change) => run(request, kind, change, settings),
     };
-    answered(request, settings, findings)
+    answered(request, settings, findings, settings.text_release())
+}
+
+/// Judges a request by the rules of each release of a set, without a cluster to ask. With no set, the settings choose: the answer
+/// is the one of [`review`].
+///
+/// This is the way for tools: each release is answered as with the setting `kubernetes_version`, and releases that share rules
+/// are asked once.
+///
+/// ```
+/// use managed_by::{AdmissionRequest, ReleaseSet, Settings, judge};
+///
+/// let request = AdmissionRequest::from_json(
+///     br#"{"operation": "UPDATE", "subResource": "status", "kind": {"group": "batch", "version": "v1", "kind": "Job"},
+///          "oldObject": {"metadata": {"name": "pi"}, "spec": {}, "status": {"startTime": "2026-01-01T00:00:00Z"}},
+///          "object": {"metadata": {"name": "pi"}, "spec": {},
+///                     "status": {"startTime": "2026-01-01T00:00:00Z", "conditions": [{"type": "Failed", "status": "True"}]}}}"#,
+/// )?;
+/// let settings = Settings::default();
+/// let judgement = judge(&request, &settings, Some(ReleaseSet::all()));
+/// assert_eq!(judgement.denied_by().to_string(), "1.31 to 1.37");
+/// assert_eq!(judgement.findings()[0].rule().id(), "job-status/failed-without-failure-target");
+/// # Ok::<(), managed_by::Malformed>(())
+/// ```
+pub fn judge<'a>(
+    request: &'a AdmissionRequest<'a>,
+    settings: &'a Settings<'a>,
+    releases: Option<ReleaseSet>,
+) -> Judgement<'a> {
+    judge_in(request, settings, releases, &Offline)
+}
+
+/// As [`judge`], and asks the cluster as [`review_in`] does.
+pub fn judge_in<'a>(
+    request: &'a AdmissionRequest<'a>,
+    settings: &'a Settings<'a>,
+    releases: Option<ReleaseSet>,
+    cluster: &dyn Cluster,
+) -> Judgement<'a> {
+    let Some(releases) = releases else {
+        let verdict = review_in(request, settings, cluster);
+        return Judgement::of_settings(verdict, settings.text_release());
+    };
+    if let Subject::Change(kind, change) = &request.subject {
+        return ask_each(request, kind, change, settings, releases);
+    }
+    if let Subject::UnknownKind(unread) = &request.subject
+        && let Ok(Some(declared)) = settings.custom_kind(&unread.kind)
+    {
+        return declared.with_kind(&unread.kind.version, |kind| {
+            let same = |verdict| Judgement::of_releases(request, [(releases, verdict)]);
+            match request.of_kind(unread, kind) {
+                Err(malformed) => same(Verdict::malformed(&malformed)),
+                Ok(request) => match &request.subject {
+                    Subject::Change(kind, change) => {
+                        ask_each(&request, kind, change, settings, releases).into_owned()
+                    }
+                    _ => same(Verdict::accepted()),
+                },
+            }
+        });
+    }
+    // No release has a say in what is no change of a workload.
+    let verdict = review_in(request, settings, cluster);
+    Judgement::of_releases(request, [(releases, verdict)])
+}
+
+/// Asks each release about a change: those that share rules once.
+fn ask_each<'a>(
+    request: &'a AdmissionRequest<'a>,
+    kind: &'a Kind<'a>,
+    change: &'a Change<'a>,
+    settings: &'a Settings<'a>,
+    releases: ReleaseSet,
+) -> Judgement<'a> {
+    let context = |release| Context::new(request, kind, change, settings, release);
+    let newest = context(Release::default());
+    let runs = if newest.status.is_some() {
+        Release::STATUS_FINDINGS
+    } else if newest.judges_template() {
+        Release::TEMPLATE_FINDINGS
+    } else {
+        Release::FINDINGS
+    };
+    let verdicts = runs.iter().flat_map(|&last| {
+        let asked = last.run(runs).intersection(releases);
+        let findings = (!asked.is_empty()).then(|| catalogue::run(&context(last)));
+        findings.into_iter().flat_map(move |findings| {
+            let each = asked.iter().collect::<Vec<_>>().into_iter();
+            each.map(move |release| {
+                let verdict = answered(request, settings, findings.clone(), release);
+                (ReleaseSet::from(release), verdict)
+            })
+        })
+    });
+    Judgement::of_releases(request, verdicts)
 }
 
 /// Hands out the kind whose object a request is about, if it is judged: one that the library knows, or that the settings declare.
@@ -81,7 +177,7 @@ fn review_declared(
             Subject::Change(kind, change) => run(&request, kind, change, settings),
             Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => Ok(Vec::new()),
         };
-        answered(&request, settings, findings).into_owned()
+        answered(&request, settings, findings, settings.text_release()).into_owned()
     })
 }
 
@@ -103,9 +199,10 @@ fn answered<'a>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
     findings: Result<Vec<Found<'a>>, Problems>,
+    release: Release,
 ) -> Verdict<'a> {
     findings
-        .and_then(|findings| answer(request, settings, findings))
+        .and_then(|findings| answer(request, settings, findings, release))
         .unwrap_or_else(|problems| Verdict::misconfigured(&problems))
 }
 
@@ -153,9 +250,8 @@ fn disputed<'a>(opinions: Vec<(Release, Vec<Found<'a>>)>, verdicts: &[Release]) 
     let mut all: Vec<(Found<'a>, ReleaseSet)> = Vec::new();
     for (release, findings) in opinions {
         for found in findings {
-            let is_same = |((_, known), _): &&mut (Found<'a>, ReleaseSet)| {
-                known.rule() == found.1.rule() && known.error().path() == found.1.error().path()
-            };
+            let is_same =
+                |((_, known), _): &&mut (Found<'a>, ReleaseSet)| is_same_place(known, &found.1);
             match all.iter_mut().find(is_same) {
                 Some((_, releases)) => *releases = releases.union(release.run(verdicts)),
                 None => all.push((found, release.run(verdicts))),

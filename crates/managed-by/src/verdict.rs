@@ -7,6 +7,7 @@ use crate::decode::Malformed;
 use crate::description::Enforcement;
 use crate::finding::{ErrorType, Finding};
 use crate::kind::Mode;
+use crate::release::Release;
 use crate::request::{AdmissionRequest, GroupVersionKind, Subject};
 use crate::rule::pods::LookupFailed;
 use crate::settings::{OnLookupFailure, Problems, Role, Settings};
@@ -148,7 +149,7 @@ impl Verdict<'_> {
     }
 }
 
-/// The answer to a request in which the rules found something, or nothing.
+/// The answer to a request in which the rules found something, or nothing, in the words of a release.
 ///
 /// # Errors
 /// If the exemptions of the settings are bad, and one might apply.
@@ -156,8 +157,8 @@ pub(crate) fn answer<'a>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
     mut findings: Vec<(Enforcement, Finding<'a>)>,
+    release: Release,
 ) -> Result<Verdict<'a>, Problems> {
-    let release = settings.text_release();
     let exempted = take_exempted(request, settings, &mut findings)?;
     let of_level = |wanted| findings.iter().filter(move |(level, _)| *level == wanted);
     let denials: Vec<&Finding<'a>> = of_level(Enforcement::Deny).map(|(_, f)| f).collect();
@@ -175,7 +176,8 @@ pub(crate) fn answer<'a>(
         .iter()
         .any(|f| f.error().error_type().is_access_error());
     let code = if is_access_error { 403 } else { 422 };
-    let message = is_denied.then(|| envelope(request, settings, &denials, is_access_error));
+    let told = denials.iter().map(|finding| (*finding, release));
+    let message = is_denied.then(|| envelope(request, told, is_access_error));
     Ok(Verdict {
         allowed: !is_denied,
         code: is_denied.then_some(code),
@@ -184,6 +186,46 @@ pub(crate) fn answer<'a>(
         audit_annotations,
         findings,
     })
+}
+
+/// One answer for several releases that do not all say the same: a denial where one of them denies, which tells each finding, in
+/// the words of the release beside it.
+///
+/// `verdicts` are the answers of the releases, oldest first. A warning of any of them is kept.
+#[cold]
+pub(crate) fn answer_of_all<'a>(
+    request: &AdmissionRequest<'_>,
+    verdicts: &[&Verdict<'a>],
+    findings: Vec<(Enforcement, Finding<'a>, Release)>,
+) -> Verdict<'a> {
+    let mut verdict = Verdict::accepted();
+    let denials = findings
+        .iter()
+        .filter(|(level, ..)| *level == Enforcement::Deny)
+        .map(|(_, finding, release)| (finding, *release));
+    for one in verdicts {
+        verdict.allowed &= one.allowed;
+        verdict.code = one.code.or(verdict.code);
+        for warning in &one.warnings {
+            if !verdict.warnings.contains(warning) {
+                verdict.warnings.push(warning.clone());
+            }
+        }
+        for exempted in &one.audit_annotations {
+            if exempted.0 == "exempted" {
+                verdict.audit_annotations = vec![exempted.clone()];
+            }
+        }
+    }
+    if !verdict.allowed {
+        let is_access_error = verdict.code == Some(403);
+        verdict.message = Some(envelope(request, denials, is_access_error));
+    }
+    verdict.findings = findings.into_iter().map(|(e, f, _)| (e, f)).collect();
+    let mut annotations = annotations(request, &verdict.findings);
+    annotations.append(&mut verdict.audit_annotations);
+    verdict.audit_annotations = annotations;
+    verdict
 }
 
 /// kube-apiserver's text leaves no room for the id of the rule that denied: a warning, which clients show beside a denial,
@@ -285,19 +327,18 @@ impl<'r> Target<'r> {
 /// The message of `apierrors.NewInvalid`, or of `apierrors.NewForbidden` where it is a matter of access: one error as it
 /// is, several in brackets, none of them twice. Who has no access is told nothing else.
 #[cold]
-fn envelope(
+fn envelope<'f, 'a: 'f>(
     request: &AdmissionRequest<'_>,
-    settings: &Settings<'_>,
-    denials: &[&Finding<'_>],
+    denials: impl Iterator<Item = (&'f Finding<'a>, Release)>,
     is_access_error: bool,
 ) -> String {
     let target = Target::of(request);
-    let release = settings.text_release();
     let mut seen = BTreeSet::new();
     let mut list = String::new();
-    let told =
-        |finding: &&&Finding<'_>| finding.error().error_type().is_access_error() == is_access_error;
-    for finding in denials.iter().filter(told) {
+    for (finding, release) in denials {
+        if finding.error().error_type().is_access_error() != is_access_error {
+            continue;
+        }
         let error = match finding.error().error_type() {
             ErrorType::Unauthorized => finding.named(&unauthorized(request, &target, finding)),
             _ => finding.denial(release),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use managed_by::{
-    AdmissionRequest, Enforcement, Kind, Malformed, Mode, Release, ReleaseSet, Rule, Settings,
-    review, rules, with_kind,
+    AdmissionRequest, Enforcement, JudgedFinding, Kind, Malformed, Mode, Release, ReleaseSet, Rule,
+    Settings, judge, rules, with_kind,
 };
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ impl std::error::Error for Unreadable {}
 #[derive(Debug)]
 pub struct Recording<'s> {
     controller: String,
-    settings: Vec<(Release, Settings<'s>)>,
+    settings: Settings<'s>,
     writes: u64,
     status_writes: u64,
     passed_over: u64,
@@ -82,13 +82,9 @@ impl<'s> Recording<'s> {
     /// The same, judged with a policy's settings, such as those that declare kinds. The release that they choose does not count:
     /// all are asked.
     pub fn with_settings(controller: impl Into<String>, settings: &Settings<'s>) -> Self {
-        let of = |&release: &Release| {
-            let settings = settings.clone().with_kubernetes_version(release);
-            (release, settings.for_tools())
-        };
         Self {
             controller: controller.into(),
-            settings: Release::ALL.iter().map(of).collect(),
+            settings: settings.clone().for_tools(),
             writes: 0,
             status_writes: 0,
             passed_over: 0,
@@ -105,10 +101,7 @@ impl<'s> Recording<'s> {
         let request = AdmissionRequest::from_json(json).map_err(Unreadable::Malformed)?;
         let value: Value = serde_json::from_slice(json).map_err(Unreadable::Json)?;
         let write = Write::of(&value);
-        let Some((_, settings)) = self.settings.first() else {
-            return Ok(());
-        };
-        let judged = with_kind(&request, settings, |kind| {
+        let judged = with_kind(&request, &self.settings, |kind| {
             Judged::of(kind, &write, &request, &self.controller)
         });
         // A kind that nobody knows says nothing of a controller.
@@ -123,30 +116,13 @@ impl<'s> Recording<'s> {
         if write.is_status {
             self.status_writes = self.status_writes.saturating_add(1);
         }
-        let mut found: Vec<(&'static Rule, ReleaseSet, String)> = Vec::new();
-        for (release, settings) in &self.settings {
-            let verdict = review(&request, settings);
-            for (level, finding) in verdict.findings {
-                let rule = finding.rule();
-                if level != Enforcement::Deny || !is_reported(rule) {
-                    continue;
-                }
-                let text = finding.error().text(*release);
-                let path = finding.error().path();
-                match found
-                    .iter_mut()
-                    .find(|(known, _, words)| *known == rule && words.starts_with(path))
-                {
-                    Some((_, releases, words)) => {
-                        *releases = releases.union((*release).into());
-                        *words = text;
-                    }
-                    None => found.push((rule, (*release).into(), text)),
-                }
-            }
-        }
+        let judgement = judge(&request, &self.settings, Some(ReleaseSet::all()));
+        let findings = judgement.findings().iter();
+        let found: Vec<&JudgedFinding<'_>> = findings
+            .filter(|found| found.enforcement() == Enforcement::Deny && is_reported(found.rule()))
+            .collect();
         for (rule, exercised) in judged.rules {
-            self.count(rule, exercised, &found);
+            Self::count(&mut self.sums, rule, exercised, &found);
         }
         self.objects
             .entry(judged.object)
@@ -156,20 +132,19 @@ impl<'s> Recording<'s> {
     }
 
     fn count(
-        &mut self,
+        sums: &mut BTreeMap<&'static str, Vec<Cell>>,
         rule: &'static Rule,
         exercised: bool,
-        found: &[(&'static Rule, ReleaseSet, String)],
+        found: &[&JudgedFinding<'_>],
     ) {
-        let cells = self
-            .sums
+        let cells = sums
             .entry(rule.id())
             .or_insert_with(|| vec![Cell::default(); Release::ALL.len()]);
         let denying = found
             .iter()
-            .filter(|(known, ..)| *known == rule)
-            .fold(ReleaseSet::default(), |all, (_, releases, _)| {
-                all.union(*releases)
+            .filter(|found| found.rule() == rule)
+            .fold(ReleaseSet::default(), |all, found| {
+                all.union(found.releases())
             });
         for (cell, &release) in cells.iter_mut().zip(Release::ALL) {
             if !rule.holds_in(release) {
@@ -326,13 +301,13 @@ fn kind_rules(kind: &Kind<'_>) -> Vec<&'static Rule> {
         .collect()
 }
 
-fn step(write: &Write<'_>, place: &Place, found: &[(&'static Rule, ReleaseSet, String)]) -> Step {
+fn step(write: &Write<'_>, place: &Place, found: &[&JudgedFinding<'_>]) -> Step {
     let denials: Vec<Denial> = found
         .iter()
-        .map(|(rule, releases, text)| Denial {
-            rule: rule.id(),
-            releases: releases.to_string(),
-            text: text.clone(),
+        .map(|found| Denial {
+            rule: found.rule().id(),
+            releases: found.releases().to_string(),
+            text: found.text(),
         })
         .collect();
     let what = match (write.old.is_null(), write.is_status) {

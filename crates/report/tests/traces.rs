@@ -133,6 +133,34 @@ fn a_denied_write_is_shown_with_both_states() {
     assert!(report.badge().starts_with("<svg"));
 }
 
+/// The path of one begins with the path of the other.
+#[test]
+fn counters_with_like_names_are_two() {
+    let job_set = |restarts: u32| {
+        json!({"metadata": {"name": "pi"}, "spec": {},
+            "status": {"restarts": restarts, "restartsCountTowardsMax": restarts}})
+    };
+    let request = json!({
+        "kind": {"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet"}, "name": "pi",
+        "operation": "UPDATE", "subResource": "status", "oldObject": job_set(2), "object": job_set(1),
+    });
+    let settings = br#"{"rules":{"status/counter-decreased":"deny"}}"#;
+    let settings = Settings::from_json(settings).unwrap();
+    let mut recording = Recording::with_settings("jobset.sigs.k8s.io/jobset-controller", &settings);
+    recording
+        .add(request.to_string().as_bytes(), &Place::default())
+        .unwrap();
+    let report = recording.finish();
+    let denials = &report.timelines[0].steps[0].denials;
+    let told: Vec<_> = denials.iter().map(|d| (d.rule, &*d.text)).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].1.starts_with("status.restarts: "), "{told:?}");
+    assert!(
+        told[1].1.starts_with("status.restartsCountTowardsMax: "),
+        "{told:?}"
+    );
+}
+
 /// A kind that the settings declare, as `docs/settings.md` shows them.
 #[test]
 fn a_declared_kind_is_reported_too() {

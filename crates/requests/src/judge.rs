@@ -3,8 +3,8 @@
 use std::fmt;
 
 use managed_by::{
-    AdmissionRequest, Enforcement, ErrorType, Kind, Malformed, Release, ReleaseSet, Rule, Settings,
-    Verdict, review,
+    AdmissionRequest, Enforcement, ErrorType, JudgedFinding, Kind, Malformed, Release, ReleaseSet,
+    Rule, Settings, judge,
 };
 
 /// Which releases of kube-apiserver are asked.
@@ -19,8 +19,9 @@ pub enum Releases {
 /// Judges requests by settings.
 #[derive(Debug)]
 pub struct Judge<'s> {
-    /// One for each release that is asked; without one, as the settings choose.
-    settings: Vec<(Option<Release>, Settings<'s>)>,
+    settings: Settings<'s>,
+    /// The releases to ask; without a set, the settings choose.
+    releases: Option<ReleaseSet>,
 }
 
 /// What the library said to a request. It borrows nothing.
@@ -32,7 +33,7 @@ pub struct Judgement {
     pub is_judged: bool,
     /// HTTP status of a denial.
     pub code: Option<u16>,
-    /// What the client reads when denied. Where all releases are asked, what the newest says that denies.
+    /// What the client reads when denied. Where all releases are asked, it tells what any of them finds.
     pub message: Option<String>,
     /// Shown to the client.
     pub warnings: Vec<String>,
@@ -55,8 +56,10 @@ pub struct Found {
     pub path: String,
     /// The kind of trouble.
     pub error_type: ErrorType,
-    /// The whole error, as kube-apiserver writes it.
+    /// The whole error, as the newest kube-apiserver writes it that finds it.
     pub text: String,
+    /// The same in the words of each release, where they do not all use the same.
+    pub texts: Vec<(ReleaseSet, String)>,
     /// What is wrong and what would do, alone. May be empty.
     pub detail: String,
     /// The releases that find it, where not all do or all are asked.
@@ -78,23 +81,13 @@ pub type NotJudged = Malformed;
 impl<'s> Judge<'s> {
     /// Judges by settings. Where all releases are asked, the one of the settings does not matter.
     pub fn new(settings: Settings<'s>, releases: Releases) -> Self {
-        let settings = match releases {
-            Releases::Chosen => vec![(None, settings)],
-            Releases::All => Release::ALL
-                .iter()
-                .map(|&release| {
-                    let settings = settings.clone().with_kubernetes_version(release);
-                    (Some(release), settings)
-                })
-                .collect(),
-        };
-        Self { settings }
+        let releases = (releases == Releases::All).then(ReleaseSet::all);
+        Self { settings, releases }
     }
 
     /// Whether a kind is judged: the library knows it, or the settings declare it.
     pub fn knows(&self, group: &str, version: &str, kind: &str) -> bool {
-        let declares = |(_, settings): &(_, Settings<'_>)| settings.declares(group, version, kind);
-        Kind::find(group, version, kind).is_some() || self.settings.first().is_some_and(declares)
+        Kind::find(group, version, kind).is_some() || self.settings.declares(group, version, kind)
     }
 
     /// Judges a request: an `AdmissionRequest` as JSON.
@@ -107,45 +100,36 @@ impl<'s> Judge<'s> {
 
     /// Judges a request.
     pub fn review(&self, request: &AdmissionRequest<'_>) -> Judgement {
-        let mut judgement = Judgement::accepted(request.kind().is_some());
-        if let [(None, settings)] = &*self.settings {
-            judgement.add(review(request, settings), settings);
-            judgement.note_declared();
-            return judgement;
-        }
-        let mut matrix = Matrix {
-            accepted: ReleaseSet::default(),
-            denied: ReleaseSet::default(),
-        };
-        // The newest last, so that its words are the ones that stay.
-        for (release, settings) in &self.settings {
-            let Some(release) = *release else { continue };
-            let verdict = review(request, settings);
-            let one: ReleaseSet = std::iter::once(release).collect();
-            if verdict.allowed {
-                matrix.accepted = matrix.accepted.union(one);
-            } else {
-                matrix.denied = matrix.denied.union(one);
-            }
-            judgement.merge(verdict, release);
-        }
-        judgement.releases = Some(matrix);
-        judgement.note_declared();
-        judgement
+        let judgement = judge(request, &self.settings, self.releases);
+        Judgement::of(request, &judgement)
     }
 }
 
 impl Judgement {
-    fn accepted(is_judged: bool) -> Self {
+    /// What the library said to a request.
+    pub fn of(request: &AdmissionRequest<'_>, said: &managed_by::Judgement<'_>) -> Self {
+        let is_of_releases = !said.opinions().is_empty();
+        let verdict = said.verdict().clone();
+        let findings = said.findings().iter();
+        // An object of a kind that the settings declare shows as such in its verdict alone.
+        let has_mode = verdict
+            .audit_annotations
+            .iter()
+            .any(|(key, _)| *key == "mode");
         Self {
-            is_allowed: true,
-            is_judged,
-            code: None,
-            message: None,
-            warnings: Vec::new(),
-            audit_annotations: Vec::new(),
-            findings: Vec::new(),
-            releases: None,
+            is_allowed: verdict.allowed,
+            is_judged: request.kind().is_some() || has_mode,
+            code: verdict.code,
+            message: verdict.message,
+            warnings: verdict.warnings,
+            audit_annotations: verdict.audit_annotations,
+            findings: findings
+                .map(|found| Found::of(found, is_of_releases))
+                .collect(),
+            releases: is_of_releases.then(|| Matrix {
+                accepted: said.accepted_by(),
+                denied: said.denied_by(),
+            }),
         }
     }
 
@@ -153,83 +137,25 @@ impl Judgement {
     pub fn is_quiet(&self) -> bool {
         self.is_allowed && self.warnings.is_empty() && self.findings.is_empty()
     }
+}
 
-    /// An object of a kind that the settings declare shows as such in its verdict alone.
-    fn note_declared(&mut self) {
-        self.is_judged |= self.audit_annotations.iter().any(|(key, _)| *key == "mode");
-    }
-
-    /// Takes over the verdict of the one release that is asked.
-    fn add(&mut self, verdict: Verdict<'_>, settings: &Settings<'_>) {
-        let release = settings.kubernetes_version().unwrap_or_default();
-        self.is_allowed = verdict.allowed;
-        self.code = verdict.code;
-        self.message = verdict.message;
-        self.warnings = verdict.warnings;
-        self.audit_annotations = verdict.audit_annotations;
-        let findings = verdict.findings.iter();
-        self.findings = findings
-            .map(|(enforcement, finding)| {
-                let releases = finding.releases();
-                let text_of = releases
-                    .and_then(|set| set.iter().last())
-                    .unwrap_or(release);
-                Found {
-                    rule: finding.rule(),
-                    enforcement: *enforcement,
-                    path: finding.error().path().to_owned(),
-                    error_type: finding.error().error_type(),
-                    text: finding.error().text(text_of),
-                    detail: finding.error().detail().to_owned(),
-                    releases,
-                }
-            })
-            .collect();
-    }
-
-    /// Adds the verdict of one of all releases.
-    fn merge(&mut self, verdict: Verdict<'_>, release: Release) {
-        let one: ReleaseSet = std::iter::once(release).collect();
-        let mut place = 0_usize;
-        for (enforcement, finding) in &verdict.findings {
-            let error = finding.error();
-            let known = self.findings.iter_mut().enumerate().find(|(_, known)| {
-                known.rule == finding.rule()
-                    && known.enforcement == *enforcement
-                    && known.path == error.path()
-            });
-            if let Some((at, known)) = known {
-                known.releases = known.releases.map(|set| set.union(one));
-                known.text = error.text(release);
-                error.detail().clone_into(&mut known.detail);
-                place = at.saturating_add(1);
-                continue;
-            }
-            let found = Found {
-                rule: finding.rule(),
-                enforcement: *enforcement,
-                path: error.path().to_owned(),
-                error_type: error.error_type(),
-                text: error.text(release),
-                detail: error.detail().to_owned(),
-                releases: Some(one),
-            };
-            self.findings.insert(place.min(self.findings.len()), found);
-            place = place.saturating_add(1);
+impl Found {
+    fn of(found: &JudgedFinding<'_>, is_of_releases: bool) -> Self {
+        let mut texts = found.texts();
+        if texts.len() == 1 {
+            texts.clear();
         }
-        if !verdict.allowed {
-            self.is_allowed = false;
-            self.code = verdict.code;
-            self.message = verdict.message;
+        let chosen = found.finding().releases();
+        Self {
+            rule: found.rule(),
+            enforcement: found.enforcement(),
+            path: found.path().to_owned(),
+            error_type: found.error().error_type(),
+            text: found.text(),
+            texts,
+            detail: found.detail().to_owned(),
+            releases: is_of_releases.then(|| found.releases()).or(chosen),
         }
-        self.warnings.extend(
-            verdict
-                .warnings
-                .into_iter()
-                .filter(|warning| !self.warnings.contains(warning))
-                .collect::<Vec<_>>(),
-        );
-        self.audit_annotations = verdict.audit_annotations;
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
                 Enforcement::Warn | Enforcement::Off => "warning",
             };
             let place = finding.place.as_ref().or(outcome.place.as_ref());
-            let text = format!("{}: {}", outcome.object, found.text);
+            let text = format!("{}: {}", outcome.object, outcome.text_of(found));
             out.write_all(command(level, &outcome.file, place, found.rule.id(), &text).as_bytes())?;
         }
     }

@@ -127,6 +127,11 @@ fn finding(finding: &Finding) -> Value {
         if let Some(set) = found.releases {
             members.insert("releases".to_owned(), releases(set).into());
         }
+        if !found.texts.is_empty() {
+            let texts = found.texts.iter();
+            let texts = texts.map(|(set, text)| json!({"releases": releases(*set), "text": text}));
+            members.insert("texts".to_owned(), texts.collect());
+        }
         if let Some(place) = &finding.place {
             let place = [
                 ("line", place.line),
@@ -218,6 +223,7 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
         let file = summary.files.get(row.first.source).cloned();
         let line = usize::try_from(row.first.line).unwrap_or(usize::MAX);
         let mut found = row.found.clone();
+        found.releases = row.releases;
         found.text = format!(
             "{} ({} times, first on {})",
             found.text, row.count, row.object
@@ -234,7 +240,10 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
             code: None,
             message: (found.enforcement == Enforcement::Deny).then(|| found.text.clone()),
             warnings: Vec::new(),
-            releases: None,
+            releases: row.releases.map(|denied| Matrix {
+                accepted: ReleaseSet::all().without(denied),
+                denied,
+            }),
             findings: vec![Finding {
                 found,
                 place: Some(super::line(line)),

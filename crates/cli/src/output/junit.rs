@@ -43,7 +43,7 @@ fn judged(outcome: &Outcome) -> TestCase {
             .map(|(found, place)| {
                 let place = place.as_ref().map(|p| format!("{}:{}: ", p.line, p.column));
                 let place = place.unwrap_or_default();
-                format!("{place}{} [{}]", found.text, found.rule.id())
+                format!("{place}{} [{}]", outcome.text_of(found), found.rule.id())
             })
             .collect()
     };

@@ -24,7 +24,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io:
                 "ruleId": found.rule.id(),
                 "ruleIndex": index,
                 "level": level(found.enforcement),
-                "message": {"text": format!("{}: {}", outcome.object, found.text)},
+                "message": {"text": format!("{}: {}", outcome.object, outcome.text_of(found))},
                 "locations": [{
                     "physicalLocation": location(&outcome.file, place),
                     "logicalLocations": [{"fullyQualifiedName": format!("{}: {}", outcome.object, found.path)}],

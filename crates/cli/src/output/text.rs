@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use managed_by::{Enforcement, Release, ReleaseSet};
-use managed_by_requests::Matrix;
 use managed_by_requests::replay::{ObjectName, Seen};
 
 use super::table::Table;
@@ -59,28 +58,12 @@ fn finding(outcome: &Outcome, finding: &Finding) -> String {
         (None, place) => title.element(origin(outcome, place.as_ref())),
     };
     let mut group = at(group, outcome);
-    if let Some(matrix) = outcome.releases {
-        group =
-            group.element(Level::NOTE.message(said_by(found.enforcement, found.releases, matrix)));
-    } else if let Some(releases) = found.releases {
-        let text = format!("kube-apiserver {releases} denies it");
-        group = group.element(Level::NOTE.message(text));
+    if let Some(releases) = outcome.releases_of(found) {
+        group = group.element(Level::NOTE.message(releases));
     }
     let fix = words(found.rule.documentation().fix);
     let group = group.element(Level::HELP.message(fix));
     Renderer::styled().render(&[group])
-}
-
-/// What each release says to a request, as far as one finding goes.
-fn said_by(enforcement: Enforcement, releases: Option<ReleaseSet>, matrix: Matrix) -> String {
-    if enforcement == Enforcement::Deny
-        && let Some(denied) = releases
-    {
-        let all = Release::ALL.iter().copied();
-        let accepted = all.filter(|release| !denied.contains(*release)).collect();
-        return Matrix { accepted, denied }.to_string();
-    }
-    matrix.to_string()
 }
 
 fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {

@@ -7,23 +7,19 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use k8s_openapi::api::batch::v1::Job;
 
-use crate::catalogue;
-use crate::description::{Enforcement, Rule};
-use crate::finding::{FieldError, Finding};
+use crate::judgement::JudgedFinding;
 use crate::kind::Kind;
 use crate::release::ReleaseSet;
-use crate::request::{AdmissionRequest, Change, Subject, UserInfo};
-use crate::rule::Context;
+use crate::request::{AdmissionRequest, Change, UserInfo};
+use crate::review::judge;
 use crate::settings::{Problems, Settings};
 use view::{Parts, object};
 
 /// Says what kube-apiserver would find wrong with changes of typed Jobs, where a controller is tested.
 ///
-/// It takes [`Job`]s of `k8s-openapi` and gives [`JobFinding`]s: the rule, the field, what is wrong, and which releases say so.
+/// It takes [`Job`]s of `k8s-openapi` and gives [`JudgedFinding`]s: the rule, the field, what is wrong, and which releases say so.
 /// No admission review is written for it, and nothing is asked of a cluster. It judges kube-apiserver's own rules for each
 /// release that it was made for, likely typos of `managedBy`, and with [settings](JobChecker::with_settings) the rules of a site.
 ///
@@ -101,14 +97,14 @@ impl JobChecker<'_> {
     /// What is wrong with a Job that is created.
     ///
     /// A status that it brings along, which kube-apiserver drops, is judged as one that comes from nothing.
-    pub fn create(&self, job: &Job) -> Vec<JobFinding> {
+    pub fn create(&self, job: &Job) -> Vec<JudgedFinding<'static>> {
         let parts = Parts::of_metadata(job);
         let object = object(job, &parts);
         self.judge(Change::Create { object }, job, None)
     }
 
     /// What is wrong with an update of the main resource, which changes the spec. The status that counts is the old one.
-    pub fn update(&self, old: &Job, new: &Job) -> Vec<JobFinding> {
+    pub fn update(&self, old: &Job, new: &Job) -> Vec<JudgedFinding<'static>> {
         let (mut old_parts, mut new_parts) = (Parts::of_metadata(old), Parts::of_metadata(new));
         let is_suspended = old.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
         if is_suspended {
@@ -123,7 +119,7 @@ impl JobChecker<'_> {
     }
 
     /// What is wrong with an update of the subresource `status`. The spec that counts is the old one.
-    pub fn status_update(&self, old: &Job, new: &Job) -> Vec<JobFinding> {
+    pub fn status_update(&self, old: &Job, new: &Job) -> Vec<JudgedFinding<'static>> {
         let parts = Parts::default();
         let change = Change::UpdateStatus {
             object: object(new, &parts),
@@ -132,7 +128,12 @@ impl JobChecker<'_> {
         self.judge(change, new, Some(old))
     }
 
-    fn judge(&self, change: Change<'_>, new: &Job, old: Option<&Job>) -> Vec<JobFinding> {
+    fn judge(
+        &self,
+        change: Change<'_>,
+        new: &Job,
+        old: Option<&Job>,
+    ) -> Vec<JudgedFinding<'static>> {
         let Some(kind) = Kind::find("batch", "v1", "Job") else {
             return Vec::new();
         };
@@ -141,27 +142,9 @@ impl JobChecker<'_> {
             groups: self.groups.iter().map(Into::into).collect(),
         };
         let request = AdmissionRequest::of_typed(kind, change, user, new, old);
-        let Subject::Change(kind, change) = &request.subject else {
-            return Vec::new();
-        };
-        let mut found: Vec<JobFinding> = Vec::new();
-        for release in self.releases.iter() {
-            let context = Context::new(&request, kind, change, &self.settings, release);
-            // Settings that were read whole have no more problems to find.
-            for (enforcement, finding) in catalogue::run(&context).unwrap_or_default() {
-                let same = |known: &&mut JobFinding| known.is(enforcement, &finding);
-                match found.iter_mut().find(same) {
-                    Some(known) => known.releases = known.releases.union(release.into()),
-                    None => found.push(JobFinding {
-                        enforcement,
-                        releases: release.into(),
-                        finding: finding.into_owned(),
-                    }),
-                }
-            }
-        }
-        found.sort_by_key(|found| catalogue::place(found.rule()));
-        found
+        let judgement = judge(&request, &self.settings, Some(self.releases));
+        let findings = judgement.findings().iter();
+        findings.map(|found| found.clone().into_owned()).collect()
     }
 
     /// The same checker with the policy's settings, as JSON: a site's own rules are judged too. Of these, `kubernetes_version`
@@ -176,62 +159,5 @@ impl JobChecker<'_> {
             username: self.username,
             groups: self.groups,
         })
-    }
-}
-
-/// One thing that is wrong with a change of a Job.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobFinding {
-    finding: Finding<'static>,
-    enforcement: Enforcement,
-    releases: ReleaseSet,
-}
-
-impl JobFinding {
-    fn is(&self, enforcement: Enforcement, finding: &Finding<'_>) -> bool {
-        self.enforcement == enforcement && self.finding == *finding
-    }
-
-    /// The rule that fired.
-    pub fn rule(&self) -> &'static Rule {
-        self.finding.rule()
-    }
-
-    /// Whether the change is denied, or only warned of.
-    pub fn enforcement(&self) -> Enforcement {
-        self.enforcement
-    }
-
-    /// The releases that say so, of those that were asked.
-    pub fn releases(&self) -> ReleaseSet {
-        self.releases
-    }
-
-    /// The field's path: `status.startTime`.
-    pub fn path(&self) -> &str {
-        self.error().path()
-    }
-
-    /// What is wrong, and what would do.
-    pub fn detail(&self) -> &str {
-        self.error().detail()
-    }
-
-    /// The error as kube-apiserver has it.
-    pub fn error(&self) -> &FieldError<'static> {
-        self.finding.error()
-    }
-}
-
-/// One line: the releases, the error in the words of the newest of them, and the rule.
-impl fmt::Display for JobFinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let newest = self.releases.iter().last().unwrap_or_default();
-        let text = self.error().text(newest);
-        let rule = self.rule().id();
-        match self.enforcement {
-            Enforcement::Warn => write!(f, "{}: warning: {text} [{rule}]", self.releases),
-            _ => write!(f, "{}: {text} [{rule}]", self.releases),
-        }
     }
 }

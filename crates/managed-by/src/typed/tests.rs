@@ -114,8 +114,10 @@ fn suspended(pool: &str, status: JobStatus) -> Job {
     }
 }
 
-fn lines(findings: &[super::JobFinding]) -> Vec<String> {
-    findings.iter().map(ToString::to_string).collect()
+fn lines(findings: &[super::JudgedFinding<'_>]) -> Vec<String> {
+    let told = findings.iter().map(ToString::to_string);
+    told.flat_map(|told| told.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
 }
 
 #[test]
@@ -237,7 +239,8 @@ fn the_field_is_judged_on_create_and_update() {
     assert_eq!(
         told,
         [
-            "1.30 to 1.37: spec.managedBy: Invalid value: null: field is immutable [managed-by/immutable]"
+            "1.30 to 1.33: spec.managedBy: Invalid value: \"null\": field is immutable [managed-by/immutable]",
+            "1.34 to 1.37: spec.managedBy: Invalid value: null: field is immutable [managed-by/immutable]",
         ]
     );
 }

@@ -1,0 +1,301 @@
+//! What several releases say to one request, each thing once.
+
+use std::fmt;
+
+use crate::catalogue;
+use crate::description::{Enforcement, Rule};
+use crate::finding::{FieldError, Finding};
+use crate::release::{Release, ReleaseSet};
+use crate::request::AdmissionRequest;
+use crate::verdict::{Verdict, answer_of_all};
+
+/// The answer to a request, with everything that the releases find that were asked. [`judge`](crate::judge) makes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement<'a> {
+    verdict: Verdict<'a>,
+    findings: Vec<JudgedFinding<'a>>,
+    opinions: Vec<Opinion<'a>>,
+}
+
+/// Releases that give one answer, and the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Opinion<'a> {
+    /// The releases.
+    pub releases: ReleaseSet,
+    /// What the policy answers with `kubernetes_version` set to any of them.
+    pub verdict: Verdict<'a>,
+}
+
+/// One thing that is wrong with a request, and which releases say so in which words.
+///
+/// Two releases find the same thing if the rule, what it does and the path are the same, and as many findings of the rule at
+/// that path go before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedFinding<'a> {
+    enforcement: Enforcement,
+    place: usize,
+    /// The newest of the releases that find it, with what it finds.
+    newest: (Release, Finding<'a>),
+    /// What the releases find, the oldest first; those that find the same data are together.
+    said: Vec<(ReleaseSet, Finding<'a>)>,
+}
+
+impl<'a> Judgement<'a> {
+    /// Of a verdict that settings give without being asked for a release.
+    pub(crate) fn of_settings(verdict: Verdict<'a>, release: Release) -> Self {
+        let set_of = |finding: &Finding<'_>| finding.releases().unwrap_or(release.into());
+        Self {
+            findings: merged([(set_of, &verdict)]),
+            verdict,
+            opinions: Vec::new(),
+        }
+    }
+
+    /// Of what each release says, the oldest first. Releases that say the same share an opinion.
+    pub(crate) fn of_releases(
+        request: &AdmissionRequest<'_>,
+        verdicts: impl IntoIterator<Item = (ReleaseSet, Verdict<'a>)>,
+    ) -> Self {
+        let mut opinions: Vec<Opinion<'a>> = Vec::new();
+        for (releases, verdict) in verdicts {
+            let same = opinions.iter_mut().find(|known| {
+                known.verdict == verdict
+                    && texts(&verdict, known.releases) == texts(&verdict, releases)
+            });
+            match same {
+                Some(known) => known.releases = known.releases.union(releases),
+                None => opinions.push(Opinion { releases, verdict }),
+            }
+        }
+        let findings = merged(opinions.iter().map(|opinion| {
+            let set_of = |_: &Finding<'_>| opinion.releases;
+            (set_of, &opinion.verdict)
+        }));
+        let verdict = match &*opinions {
+            [only] => only.verdict.clone(),
+            opinions => {
+                let verdicts: Vec<&Verdict<'a>> = opinions.iter().map(|o| &o.verdict).collect();
+                let told = findings.iter().flat_map(JudgedFinding::told);
+                answer_of_all(request, &verdicts, told.collect())
+            }
+        };
+        Self {
+            verdict,
+            findings,
+            opinions,
+        }
+    }
+
+    /// The same, with nothing borrowed.
+    pub(crate) fn into_owned(self) -> Judgement<'static> {
+        let opinions = self.opinions.into_iter().map(|opinion| Opinion {
+            releases: opinion.releases,
+            verdict: opinion.verdict.into_owned(),
+        });
+        let findings = self.findings.into_iter().map(JudgedFinding::into_owned);
+        Judgement {
+            verdict: self.verdict.into_owned(),
+            findings: findings.collect(),
+            opinions: opinions.collect(),
+        }
+    }
+
+    /// The answer as one: a denial if one of the releases denies, whose message tells what any of them finds.
+    pub fn verdict(&self) -> &Verdict<'a> {
+        &self.verdict
+    }
+
+    /// Everything that was found, in the order of the catalogue.
+    pub fn findings(&self) -> &[JudgedFinding<'a>] {
+        &self.findings
+    }
+
+    /// What the releases say that were asked, the oldest first; those that say the same are together. Empty where the settings
+    /// choose.
+    pub fn opinions(&self) -> &[Opinion<'a>] {
+        &self.opinions
+    }
+
+    /// What one of the releases says that were asked, as if the settings chose it.
+    pub fn only(&self, release: Release) -> Option<Self> {
+        let opinion = self.opinions.iter().find(|o| o.releases.contains(release));
+        opinion.map(|opinion| Self::of_settings(opinion.verdict.clone(), release))
+    }
+
+    /// The releases that deny the request, of those that were asked.
+    pub fn denied_by(&self) -> ReleaseSet {
+        let denials = self.opinions.iter().filter(|o| !o.verdict.allowed);
+        denials.fold(ReleaseSet::default(), |set, o| set.union(o.releases))
+    }
+
+    /// The releases that accept it.
+    pub fn accepted_by(&self) -> ReleaseSet {
+        let accepting = self.opinions.iter().filter(|o| o.verdict.allowed);
+        accepting.fold(ReleaseSet::default(), |set, o| set.union(o.releases))
+    }
+}
+
+impl<'a> JudgedFinding<'a> {
+    /// The rule that fired.
+    pub fn rule(&self) -> &'static Rule {
+        self.newest.1.rule()
+    }
+
+    /// What it does.
+    pub fn enforcement(&self) -> Enforcement {
+        self.enforcement
+    }
+
+    /// The field's path: `status.startTime`.
+    pub fn path(&self) -> &str {
+        self.error().path()
+    }
+
+    /// What is wrong, and what would do.
+    pub fn detail(&self) -> &str {
+        self.error().detail()
+    }
+
+    /// How many findings of the rule at this path go before it.
+    pub fn place(&self) -> usize {
+        self.place
+    }
+
+    /// The releases that find it, of those that were asked. Where the settings choose, those of [`Finding::releases`], else the
+    /// one whose words it has.
+    pub fn releases(&self) -> ReleaseSet {
+        let sets = self.said.iter().map(|(releases, _)| *releases);
+        sets.fold(ReleaseSet::default(), ReleaseSet::union)
+    }
+
+    /// The finding of the newest of these releases.
+    pub fn finding(&self) -> &Finding<'a> {
+        &self.newest.1
+    }
+
+    /// The error that the newest of these releases has.
+    pub fn error(&self) -> &FieldError<'a> {
+        self.newest.1.error()
+    }
+
+    /// The error in the words of the newest of these releases.
+    pub fn text(&self) -> String {
+        self.error().text(self.newest.0)
+    }
+
+    /// The error in the words of each of these releases, the oldest first; those with the same words are together.
+    pub fn texts(&self) -> Vec<(ReleaseSet, String)> {
+        let mut texts: Vec<(ReleaseSet, String)> = Vec::new();
+        for (releases, finding) in &self.said {
+            for release in releases.iter() {
+                let text = finding.error().text(release);
+                match texts.iter_mut().find(|(_, known)| *known == text) {
+                    Some((set, _)) => *set = set.union(release.into()),
+                    None => texts.push((release.into(), text)),
+                }
+            }
+        }
+        texts
+    }
+
+    /// What a message for all releases tells of it: the newest words, and those of older releases where the kind of trouble is
+    /// another one.
+    fn told(&self) -> Vec<(Enforcement, Finding<'a>, Release)> {
+        let (newest, finding) = &self.newest;
+        let mut told = vec![(self.enforcement, finding.clone(), *newest)];
+        for (releases, finding) in self.said.iter().rev() {
+            let error_type = finding.error().error_type();
+            let is_told = told
+                .iter()
+                .any(|(_, known, _)| known.error().error_type() == error_type);
+            if let (false, Some(release)) = (is_told, releases.newest()) {
+                told.push((self.enforcement, finding.clone(), release));
+            }
+        }
+        told
+    }
+
+    /// The same, with nothing borrowed.
+    pub(crate) fn into_owned(self) -> JudgedFinding<'static> {
+        let said = self.said.into_iter();
+        JudgedFinding {
+            enforcement: self.enforcement,
+            place: self.place,
+            newest: (self.newest.0, self.newest.1.into_owned()),
+            said: said.map(|(set, f)| (set, f.into_owned())).collect(),
+        }
+    }
+
+    fn is(&self, enforcement: Enforcement, place: usize, finding: &Finding<'_>) -> bool {
+        self.enforcement == enforcement
+            && self.place == place
+            && is_same_place(self.finding(), finding)
+    }
+}
+
+/// For each text of it a line: the releases, the error in their words, and the rule.
+impl fmt::Display for JudgedFinding<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let warning = match self.enforcement {
+            Enforcement::Warn => "warning: ",
+            _ => "",
+        };
+        let id = self.rule().id();
+        for (index, (releases, text)) in self.texts().iter().enumerate() {
+            let line_break = if index > 0 { "\n" } else { "" };
+            write!(f, "{line_break}{releases}: {warning}{text} [{id}]")?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether two findings are of one rule at one path.
+pub(crate) fn is_same_place(one: &Finding<'_>, other: &Finding<'_>) -> bool {
+    one.rule() == other.rule() && one.error().path() == other.error().path()
+}
+
+/// What the findings of a verdict are in the words of a set's releases, which all have the same.
+fn texts(verdict: &Verdict<'_>, releases: ReleaseSet) -> Vec<String> {
+    let release = releases.newest().unwrap_or_default();
+    let findings = verdict.findings.iter();
+    findings
+        .map(|(_, finding)| finding.error().text(release))
+        .collect()
+}
+
+/// The findings of verdicts, each once, in the order of the catalogue.
+fn merged<'v, 'a: 'v, S: Fn(&Finding<'_>) -> ReleaseSet>(
+    verdicts: impl IntoIterator<Item = (S, &'v Verdict<'a>)>,
+) -> Vec<JudgedFinding<'a>> {
+    let mut all: Vec<JudgedFinding<'a>> = Vec::new();
+    for (set_of, verdict) in verdicts {
+        for (index, (enforcement, finding)) in verdict.findings.iter().enumerate() {
+            let before = verdict.findings.iter().take(index);
+            let place = before.filter(|(_, f)| is_same_place(f, finding)).count();
+            let releases = set_of(finding);
+            let newest = releases.newest().unwrap_or_default();
+            let Some(known) = all
+                .iter_mut()
+                .find(|known| known.is(*enforcement, place, finding))
+            else {
+                all.push(JudgedFinding {
+                    enforcement: *enforcement,
+                    place,
+                    newest: (newest, finding.clone()),
+                    said: vec![(releases, finding.clone())],
+                });
+                continue;
+            };
+            match known.said.iter_mut().find(|(_, said)| said == finding) {
+                Some((set, _)) => *set = set.union(releases),
+                None => known.said.push((releases, finding.clone())),
+            }
+            if newest > known.newest.0 {
+                known.newest = (newest, finding.clone());
+            }
+        }
+    }
+    all.sort_by_key(|found| catalogue::place(found.rule()));
+    all
+}

@@ -1,0 +1,151 @@
+//! What the library finds for all releases at once is what it finds for each release alone.
+
+use std::collections::BTreeSet;
+
+use managed_by::{
+    AdmissionRequest, JudgedFinding, Offline, Release, ReleaseSet, Settings, Verdict, judge_in,
+    review_in,
+};
+use managed_by_conformance::{trace, vector};
+use managed_by_requests::{Judge, Releases};
+use serde_json::{Value, json};
+use xtask::examples;
+use xtask::judge::Documented;
+
+use crate::support::root;
+
+/// A finding in the words of a release: release, rule, level, path, place among those of the rule and path, text.
+type Told = (Release, &'static str, &'static str, String, usize, String);
+
+/// What a release finds that is asked alone.
+fn alone(release: Release, verdict: &Verdict<'_>) -> BTreeSet<Told> {
+    let mut told: BTreeSet<Told> = BTreeSet::new();
+    for (enforcement, finding) in &verdict.findings {
+        let (rule, path) = (finding.rule().id(), finding.error().path());
+        let same = |other: &&Told| (other.1, &*other.3) == (rule, path);
+        let place = told.iter().filter(same).count();
+        let text = finding.error().text(release);
+        let level = enforcement.as_str();
+        told.insert((release, rule, level, path.to_owned(), place, text));
+    }
+    assert_eq!(told.len(), verdict.findings.len());
+    told
+}
+
+fn together(finding: &JudgedFinding<'_>) -> Vec<Told> {
+    let (rule, path) = (finding.rule().id(), finding.path());
+    let level = finding.enforcement().as_str();
+    let mut told = Vec::new();
+    for (releases, text) in finding.texts() {
+        told.extend(releases.iter().map(|release| {
+            let (path, text) = (path.to_owned(), text.clone());
+            (release, rule, level, path, finding.place(), text)
+        }));
+    }
+    told
+}
+
+#[derive(Default)]
+struct Seen {
+    requests: usize,
+    findings: usize,
+    /// Requests on which the releases do not say the same.
+    disputed: usize,
+}
+
+impl Seen {
+    fn add(&mut self, name: &str, request: &Value, settings: &Value) {
+        let (request, settings) = (request.to_string(), settings.to_string());
+        let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) else {
+            return;
+        };
+        let settings = Settings::from_json(settings.as_bytes()).unwrap();
+        let all = Some(ReleaseSet::all());
+        let judgement = judge_in(&request, &settings, all, &Documented);
+        let mut expected = BTreeSet::new();
+        for &release in Release::ALL {
+            let of_one = settings.clone().with_kubernetes_version(release);
+            let verdict = review_in(&request, &of_one, &Documented);
+            expected.append(&mut alone(release, &verdict));
+            let only = judgement.only(release).unwrap();
+            assert_eq!(only.verdict(), &verdict, "{name} {release}");
+            assert_eq!(judgement.denied_by().contains(release), !verdict.allowed);
+            let one = judge_in(&request, &settings, Some(release.into()), &Documented);
+            assert_eq!(one.verdict(), &verdict, "{name} {release}");
+        }
+        let told = judgement.findings().iter().flat_map(together);
+        assert_eq!(told.collect::<BTreeSet<_>>(), expected, "{name}");
+        // A client that is denied reads of everything that a release denies, unless it has no access.
+        let verdict = judgement.verdict();
+        if verdict.code == Some(422) {
+            for finding in judgement.findings() {
+                let is_denial = finding.enforcement() == managed_by::Enforcement::Deny;
+                let message = verdict.message.as_deref().unwrap();
+                assert!(!is_denial || message.contains(&finding.text()), "{name}");
+                for (_, text) in finding.texts() {
+                    // The path and the kind of trouble; the other words may be a newer release's.
+                    let rest = text.strip_prefix(finding.path()).unwrap();
+                    let error_type = rest[2..].split(": ").next().unwrap();
+                    let trouble = format!("{}: {error_type}", finding.path());
+                    assert!(!is_denial || message.contains(&trouble), "{name}");
+                }
+            }
+        }
+
+        // The tools say the same.
+        let judgement = judge_in(&request, &settings, all, &Offline);
+        let told = judgement.findings().iter().flat_map(together);
+        let told: Vec<_> = told
+            .map(|(r, rule, e, path, _, t)| (r, rule, e, path, t))
+            .collect();
+        let tool = Judge::new(settings.clone(), Releases::All).review(&request);
+        let by_tool = tool.findings.iter().flat_map(|found| {
+            let texts = match &*found.texts {
+                [] => vec![(found.releases.unwrap(), found.text.clone())],
+                texts => texts.to_vec(),
+            };
+            let each = texts.into_iter().flat_map(|(releases, text)| {
+                let each = releases.iter().collect::<Vec<_>>().into_iter();
+                each.map(move |release| (release, text.clone()))
+            });
+            each.map(|(release, text)| {
+                let level = found.enforcement.as_str();
+                (release, found.rule.id(), level, found.path.clone(), text)
+            })
+        });
+        assert_eq!(by_tool.collect::<Vec<_>>(), told, "{name}");
+
+        self.requests += 1;
+        self.findings += expected.len();
+        self.disputed += usize::from(judgement.opinions().len() > 1);
+    }
+}
+
+#[test]
+fn all_releases_at_once_find_what_each_finds_alone() {
+    let mut examples = Seen::default();
+    for example in examples::read(&root("examples")).unwrap() {
+        examples.add(&example.name, &example.request, &example.settings);
+    }
+    let mut vectors = Seen::default();
+    for file in [
+        "job-spec.ndjson",
+        "job-spec-generated.ndjson",
+        "job-status.ndjson",
+        "job-status-generated.ndjson",
+        "managed-by-field.ndjson",
+        "managed-by-format.ndjson",
+    ] {
+        for vector in vector::read(file).unwrap() {
+            vectors.add(&vector.case.name, &vector.case.request(), &json!({}));
+        }
+    }
+    let mut traces = Seen::default();
+    for stream in trace::JOBS.iter().chain(&trace::CUSTOM) {
+        for case in trace::requests(stream).unwrap() {
+            traces.add(&case.name, &case.request(), &json!({}));
+        }
+    }
+    let sums = [examples, vectors, traces].map(|s| (s.requests, s.findings, s.disputed));
+    assert_eq!(sums, [(75, 495, 12), (2009, 12_801, 407), (2778, 203, 103)]);
+}
