@@ -56,7 +56,7 @@ pub use description::{Anchor, Documentation, Enforcement, Example, Rule};
 pub use finding::{ErrorType, FieldError, Finding};
 pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
 pub use release::{Release, ReleaseSet, UnknownRelease};
-pub use request::{AdmissionRequest, AdmissionReview, ReadObject};
+pub use request::{AdmissionRequest, AdmissionReview, Change, ReadObject};
 pub use review::{review, review_in, with_kind};
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, Key};

@@ -5,6 +5,7 @@ use crate::cluster::{Cluster, Offline};
 use crate::description::Enforcement;
 use crate::finding::Finding;
 use crate::kind::Kind;
+use crate::object::Object;
 use crate::release::{Release, ReleaseSet};
 use crate::request::{AdmissionRequest, Change, Subject, UnreadChange};
 use crate::rule::Context;
@@ -89,7 +90,7 @@ fn review_declared(
 fn run<'a>(
     request: &'a AdmissionRequest<'a>,
     kind: &'a Kind<'a>,
-    change: &'a Change<'a>,
+    change: &'a Change<Object<'a>>,
     settings: &'a Settings<'a>,
 ) -> Result<Vec<Found<'a>>, Problems> {
     let context = |release| Context::new(request, kind, change, settings, release);

@@ -12,6 +12,7 @@ mod engine;
 mod formats;
 mod history;
 mod pages;
+mod stored;
 mod support;
 mod transcripts;
 mod writers;

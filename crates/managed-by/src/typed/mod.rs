@@ -15,6 +15,7 @@ use crate::catalogue;
 use crate::description::{Enforcement, Rule};
 use crate::finding::{FieldError, Finding};
 use crate::kind::Kind;
+use crate::object::Object;
 use crate::release::ReleaseSet;
 use crate::request::{AdmissionRequest, Change, Subject, UserInfo};
 use crate::rule::Context;
@@ -100,11 +101,18 @@ impl JobChecker<'_> {
 
     /// What is wrong with a Job that is created.
     ///
-    /// A status that it brings along, which kube-apiserver drops, is judged as one that comes from nothing.
+    /// A status in it counts for nothing: kube-apiserver drops the status of a create. [`JobChecker::stored`] judges it.
     pub fn create(&self, job: &Job) -> Vec<JobFinding> {
         let parts = Parts::of_metadata(job);
         let object = object(job, &parts);
         self.judge(Change::Create { object }, job, None)
+    }
+
+    /// What is wrong with a Job as it is stored, with its status. Nobody asks for it: what is found is denied to nobody.
+    pub fn stored(&self, job: &Job) -> Vec<JobFinding> {
+        let parts = Parts::of_metadata(job);
+        let object = object(job, &parts);
+        self.judge(Change::Stored { object }, job, None)
     }
 
     /// What is wrong with an update of the main resource, which changes the spec. The status that counts is the old one.
@@ -132,7 +140,7 @@ impl JobChecker<'_> {
         self.judge(change, new, Some(old))
     }
 
-    fn judge(&self, change: Change<'_>, new: &Job, old: Option<&Job>) -> Vec<JobFinding> {
+    fn judge(&self, change: Change<Object<'_>>, new: &Job, old: Option<&Job>) -> Vec<JobFinding> {
         let Some(kind) = Kind::find("batch", "v1", "Job") else {
             return Vec::new();
         };

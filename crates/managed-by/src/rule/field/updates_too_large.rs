@@ -53,7 +53,7 @@ with `role`, `controllers` or `namespaces`. Elsewhere it warns.",
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    let Change::Create { .. } = context.change else {
+    let (Change::Create { .. } | Change::Stored { .. }) = context.change else {
         return;
     };
     let size = context.request.object_size(LARGEST_OBJECT);
