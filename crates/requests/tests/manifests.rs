@@ -106,7 +106,10 @@ fn an_update_of_the_status_and_the_rest_is_two() {
     };
     assert_eq!(members(first)["object"], members(second)["oldObject"]);
     // Who says that it is one of the status means that the API server keeps the rest.
-    assert_eq!(asked(&updates(&old, &new, true)), [of_status.clone()]);
+    assert_eq!(
+        asked(&updates(&old, &new, true)),
+        std::slice::from_ref(&of_status)
+    );
     // A change of the status alone is one of the status.
     let same = job("a.io/x", &json!({"failed": 1}));
     assert_eq!(asked(&updates(&old, &same, false)), [of_status]);

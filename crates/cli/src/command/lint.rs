@@ -1,4 +1,4 @@
-//! `managed-by lint`: manifests, judged as if they were created.
+//! `managed-by lint`: manifests, judged as if they were created, or as they are stored.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -28,7 +28,7 @@ pub(super) struct Asking<'c> {
     pub(super) write: Option<&'c Write<'c>>,
 }
 
-impl<'c> Asking<'c> {
+impl Asking<'_> {
     /// Writes the request.
     pub(super) fn write(&self, json: &mut Vec<u8>) {
         let half = self.half();
@@ -52,7 +52,7 @@ impl<'c> Asking<'c> {
 
     /// Of a change of the status and the rest, the update that comes before the one of the status.
     pub(super) fn first_half(&self) -> Option<Self> {
-        self.is_half.then(|| Self {
+        self.is_half.then_some(Self {
             asks: Asks::Update,
             ..*self
         })
