@@ -35,7 +35,7 @@ type Change struct {
 
 var jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
 
-// CheckCreate judges the creation of a Job.
+// CheckCreate judges the creation of a Job. It does not judge its status: the API server drops the status of a create.
 func (p *Policy) CheckCreate(ctx context.Context, job *batchv1.Job) (Findings, error) {
 	return p.Check(ctx, Change{Operation: admissionv1.Create, Kind: jobKind, Object: object(job)})
 }

@@ -33,6 +33,7 @@ export function show(parent: HTMLElement, answer: Answer, settings: Settings | s
   parent.replaceChildren(
     headline(word, judged, more.length),
     terminal(judged),
+    ...(judged.remark === undefined ? [] : [h("p", { class: "subject" }, `Note: ${judged.remark}.`)]),
     ...troubles(answer, actions),
     findings(judged.verdict.findings, actions),
     ...releases(judged),

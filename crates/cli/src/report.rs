@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use managed_by::{Enforcement, ReleaseSet, Rule};
+use managed_by_requests::manifest::Remark;
 use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Document, Found, Judgement, Located, Matrix, Operation, Path, Trouble};
+use managed_by_requests::{Asks, Document, Found, Judgement, Located, Matrix, Path, Trouble};
 
 use crate::Exit;
 
@@ -40,9 +41,9 @@ pub struct Outcome {
     /// The object.
     pub object: ObjectName,
     /// What was asked for.
-    pub operation: Operation,
-    /// Whether it was about the status.
-    pub is_status: bool,
+    pub asks: Asks,
+    /// What there is to say of it beside the verdict.
+    pub remark: Option<Remark>,
     /// Who asked, if it is known.
     pub user: Option<String>,
     /// When, if it is known.
@@ -238,8 +239,7 @@ impl Outcome {
     pub fn new(
         file: &Arc<str>,
         object: ObjectName,
-        operation: Operation,
-        is_status: bool,
+        asks: Asks,
         judgement: Judgement,
         mut locate: impl FnMut(&Found) -> Option<(Place, Option<Source>)>,
     ) -> Self {
@@ -255,8 +255,8 @@ impl Outcome {
             file: Arc::clone(file),
             place: None,
             object,
-            operation,
-            is_status,
+            asks,
+            remark: None,
             user: None,
             time: None,
             findings: findings.collect(),

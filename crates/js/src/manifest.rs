@@ -1,7 +1,7 @@
 //! Manifests: the objects in a text as creates, and the updates between two texts.
 
 use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings};
-use managed_by_requests::manifest::{self, Object, User};
+use managed_by_requests::manifest::{self, Object, Remark, Request, User};
 use managed_by_requests::{Document, Judgement, Path};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -42,6 +42,11 @@ pub struct Judged {
     pub request: Box<RawValue>,
     /// The answer. Each finding has its place in the text.
     pub verdict: Verdict,
+    /// What there is to say beside the answer: that the API server drops the status of a create, or that the object is judged
+    /// as it is stored. It is no warning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional))]
+    pub remark: Option<&'static str>,
     /// What each release of Kubernetes says, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -82,7 +87,7 @@ pub(crate) fn lint(text: &str, settings: &str, options: Options) -> Result<Lint,
                 let Options {
                     namespace, user, ..
                 } = &answers.options;
-                let request = object.create_request(namespace, user);
+                let request = object.alone(namespace, user);
                 answers.judge(text, document, &object, &request);
             }
         }
@@ -122,8 +127,10 @@ pub(crate) fn diff(
                 let Options {
                     namespace, user, ..
                 } = &answers.options;
-                let request = manifest::update(old, &object, is_status, namespace, user);
-                answers.judge(new, document, &object, &request);
+                let requests = manifest::updates(old, &object, is_status, namespace, user);
+                for request in &requests {
+                    answers.judge(new, document, &object, request);
+                }
             } else {
                 let message = format!("the old text has no {} of this name", object.kind());
                 let place = document.locate(&object.path_of("metadata.name"));
@@ -204,11 +211,17 @@ impl<'s> Answers<'s> {
         objects
     }
 
-    fn judge(&mut self, text: &str, document: &Document<'_>, object: &Object<'_>, request: &[u8]) {
-        let Some(raw) = raw(request) else {
+    fn judge(
+        &mut self,
+        text: &str,
+        document: &Document<'_>,
+        object: &Object<'_>,
+        request: &Request,
+    ) {
+        let Some(raw) = raw(&request.json) else {
             return;
         };
-        let read = AdmissionRequest::from_json(request);
+        let read = AdmissionRequest::from_json(&request.json);
         let of_each = |verdict: &dyn Fn(Release) -> Option<Verdict>| {
             let each = Release::ALL.iter().filter_map(|&release| {
                 let (release, verdict) = (release.as_str(), verdict(release)?);
@@ -244,6 +257,7 @@ impl<'s> Answers<'s> {
         let mut judged = Judged {
             request: raw,
             verdict: verdict_of_settings,
+            remark: request.remark.map(Remark::as_str),
             releases,
         };
         for finding in &mut judged.verdict.findings {

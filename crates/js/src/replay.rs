@@ -51,6 +51,11 @@ pub struct ReplayStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, type = "\"status\""))]
     pub sub_resource: Option<&'static str>,
+    /// `true` where the object was stored with its status before the history begins: nobody asked for it, so that it is
+    /// allowed whatever the rules find.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional, type = "true"))]
+    pub stored: Option<bool>,
     /// Who asked, if the record says.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -100,6 +105,7 @@ pub struct ReplayTally {
 /// How much a history has of everything.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
+#[serde(rename_all = "camelCase")]
 pub struct ReplayCounts {
     /// Lines.
     #[cfg_attr(feature = "package", ts(type = "number"))]
@@ -116,6 +122,12 @@ pub struct ReplayCounts {
     /// Those that were allowed with a warning.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub warned: u64,
+    /// Objects that were stored with a status before the history begins. They are no requests.
+    #[cfg_attr(feature = "package", ts(type = "number"))]
+    pub stored: u64,
+    /// Those of them in which rules found something.
+    #[cfg_attr(feature = "package", ts(type = "number"))]
+    pub stored_found: u64,
     /// Documents that could not be judged.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub unjudged: u64,
@@ -138,6 +150,8 @@ pub struct ReplayRow {
     /// Whether it denied or warned.
     #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]
     pub enforcement: &'static str,
+    /// Whether the objects were stored before the history begins, so that nobody was denied.
+    pub stored: bool,
     /// How often.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub count: u64,
@@ -237,6 +251,7 @@ impl ReplayStep {
             object: step.object.into(),
             operation: None,
             sub_resource: None,
+            stored: None,
             username: None,
             verdict: None,
             unjudged: None,
@@ -244,8 +259,9 @@ impl ReplayStep {
         };
         match step.said {
             Said::Found(request) => {
-                told.operation = Some(request.operation.as_str());
-                told.sub_resource = request.is_status.then_some("status");
+                told.operation = Some(request.asks.operation());
+                told.stored = request.asks.is_stored().then_some(true);
+                told.sub_resource = Some(request.asks.sub_resource()).filter(|sub| !sub.is_empty());
                 told.username = request.user;
                 told.verdict = Some(Verdict::of(request.judgement));
             }
@@ -279,6 +295,8 @@ impl ReplayTally {
                 judged: tally.judged,
                 denied: tally.denied,
                 warned: tally.warned,
+                stored: tally.stored,
+                stored_found: tally.stored_found,
                 unjudged: tally.unjudged_count(),
                 refused: tally.refused,
                 live,
@@ -301,6 +319,7 @@ impl ReplayRow {
             kind: key.kind.clone(),
             rule: key.rule,
             enforcement: if key.is_denied { "deny" } else { "warn" },
+            stored: key.is_stored,
             count: row.count,
             releases: row.releases.map(names),
             first_line: first.line,

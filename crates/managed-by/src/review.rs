@@ -6,6 +6,7 @@ use crate::description::Enforcement;
 use crate::finding::Finding;
 use crate::judgement::{Judgement, is_same_place};
 use crate::kind::Kind;
+use crate::object::Object;
 use crate::release::{Release, ReleaseSet};
 use crate::request::{AdmissionRequest, Change, Subject, UnreadChange};
 use crate::rule::Context;
@@ -115,7 +116,7 @@ pub fn judge_in<'a>(
 fn ask_each<'a>(
     request: &'a AdmissionRequest<'a>,
     kind: &'a Kind<'a>,
-    change: &'a Change<'a>,
+    change: &'a Change<Object<'a>>,
     settings: &'a Settings<'a>,
     releases: ReleaseSet,
 ) -> Judgement<'a> {
@@ -185,7 +186,7 @@ fn review_declared(
 fn run<'a>(
     request: &'a AdmissionRequest<'a>,
     kind: &'a Kind<'a>,
-    change: &'a Change<'a>,
+    change: &'a Change<Object<'a>>,
     settings: &'a Settings<'a>,
 ) -> Result<Vec<Found<'a>>, Problems> {
     let context = |release| Context::new(request, kind, change, settings, release);

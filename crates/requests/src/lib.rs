@@ -7,8 +7,8 @@
 //!
 //! - [`Document::all`] reads the documents of a text, YAML or JSON, and [`Document::locate`] says where in the text a path
 //!   of a finding stands.
-//! - [`manifest::objects`] lists the objects in a document, each with its request as CREATE; [`manifest::update`] makes the
-//!   update between two of them.
+//! - [`manifest::objects`] lists the objects in a document, each with its request as CREATE; [`manifest::updates`] makes the
+//!   updates between two of them.
 //! - [`Judge`] asks the library, one release or all of them ([`Releases`]), and gives a [`Judgement`] that borrows nothing.
 //! - [`Replay`] judges recorded history, chunk by chunk, and keeps a [`Tally`]. [`StatusWriters`] lists who wrote which
 //!   status.
@@ -23,7 +23,7 @@
 //! for document in Document::all(text) {
 //!     let document = document?;
 //!     for object in manifest::objects(&document)? {
-//!         let judgement = judge.ask(&object.create_request("default", &manifest::User::default()))?;
+//!         let judgement = judge.ask(&object.alone("default", &manifest::User::default()).json)?;
 //!         assert_eq!(judgement.findings[0].rule.id(), "managed-by/reserved-domain");
 //!         let place = document.locate(&object.path_of(&judgement.findings[0].path));
 //!         assert_eq!((place.line, place.column), (5, 14));
@@ -51,7 +51,7 @@ pub use judge::{Found, Judge, Judgement, Matrix, NotJudged, Releases};
 pub use named::Named;
 pub use path::Path;
 pub use replay::{Replay, Seen, StatusWriters, Step, Tally};
-pub use request::Operation;
+pub use request::Asks;
 pub use settings::{SettingsText, overlaid};
 pub use split::complete;
 pub use trouble::{Trouble, decode};

@@ -4,7 +4,8 @@ use crate::document::Document;
 use crate::json::elements;
 use crate::path::Path;
 use crate::record::State;
-use crate::request::{Asked, Operation, string};
+use crate::request::{Asked, Asks, string, with_status};
+use crate::same::same;
 use crate::trouble::Trouble;
 
 /// Lists inside lists are followed this deep.
@@ -85,43 +86,114 @@ impl Object<'_> {
         Path::parse(&self.place).join(&Path::parse(path))
     }
 
-    /// The request to create it, in a namespace unless it names one itself.
-    pub fn create_request(&self, namespace: &str, user: &User) -> Vec<u8> {
-        self.request(Operation::Create, false, None, namespace, user)
+    /// The request that it stands for alone, in a namespace unless it names one itself: an object with a status and with what
+    /// only an API server sets is stored, as `kubectl get` prints it. Any other is to be created, without its status: the
+    /// API server drops that.
+    pub fn alone(&self, namespace: &str, user: &User) -> Request {
+        let (text, state) = (self.state.text, &self.state);
+        if !state.has_status() {
+            return self.request(Asks::Create, text, None, namespace, user);
+        }
+        if state.is_from_server() {
+            let request = self.request(Asks::Stored, text, None, namespace, user);
+            return request.with(Remark::Stored);
+        }
+        let text = with_status(text, None);
+        let request = self.request(Asks::Create, &text, None, namespace, user);
+        request.with(Remark::StatusDropped)
     }
 
     fn request(
         &self,
-        operation: Operation,
-        is_status: bool,
-        old: Option<&Object<'_>>,
+        asks: Asks,
+        object: &str,
+        old: Option<&str>,
         namespace: &str,
         user: &User,
-    ) -> Vec<u8> {
+    ) -> Request {
         let mut json = Vec::new();
         let own = self.namespace();
         let asked = Asked {
-            operation,
-            is_status,
+            asks,
             namespace: if own.is_empty() { namespace } else { own },
             user: Some(&user.json()),
-            object: &self.state,
-            old: old.map(|old| old.state.text),
+            state: &self.state,
+            object,
+            old,
         };
         asked.write(&mut json);
-        json
+        Request {
+            asks,
+            json,
+            remark: None,
+        }
     }
 }
 
-/// The request that updates an object from an old to a new state: of its status, or of the rest.
-pub fn update(
+/// A request that was made of a manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// What it asks for.
+    pub asks: Asks,
+    /// The `AdmissionRequest`, as JSON.
+    pub json: Vec<u8>,
+    /// What there is to say of it beside the verdict.
+    pub remark: Option<Remark>,
+}
+
+impl Request {
+    fn with(self, remark: Remark) -> Self {
+        Self {
+            remark: Some(remark),
+            ..self
+        }
+    }
+}
+
+/// What there is to say of a request beside the verdict. It is no warning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remark {
+    /// The manifest has a status, which nobody judges.
+    StatusDropped,
+    /// The object is judged as it is stored.
+    Stored,
+}
+
+impl Remark {
+    /// The remark as a sentence.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StatusDropped => "the API server drops the status of a create",
+            Self::Stored => "judged as a stored object, with its status",
+        }
+    }
+}
+
+/// The requests that update an object from an old to a new state, in their order. What changes the status and the rest is
+/// two: an update with the old status, and then one of the status. A new state without a status says nothing of it. If only
+/// the status is meant (`is_status`), there is one: the API server keeps the rest.
+pub fn updates(
     old: &Object<'_>,
     new: &Object<'_>,
     is_status: bool,
     namespace: &str,
     user: &User,
-) -> Vec<u8> {
-    new.request(Operation::Update, is_status, Some(old), namespace, user)
+) -> Vec<Request> {
+    let request =
+        |asks, object: &str, old: &str| new.request(asks, object, Some(old), namespace, user);
+    let (before, after) = (&old.state, &new.state);
+    let changes_status = after.has_status() && !same(before.status, after.status);
+    if is_status || changes_status && !after.differs_beside_status(before) {
+        return vec![request(Asks::UpdateStatus, after.text, before.text)];
+    }
+    if !changes_status {
+        return vec![request(Asks::Update, after.text, before.text)];
+    }
+    let between = with_status(after.text, before.status);
+    vec![
+        request(Asks::Update, &between, before.text),
+        request(Asks::UpdateStatus, after.text, &between),
+    ]
 }
 
 /// The objects of a document: itself, or the items of the list that it is.

@@ -6,7 +6,8 @@ use managed_by::{ReadObject, kinds};
 use serde_json::Deserializer;
 
 use crate::json::{Members, elements, string, what};
-use crate::request::Operation;
+use crate::request::Asks;
+use crate::same::same;
 
 /// One thing that a document says.
 #[derive(Debug)]
@@ -66,8 +67,7 @@ pub(crate) enum Event {
 /// A write of an audit log.
 #[derive(Debug)]
 pub(crate) struct Write<'a> {
-    pub(crate) operation: Operation,
-    pub(crate) is_status: bool,
+    pub(crate) asks: Asks,
     /// `userInfo`, as JSON.
     pub(crate) user: Option<&'a str>,
     pub(crate) time: Option<Cow<'a, str>>,
@@ -97,6 +97,8 @@ pub(crate) struct State<'a> {
     pub(crate) metadata: Metadata<'a>,
     /// `status`, unless it is null.
     pub(crate) status: Option<&'a str>,
+    /// `spec`, unless it is null.
+    spec: Option<&'a str>,
     /// `items`, which a list has.
     pub(crate) items: Option<&'a str>,
     /// The object as it stands in what was read.
@@ -113,7 +115,9 @@ pub(crate) struct Metadata<'a> {
     pub(crate) uid: Cow<'a, str>,
     pub(crate) resource_version: Option<u64>,
     pub(crate) is_being_deleted: bool,
-    creation: Option<Cow<'a, str>>,
+    pub(crate) creation: Option<Cow<'a, str>>,
+    /// What clients write, besides the name: [`WRITTEN`], unless it is null.
+    written: [Option<&'a str>; 4],
     managed_fields: Option<&'a str>,
     pub(crate) has_finalizers: bool,
 }
@@ -143,6 +147,7 @@ impl<'a> State<'a> {
                     state.metadata = Metadata::of(&members);
                 }
                 "status" => state.status = there(),
+                "spec" => state.spec = there(),
                 "items" => state.items = there(),
                 _ => {}
             }
@@ -159,6 +164,27 @@ impl<'a> State<'a> {
             name, namespace, ..
         } = &self.metadata;
         Cow::Owned(format!("{}/{}/{namespace}/{name}", self.group, self.kind))
+    }
+
+    /// Whether it has a status that says something. What is no object is the library's to find.
+    pub(crate) fn has_status(&self) -> bool {
+        let members = self.status.and_then(Members::of);
+        members.is_some_and(|members| members.len() > 0)
+    }
+
+    /// Whether it has what only an API server sets.
+    pub(crate) fn is_from_server(&self) -> bool {
+        let metadata = &self.metadata;
+        !metadata.uid.is_empty()
+            || metadata.resource_version.is_some()
+            || metadata.creation.is_some()
+    }
+
+    /// Whether another state of it differs in what a client writes besides the status.
+    pub(crate) fn differs_beside_status(&self, other: &State<'_>) -> bool {
+        let metadata = self.metadata.written.iter();
+        let mut metadata = metadata.zip(&other.metadata.written);
+        !same(self.spec, other.spec) || metadata.any(|(a, b)| !same(*a, *b))
     }
 
     /// When it came to be so, if it says: the newest time of its `managedFields`, or for a new object its creation.
@@ -218,10 +244,18 @@ impl<'a> Metadata<'a> {
                 "finalizers" => metadata.has_finalizers = value != "null" && value != "[]",
                 _ => {}
             }
+            if let Some(place) = WRITTEN.iter().position(|written| *written == name)
+                && let Some(written) = metadata.written.get_mut(place)
+            {
+                *written = Some(value).filter(|value| *value != "null");
+            }
         }
         metadata
     }
 }
+
+/// The members of `metadata` that clients write, besides the name.
+const WRITTEN: [&str; 4] = ["labels", "annotations", "ownerReferences", "finalizers"];
 
 /// What one part of a stream says, each with the number of lines before it. Values may follow each other without an end of
 /// line.
@@ -467,15 +501,15 @@ fn of_audit(event: Members<'_>) -> Result<Record<'_>, Unread> {
         };
     };
     let state = State::read(response).ok_or_else(not_an_object)?;
-    let operation = match &*audited.verb {
-        "delete" => Operation::Delete,
+    let asks = match &*audited.verb {
+        "delete" => Asks::Delete,
         // An apply may create.
-        verb if verb == "create" || audited.code == 201 => Operation::Create,
-        _ => Operation::Update,
+        verb if verb == "create" || audited.code == 201 => Asks::Create,
+        _ if audited.is_status => Asks::UpdateStatus,
+        _ => Asks::Update,
     };
     Ok(Record::Write(Box::new(Write {
-        operation,
-        is_status: audited.is_status,
+        asks,
         user: audited.user(),
         time: audited.time(),
         state,

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use managed_by::{Release, Settings};
 use managed_by_conformance::trace::{self, CUSTOM, JOBS};
 use managed_by_requests::replay::{Said, Step, Tally, Why};
-use managed_by_requests::{Judge, Operation, Releases, Replay, complete};
+use managed_by_requests::{Asks, Judge, Releases, Replay, complete};
 use serde_json::{Value, json};
 
 fn replay(judge: Judge<'_>, chunks: &[&str]) -> (Tally, Vec<Step>) {
@@ -55,8 +55,11 @@ fn asked(name: &str, judge: &Judge<'_>) -> Vec<(u64, String, bool)> {
 fn told(steps: &[Step]) -> Vec<(u64, String, bool)> {
     let found = steps.iter().filter_map(|step| match &step.said {
         Said::Found(request) => {
-            let status = if request.is_status { "status" } else { "" };
-            let what = format!("{}{status}", request.operation.as_str());
+            let what = format!(
+                "{}{}",
+                request.asks.operation(),
+                request.asks.sub_resource()
+            );
             Some((step.seen.line, what, request.judgement.is_allowed))
         }
         Said::Unjudged(_) => None,
@@ -423,10 +426,7 @@ fn an_audit_log_keeps_its_users() {
         Some("2026-11-21T05:00:00.000000Z")
     );
     assert_eq!(request.user.as_deref(), Some("ana"));
-    assert_eq!(
-        (request.operation, request.is_status),
-        (Operation::Update, true)
-    );
+    assert_eq!(request.asks, Asks::UpdateStatus);
     assert_eq!(
         request.judgement.findings[0].rule.id(),
         "status-writer/delegated"
@@ -437,4 +437,145 @@ fn an_audit_log_keeps_its_users() {
     let (_, row) = &tally.rows[0];
     assert_eq!((row.count, row.user.as_deref()), (1, Some("ana")));
     assert_eq!(row.object.to_string(), "Job.batch a/pi");
+}
+
+/// A Job that finished before its API server knew the rules of 1.31.
+fn finished(version: u64) -> Value {
+    let condition = json!({"type": "Complete", "status": "True"});
+    let status = json!({
+        "conditions": [condition], "startTime": "2026-11-21T05:00:00Z", "completionTime": "2026-11-21T05:01:00Z", "succeeded": 1,
+    });
+    job(version, None, status)
+}
+
+/// The first event of a watch, and an item of a list, shows an object as it is stored. Nobody asks for it.
+#[test]
+fn what_is_stored_is_no_denied_request() {
+    let list = |job: Value| {
+        json!({"apiVersion": "batch/v1", "kind": "JobList", "items": [job]}).to_string()
+    };
+    for text in [
+        event("ADDED", &finished(5)),
+        list(finished(5)),
+        format!("{:#}", finished(5)),
+    ] {
+        let judge = Judge::new(Settings::for_release(Release::V1_37), Releases::Chosen);
+        let (tally, steps) = replay(judge, &[&text]);
+        assert_eq!(
+            (tally.judged, tally.denied, tally.warned),
+            (0, 0, 0),
+            "{text}"
+        );
+        assert_eq!((tally.stored, tally.stored_found), (1, 1), "{text}");
+        let Said::Found(found) = &steps[0].said else {
+            panic!("{steps:?}");
+        };
+        assert_eq!(found.asks, Asks::Stored);
+        assert_eq!(
+            (found.judgement.is_allowed, &found.judgement.message),
+            (true, &None)
+        );
+        let rule = "job-status/complete-without-success-criteria-met";
+        assert_eq!(found.judgement.findings[0].rule.id(), rule);
+        let (key, row) = &tally.rows[0];
+        assert_eq!((key.rule, key.is_stored, row.count), (rule, true, 1));
+    }
+    // What comes without a status may well be created now.
+    let (tally, _) = replay(
+        default_judge(),
+        &[&event("ADDED", &job(5, Some("x"), json!({})))],
+    );
+    assert_eq!((tally.judged, tally.denied, tally.stored), (1, 1, 0));
+}
+
+/// The requests of a history, as JSON.
+fn requests(text: &str) -> Vec<Value> {
+    let mut requests = Vec::new();
+    let mut replay = Replay::new(default_judge());
+    replay.requests(text.as_bytes(), 0, 0, |_, json| {
+        requests.push(serde_json::from_slice(json).unwrap());
+    });
+    requests
+}
+
+/// One event that changes the status and the rest is an update of each.
+#[test]
+fn a_change_of_the_status_and_the_rest_is_two_requests() {
+    let status = |failed: u64| json!({"failed": failed});
+    let old = job(5, Some("a.io/x"), status(2));
+    let new = job(6, Some("b.io/y"), status(1));
+    let between = job(6, Some("b.io/y"), status(2));
+    let text = event("ADDED", &old) + &event("MODIFIED", &new);
+    // In chunks of its own, the old state is kept as text.
+    for chunks in [
+        &[&*text][..],
+        &text.split_inclusive('\n').collect::<Vec<_>>(),
+    ] {
+        let judge = Judge::new(Settings::for_release(Release::V1_37), Releases::Chosen);
+        let (tally, steps) = replay(judge, chunks);
+        assert_eq!((tally.stored, tally.judged, tally.denied), (1, 2, 2));
+        let told: Vec<_> = steps
+            .iter()
+            .map(|step| match &step.said {
+                Said::Found(found) => (
+                    found.asks,
+                    step.seen.line,
+                    found.judgement.findings[0].rule.id(),
+                ),
+                Said::Unjudged(unjudged) => panic!("{unjudged:?}"),
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Asks::Update, 2, "managed-by/immutable"),
+                (Asks::UpdateStatus, 2, "job-status/failed-decreased"),
+            ]
+        );
+    }
+    let [_, update, of_status] = &*requests(&text) else {
+        panic!("three requests");
+    };
+    assert_eq!((&update["object"], &update["oldObject"]), (&between, &old));
+    assert_eq!(update.get("subResource"), None);
+    assert_eq!(
+        (&of_status["object"], &of_status["oldObject"]),
+        (&new, &between)
+    );
+    assert_eq!(of_status["subResource"], "status");
+
+    // Labels are a part of the rest; what the API server counts is not.
+    for (member, value, count) in [
+        ("labels", json!({"a": "b"}), 2),
+        ("annotations", json!({"a": "b"}), 2),
+        ("generation", 2.into(), 1),
+        (
+            "managedFields",
+            json!([{"time": "2026-11-21T05:00:00Z"}]),
+            1,
+        ),
+    ] {
+        let mut new = job(6, Some("a.io/x"), status(3));
+        new["metadata"][member] = value;
+        let text = event("ADDED", &old) + &event("MODIFIED", &new);
+        let (tally, _) = replay(default_judge(), &[&text]);
+        assert_eq!((tally.judged, tally.denied), (count, 0), "{member}");
+    }
+}
+
+/// What an audit log calls a create brings no status: the API server has dropped it.
+#[test]
+fn a_create_of_an_audit_log_has_no_status() {
+    let text = audit("create", "ana", None, 201, finished(5));
+    let judge = Judge::new(Settings::for_release(Release::V1_37), Releases::Chosen);
+    let (tally, steps) = replay(judge, &[&text]);
+    assert_eq!(
+        (tally.judged, tally.denied, tally.stored),
+        (1, 0, 0),
+        "{steps:?}"
+    );
+    let [request] = &*requests(&text) else {
+        panic!("one request");
+    };
+    assert_eq!(request["object"].get("status"), None);
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use managed_by_requests::Document;
 use managed_by_requests::manifest::{self, Object};
-use managed_by_requests::{Document, Operation};
 
 use super::lint::{At, for_each_document, object_name, unknown_name, user};
 use super::settings::Chosen;
@@ -86,17 +86,12 @@ pub(super) fn run(
                     object,
                 };
                 if let Some(before) = objects_before.first() {
-                    let request = manifest::update(before, object, is_status, namespace, &user);
-                    at.add(
-                        judge.ask(&request),
-                        name,
-                        Operation::Update,
-                        is_status,
-                        report,
-                    );
+                    let requests = manifest::updates(before, object, is_status, namespace, &user);
+                    for request in &requests {
+                        at.add(&judge, request, name.clone(), report);
+                    }
                 } else {
-                    let request = object.create_request(namespace, &user);
-                    at.add(judge.ask(&request), name, Operation::Create, false, report);
+                    at.add(&judge, &object.alone(namespace, &user), name, report);
                 }
             }
         },

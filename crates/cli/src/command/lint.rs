@@ -1,11 +1,11 @@
-//! `managed-by lint`: manifests, judged as if they were created.
+//! `managed-by lint`: manifests, judged as if they were created, or as they are stored.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use managed_by_requests::manifest::{self, Object, User};
+use managed_by_requests::manifest::{self, Object, Request, User};
 use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Document, Judge, Judgement, NotJudged, Operation, Trouble, decode};
+use managed_by_requests::{Document, Judge, Trouble, decode};
 use rayon::prelude::*;
 
 use super::settings::Chosen;
@@ -72,14 +72,13 @@ fn lint(input: &Input, judge: &Judge<'_>, namespace: &str, user: &User) -> Repor
                     report.count_unknown(unknown_name(&name), 1);
                     continue;
                 }
-                let answer = judge.ask(&object.create_request(namespace, user));
                 let at = At {
                     file: &input.name,
                     text,
                     document,
                     object: &object,
                 };
-                at.add(answer, name, Operation::Create, false, report);
+                at.add(judge, &object.alone(namespace, user), name, report);
             }
         },
     );
@@ -142,23 +141,22 @@ pub(super) struct At<'a> {
 }
 
 impl At<'_> {
-    /// Adds what the library said about the object.
+    /// Adds what the library says about a request on the object.
     pub(super) fn add(
         &self,
-        answer: Result<Judgement, NotJudged>,
+        judge: &Judge<'_>,
+        request: &Request,
         name: ObjectName,
-        operation: Operation,
-        is_status: bool,
         report: &mut Report,
     ) {
-        match answer {
+        match judge.ask(&request.json) {
             Ok(judgement) => {
                 let locate = |found: &managed_by_requests::Found| {
                     let path = self.object.path_of(&found.path);
                     Some(place(self.text, self.document, &path))
                 };
-                let mut outcome =
-                    Outcome::new(self.file, name, operation, is_status, judgement, locate);
+                let mut outcome = Outcome::new(self.file, name, request.asks, judgement, locate);
+                outcome.remark = request.remark;
                 let (start, _) = place(self.text, self.document, &self.object.path_of("kind"));
                 outcome.place = Some(start);
                 report.results.push(outcome);

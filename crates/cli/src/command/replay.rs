@@ -96,7 +96,9 @@ pub(super) fn run(
     Ok(
         if summary.tally.unjudged_count() > 0 || !summary.unreadable.is_empty() {
             Exit::Unjudged
-        } else if summary.tally.denied > 0 || judging.deny_warnings && summary.tally.warned > 0 {
+        } else if summary.tally.denied > 0
+            || judging.deny_warnings && summary.tally.warned.max(summary.tally.stored_found) > 0
+        {
             Exit::Denied
         } else {
             Exit::Accepted
@@ -180,14 +182,10 @@ impl Sink<'_> {
                 if self.format != Output::Ndjson && self.summary.shown.len() >= self.show {
                     return Ok(());
                 }
-                let mut outcome = Outcome::new(
-                    &file,
-                    step.object,
-                    request.operation,
-                    request.is_status,
-                    request.judgement,
-                    |_| None,
-                );
+                let mut outcome =
+                    Outcome::new(&file, step.object, request.asks, request.judgement, |_| {
+                        None
+                    });
                 outcome.user = request.user;
                 outcome.time = step.seen.time;
                 outcome.place = Some(output::line(line));

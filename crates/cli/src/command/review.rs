@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use managed_by::{AdmissionRequest, Verdict};
 use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Judgement, NotJudged, Operation};
+use managed_by_requests::{Asks, Judgement, NotJudged};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -67,14 +67,8 @@ pub(super) fn run(
                             let in_request = format!("object.{}", found.path);
                             Some(place(text, document, &path(&in_request)))
                         };
-                        let mut outcome = Outcome::new(
-                            &input.name,
-                            asked.object,
-                            asked.operation,
-                            asked.is_status,
-                            judgement,
-                            locate,
-                        );
+                        let mut outcome =
+                            Outcome::new(&input.name, asked.object, asked.asks, judgement, locate);
                         outcome.user = asked.user;
                         outcome.place = Some(place(text, document, &path("object")).0);
                         report.results.push(outcome);
@@ -125,8 +119,7 @@ fn request_in(json: &str) -> (&str, &'static str) {
 /// What a request is about, for people.
 struct Asked {
     object: ObjectName,
-    operation: Operation,
-    is_status: bool,
+    asks: Asks,
     user: Option<String>,
 }
 
@@ -152,12 +145,12 @@ fn object_name(json: &str) -> Asked {
             namespace: or(text("/namespace"), "/object/metadata/namespace"),
             name: or(text("/object/metadata/name"), "/name"),
         },
-        operation: match &*text("/operation") {
-            "UPDATE" => Operation::Update,
-            "DELETE" => Operation::Delete,
-            _ => Operation::Create,
+        asks: match &*text("/operation") {
+            "UPDATE" if text("/subResource") == "status" => Asks::UpdateStatus,
+            "UPDATE" => Asks::Update,
+            "DELETE" => Asks::Delete,
+            _ => Asks::Create,
         },
-        is_status: text("/subResource") == "status",
         user: Some(user).filter(|user| !user.is_empty()),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use managed_by::{Enforcement, ReleaseSet};
 use managed_by_requests::replay::{ObjectName, Seen, Why};
-use managed_by_requests::{Matrix, Operation};
+use managed_by_requests::{Asks, Matrix};
 use serde_json::{Map, Value, json};
 
 use crate::command::Summary;
@@ -72,8 +72,8 @@ fn outcome(outcome: &Outcome) -> Value {
     let mut value = json!({
         "file": &*outcome.file,
         "object": object(&outcome.object),
-        "operation": outcome.operation.as_str(),
-        "subResource": if outcome.is_status { "status" } else { "" },
+        "operation": outcome.asks.operation(),
+        "subResource": outcome.asks.sub_resource(),
         "allowed": outcome.is_allowed,
         "warnings": outcome.warnings,
         "findings": outcome.findings.iter().map(finding).collect::<Vec<_>>(),
@@ -97,6 +97,11 @@ fn outcome(outcome: &Outcome) -> Value {
         add("code", outcome.code.map(Value::from));
         add("message", outcome.message.clone().map(Value::from));
         add("releases", outcome.releases.map(matrix));
+        add("stored", outcome.asks.is_stored().then(|| true.into()));
+        add(
+            "remark",
+            outcome.remark.map(|remark| remark.as_str().into()),
+        );
     }
     value
 }
@@ -181,6 +186,9 @@ pub(crate) fn write_replay(
             if let Some(set) = row.releases {
                 members.insert("releases".to_owned(), releases(set).into());
             }
+            if key.is_stored {
+                members.insert("stored".to_owned(), true.into());
+            }
             if let Some(user) = &row.user {
                 members.insert("user".to_owned(), user.clone().into());
             }
@@ -192,6 +200,7 @@ pub(crate) fn write_replay(
         "command": "replay",
         "summary": {
             "documents": tally.documents, "judged": tally.judged, "denied": tally.denied, "warned": tally.warned,
+            "stored": tally.stored, "storedFound": tally.stored_found,
             "refused": tally.refused, "unjudged": by_reason(&tally.unjudged), "unknown": unknown,
         },
         "rows": rows.collect::<Vec<_>>(),
@@ -224,6 +233,11 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
         let line = usize::try_from(row.first.line).unwrap_or(usize::MAX);
         let mut found = row.found.clone();
         found.releases = row.releases;
+        // What is stored already was asked of nobody.
+        let is_denied = key.is_denied && !key.is_stored;
+        if key.is_stored {
+            found.enforcement = Enforcement::Warn;
+        }
         found.text = format!(
             "{} ({} times, first on {})",
             found.text, row.count, row.object
@@ -232,11 +246,11 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
             file: file.unwrap_or_else(|| Arc::from("")),
             place: Some(super::line(line)),
             object: row.object.clone(),
-            operation: Operation::Update,
-            is_status: false,
+            asks: Asks::Update,
+            remark: None,
             user: row.user.clone(),
             time: row.first.time.clone(),
-            is_allowed: !key.is_denied,
+            is_allowed: !is_denied,
             code: None,
             message: (found.enforcement == Enforcement::Deny).then(|| found.text.clone()),
             warnings: Vec::new(),

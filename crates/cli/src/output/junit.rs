@@ -5,6 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use managed_by::Enforcement;
+use managed_by_requests::Asks;
 use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
 
 use crate::report::{Outcome, Report, Unjudged};
@@ -59,8 +60,14 @@ fn judged(outcome: &Outcome) -> TestCase {
         status.set_description(denials.join("\n"));
         status
     };
-    let sub = if outcome.is_status { " (status)" } else { "" };
-    let name = format!("{} of {}{sub}", outcome.operation.as_str(), outcome.object);
+    let sub = match outcome.asks.sub_resource() {
+        "" => String::new(),
+        sub => format!(" ({sub})"),
+    };
+    let name = match outcome.asks {
+        Asks::Stored => format!("{}, as it is stored", outcome.object),
+        asks => format!("{} of {}{sub}", asks.operation(), outcome.object),
+    };
     let mut case = TestCase::new(name, status);
     case.set_classname(outcome.object.kind_and_group());
     let warnings = texts(Enforcement::Warn);

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use managed_by::{Enforcement, Release, ReleaseSet};
+use managed_by_requests::manifest::Remark;
 use managed_by_requests::replay::{ObjectName, Seen};
 
 use super::table::Table;
@@ -42,6 +43,11 @@ fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
             );
             writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
         }
+        if let Some(remark @ Remark::StatusDropped) = outcome.remark {
+            let title = Level::NOTE.primary_title(remark.as_str());
+            let group = at(title.element(origin(outcome, None)), outcome);
+            writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
+        }
     }
     Ok(())
 }
@@ -67,16 +73,33 @@ fn finding(outcome: &Outcome, finding: &Finding) -> String {
 }
 
 fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
-    let sub = if outcome.is_status { " (status)" } else { "" };
+    if outcome.asks.is_stored() {
+        let time = outcome.time.as_ref();
+        let time = time
+            .map(|time| format!(" since {time}"))
+            .unwrap_or_default();
+        let text = format!("{}, as it is stored{time}", outcome.object);
+        return group.element(Level::NOTE.message(text));
+    }
+    let sub = match outcome.asks.sub_resource() {
+        "" => String::new(),
+        sub => format!(" ({sub})"),
+    };
     let by = outcome.user.as_ref().map(|user| format!(" by {user}"));
     let time = outcome.time.as_ref().map(|time| format!(" at {time}"));
-    group.element(Level::NOTE.message(format!(
+    let group = group.element(Level::NOTE.message(format!(
         "{} of {}{sub}{}{}",
-        outcome.operation.as_str(),
+        outcome.asks.operation(),
         outcome.object,
         by.unwrap_or_default(),
         time.unwrap_or_default(),
-    )))
+    )));
+    match outcome.remark {
+        Some(remark) if !outcome.findings.is_empty() => {
+            group.element(Level::NOTE.message(remark.as_str()))
+        }
+        _ => group,
+    }
 }
 
 fn origin(outcome: &Outcome, place: Option<&Place>) -> Origin<'static> {
@@ -169,7 +192,12 @@ pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Resul
         table.row([
             key.kind.clone(),
             key.rule.to_owned(),
-            if key.is_denied { "deny" } else { "warn" }.to_owned(),
+            match (key.is_stored, key.is_denied) {
+                (true, _) => "stored",
+                (false, true) => "deny",
+                (false, false) => "warn",
+            }
+            .to_owned(),
             releases(row.releases, summary.release),
             row.count.to_string(),
             seen(&row.first, summary),
@@ -216,6 +244,14 @@ pub(crate) fn replay_sums(summary: &Summary) -> String {
         "{} documents, {} requests judged: {} denied, {} with warnings",
         tally.documents, tally.judged, tally.denied, tally.warned
     );
+    if tally.stored > 0 {
+        let stored = objects(usize::try_from(tally.stored).unwrap_or(usize::MAX));
+        let _ = write!(
+            text,
+            "; {stored} stored before, {} with findings",
+            tally.stored_found
+        );
+    }
     let unjudged = tally.unjudged_count();
     if unjudged > 0 {
         let _ = write!(text, "; {unjudged} could not be judged");

@@ -13,6 +13,7 @@ mod formats;
 mod history;
 mod pages;
 mod releases;
+mod stored;
 mod support;
 mod transcripts;
 mod writers;

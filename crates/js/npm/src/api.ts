@@ -24,7 +24,8 @@ export function review(request: AdmissionRequest | AdmissionReview | string, set
 }
 
 /**
- * Judges the objects in a text as if they were created: YAML with several documents, JSON, lists. No API server stands behind
+ * Judges the objects in a text as if they were created, without their status: YAML with several documents, JSON, lists. What has a
+ * status and a `uid`, `resourceVersion` or `creationTimestamp` is judged as it is stored. No API server stands behind
  * a text: the rules that the policy leaves to it, `off` in `rules()`, deny here and in `diff` and `replay`, unless the settings say otherwise.
  *
  * @param yamlOrJson the text, or an object

@@ -13,8 +13,8 @@ use serde::de::Deserializer;
 
 use crate::decode::{Kept, Members, Note, Place, Raw, Type, Value};
 use crate::kind::{Kind, Mode, Status};
-use custom::Custom;
-use job::Job;
+use custom::{Custom, NO_STATUS};
+use job::{Job, JobStatus};
 
 /// An object, by the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,6 +32,14 @@ impl<'a> Object<'a> {
     /// Who reconciles the object, which is of a kind.
     pub(crate) fn mode(&self, kind: &Kind<'_>) -> Mode<'_> {
         kind.mode(self.managed_by.as_deref())
+    }
+
+    /// Whether it has a status, as far as rules read it.
+    pub(crate) fn has_status(&self) -> bool {
+        let job = self.job.as_deref();
+        let custom = self.custom.as_deref();
+        job.is_some_and(|job| job.status != JobStatus::default())
+            || custom.is_some_and(|custom| custom.status != NO_STATUS)
     }
 
     /// Reads an object of a kind; [`None`] is `null`. What is of another type than the rules of the kind need is the inner

@@ -3,72 +3,108 @@
 use crate::decode::{Malformed, Result};
 use crate::object::Object;
 
-/// A change that rules judge.
+/// What happens to an object, with the objects that rules judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Change<'a> {
-    /// CREATE.
+pub enum Change<O> {
+    /// A client creates it. A status in it counts for nothing: kube-apiserver drops the status of a create.
     Create {
         /// The object to be stored.
-        object: Object<'a>,
+        object: O,
     },
-    /// UPDATE of the main resource.
+    /// Nothing happens to it: it is stored, and is judged with its status. The background audit of Kubewarden sends such an
+    /// object as a CREATE, and the first event of a watch shows one.
+    Stored {
+        /// The object as stored.
+        object: O,
+    },
+    /// A client updates the main resource. The status that counts is the old one.
     Update {
         /// The object to be stored.
-        object: Object<'a>,
+        object: O,
         /// The object as stored.
-        old: Object<'a>,
+        old: O,
     },
-    /// UPDATE of the `status` subresource. kube-apiserver has put the old spec into the new object already.
+    /// A client updates the subresource `status`. The spec that counts is the old one.
     UpdateStatus {
         /// The object to be stored.
-        object: Object<'a>,
+        object: O,
         /// The object as stored.
-        old: Object<'a>,
+        old: O,
     },
 }
 
-impl<'a> Change<'a> {
-    /// What is asked of an object. The stored one is read if there must be one.
+impl<O> Change<O> {
+    /// The object that is to be stored, or is.
+    pub(crate) fn object(&self) -> &O {
+        match self {
+            Self::Create { object }
+            | Self::Stored { object }
+            | Self::Update { object, .. }
+            | Self::UpdateStatus { object, .. } => object,
+        }
+    }
+
+    /// The object as it was before, if it is updated.
+    pub(crate) fn old(&self) -> Option<&O> {
+        match self {
+            Self::Create { .. } | Self::Stored { .. } => None,
+            Self::Update { old, .. } | Self::UpdateStatus { old, .. } => Some(old),
+        }
+    }
+
+    /// The same change of the objects as something else reads them, which is told their names in a request.
+    pub(super) fn read<P>(self, read: impl Fn(O, &str) -> Result<P>) -> Result<Change<P>> {
+        let new = |object| read(object, "object");
+        let before = |old| read(old, "oldObject");
+        Ok(match self {
+            Self::Create { object } => Change::Create {
+                object: new(object)?,
+            },
+            Self::Stored { object } => Change::Stored {
+                object: new(object)?,
+            },
+            Self::Update { object, old } => Change::Update {
+                object: new(object)?,
+                old: before(old)?,
+            },
+            Self::UpdateStatus { object, old } => Change::UpdateStatus {
+                object: new(object)?,
+                old: before(old)?,
+            },
+        })
+    }
+}
+
+impl<'a> Change<Object<'a>> {
+    /// What a request says that an API server sends, or the background audit in its name. The stored object is read if there
+    /// must be one.
     pub(super) fn of(
-        asks: Asks,
+        says: Says,
         object: Object<'a>,
         old: impl FnOnce() -> Result<Object<'a>>,
     ) -> Result<Self> {
-        Ok(match asks {
-            Asks::Create => Self::Create { object },
-            Asks::Update => Self::Update {
+        Ok(match says {
+            // An API server has dropped the status of a real create before it asks: this one lies in the store.
+            Says::Create if object.has_status() => Self::Stored { object },
+            Says::Create => Self::Create { object },
+            Says::Update => Self::Update {
                 object,
                 old: old()?,
             },
-            Asks::UpdateStatus => Self::UpdateStatus {
+            Says::UpdateStatus => Self::UpdateStatus {
                 object,
                 old: old()?,
             },
         })
     }
 
-    /// The object that is to be stored.
-    pub(crate) fn object(&self) -> &Object<'a> {
-        match self {
-            Self::Create { object }
-            | Self::Update { object, .. }
-            | Self::UpdateStatus { object, .. } => object,
-        }
-    }
-
-    /// The object as stored, if it is.
-    pub(crate) fn old(&self) -> Option<&Object<'a>> {
-        match self {
-            Self::Create { .. } => None,
-            Self::Update { old, .. } | Self::UpdateStatus { old, .. } => Some(old),
-        }
-    }
-
     /// The object whose spec counts: kube-apiserver keeps the old spec in an update of the status.
     pub(crate) fn spec_holder(&self) -> &Object<'a> {
         match self {
             Self::UpdateStatus { old, .. } => old,
-            Self::Create { object } | Self::Update { object, .. } => object,
+            Self::Create { object } | Self::Stored { object } | Self::Update { object, .. } => {
+                object
+            }
         }
     }
 
@@ -79,9 +115,9 @@ impl<'a> Change<'a> {
     }
 }
 
-/// What is asked of an object that is judged.
+/// What a request says of an object that is judged: its operation and its subresource.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Asks {
+pub(super) enum Says {
     Create,
     Update,
     UpdateStatus,

@@ -14,13 +14,14 @@ use k8s_openapi::api::batch::v1::Job;
 
 use crate::decode::{Malformed, Note, Place, Raw, Result, document};
 use crate::kind::Kind;
+use crate::object::Object;
 use crate::object::pod::Pod;
 use crate::object::unread::Unread;
-use change::{Asks, required};
+use change::{Says, required};
 use reading::RequestReading;
 use source::Source;
 
-pub(crate) use change::Change;
+pub use change::Change;
 pub(crate) use identity::{GroupVersionKind, UserInfo};
 pub use read_object::ReadObject;
 pub use review::AdmissionReview;
@@ -35,14 +36,14 @@ pub(crate) enum Subject<'a> {
     /// A pod to create.
     Pod(Pod<'a>),
     /// A change to judge.
-    Change(&'a Kind<'a>, Change<'a>),
+    Change(&'a Kind<'a>, Change<Object<'a>>),
 }
 
 /// A change of an object whose kind the library does not know.
 #[derive(Debug)]
 pub(crate) struct UnreadChange<'a> {
     pub(crate) kind: GroupVersionKind<'a>,
-    asks: Asks,
+    says: Says,
     object: Option<Unread<'a>>,
     old: Option<Unread<'a>>,
     user: Option<Raw<'a>>,
@@ -83,7 +84,7 @@ impl<'a> AdmissionRequest<'a> {
     #[cfg(feature = "k8s-openapi")]
     pub(crate) fn of_typed(
         kind: &'a Kind<'a>,
-        change: Change<'a>,
+        change: Change<Object<'a>>,
         user: UserInfo<'a>,
         new: &'a Job,
         old: Option<&'a Job>,
@@ -99,30 +100,20 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// Makes a request of objects that were read: to create an object, or to update one, in its status or in the rest. It is the
-    /// same as the request that says so in JSON, with `userInfo` as JSON.
+    /// Makes a request of objects that were read, with `userInfo` as JSON. It is the same as the request that says so in JSON,
+    /// but that this one cannot tell a create that brings a status from an object that is stored.
     ///
     /// # Errors
     /// As [`AdmissionRequest::from_json`].
     pub fn from_objects(
-        object: &ReadObject<'a>,
-        old: Option<&ReadObject<'a>>,
-        is_status: bool,
+        change: Change<ReadObject<'a>>,
         namespace: &'a str,
         user_info: Option<&'a str>,
     ) -> Result<Self> {
-        let new = object.object("object")?;
-        let change = match old {
-            None => Change::Create { object: new },
-            Some(old) => {
-                let old = old.object("oldObject")?;
-                if is_status {
-                    Change::UpdateStatus { object: new, old }
-                } else {
-                    Change::Update { object: new, old }
-                }
-            }
-        };
+        let object = change.object();
+        let (kind, version) = (object.kind, object.version);
+        let source = Source::Objects(object.text, change.old().map(|old| old.text));
+        let read = change.read(ReadObject::object)?;
         let user = user_info
             .map(|json| Raw::document(json.as_bytes()))
             .transpose()?;
@@ -130,10 +121,10 @@ impl<'a> AdmissionRequest<'a> {
             name: Cow::default(),
             namespace: namespace.into(),
             resource: Cow::default(),
-            version: object.version.into(),
+            version: version.into(),
             user: UserInfo::read(user)?,
-            subject: Subject::Change(object.kind, change),
-            source: Source::Objects(object.text, old.map(|old| old.text)),
+            subject: Subject::Change(kind, read),
+            source,
         };
         request.take_own_name();
         Ok(request)
@@ -175,7 +166,7 @@ impl<'a> AdmissionRequest<'a> {
                 required(object, member)
             };
             let object = read(&unread.object, "object")?;
-            let change = Change::of(unread.asks, object, || read(&unread.old, "oldObject"))?;
+            let change = Change::of(unread.says, object, || read(&unread.old, "oldObject"))?;
             Ok((change, UserInfo::read(unread.user)?))
         };
         let within_request = matches!(self.source, Source::Review(_));
@@ -222,5 +213,46 @@ impl<'a> AdmissionRequest<'a> {
     /// needs to know.
     pub(crate) fn is_noop(&self) -> bool {
         self.source.is_noop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AdmissionRequest, Change, ReadObject};
+    use crate::{Settings, review};
+
+    const JOB: &str =
+        r#"{"metadata":{"name":"pi"},"spec":{"managedBy":"typo"},"status":{"active":-1}}"#;
+
+    fn fired(request: &AdmissionRequest<'_>) -> Vec<&'static str> {
+        let settings = Settings::default();
+        let verdict = review(request, &settings);
+        let findings = verdict.findings.iter();
+        findings.map(|(_, finding)| finding.rule().id()).collect()
+    }
+
+    /// Of objects the caller says whether it is created or stored; of JSON the status says it.
+    #[test]
+    fn what_is_stored_has_a_status_and_what_is_created_has_none() {
+        let object = ReadObject::from_json("batch", "v1", "Job", JOB).unwrap();
+        let object = || object.clone();
+        let of = |change| fired(&AdmissionRequest::from_objects(change, "", None).unwrap());
+        let field = ["managed-by/format"];
+        let all = ["managed-by/format", "job-status/negative-counter"];
+        assert_eq!(of(Change::Create { object: object() }), field);
+        assert_eq!(of(Change::Stored { object: object() }), all);
+        let kind = r#"{"group":"batch","version":"v1","kind":"Job"}"#;
+        let json =
+            |object: &str| format!(r#"{{"operation":"CREATE","kind":{kind},"object":{object}}}"#);
+        let stored = json(JOB);
+        assert_eq!(
+            fired(&AdmissionRequest::from_json(stored.as_bytes()).unwrap()),
+            all
+        );
+        let created = json(&JOB.replace(r#","status":{"active":-1}"#, ""));
+        assert_eq!(
+            fired(&AdmissionRequest::from_json(created.as_bytes()).unwrap()),
+            field
+        );
     }
 }

@@ -34,9 +34,7 @@ impl<'a> ReadObject<'a> {
         })
     }
 
-    pub(super) fn object(&self, member: &str) -> Result<Object<'a>> {
-        self.object
-            .clone()
-            .map_err(|malformed| malformed.within(member))
+    pub(super) fn object(self, member: &str) -> Result<Object<'a>> {
+        self.object.map_err(|malformed| malformed.within(member))
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::Deserializer;
 
-use super::change::{Asks, Change, nothing, required};
+use super::change::{Change, Says, nothing, required};
 use super::identity::{GroupVersionKind, UserInfo};
 use super::source::Source;
 use super::{AdmissionRequest, Subject, UnreadChange};
@@ -101,21 +101,21 @@ impl<'a> RequestReading<'a> {
         }
         request.namespace = self.namespace;
         request.resource = self.resource;
-        let asks = match operation {
-            Operation::Create => Asks::Create,
-            _ if is_status => Asks::UpdateStatus,
-            _ => Asks::Update,
+        let says = match operation {
+            Operation::Create => Says::Create,
+            _ if is_status => Says::UpdateStatus,
+            _ => Says::Update,
         };
         request.subject = if is_pod {
             Subject::Pod(self.object.pod()?)
         } else if let Some(profile) = kind.profile() {
             let object = self.object.of_kind(profile, "object")?;
             let old = || self.old_object.of_kind(profile, "oldObject");
-            Subject::Change(profile, Change::of(asks, object, old)?)
+            Subject::Change(profile, Change::of(says, object, old)?)
         } else {
             request.subject = Subject::UnknownKind(Box::new(UnreadChange {
                 kind,
-                asks,
+                says,
                 object: self.object.unread(),
                 old: self.old_object.unread(),
                 user: self.user,

@@ -4,6 +4,7 @@ use crate::description::{
     Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
 };
 use crate::finding::{BadValue, FieldError};
+use crate::object::Object;
 use crate::object::job::{ConditionTypes, Job};
 use crate::object::template::{same_directives, same_for_good};
 use crate::release::Release;
@@ -78,7 +79,7 @@ pub(crate) struct Suspended<'a> {
 
 impl<'a> Suspended<'a> {
     /// That update, if the change is one.
-    pub(crate) fn of(change: &'a Change<'a>) -> Option<Self> {
+    pub(crate) fn of(change: &'a Change<Object<'a>>) -> Option<Self> {
         let Change::Update { object, old } = change else {
             return None;
         };

@@ -34,11 +34,11 @@ pub(crate) enum Run {
     Configured(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Result<(), Problems>),
     /// A pod and the Job that controls it. This takes a question to the cluster, so it is asked in another way.
     Pod,
-    /// A Job's status: on status updates, and on creates that bring one.
+    /// A Job's status: on status updates, and of stored objects.
     JobStatus(for<'a> fn(&StatusChange<'a>, &mut Findings<'a>)),
     /// A Job's status beside the one before: on status updates.
     JobStatusTransition(for<'a> fn(&StatusChange<'a>, &'a JobStatus<'a>, &mut Findings<'a>)),
-    /// The status of a custom resource: on status updates, and on creates that bring one.
+    /// The status of a custom resource: on status updates, and of stored objects.
     CustomStatus(for<'a> fn(&Transition<'a>, &mut Findings<'a>)),
 }
 
@@ -119,7 +119,7 @@ impl Check {
 pub(crate) struct Context<'a> {
     pub(crate) request: &'a AdmissionRequest<'a>,
     pub(crate) kind: &'a Kind<'a>,
-    pub(crate) change: &'a Change<'a>,
+    pub(crate) change: &'a Change<Object<'a>>,
     pub(crate) settings: &'a Settings<'a>,
     /// The release whose rules are asked.
     pub(crate) release: Release,
@@ -135,7 +135,7 @@ impl<'a> Context<'a> {
     pub(crate) fn new(
         request: &'a AdmissionRequest<'a>,
         kind: &'a Kind<'a>,
-        change: &'a Change<'a>,
+        change: &'a Change<Object<'a>>,
         settings: &'a Settings<'a>,
         release: Release,
     ) -> Self {
@@ -176,7 +176,7 @@ impl<'a> Context<'a> {
     /// and deleted. A status update brings none in: kube-apiserver keeps the old spec.
     pub(crate) fn incoming(&self) -> Option<&'a str> {
         match self.change {
-            Change::Create { object } => object.managed_by.as_deref(),
+            Change::Create { object } | Change::Stored { object } => object.managed_by.as_deref(),
             Change::Update { object, old } if object.managed_by != old.managed_by => {
                 object.managed_by.as_deref()
             }

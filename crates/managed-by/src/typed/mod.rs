@@ -11,6 +11,7 @@ use k8s_openapi::api::batch::v1::Job;
 
 use crate::judgement::JudgedFinding;
 use crate::kind::Kind;
+use crate::object::Object;
 use crate::release::ReleaseSet;
 use crate::request::{AdmissionRequest, Change, UserInfo};
 use crate::review::judge;
@@ -96,11 +97,18 @@ impl JobChecker<'_> {
 
     /// What is wrong with a Job that is created.
     ///
-    /// A status that it brings along, which kube-apiserver drops, is judged as one that comes from nothing.
+    /// A status in it counts for nothing: kube-apiserver drops the status of a create. [`JobChecker::stored`] judges it.
     pub fn create(&self, job: &Job) -> Vec<JudgedFinding<'static>> {
         let parts = Parts::of_metadata(job);
         let object = object(job, &parts);
         self.judge(Change::Create { object }, job, None)
+    }
+
+    /// What is wrong with a Job as it is stored, with its status. Nobody asks for it: what is found is denied to nobody.
+    pub fn stored(&self, job: &Job) -> Vec<JudgedFinding<'static>> {
+        let parts = Parts::of_metadata(job);
+        let object = object(job, &parts);
+        self.judge(Change::Stored { object }, job, None)
     }
 
     /// What is wrong with an update of the main resource, which changes the spec. The status that counts is the old one.
@@ -130,7 +138,7 @@ impl JobChecker<'_> {
 
     fn judge(
         &self,
-        change: Change<'_>,
+        change: Change<Object<'_>>,
         new: &Job,
         old: Option<&Job>,
     ) -> Vec<JudgedFinding<'static>> {

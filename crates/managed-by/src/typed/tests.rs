@@ -244,3 +244,32 @@ fn the_field_is_judged_on_create_and_update() {
         ]
     );
 }
+
+/// kube-apiserver drops the status of a create, whatever is in it. What is stored has one that counts.
+#[test]
+fn a_create_brings_no_status() {
+    let job = with_status(JobStatus {
+        active: Some(-1),
+        conditions: Some(vec![condition("Complete")]),
+        ..JobStatus::default()
+    });
+    let checker = JobChecker::new(Release::V1_37);
+    assert_eq!(lines(&checker.create(&job)), [""; 0]);
+    let stored = checker.stored(&job);
+    let told: Vec<_> = stored.iter().map(|found| found.rule().id()).collect();
+    assert_eq!(told, lines_of_json(&job));
+    assert!(told.contains(&"job-status/negative-counter"), "{told:?}");
+}
+
+/// The rules that fire on a Job in a CREATE with its status, as the background audit sends it.
+fn lines_of_json(job: &Job) -> Vec<&'static str> {
+    let request = serde_json::json!({
+        "operation": "CREATE", "kind": {"group": "batch", "version": "v1", "kind": "Job"}, "object": job,
+    });
+    let request = request.to_string();
+    let request = crate::AdmissionRequest::from_json(request.as_bytes()).unwrap();
+    let settings = crate::Settings::for_release(Release::V1_37);
+    let verdict = crate::review(&request, &settings);
+    let rules = verdict.findings.iter();
+    rules.map(|(_, finding)| finding.rule().id()).collect()
+}

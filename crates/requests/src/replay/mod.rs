@@ -1,6 +1,8 @@
 //! Recorded history as the requests that made it.
 //!
 //! Two consecutive states of one object are an update: of its status where the status differs, else of the main resource.
+//! Where both differ they are two updates, first of the main resource. The first state of an object is a create, or with a
+//! status an object as it is stored: nobody asks for that, so that nobody is denied.
 //! An audit log says itself what was asked, and by whom.
 
 mod groups;
@@ -66,10 +68,10 @@ impl<'s> Replay<'s> {
         let items = self.items(bytes, lines_before);
         let (tasks, latest) = self.past.tasks(&items);
         let judge = &self.past.judge;
-        let answers: Vec<Answer> = in_groups(&tasks, |task, answers| {
+        let answers: Vec<Answer> = in_groups(&tasks, |(_, task), answers| {
             answers.push(Answer::to(task, judge));
         });
-        for ((item, task), answer) in items.iter().zip(&tasks).zip(answers) {
+        for ((item, task), answer) in tasks.iter().zip(answers) {
             let seen = |time| Seen {
                 source,
                 line: item.line,
@@ -102,9 +104,9 @@ impl<'s> Replay<'s> {
         let items = self.items(bytes, lines_before);
         let (tasks, latest) = self.past.tasks(&items);
         let mut json = Vec::with_capacity(4096);
-        for (item, task) in items.iter().zip(&tasks) {
+        for (item, task) in &tasks {
             let Task::Judge(asking) = task else { continue };
-            asking.request().write(&mut json);
+            asking.write(&mut json);
             let seen = Seen {
                 source,
                 line: item.line,

@@ -11,7 +11,7 @@ use crate::json::Members;
 use crate::judge::Judge;
 use crate::named::Named;
 use crate::record::{Event, Record, State, Write};
-use crate::request::Operation;
+use crate::request::Asks;
 use crate::same::same;
 
 /// What was before a chunk, and who judges what comes.
@@ -60,15 +60,27 @@ impl<'s> Past<'s> {
     }
 
     /// What is to be done about each record, and the state in which the chunk leaves each object.
-    pub(super) fn tasks<'c>(&'c self, items: &'c [Item<'c>]) -> (Vec<Task<'c>>, Latest<'c>) {
+    pub(super) fn tasks<'c>(
+        &'c self,
+        items: &'c [Item<'c>],
+    ) -> (Vec<(&'c Item<'c>, Task<'c>)>, Latest<'c>) {
         let mut latest = Latest::default();
-        let tasks = items.iter().map(|item| match &item.record {
-            Ok(Record::State(event, state)) => self.of_state(*event, state, &mut latest),
-            Ok(Record::Write(write)) => self.of_write(write, &mut latest),
-            Ok(Record::Refused | Record::Nothing) => Task::Nothing,
-            Err(unread) => Task::Tell(ObjectName::default(), unread.into()),
-        });
-        (tasks.collect(), latest)
+        let mut tasks = Vec::with_capacity(items.len());
+        for item in items {
+            let task = match &item.record {
+                Ok(Record::State(event, state)) => self.of_state(*event, state, &mut latest),
+                Ok(Record::Write(write)) => self.of_write(write, &mut latest),
+                Ok(Record::Refused | Record::Nothing) => Task::Nothing,
+                Err(unread) => Task::Tell(ObjectName::default(), unread.into()),
+            };
+            if let Task::Judge(asking) = &task
+                && let Some(first) = asking.first_half()
+            {
+                tasks.push((item, Task::Judge(first)));
+            }
+            tasks.push((item, task));
+        }
+        (tasks, latest)
     }
 
     /// The state that an object had, and whether it comes in order.
@@ -107,11 +119,17 @@ impl<'s> Past<'s> {
             if event == Event::Modified {
                 return seen_first(state);
             }
+            // Nobody creates an object with a status: this one was there before.
+            let is_stored = state.has_status();
             return Task::Judge(Asking {
                 state,
                 old: None,
-                operation: Operation::Create,
-                is_status: false,
+                asks: if is_stored {
+                    Asks::Stored
+                } else {
+                    Asks::Create
+                },
+                is_half: false,
                 write: None,
             });
         };
@@ -119,11 +137,16 @@ impl<'s> Past<'s> {
         if state.metadata.is_being_deleted && !old.is_being_deleted() {
             return Task::Nothing;
         }
+        let changes_status = !same(old.status(), state.status);
         Task::Judge(Asking {
             state,
-            is_status: !same(old.status(), state.status),
+            asks: if changes_status {
+                Asks::UpdateStatus
+            } else {
+                Asks::Update
+            },
+            is_half: changes_status && old.differs_beside_status(state),
             old: Some(old),
-            operation: Operation::Update,
             write: None,
         })
     }
@@ -132,7 +155,7 @@ impl<'s> Past<'s> {
         let state = &write.state;
         if !self.judge.knows(&state.group, &state.version, &state.kind) {
             // The answer to a deletion is a `Status`, whose details name the object.
-            if write.operation == Operation::Delete {
+            if write.asks == Asks::Delete {
                 if let Some(uid) = deleted_uid(state) {
                     latest.insert(uid, None);
                 }
@@ -141,7 +164,7 @@ impl<'s> Past<'s> {
             return Task::Unknown(state);
         }
         let old = self.old(state, latest);
-        if write.operation == Operation::Delete {
+        if write.asks == Asks::Delete {
             let rest = state.metadata.has_finalizers;
             latest.insert(state.identity(), rest.then_some(state));
             return Task::Nothing;
@@ -152,14 +175,15 @@ impl<'s> Past<'s> {
             _ => {}
         }
         latest.insert(state.identity(), Some(state));
-        if write.operation == Operation::Update && old.is_none() {
+        let is_create = write.asks == Asks::Create;
+        if !is_create && old.is_none() {
             return seen_first(state);
         }
         Task::Judge(Asking {
             state,
-            old: old.filter(|_| write.operation == Operation::Update),
-            operation: write.operation,
-            is_status: write.is_status,
+            old: old.filter(|_| !is_create),
+            asks: write.asks,
+            is_half: false,
             write: Some(write),
         })
     }
@@ -219,10 +243,20 @@ impl<'c> Old<'c> {
         }
     }
 
-    fn status(self) -> Option<&'c str> {
+    pub(super) fn status(self) -> Option<&'c str> {
         match self {
             Self::Read(state) => state.status,
             Self::Stored(stored) => Members::of(&stored.json)?.get("status"),
+        }
+    }
+
+    /// Whether the next state differs in what a client writes besides the status.
+    fn differs_beside_status(self, next: &State<'_>) -> bool {
+        match self {
+            Self::Read(state) => state.differs_beside_status(next),
+            Self::Stored(stored) => {
+                State::read(&stored.json).is_some_and(|state| state.differs_beside_status(next))
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::judge::Judgement;
 use crate::record::{State, Unread};
-use crate::request::Operation;
+use crate::request::Asks;
 
 /// Where something was recorded, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,13 +37,11 @@ pub enum Said {
     Unjudged(Unjudged),
 }
 
-/// A request that was judged.
+/// A request that was judged, or an object as it was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// What was asked for.
-    pub operation: Operation,
-    /// Whether it was the status that was written.
-    pub is_status: bool,
+    pub asks: Asks,
     /// Who asked, if the record says.
     pub user: Option<String>,
     /// What the library said.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use managed_by::{Enforcement, ReleaseSet, Rule};
 
 use super::step::{ObjectName, Request, Said, Seen, Step, Unjudged, Why, kind_and_group};
-use super::task::{Answer, Task};
+use super::task::{Answer, Asking, Task};
 use crate::json::Members;
 use crate::judge::Found;
 use crate::named::Named;
@@ -23,6 +23,10 @@ pub struct Tally {
     pub denied: u64,
     /// Requests that were allowed with a warning.
     pub warned: u64,
+    /// Objects that were judged as they were stored. Nobody asked for them: they are no requests, and none is denied.
+    pub stored: u64,
+    /// Those of them in which rules found something.
+    pub stored_found: u64,
     /// Writes that the API server itself had refused.
     pub refused: u64,
     /// What could not be judged, by reason, in their order.
@@ -40,8 +44,10 @@ pub struct RowKey {
     pub kind: String,
     /// The id of the rule.
     pub rule: &'static str,
-    /// Whether it denied, rather than warned.
+    /// Whether it denied, rather than warned. Of a stored object, whether it would deny it.
     pub is_denied: bool,
+    /// Whether the objects were stored.
+    pub is_stored: bool,
 }
 
 /// How often a rule fired on objects of a kind.
@@ -95,7 +101,7 @@ impl Tally {
         match answer {
             Answer::Nothing => None,
             Answer::Quiet => {
-                self.judged = add(self.judged, 1);
+                self.count_judged(asking);
                 None
             }
             Answer::Malformed(text) => {
@@ -106,15 +112,20 @@ impl Tally {
                     Unjudged { why, text },
                 ))
             }
-            Answer::Said(judgement) => {
-                self.judged = add(self.judged, 1);
+            Answer::Said(mut judgement) => {
+                self.count_judged(asking);
+                if asking.asks.is_stored() {
+                    // It is found and not denied: nobody asks for it.
+                    judgement.is_allowed = true;
+                    judgement.code = None;
+                    judgement.message = None;
+                }
                 let user = asking.write.and_then(|write| username(write.user?));
                 let step = Step {
                     seen: seen(time()),
                     object: ObjectName::of(asking.state),
                     said: Said::Found(Box::new(Request {
-                        operation: asking.operation,
-                        is_status: asking.is_status,
+                        asks: asking.asks,
                         user,
                         judgement: *judgement,
                     })),
@@ -137,12 +148,24 @@ impl Tally {
         }
     }
 
+    fn count_judged(&mut self, asking: &Asking<'_>) {
+        let counter = if asking.asks.is_stored() {
+            &mut self.stored
+        } else {
+            &mut self.judged
+        };
+        *counter = add(*counter, 1);
+    }
+
     /// Counts what a step found.
     fn count(&mut self, step: &Step) {
         let Said::Found(request) = &step.said else {
             return;
         };
-        let counter = if request.judgement.is_allowed {
+        let is_stored = request.asks.is_stored();
+        let counter = if is_stored {
+            &mut self.stored_found
+        } else if request.judgement.is_allowed {
             &mut self.warned
         } else {
             &mut self.denied
@@ -154,6 +177,7 @@ impl Tally {
                 kind: kind.clone(),
                 rule: found.rule.id(),
                 is_denied: found.enforcement == Enforcement::Deny,
+                is_stored,
             };
             let row = entry(&mut self.rows, key, || Row {
                 rule: found.rule,

@@ -10,6 +10,7 @@ pub(crate) mod times;
 
 use crate::kind::Kind;
 use crate::kind::status::StatusProfile;
+use crate::object::Object;
 use crate::object::custom::{NO_STATUS, Status, Step};
 use crate::request::Change;
 
@@ -17,7 +18,7 @@ use crate::request::Change;
 pub(crate) struct Transition<'a> {
     pub(crate) profile: &'a StatusProfile<'a>,
     pub(crate) new: &'a Status<'a>,
-    /// [`None`] on create.
+    /// [`None`] of a stored object.
     pub(crate) old: Option<&'a Status<'a>>,
     /// Whether another controller than the kind's own writes it, and may start it over somewhere else.
     pub(crate) is_delegated: bool,
@@ -27,12 +28,12 @@ pub(crate) struct Transition<'a> {
 
 impl<'a> Transition<'a> {
     /// The change of a custom resource's status in a change, if there is one.
-    pub(crate) fn of(kind: &'a Kind<'a>, change: &'a Change<'a>) -> Option<Self> {
+    pub(crate) fn of(kind: &'a Kind<'a>, change: &'a Change<Object<'a>>) -> Option<Self> {
         let profile = kind.status_profile()?;
         let (object, old) = match change {
-            Change::Create { object } => (object, None),
+            Change::Stored { object } => (object, None),
             Change::UpdateStatus { object, old } => (object, Some(old)),
-            Change::Update { .. } => return None,
+            Change::Create { .. } | Change::Update { .. } => return None,
         };
         let new = object.custom.as_deref().map_or(&NO_STATUS, |c| &c.status);
         let old_status = old.map(|old| old.custom.as_deref().map_or(&NO_STATUS, |c| &c.status));
@@ -62,7 +63,7 @@ impl<'a> Transition<'a> {
         }
     }
 
-    /// What was there before; on create, nothing.
+    /// What was there before; of a stored object, nothing.
     fn before(&self) -> &'a Status<'a> {
         self.old.unwrap_or(&NO_STATUS)
     }

@@ -62,7 +62,7 @@ and CronJobs have no such label. Add the label, or allow them with an entry of `
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
     let new = match context.change {
-        Change::Create { object } => context.mode(object),
+        Change::Create { object } | Change::Stored { object } => context.mode(object),
         Change::Update { object, old } => {
             let new = context.mode(object);
             if new == context.mode(old) {

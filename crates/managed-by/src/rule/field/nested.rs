@@ -65,7 +65,7 @@ children.",
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let (object, old) = match context.change {
-        Change::Create { object } => (object, None),
+        Change::Create { object } | Change::Stored { object } => (object, None),
         Change::Update { object, old } => (object, Some(old)),
         Change::UpdateStatus { .. } => return,
     };

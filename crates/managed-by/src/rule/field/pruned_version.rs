@@ -56,7 +56,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
             "{group_version} has no such field, so this write drops it: write through another version"
         );
         let error = FieldError::invalid(context.path(), BadValue::Omitted, detail);
-        if matches!(context.change, Change::Create { .. }) {
+        if matches!(
+            context.change,
+            Change::Create { .. } | Change::Stored { .. }
+        ) {
             // Nothing is taken from an object, and the audit shows stored objects in every version.
             findings.warn(error);
         } else {

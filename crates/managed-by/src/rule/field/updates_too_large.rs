@@ -62,7 +62,9 @@ only warns about an object whose status updates need no verdict: one that is not
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
     let object = match context.change {
-        Change::Create { object } | Change::Update { object, .. } => object,
+        Change::Create { object } | Change::Stored { object } | Change::Update { object, .. } => {
+            object
+        }
         Change::UpdateStatus { .. } => return Ok(()),
     };
     let [size, stored] = context.request.object_sizes(LARGEST_OBJECT);

@@ -2,8 +2,8 @@
 //!
 //! Upstream switches most checks on only where what they look at has changed
 //! (`getStatusValidationOptions`, `pkg/registry/batch/job/strategy.go`), so that a status that breaks a rule already can
-//! still be written in its other parts. On create, which is how the background audit replays stored objects, everything
-//! has changed from nothing, and there is no transition to judge.
+//! still be written in its other parts. In a stored object, which the background audit sends as a create, everything has
+//! changed from nothing, and there is no transition to judge.
 
 pub(crate) mod conditions;
 pub(crate) mod counters;
@@ -11,6 +11,7 @@ pub(crate) mod indexes;
 pub(crate) mod times;
 pub(crate) mod uncounted;
 
+use crate::object::Object;
 use crate::object::job::{ConditionTypes, JobSpec, JobStatus};
 use crate::release::Release;
 use crate::request::Change;
@@ -25,7 +26,7 @@ pub(crate) struct StatusChange<'a> {
     /// The spec that counts: on a status update the old one, which kube-apiserver keeps.
     pub(crate) spec: &'a JobSpec,
     pub(crate) new: &'a JobStatus<'a>,
-    /// [`None`] on create.
+    /// [`None`] of a stored object.
     pub(crate) old: Option<&'a JobStatus<'a>>,
     pub(crate) changed: Changed,
 }
@@ -54,21 +55,17 @@ pub(crate) struct Changed {
 
 impl<'a> StatusChange<'a> {
     /// The status change in a change of a Job, if there is one.
-    pub(crate) fn of(change: &'a Change<'a>, release: Release) -> Option<Self> {
+    pub(crate) fn of(change: &'a Change<Object<'a>>, release: Release) -> Option<Self> {
         let (spec, new, old) = match change {
-            // Nothing to say about no status, which is what kube-apiserver makes of every status in a create.
-            Change::Create { object } => {
+            Change::Stored { object } => {
                 let job = object.job.as_ref()?;
-                if job.status == JobStatus::default() {
-                    return None;
-                }
                 (&job.spec, &job.status, None)
             }
             Change::UpdateStatus { object, old } => {
                 let (new, old) = (object.job.as_ref()?, old.job.as_ref()?);
                 (&old.spec, &new.status, Some(&old.status))
             }
-            Change::Update { .. } => return None,
+            Change::Create { .. } | Change::Update { .. } => return None,
         };
         let changed = Changed::between(old.unwrap_or(&JobStatus::default()), new);
         Some(Self {
