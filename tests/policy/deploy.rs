@@ -87,12 +87,8 @@ fn variants(file: &str) -> [Value; 3] {
         // What an admin must fill in.
         writers::taken_in(&text, &projects).replace(":NAMESPACE:", ":ray:")
     };
-    [
-        text.clone(),
-        all_but("mpi-operator"),
-        all_but("mpijob-v1"),
-    ]
-    .map(|text| serde_yaml_ng::from_str(&text).unwrap())
+    [text.clone(), all_but("mpi-operator"), all_but("mpijob-v1")]
+        .map(|text| serde_yaml_ng::from_str(&text).unwrap())
 }
 
 /// What rules ask for: group, version, resource and operation.
@@ -203,12 +199,8 @@ fn policies_for_the_kubewarden_controller() {
             asked.retain(|(_, v, resource, _)| v != version || !resource.starts_with("mpijobs"));
             asked
         };
-        assert_eq!(
-            self::asked(&with_training["rules"]),
-            without("v2beta1"),
-            "{file}"
-        );
-        assert_eq!(self::asked(&with_mpi["rules"]), without("v1"), "{file}");
+        assert_eq!(asked(&with_training["rules"]), without("v2beta1"), "{file}");
+        assert_eq!(asked(&with_mpi["rules"]), without("v1"), "{file}");
         // Whoever takes a project in need not think of the conditions.
         if let Some(lists) = with_mpi["settings"]["standard_status_writers"].as_object() {
             let conditions = with_mpi["matchConditions"].to_string();
