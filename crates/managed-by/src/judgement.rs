@@ -44,9 +44,8 @@ pub struct JudgedFinding<'a> {
 impl<'a> Judgement<'a> {
     /// Of a verdict that settings give without being asked for a release.
     pub(crate) fn of_settings(verdict: Verdict<'a>, release: Release) -> Self {
-        let set_of = |finding: &Finding<'_>| finding.releases().unwrap_or(release.into());
         Self {
-            findings: merged([(set_of, &verdict)]),
+            findings: merged(&[(release.into(), &verdict)]),
             verdict,
             opinions: Vec::new(),
         }
@@ -55,7 +54,7 @@ impl<'a> Judgement<'a> {
     /// Of what each release says, the oldest first. Releases that say the same share an opinion.
     pub(crate) fn of_releases(
         request: &AdmissionRequest<'_>,
-        verdicts: impl IntoIterator<Item = (ReleaseSet, Verdict<'a>)>,
+        verdicts: Vec<(ReleaseSet, Verdict<'a>)>,
     ) -> Self {
         let mut opinions: Vec<Opinion<'a>> = Vec::new();
         for (releases, verdict) in verdicts {
@@ -68,10 +67,8 @@ impl<'a> Judgement<'a> {
                 None => opinions.push(Opinion { releases, verdict }),
             }
         }
-        let findings = merged(opinions.iter().map(|opinion| {
-            let set_of = |_: &Finding<'_>| opinion.releases;
-            (set_of, &opinion.verdict)
-        }));
+        let said: Vec<_> = opinions.iter().map(|o| (o.releases, &o.verdict)).collect();
+        let findings = merged(&said);
         let verdict = match &*opinions {
             [only] => only.verdict.clone(),
             opinions => {
@@ -227,6 +224,32 @@ impl<'a> JudgedFinding<'a> {
         }
     }
 
+    fn new(
+        enforcement: Enforcement,
+        place: usize,
+        releases: ReleaseSet,
+        finding: &Finding<'a>,
+    ) -> Self {
+        Self {
+            enforcement,
+            place,
+            newest: (releases.newest().unwrap_or_default(), finding.clone()),
+            said: vec![(releases, finding.clone())],
+        }
+    }
+
+    /// Takes in that more releases find it.
+    fn add(&mut self, releases: ReleaseSet, finding: &Finding<'a>) {
+        match self.said.iter_mut().find(|(_, said)| said == finding) {
+            Some((set, _)) => *set = set.union(releases),
+            None => self.said.push((releases, finding.clone())),
+        }
+        let newest = releases.newest().unwrap_or_default();
+        if newest > self.newest.0 {
+            self.newest = (newest, finding.clone());
+        }
+    }
+
     fn is(&self, enforcement: Enforcement, place: usize, finding: &Finding<'_>) -> bool {
         self.enforcement == enforcement
             && self.place == place
@@ -264,38 +287,28 @@ fn texts(verdict: &Verdict<'_>, releases: ReleaseSet) -> Vec<String> {
         .collect()
 }
 
-/// The findings of verdicts, each once, in the order of the catalogue.
-fn merged<'v, 'a: 'v, S: Fn(&Finding<'_>) -> ReleaseSet>(
-    verdicts: impl IntoIterator<Item = (S, &'v Verdict<'a>)>,
-) -> Vec<JudgedFinding<'a>> {
+/// The findings of verdicts, each once, in the order of the catalogue. A verdict counts for the releases beside it, and a finding
+/// that names its releases for these.
+fn merged<'a>(verdicts: &[(ReleaseSet, &Verdict<'a>)]) -> Vec<JudgedFinding<'a>> {
     let mut all: Vec<JudgedFinding<'a>> = Vec::new();
-    for (set_of, verdict) in verdicts {
+    for (set, verdict) in verdicts {
         for (index, (enforcement, finding)) in verdict.findings.iter().enumerate() {
             let before = verdict.findings.iter().take(index);
             let place = before.filter(|(_, f)| is_same_place(f, finding)).count();
-            let releases = set_of(finding);
-            let newest = releases.newest().unwrap_or_default();
-            let Some(known) = all
+            let releases = finding.releases().unwrap_or(*set);
+            match all
                 .iter_mut()
                 .find(|known| known.is(*enforcement, place, finding))
-            else {
-                all.push(JudgedFinding {
-                    enforcement: *enforcement,
-                    place,
-                    newest: (newest, finding.clone()),
-                    said: vec![(releases, finding.clone())],
-                });
-                continue;
-            };
-            match known.said.iter_mut().find(|(_, said)| said == finding) {
-                Some((set, _)) => *set = set.union(releases),
-                None => known.said.push((releases, finding.clone())),
-            }
-            if newest > known.newest.0 {
-                known.newest = (newest, finding.clone());
+            {
+                Some(known) => known.add(releases, finding),
+                None => {
+                    let rank = catalogue::place(finding.rule());
+                    let at = all.partition_point(|known| catalogue::place(known.rule()) <= rank);
+                    let found = JudgedFinding::new(*enforcement, place, releases, finding);
+                    all.insert(at, found);
+                }
             }
         }
     }
-    all.sort_by_key(|found| catalogue::place(found.rule()));
     all
 }
