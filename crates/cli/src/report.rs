@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use managed_by::{Enforcement, ReleaseSet, Rule};
-use managed_by_requests::manifest::Remark;
+use managed_by_requests::Remark;
 use managed_by_requests::replay::ObjectName;
 use managed_by_requests::{Asks, Document, Found, Judgement, Located, Matrix, Path, Trouble};
 

@@ -13,8 +13,8 @@ mod settings;
 mod trouble;
 mod verdict;
 
+use managed_by::UserInfo;
 use managed_by::{AdmissionRequest, AdmissionReview};
-use managed_by_requests::manifest::User;
 use managed_by_requests::{Judge, Releases};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -41,8 +41,8 @@ impl Asking {
     /// Nobody in particular asks.
     #[wasm_bindgen(constructor)]
     pub fn new(namespace: String, username: String, all_releases: bool) -> Self {
-        let user = User {
-            name: username,
+        let user = UserInfo {
+            username: username.into(),
             groups: Vec::new(),
         };
         Self(manifest::Options {
@@ -55,7 +55,7 @@ impl Asking {
     /// Who asks is a member of this group too.
     #[wasm_bindgen(js_name = addGroup)]
     pub fn add_group(&mut self, group: String) {
-        self.0.user.groups.push(group);
+        self.0.user.groups.push(group.into());
     }
 }
 

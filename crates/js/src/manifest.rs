@@ -1,10 +1,10 @@
 //! Manifests: the objects in a text as creates, and the updates between two texts.
 
-use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings};
-use managed_by_requests::manifest::{self, Object, Remark, Request, User};
-use managed_by_requests::{Document, Judgement, Path};
+use managed_by::{Release, ReleaseSet, Settings, UserInfo};
+use managed_by_requests::manifest::{self, Object};
+use managed_by_requests::{Document, Judgement, Path, Remark, Request};
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::settings;
 use crate::trouble::Trouble;
@@ -16,7 +16,7 @@ pub(crate) struct Options {
     /// The namespace of objects that name none.
     pub(crate) namespace: String,
     /// Who asks.
-    pub(crate) user: User,
+    pub(crate) user: UserInfo<'static>,
     /// Whether every release is asked.
     pub(crate) all_releases: bool,
 }
@@ -80,13 +80,13 @@ pub(crate) fn lint(text: &str, settings: &str, options: Options) -> Result<Lint,
     settings::with(settings, |settings| {
         // No API server stands behind a text, so that its checks are all made here, as on the command line.
         let settings = settings.clone().for_tools();
-        let mut answers = Answers::new(&settings, options);
+        let Options {
+            namespace, user, ..
+        } = &options;
+        let mut answers = Answers::new(&settings, options.all_releases);
         let documents = answers.documents(text, "new");
         for document in &documents {
             for object in answers.objects(text, document, "new") {
-                let Options {
-                    namespace, user, ..
-                } = &answers.options;
                 let request = object.alone(namespace, user);
                 answers.judge(text, document, &object, &request);
             }
@@ -104,7 +104,10 @@ pub(crate) fn diff(
 ) -> Result<Lint, Trouble> {
     settings::with(settings, |settings| {
         let settings = settings.clone().for_tools();
-        let mut answers = Answers::new(&settings, options);
+        let Options {
+            namespace, user, ..
+        } = &options;
+        let mut answers = Answers::new(&settings, options.all_releases);
         let old_documents = answers.documents(old, "old");
         let mut olds: Vec<Object<'_>> = Vec::new();
         for document in &old_documents {
@@ -124,9 +127,6 @@ pub(crate) fn diff(
                 olds => olds.iter().find(|old| is_same(old, &object)),
             };
             if let Some(old) = pair {
-                let Options {
-                    namespace, user, ..
-                } = &answers.options;
                 let requests = manifest::updates(old, &object, is_status, namespace, user);
                 for request in &requests {
                     answers.judge(new, document, &object, request);
@@ -149,15 +149,15 @@ fn is_same(a: &Object<'_>, b: &Object<'_>) -> bool {
 /// What is answered, as it is made.
 struct Answers<'s> {
     settings: &'s Settings<'s>,
-    options: Options,
+    all_releases: bool,
     lint: Lint,
 }
 
 impl<'s> Answers<'s> {
-    fn new(settings: &'s Settings<'s>, options: Options) -> Self {
+    fn new(settings: &'s Settings<'s>, all_releases: bool) -> Self {
         Self {
             settings,
-            options,
+            all_releases,
             lint: Lint {
                 objects: Vec::new(),
                 unreadable: Vec::new(),
@@ -216,34 +216,31 @@ impl<'s> Answers<'s> {
         text: &str,
         document: &Document<'_>,
         object: &Object<'_>,
-        request: &Request,
+        request: &Request<'_>,
     ) {
-        let Some(raw) = raw(&request.json) else {
+        let Ok(written) = to_raw_value(request) else {
             return;
         };
-        let read = AdmissionRequest::from_json(&request.json);
         let of_each = |verdict: &dyn Fn(Release) -> Option<Verdict>| {
             let each = Release::ALL.iter().filter_map(|&release| {
                 let (release, verdict) = (release.as_str(), verdict(release)?);
                 Some(ReleaseVerdict { release, verdict })
             });
-            self.options.all_releases.then(|| each.collect())
+            self.all_releases.then(|| each.collect())
         };
-        let (verdict_of_settings, releases) = match &read {
-            Ok(request) => {
-                let ask = |releases| managed_by::judge(request, self.settings, releases);
-                let told = |said| Verdict::of(Judgement::of(request, &said));
-                let all = self
-                    .options
-                    .all_releases
-                    .then(|| ask(Some(ReleaseSet::all())));
-                let of_one = |release| all.as_ref()?.only(release).map(told);
-                (told(ask(None)), of_each(&of_one))
-            }
+        let answered = request.read(|request| {
+            let ask = |releases| managed_by::judge(request, self.settings, releases);
+            let told = |said| Verdict::of(Judgement::of(request, &said));
+            let all = self.all_releases.then(|| ask(Some(ReleaseSet::all())));
+            let of_one = |release| all.as_ref()?.only(release).map(told);
+            (told(ask(None)), of_each(&of_one))
+        });
+        let (verdict_of_settings, releases, malformed) = match answered {
+            Ok((verdict, releases)) => (verdict, releases, None),
             Err(reason) => {
-                let verdict = Verdict::malformed(reason);
+                let verdict = Verdict::malformed(&reason);
                 let releases = of_each(&|_| Some(verdict.clone()));
-                (verdict, releases)
+                (verdict, releases, Some(reason))
             }
         };
         // A kind that the settings declare is judged, and so has a mode.
@@ -255,7 +252,7 @@ impl<'s> Answers<'s> {
             return;
         }
         let mut judged = Judged {
-            request: raw,
+            request: written,
             verdict: verdict_of_settings,
             remark: request.remark.map(Remark::as_str),
             releases,
@@ -263,7 +260,7 @@ impl<'s> Answers<'s> {
         for finding in &mut judged.verdict.findings {
             finding.place = Some(place(text, document, &object.path_of(&finding.path)));
         }
-        if let Err(reason) = &read {
+        if let Some(reason) = &malformed {
             let path = reason.path().and_then(|path| path.strip_prefix("object"));
             let path = path
                 .map(|path| path.trim_start_matches('.'))
@@ -282,10 +279,4 @@ fn place(text: &str, document: &Document<'_>, path: &Path) -> Place {
         return Place::of(text, &located);
     }
     Place::of(text, &document.locate_key(path))
-}
-
-/// The request as it is.
-fn raw(request: &[u8]) -> Option<Box<RawValue>> {
-    let text = String::from_utf8(request.to_vec()).ok()?;
-    RawValue::from_string(text).ok()
 }

@@ -59,7 +59,7 @@ pub use finding::{ErrorType, FieldError, Finding};
 pub use judgement::{JudgedFinding, Judgement, Opinion};
 pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
 pub use release::{Release, ReleaseSet, UnknownRelease};
-pub use request::{AdmissionRequest, AdmissionReview, Change, ReadObject};
+pub use request::{AdmissionRequest, AdmissionReview, Change, ReadObject, UserInfo};
 pub use review::{judge, judge_in, review, review_in, with_kind};
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, Key};

@@ -16,14 +16,14 @@
 //!
 //! ```
 //! use managed_by_requests::{Document, Judge, Releases, manifest};
-//! use managed_by::Settings;
+//! use managed_by::{Settings, UserInfo};
 //!
 //! let text = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec:\n  managedBy: kubernetes.io/job-controler\n";
 //! let judge = Judge::new(Settings::default(), Releases::Chosen);
 //! for document in Document::all(text) {
 //!     let document = document?;
 //!     for object in manifest::objects(&document)? {
-//!         let judgement = judge.ask(&object.alone("default", &manifest::User::default()).json)?;
+//!         let judgement = object.alone("default", &UserInfo::default()).read(|request| judge.review(request))?;
 //!         assert_eq!(judgement.findings[0].rule.id(), "managed-by/reserved-domain");
 //!         let place = document.locate(&object.path_of(&judgement.findings[0].path));
 //!         assert_eq!((place.line, place.column), (5, 14));
@@ -51,7 +51,7 @@ pub use judge::{Found, Judge, Judgement, Matrix, NotJudged, Releases};
 pub use named::Named;
 pub use path::Path;
 pub use replay::{Replay, Seen, StatusWriters, Step, Tally};
-pub use request::Asks;
+pub use request::{Asks, Remark, Request};
 pub use settings::{SettingsText, overlaid};
 pub use split::complete;
 pub use trouble::{Trouble, decode};

@@ -1,10 +1,12 @@
 //! Manifests as requests.
 
+use managed_by::UserInfo;
+
 use crate::document::Document;
 use crate::json::elements;
 use crate::path::Path;
 use crate::record::State;
-use crate::request::{Asked, Asks, string, with_status};
+use crate::request::{Asks, Before, Remark, Request, Who};
 use crate::same::same;
 use crate::trouble::Trouble;
 
@@ -17,32 +19,6 @@ pub struct Object<'d> {
     state: State<'d>,
     /// Its path in the document: empty, or `items[2]`.
     place: String,
-}
-
-/// Who asks.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct User {
-    /// `username`.
-    pub name: String,
-    /// `groups`.
-    pub groups: Vec<String>,
-}
-
-impl User {
-    fn json(&self) -> String {
-        let mut json = b"{\"username\":".to_vec();
-        string(&mut json, &self.name);
-        json.extend_from_slice(b",\"groups\":[");
-        for (index, group) in self.groups.iter().enumerate() {
-            if index > 0 {
-                json.push(b',');
-            }
-            string(&mut json, group);
-        }
-        json.extend_from_slice(b"]}");
-        // It was made of strings.
-        String::from_utf8(json).unwrap_or_default()
-    }
 }
 
 impl Object<'_> {
@@ -89,82 +65,32 @@ impl Object<'_> {
     /// The request that it stands for alone, in a namespace unless it names one itself: an object with a status and with what
     /// only an API server sets is stored, as `kubectl get` prints it. Any other is to be created, without its status: the
     /// API server drops that.
-    pub fn alone(&self, namespace: &str, user: &User) -> Request {
-        let (text, state) = (self.state.text, &self.state);
-        if !state.has_status() {
-            return self.request(Asks::Create, text, None, namespace, user);
-        }
-        if state.is_from_server() {
-            let request = self.request(Asks::Stored, text, None, namespace, user);
-            return request.with(Remark::Stored);
-        }
-        let text = with_status(text, None);
-        let request = self.request(Asks::Create, &text, None, namespace, user);
-        request.with(Remark::StatusDropped)
+    pub fn alone<'o>(&'o self, namespace: &'o str, user: &'o UserInfo<'o>) -> Request<'o> {
+        let (asks, remark) = match (self.state.has_status(), self.state.is_from_server()) {
+            (false, _) => (Asks::Create, None),
+            (true, true) => (Asks::Stored, Some(Remark::Stored)),
+            (true, false) => (Asks::Create, Some(Remark::StatusDropped)),
+        };
+        let request = self.request(asks, None, namespace, user);
+        Request { remark, ..request }
     }
 
-    fn request(
-        &self,
+    fn request<'o>(
+        &'o self,
         asks: Asks,
-        object: &str,
-        old: Option<&str>,
-        namespace: &str,
-        user: &User,
-    ) -> Request {
-        let mut json = Vec::new();
+        old: Option<&'o State<'o>>,
+        namespace: &'o str,
+        user: &'o UserInfo<'o>,
+    ) -> Request<'o> {
         let own = self.namespace();
-        let asked = Asked {
-            asks,
-            namespace: if own.is_empty() { namespace } else { own },
-            user: Some(&user.json()),
-            state: &self.state,
-            object,
-            old,
-        };
-        asked.write(&mut json);
         Request {
             asks,
-            json,
             remark: None,
-        }
-    }
-}
-
-/// A request that was made of a manifest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// What it asks for.
-    pub asks: Asks,
-    /// The `AdmissionRequest`, as JSON.
-    pub json: Vec<u8>,
-    /// What there is to say of it beside the verdict.
-    pub remark: Option<Remark>,
-}
-
-impl Request {
-    fn with(self, remark: Remark) -> Self {
-        Self {
-            remark: Some(remark),
-            ..self
-        }
-    }
-}
-
-/// What there is to say of a request beside the verdict. It is no warning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remark {
-    /// The manifest has a status, which nobody judges.
-    StatusDropped,
-    /// The object is judged as it is stored.
-    Stored,
-}
-
-impl Remark {
-    /// The remark as a sentence.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::StatusDropped => "the API server drops the status of a create",
-            Self::Stored => "judged as a stored object, with its status",
+            state: &self.state,
+            before: old.map(Before::State),
+            is_half: false,
+            namespace: if own.is_empty() { namespace } else { own },
+            user: Who::Named(user),
         }
     }
 }
@@ -172,28 +98,21 @@ impl Remark {
 /// The requests that update an object from an old to a new state, in their order. What changes the status and the rest is
 /// two: an update with the old status, and then one of the status. A new state without a status says nothing of it. If only
 /// the status is meant (`is_status`), there is one: the API server keeps the rest.
-pub fn updates(
-    old: &Object<'_>,
-    new: &Object<'_>,
+pub fn updates<'o>(
+    old: &'o Object<'o>,
+    new: &'o Object<'o>,
     is_status: bool,
-    namespace: &str,
-    user: &User,
-) -> Vec<Request> {
-    let request =
-        |asks, object: &str, old: &str| new.request(asks, object, Some(old), namespace, user);
+    namespace: &'o str,
+    user: &'o UserInfo<'o>,
+) -> Vec<Request<'o>> {
     let (before, after) = (&old.state, &new.state);
     let changes_status = after.has_status() && !same(before.status, after.status);
-    if is_status || changes_status && !after.differs_beside_status(before) {
-        return vec![request(Asks::UpdateStatus, after.text, before.text)];
+    if !is_status && !changes_status {
+        return vec![new.request(Asks::Update, Some(before), namespace, user)];
     }
-    if !changes_status {
-        return vec![request(Asks::Update, after.text, before.text)];
-    }
-    let between = with_status(after.text, before.status);
-    vec![
-        request(Asks::Update, &between, before.text),
-        request(Asks::UpdateStatus, after.text, &between),
-    ]
+    let mut request = new.request(Asks::UpdateStatus, Some(before), namespace, user);
+    request.is_half = !is_status && after.differs_beside_status(before);
+    request.first_half().into_iter().chain([request]).collect()
 }
 
 /// The objects of a document: itself, or the items of the list that it is.

@@ -103,8 +103,8 @@ pub(crate) struct State<'a> {
     pub(crate) items: Option<&'a str>,
     /// The object as it stands in what was read.
     pub(crate) text: &'a str,
-    /// The same as the library reads it, where it knows the kind and it is asked for.
-    pub(crate) object: Option<ReadObject<'a>>,
+    /// The same as the library reads it, where it was read once for several requests.
+    object: Option<ReadObject<'a>>,
 }
 
 /// What tells an object from the others. Wrong types are the library's to find: here they are as good as nothing.
@@ -195,11 +195,23 @@ impl<'a> State<'a> {
         newest.or_else(creation).map(Cow::into_owned)
     }
 
-    /// Reads the object for the rules.
-    fn read_object(&mut self) {
-        if let Cow::Borrowed(version) = self.version {
-            self.object = ReadObject::from_json(&self.group, version, &self.kind, self.text);
+    /// Reads the object for the requests that it becomes part of.
+    pub(crate) fn read_object(&mut self) {
+        self.object = Some(self.with_text(self.text));
+    }
+
+    /// The object as the library reads it.
+    pub(crate) fn object(&'a self) -> Cow<'a, ReadObject<'a>> {
+        match &self.object {
+            Some(object) => Cow::Borrowed(object),
+            None => Cow::Owned(self.with_text(self.text)),
         }
+    }
+
+    /// Another state of an object of this kind, as the library reads it.
+    pub(crate) fn with_text(&self, text: &'a str) -> ReadObject<'a> {
+        let (group, version, kind) = (&self.group, &self.version, &self.kind);
+        ReadObject::from_json(group.clone(), version.clone(), kind.clone(), text)
     }
 }
 

@@ -1,10 +1,14 @@
-//! Admission requests, as JSON.
+//! What is asked of the library, and how it stands in JSON.
 
 use std::borrow::Cow;
 
-use managed_by::Kind;
+use managed_by::{AdmissionRequest, Change, Kind, ReadObject, UserInfo};
+use serde::ser::{Error as _, SerializeMap as _};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use crate::json::Members;
+use crate::judge::NotJudged;
 use crate::record::State;
 
 /// What happens to an object.
@@ -40,106 +44,235 @@ impl Asks {
         }
     }
 
+    /// Whether there is an object before.
+    const fn is_update(self) -> bool {
+        matches!(self, Self::Update | Self::UpdateStatus)
+    }
+
     /// Whether the object is judged as it is stored.
     pub const fn is_stored(self) -> bool {
         matches!(self, Self::Stored)
     }
 }
 
-/// A request that is to be written.
-pub(crate) struct Asked<'a> {
-    pub(crate) asks: Asks,
-    pub(crate) namespace: &'a str,
-    /// `userInfo`, as JSON.
-    pub(crate) user: Option<&'a str>,
-    /// Whose names the request has.
+/// A request that was made of objects. Serialized, it is an `AdmissionRequest`.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// What it asks for.
+    pub asks: Asks,
+    /// What there is to say of it beside the verdict.
+    pub remark: Option<Remark>,
+    /// The object as it is after the change.
     pub(crate) state: &'a State<'a>,
-    /// The object, as JSON.
-    pub(crate) object: &'a str,
-    /// The stored object, as JSON.
-    pub(crate) old: Option<&'a str>,
+    /// The object as it was before.
+    pub(crate) before: Option<Before<'a>>,
+    /// Whether it is half of a change of the status and the rest.
+    pub(crate) is_half: bool,
+    pub(crate) namespace: &'a str,
+    pub(crate) user: Who<'a>,
+}
+
+/// What there is to say of a request beside the verdict. It is no warning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remark {
+    /// The manifest has a status, which nobody judges.
+    StatusDropped,
+    /// The object is judged as it is stored.
+    Stored,
+}
+
+impl Remark {
+    /// The remark as a sentence.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StatusDropped => "the API server drops the status of a create",
+            Self::Stored => "judged as a stored object, with its status",
+        }
+    }
+}
+
+/// An object as it was before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Before<'a> {
+    /// One that was taken apart.
+    State(&'a State<'a>),
+    /// One that was kept as JSON.
+    Text(&'a str),
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Who<'a> {
+    /// Whoever the record names: `userInfo`, as JSON.
+    Recorded(Option<&'a str>),
+    Named(&'a UserInfo<'a>),
 }
 
 /// The UID of requests that no API server made.
 const UID: &str = "00000000-0000-0000-0000-000000000000";
 
-impl Asked<'_> {
-    /// Writes the request. `kind` comes first, so that the objects are read when they come.
-    pub(crate) fn write(&self, json: &mut Vec<u8>) {
+impl<'a> Request<'a> {
+    /// Hands out the request as the library reads it.
+    ///
+    /// # Errors
+    /// If an object, or who asks, has a field of the wrong type.
+    pub fn read<T>(&self, ask: impl FnOnce(&AdmissionRequest<'_>) -> T) -> Result<T, NotJudged> {
+        let object = self.state.object();
+        let before = self.before.map(|before| before.object(self.state));
+        let before = before.as_deref().filter(|_| self.asks.is_update());
+        let half = before.filter(|_| self.is_half);
+        let half = half.map(|before| object.with_status_of(before));
+        let (object, half) = (&*object, half.as_ref());
+        let change = match before {
+            Some(old) if self.asks == Asks::UpdateStatus => Change::UpdateStatus {
+                object,
+                old: half.unwrap_or(old),
+            },
+            Some(old) => Change::Update {
+                object: half.unwrap_or(object),
+                old,
+            },
+            None if self.asks.is_stored() => Change::Stored { object },
+            None => Change::Create { object },
+        };
+        let user = match self.user {
+            Who::Recorded(json) => {
+                json.map_or_else(|| Ok(UserInfo::default()), UserInfo::from_json)?
+            }
+            Who::Named(user) => user.clone(),
+        };
+        let request = AdmissionRequest::from_objects(change, self.namespace, user)?;
+        Ok(ask(&request))
+    }
+
+    /// Of a change of the status and the rest, the update that comes before the one of the status.
+    pub(crate) fn first_half(self) -> Option<Self> {
+        let asks = Asks::Update;
+        self.is_half.then_some(Self { asks, ..self })
+    }
+}
+
+impl<'a> Before<'a> {
+    /// The object as the library reads it: of the kind of the state that follows.
+    fn object(self, next: &'a State<'a>) -> Cow<'a, ReadObject<'a>> {
+        match self {
+            Self::State(state) => state.object(),
+            Self::Text(text) => Cow::Owned(next.with_text(text)),
+        }
+    }
+
+    fn text(self) -> &'a str {
+        match self {
+            Self::State(state) => state.text,
+            Self::Text(text) => text,
+        }
+    }
+
+    pub(crate) fn status(self) -> Option<&'a str> {
+        match self {
+            Self::State(state) => state.status,
+            Self::Text(text) => Members::of(text)?.get("status"),
+        }
+    }
+}
+
+/// `kind` comes first, so that the objects are read when they come.
+impl Serialize for Request<'_> {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let State {
             group,
             version,
             kind,
             metadata,
+            text,
             ..
         } = self.state;
-        json.clear();
-        json.extend_from_slice(b"{\"uid\":\"");
-        json.extend_from_slice(UID.as_bytes());
-        json.extend_from_slice(b"\",\"kind\":{\"group\":");
-        string(json, group);
-        json.extend_from_slice(b",\"version\":");
-        string(json, version);
-        json.extend_from_slice(b",\"kind\":");
-        string(json, kind);
-        json.extend_from_slice(b"},\"resource\":{\"group\":");
-        string(json, group);
-        json.extend_from_slice(b",\"version\":");
-        string(json, version);
-        json.extend_from_slice(b",\"resource\":");
         let known = Kind::find(group, version, kind);
-        string(json, known.map_or("", |kind| kind.plural()));
-        json.extend_from_slice(b"},\"operation\":\"");
-        json.extend_from_slice(self.asks.operation().as_bytes());
+        let own = |text| Written { text, status: None };
+        let with = |text, status| Written {
+            text,
+            status: Some(status),
+        };
+        let half = || with(text, self.before.and_then(Before::status));
+        let (object, old) = match (self.asks, self.before) {
+            (Asks::Create, _) => (with(text, None), None),
+            (Asks::Update, Some(old)) if self.is_half => (half(), Some(own(old.text()))),
+            (Asks::UpdateStatus, Some(_)) if self.is_half => (own(text), Some(half())),
+            (_, old) => (own(text), old.map(|old| own(old.text()))),
+        };
+        let mut request = json.serialize_map(None)?;
+        request.serialize_entry("uid", UID)?;
+        request.serialize_entry(
+            "kind",
+            &Names(["group", "version", "kind"], [group, version, kind]),
+        )?;
+        let plural = known.map_or("", Kind::plural);
+        let resource = Names(["group", "version", "resource"], [group, version, plural]);
+        request.serialize_entry("resource", &resource)?;
+        request.serialize_entry("operation", self.asks.operation())?;
         if !self.asks.sub_resource().is_empty() {
-            json.extend_from_slice(b"\",\"subResource\":\"");
-            json.extend_from_slice(self.asks.sub_resource().as_bytes());
+            request.serialize_entry("subResource", self.asks.sub_resource())?;
         }
-        json.extend_from_slice(b"\",\"name\":");
-        string(json, &metadata.name);
-        json.extend_from_slice(b",\"namespace\":");
-        string(json, self.namespace);
-        json.extend_from_slice(b",\"userInfo\":");
-        json.extend_from_slice(self.user.unwrap_or("{}").as_bytes());
-        json.extend_from_slice(b",\"object\":");
-        json.extend_from_slice(self.object.as_bytes());
-        if let Some(old) = self.old {
-            json.extend_from_slice(b",\"oldObject\":");
-            json.extend_from_slice(old.as_bytes());
+        request.serialize_entry("name", &*metadata.name)?;
+        request.serialize_entry("namespace", self.namespace)?;
+        request.serialize_entry("userInfo", &self.user)?;
+        request.serialize_entry("object", &object)?;
+        if let Some(old) = &old {
+            request.serialize_entry("oldObject", old)?;
         }
-        json.push(b'}');
+        request.end()
     }
 }
 
-/// An object with another status, or with none.
-pub(crate) fn with_status(object: &str, status: Option<&str>) -> String {
-    let members = Members::of(object).unwrap_or_default();
-    let rest = members.iter().filter(|(name, _)| name != "status");
-    let status = status.map(|status| (Cow::Borrowed("status"), status));
-    let mut json = Vec::with_capacity(object.len());
-    json.push(b'{');
-    for (name, value) in rest.chain(status) {
-        if json.len() > 1 {
-            json.push(b',');
+impl Serialize for Who<'_> {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Recorded(Some(text)) => raw::<S>(text)?.serialize(json),
+            Self::Recorded(None) => json.serialize_map(Some(0))?.end(),
+            Self::Named(user) => {
+                let mut info = json.serialize_map(None)?;
+                info.serialize_entry("username", &user.username)?;
+                info.serialize_entry("groups", &user.groups)?;
+                info.end()
+            }
         }
-        string(&mut json, &name);
-        json.push(b':');
-        json.extend_from_slice(value.as_bytes());
     }
-    json.push(b'}');
-    // It was made of texts.
-    String::from_utf8(json).unwrap_or_default()
 }
 
-/// Writes a string, which hardly ever needs an escape.
-pub(crate) fn string(json: &mut Vec<u8>, text: &str) {
-    let is_plain = text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\');
-    if is_plain {
-        json.push(b'"');
-        json.extend_from_slice(text.as_bytes());
-        json.push(b'"');
-    } else {
-        let quoted: Cow<'_, str> = crate::document::quoted(text);
-        json.extend_from_slice(quoted.as_bytes());
+/// Three names and what they name.
+struct Names<'a>([&'static str; 3], [&'a str; 3]);
+
+impl Serialize for Names<'_> {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        json.collect_map(self.0.iter().zip(&self.1))
     }
+}
+
+/// An object that is to be written.
+struct Written<'a> {
+    text: &'a str,
+    /// Another status than its own, or none.
+    status: Option<Option<&'a str>>,
+}
+
+impl Serialize for Written<'_> {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        let Some(status) = self.status else {
+            return raw::<S>(self.text)?.serialize(json);
+        };
+        let members = Members::of(self.text).unwrap_or_default();
+        let mut object = json.serialize_map(None)?;
+        for (name, value) in members.iter().filter(|(name, _)| name != "status") {
+            object.serialize_entry(&name, raw::<S>(value)?)?;
+        }
+        if let Some(status) = status {
+            object.serialize_entry("status", raw::<S>(status)?)?;
+        }
+        object.end()
+    }
+}
+
+/// A text that was read before, as it stands.
+fn raw<S: Serializer>(text: &str) -> Result<&RawValue, S::Error> {
+    serde_json::from_str(text).map_err(S::Error::custom)
 }

@@ -2,20 +2,37 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-use managed_by::Settings;
-use managed_by_requests::manifest::{self, Object, Remark, Request, User};
-use managed_by_requests::{Asks, Document, Judge, Releases};
+use managed_by::{Settings, UserInfo};
+use managed_by_requests::manifest::{self, Object};
+use managed_by_requests::{Asks, Document, Judge, Releases, Remark, Request};
 use serde_json::{Value, json};
 
-/// The rules of 1.37 that find something. A kind of the site's own is judged too.
-fn rules(request: &Request) -> Vec<&'static str> {
+/// What a request asks for, what there is to say of it, how it stands in JSON, and the rules of 1.37 that find something. A kind
+/// of the site's own is judged too. Read from its JSON, the request has the same answer.
+#[derive(Debug)]
+struct Asked {
+    asks: Asks,
+    remark: Option<Remark>,
+    json: Vec<u8>,
+    rules: Vec<&'static str>,
+}
+
+fn asked(request: &Request<'_>) -> Asked {
     let settings = r#"{"kubernetes_version":"1.37","custom_kinds":[{"group":"acme.io","kind":"Task","versions":["v1"],
         "plural":"tasks","reserved":"acme.io/runner",
         "status":{"counters":["status.failed"]}}]}"#;
     let settings = Settings::from_json(settings.as_bytes()).unwrap();
-    let judgement = Judge::new(settings, Releases::Chosen).ask(&request.json);
-    let findings = judgement.unwrap().findings;
-    findings.into_iter().map(|found| found.rule.id()).collect()
+    let judge = Judge::new(settings, Releases::Chosen);
+    let judgement = request.read(|request| judge.review(request)).unwrap();
+    let json = serde_json::to_vec(request).unwrap();
+    assert_eq!(judge.ask(&json).unwrap(), judgement);
+    let findings = judgement.findings.into_iter();
+    Asked {
+        asks: request.asks,
+        remark: request.remark,
+        json,
+        rules: findings.map(|found| found.rule.id()).collect(),
+    }
 }
 
 fn with_object<T>(json: &Value, then: impl FnOnce(&Object<'_>) -> T) -> T {
@@ -25,14 +42,18 @@ fn with_object<T>(json: &Value, then: impl FnOnce(&Object<'_>) -> T) -> T {
     then(manifest::objects(document).unwrap().first().unwrap())
 }
 
-fn alone(json: &Value) -> Request {
-    with_object(json, |object| object.alone("team", &User::default()))
+fn alone(json: &Value) -> Asked {
+    with_object(json, |object| {
+        asked(&object.alone("team", &UserInfo::default()))
+    })
 }
 
-fn updates(old: &Value, new: &Value, is_status: bool) -> Vec<Request> {
+fn updates(old: &Value, new: &Value, is_status: bool) -> Vec<Asked> {
     with_object(old, |old| {
         with_object(new, |new| {
-            manifest::updates(old, new, is_status, "team", &User::default())
+            let user = UserInfo::default();
+            let updates = manifest::updates(old, new, is_status, "team", &user);
+            updates.iter().map(asked).collect()
         })
     })
 }
@@ -56,7 +77,7 @@ fn the_status_of_a_create_is_dropped_and_that_is_said() {
             (request.asks, request.remark),
             (Asks::Create, Some(Remark::StatusDropped))
         );
-        assert_eq!(rules(&request), [""; 0], "{created}");
+        assert_eq!(request.rules, [""; 0], "{created}");
         let sent: Value = serde_json::from_slice(&request.json).unwrap();
         assert_eq!(sent["object"].get("status"), None);
         assert_eq!(sent["object"]["spec"], created["spec"]);
@@ -74,7 +95,7 @@ fn the_status_of_a_create_is_dropped_and_that_is_said() {
                 (Asks::Stored, Some(Remark::Stored)),
                 "{stored}"
             );
-            assert_eq!(rules(&request).len(), 1, "{stored}");
+            assert_eq!(request.rules.len(), 1, "{stored}");
         }
     }
     // As `kubectl create --dry-run` prints it.
@@ -90,17 +111,17 @@ fn an_update_of_the_status_and_the_rest_is_two() {
         job("a.io/x", &json!({"failed": 2})),
         job("b.io/y", &json!({"failed": 1})),
     );
-    let asked = |requests: &[Request]| -> Vec<_> {
+    let asked = |requests: &[Asked]| -> Vec<_> {
         let requests = requests.iter();
         requests
-            .map(|request| (request.asks, rules(request)))
+            .map(|request| (request.asks, request.rules.clone()))
             .collect()
     };
     let of_status = (Asks::UpdateStatus, vec!["job-status/failed-decreased"]);
     let of_spec = (Asks::Update, vec!["managed-by/immutable"]);
     let both = updates(&old, &new, false);
     assert_eq!(asked(&both), [of_spec.clone(), of_status.clone()]);
-    let members = |request: &Request| -> Value { serde_json::from_slice(&request.json).unwrap() };
+    let members = |request: &Asked| -> Value { serde_json::from_slice(&request.json).unwrap() };
     let [first, second] = &*both else {
         panic!("{both:?}");
     };

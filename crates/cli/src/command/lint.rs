@@ -1,11 +1,13 @@
 //! `managed-by lint`: manifests, judged as if they were created, or as they are stored.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use managed_by_requests::manifest::{self, Object, Request, User};
+use managed_by::UserInfo;
+use managed_by_requests::manifest::{self, Object};
 use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Document, Judge, Trouble, decode};
+use managed_by_requests::{Document, Judge, Request, Trouble, decode};
 use rayon::prelude::*;
 
 use super::settings::Chosen;
@@ -38,14 +40,15 @@ pub(super) fn run(paths: &[PathBuf], who: &Who, judging: &Judging) -> Result<Rep
 }
 
 /// The user of the arguments.
-pub(super) fn user(who: &Who) -> User {
-    User {
-        name: who.user.clone(),
-        groups: who.groups.clone(),
+pub(super) fn user(who: &Who) -> UserInfo<'_> {
+    let groups = who.groups.iter();
+    UserInfo {
+        username: Cow::Borrowed(&who.user),
+        groups: groups.map(|group| Cow::Borrowed(&**group)).collect(),
     }
 }
 
-fn lint(input: &Input, judge: &Judge<'_>, namespace: &str, user: &User) -> Report {
+fn lint(input: &Input, judge: &Judge<'_>, namespace: &str, user: &UserInfo<'_>) -> Report {
     let mut report = Report::default();
     let bytes = match input.bytes() {
         Ok(bytes) => bytes,
@@ -145,11 +148,11 @@ impl At<'_> {
     pub(super) fn add(
         &self,
         judge: &Judge<'_>,
-        request: &Request,
+        request: &Request<'_>,
         name: ObjectName,
         report: &mut Report,
     ) {
-        match judge.ask(&request.json) {
+        match request.read(|request| judge.review(request)) {
             Ok(judgement) => {
                 let locate = |found: &managed_by_requests::Found| {
                     let path = self.object.path_of(&found.path);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use managed_by::{Enforcement, Release, ReleaseSet};
-use managed_by_requests::manifest::Remark;
+use managed_by_requests::Remark;
 use managed_by_requests::replay::{ObjectName, Seen};
 
 use super::table::Table;

@@ -67,6 +67,11 @@ impl<'a> Raw<'a> {
         Some(Self(text.trim_ascii()))
     }
 
+    /// A text that is read later: what it is shows then.
+    pub(crate) fn unread(text: &'a str) -> Self {
+        Self(text.trim_ascii())
+    }
+
     /// The value as it is written.
     pub(crate) fn as_str(self) -> &'a str {
         self.0

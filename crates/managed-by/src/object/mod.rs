@@ -42,6 +42,24 @@ impl<'a> Object<'a> {
             || custom.is_some_and(|custom| custom.status != NO_STATUS)
     }
 
+    /// The object with the status of another one of its kind.
+    pub(crate) fn with_status_of(mut self, other: Self) -> Self {
+        if let Some(job) = &mut self.job {
+            job.status = other.job.map(|job| job.status).unwrap_or_default();
+        }
+        let status = other.custom.map(|custom| custom.status);
+        if let Some(custom) = &mut self.custom {
+            custom.status = status.unwrap_or_default();
+        } else if let Some(status) = status {
+            let custom = Custom {
+                status,
+                ..Custom::default()
+            };
+            self.custom = Some(Box::new(custom));
+        }
+        self
+    }
+
     /// Reads an object of a kind; [`None`] is `null`. What is of another type than the rules of the kind need is the inner
     /// error.
     ///

@@ -11,11 +11,21 @@ use crate::kind::Kind;
 pub(crate) enum Unread<'a> {
     /// Its text: the kind comes later in the document.
     Text(Raw<'a>),
+    /// Its text, and the one that its status is taken from.
+    WithStatusOf(Raw<'a>, Raw<'a>),
     /// Its parts: the library does not know the kind, the settings may declare it.
     Outline(Outline<'a>),
 }
 
 impl<'a> Unread<'a> {
+    /// Keeps the text of an object, with the status of another one if there is one.
+    pub(crate) fn of_text(text: &'a str, status_of: Option<&'a str>) -> Self {
+        let raw = Raw::unread(text);
+        status_of.map_or(Self::Text(raw), |other| {
+            Self::WithStatusOf(raw, Raw::unread(other))
+        })
+    }
+
     /// Takes a value apart; [`None`] is `null`.
     ///
     /// # Errors
@@ -38,6 +48,12 @@ impl<'a> Unread<'a> {
     {
         match self {
             Self::Text(raw) => read_text(*raw, kind),
+            Self::WithStatusOf(raw, other) => {
+                let (object, other) = (read_text(*raw, kind)?, read_text(*other, kind)?);
+                let with_status =
+                    |object: Object<'k>| object.with_status_of(other.unwrap_or_default());
+                Ok(object.map(with_status))
+            }
             Self::Outline(outline) => {
                 let note = Note::default();
                 let object = walk::read_outline(outline, kind, Place::root(&note))?;

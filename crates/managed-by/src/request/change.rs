@@ -52,8 +52,18 @@ impl<O> Change<O> {
         }
     }
 
+    /// What a request says that asks for it.
+    pub(super) const fn says(&self) -> Says {
+        match self {
+            Self::Create { .. } => Says::Create,
+            Self::Stored { .. } => Says::Stored,
+            Self::Update { .. } => Says::Update,
+            Self::UpdateStatus { .. } => Says::UpdateStatus,
+        }
+    }
+
     /// The same change of the objects as something else reads them, which is told their names in a request.
-    pub(super) fn read<P>(self, read: impl Fn(O, &str) -> Result<P>) -> Result<Change<P>> {
+    pub(super) fn read<P>(&self, read: impl Fn(&O, &str) -> Result<P>) -> Result<Change<P>> {
         let new = |object| read(object, "object");
         let before = |old| read(old, "oldObject");
         Ok(match self {
@@ -85,8 +95,9 @@ impl<'a> Change<Object<'a>> {
     ) -> Result<Self> {
         Ok(match says {
             // An API server has dropped the status of a real create before it asks: this one lies in the store.
-            Says::Create if object.has_status() => Self::Stored { object },
-            Says::Create => Self::Create { object },
+            Says::CreateOrStored if object.has_status() => Self::Stored { object },
+            Says::Stored => Self::Stored { object },
+            Says::Create | Says::CreateOrStored => Self::Create { object },
             Says::Update => Self::Update {
                 object,
                 old: old()?,
@@ -119,6 +130,9 @@ impl<'a> Change<Object<'a>> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Says {
     Create,
+    Stored,
+    /// A request of an API server: with a status it is one of the background audit.
+    CreateOrStored,
     Update,
     UpdateStatus,
 }

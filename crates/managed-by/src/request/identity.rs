@@ -15,14 +15,24 @@ pub(crate) struct GroupVersionKind<'a> {
     pub(crate) kind: Cow<'a, str>,
 }
 
-/// Who asks: `userInfo`.
+/// Who asks: `userInfo`. By default nobody, who is in no list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct UserInfo<'a> {
-    pub(crate) username: Cow<'a, str>,
-    pub(crate) groups: Vec<Cow<'a, str>>,
+pub struct UserInfo<'a> {
+    /// For example `system:serviceaccount:kueue-system:kueue-controller-manager`.
+    pub username: Cow<'a, str>,
+    /// For example `system:masters`.
+    pub groups: Vec<Cow<'a, str>>,
 }
 
 impl<'a> UserInfo<'a> {
+    /// Reads who asks from JSON.
+    ///
+    /// # Errors
+    /// If it is not JSON, or one of the fields is of the wrong type.
+    pub fn from_json(json: &'a str) -> Result<Self> {
+        Self::read(Some(Raw::document(json.as_bytes())?))
+    }
+
     /// Reads who asks, where something is judged.
     pub(super) fn read(raw: Option<Raw<'a>>) -> Result<Self> {
         let mut user = Self::default();

@@ -22,7 +22,8 @@ use reading::RequestReading;
 use source::Source;
 
 pub use change::Change;
-pub(crate) use identity::{GroupVersionKind, UserInfo};
+pub(crate) use identity::GroupVersionKind;
+pub use identity::UserInfo;
 pub use read_object::ReadObject;
 pub use review::AdmissionReview;
 
@@ -100,31 +101,40 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// Makes a request of objects that were read, with `userInfo` as JSON. It is the same as the request that says so in JSON,
-    /// but that this one cannot tell a create that brings a status from an object that is stored.
+    /// Makes a request of objects that were read. It is the same as the request that says so in JSON, but that this one can tell a
+    /// create that brings a status from an object that is stored. The kind of the new object counts for both.
     ///
     /// # Errors
     /// As [`AdmissionRequest::from_json`].
     pub fn from_objects(
-        change: Change<ReadObject<'a>>,
+        change: Change<&ReadObject<'a>>,
         namespace: &'a str,
-        user_info: Option<&'a str>,
+        user: UserInfo<'a>,
     ) -> Result<Self> {
-        let object = change.object();
-        let (kind, version) = (object.kind, object.version);
-        let source = Source::Objects(object.text, change.old().map(|old| old.text));
-        let read = change.read(ReadObject::object)?;
-        let user = user_info
-            .map(|json| Raw::document(json.as_bytes()))
-            .transpose()?;
+        let object = *change.object();
+        let subject = if let Some(kind) = object.profile() {
+            let change = change.read(|object, member| {
+                let read = object.of_kind(kind);
+                read.map_err(|malformed| malformed.within(member))
+            });
+            Subject::Change(kind, change?)
+        } else {
+            Subject::UnknownKind(Box::new(UnreadChange {
+                kind: object.kind.clone(),
+                says: change.says(),
+                object: Some(object.unread()),
+                old: change.old().map(|old| old.unread()),
+                user: None,
+            }))
+        };
         let mut request = Self {
             name: Cow::default(),
             namespace: namespace.into(),
             resource: Cow::default(),
-            version: version.into(),
-            user: UserInfo::read(user)?,
-            subject: Subject::Change(kind, read),
-            source,
+            version: object.kind.version.clone(),
+            user,
+            subject,
+            source: Source::Objects(object.text, change.old().map(|old| old.text)),
         };
         request.take_own_name();
         Ok(request)
@@ -167,7 +177,11 @@ impl<'a> AdmissionRequest<'a> {
             };
             let object = read(&unread.object, "object")?;
             let change = Change::of(unread.says, object, || read(&unread.old, "oldObject"))?;
-            Ok((change, UserInfo::read(unread.user)?))
+            let user = match unread.user {
+                Some(user) => UserInfo::read(Some(user))?,
+                None => self.user.clone(),
+            };
+            Ok((change, user))
         };
         let within_request = matches!(self.source, Source::Review(_));
         let (change, user) = read().map_err(|malformed: Malformed| {
@@ -218,7 +232,7 @@ impl<'a> AdmissionRequest<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AdmissionRequest, Change, ReadObject};
+    use super::{AdmissionRequest, Change, ReadObject, UserInfo};
     use crate::{Settings, review};
 
     const JOB: &str =
@@ -234,13 +248,15 @@ mod tests {
     /// Of objects the caller says whether it is created or stored; of JSON the status says it.
     #[test]
     fn what_is_stored_has_a_status_and_what_is_created_has_none() {
-        let object = ReadObject::from_json("batch", "v1", "Job", JOB).unwrap();
-        let object = || object.clone();
-        let of = |change| fired(&AdmissionRequest::from_objects(change, "", None).unwrap());
+        let object = ReadObject::from_json("batch".into(), "v1".into(), "Job".into(), JOB);
+        let of = |change| {
+            let user = UserInfo::default();
+            fired(&AdmissionRequest::from_objects(change, "", user).unwrap())
+        };
         let field = ["managed-by/format"];
         let all = ["managed-by/format", "job-status/negative-counter"];
-        assert_eq!(of(Change::Create { object: object() }), field);
-        assert_eq!(of(Change::Stored { object: object() }), all);
+        assert_eq!(of(Change::Create { object: &object }), field);
+        assert_eq!(of(Change::Stored { object: &object }), all);
         let kind = r#"{"group":"batch","version":"v1","kind":"Job"}"#;
         let json =
             |object: &str| format!(r#"{{"operation":"CREATE","kind":{kind},"object":{object}}}"#);

@@ -102,7 +102,7 @@ impl<'a> RequestReading<'a> {
         request.namespace = self.namespace;
         request.resource = self.resource;
         let says = match operation {
-            Operation::Create => Says::Create,
+            Operation::Create => Says::CreateOrStored,
             _ if is_status => Says::UpdateStatus,
             _ => Says::Update,
         };
@@ -230,7 +230,9 @@ impl<'a> Body<'a> {
         let object = match self {
             Self::Read(object) => object.map(Some),
             Self::Unread(Unread::Text(raw)) => read_text(raw, profile),
-            Self::Unread(Unread::Outline(_)) | Self::Pod(_) | Self::Absent => Ok(None),
+            Self::Unread(Unread::Outline(_) | Unread::WithStatusOf(..))
+            | Self::Pod(_)
+            | Self::Absent => Ok(None),
         };
         required(object, member)
     }

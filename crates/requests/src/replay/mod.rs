@@ -103,10 +103,12 @@ impl<'s> Replay<'s> {
     ) -> u64 {
         let items = self.items(bytes, lines_before);
         let (tasks, latest) = self.past.tasks(&items);
-        let mut json = Vec::with_capacity(4096);
         for (item, task) in &tasks {
             let Task::Judge(asking) = task else { continue };
-            asking.write(&mut json);
+            // A document that was read can be written.
+            let Ok(json) = serde_json::to_vec(&asking.request) else {
+                continue;
+            };
             let seen = Seen {
                 source,
                 line: item.line,

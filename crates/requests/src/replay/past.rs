@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use managed_by::ReadObject;
-
 use super::Item;
 use super::step::{ObjectName, Unjudged, Why};
 use super::task::{Asking, Task};
@@ -11,7 +9,7 @@ use crate::json::Members;
 use crate::judge::Judge;
 use crate::named::Named;
 use crate::record::{Event, Record, State, Write};
-use crate::request::Asks;
+use crate::request::{Asks, Before, Request, Who};
 use crate::same::same;
 
 /// What was before a chunk, and who judges what comes.
@@ -74,9 +72,9 @@ impl<'s> Past<'s> {
                 Err(unread) => Task::Tell(ObjectName::default(), unread.into()),
             };
             if let Task::Judge(asking) = &task
-                && let Some(first) = asking.first_half()
+                && let Some(request) = asking.request.first_half()
             {
-                tasks.push((item, Task::Judge(first)));
+                tasks.push((item, Task::Judge(Asking { request, ..*asking })));
             }
             tasks.push((item, task));
         }
@@ -121,34 +119,26 @@ impl<'s> Past<'s> {
             }
             // Nobody creates an object with a status: this one was there before.
             let is_stored = state.has_status();
-            return Task::Judge(Asking {
-                state,
-                old: None,
-                asks: if is_stored {
-                    Asks::Stored
-                } else {
-                    Asks::Create
-                },
-                is_half: false,
-                write: None,
-            });
+            let asks = if is_stored {
+                Asks::Stored
+            } else {
+                Asks::Create
+            };
+            return judge(asks, state, None, None);
         };
         // A deletion that finalizers hold up: the API server sets the time.
         if state.metadata.is_being_deleted && !old.is_being_deleted() {
             return Task::Nothing;
         }
-        let changes_status = !same(old.status(), state.status);
-        Task::Judge(Asking {
-            state,
-            asks: if changes_status {
-                Asks::UpdateStatus
-            } else {
-                Asks::Update
-            },
-            is_half: changes_status && old.differs_beside_status(state),
-            old: Some(old),
-            write: None,
-        })
+        let changes_status = !same(old.before().status(), state.status);
+        if !changes_status {
+            return judge(Asks::Update, state, Some(old), None);
+        }
+        let mut task = judge(Asks::UpdateStatus, state, Some(old), None);
+        if let Task::Judge(asking) = &mut task {
+            asking.request.is_half = old.differs_beside_status(state);
+        }
+        task
     }
 
     fn of_write<'c>(&'c self, write: &'c Write<'c>, latest: &mut Latest<'c>) -> Task<'c> {
@@ -179,14 +169,27 @@ impl<'s> Past<'s> {
         if !is_create && old.is_none() {
             return seen_first(state);
         }
-        Task::Judge(Asking {
-            state,
-            old: old.filter(|_| !is_create),
-            asks: write.asks,
-            is_half: false,
-            write: Some(write),
-        })
+        judge(write.asks, state, old.filter(|_| !is_create), Some(write))
     }
+}
+
+/// What asks for a change of an object.
+fn judge<'c>(
+    asks: Asks,
+    state: &'c State<'c>,
+    old: Option<Old<'c>>,
+    write: Option<&'c Write<'c>>,
+) -> Task<'c> {
+    let request = Request {
+        asks,
+        remark: None,
+        state,
+        before: old.map(Old::before),
+        is_half: false,
+        namespace: &state.metadata.namespace,
+        user: Who::Recorded(write.and_then(|write| write.user)),
+    };
+    Task::Judge(Asking { request, write })
 }
 
 /// The versions before and now, where both say so.
@@ -223,7 +226,7 @@ fn deleted_uid<'c>(status: &'c State<'c>) -> Option<Cow<'c, str>> {
 
 /// The state before, from the same chunk or an earlier one.
 #[derive(Clone, Copy)]
-pub(super) enum Old<'c> {
+enum Old<'c> {
     Read(&'c State<'c>),
     Stored(&'c Stored),
 }
@@ -243,10 +246,11 @@ impl<'c> Old<'c> {
         }
     }
 
-    pub(super) fn status(self) -> Option<&'c str> {
+    /// The same for a request.
+    fn before(self) -> Before<'c> {
         match self {
-            Self::Read(state) => state.status,
-            Self::Stored(stored) => Members::of(&stored.json)?.get("status"),
+            Self::Read(state) => Before::State(state),
+            Self::Stored(stored) => Before::Text(&stored.json),
         }
     }
 
@@ -257,27 +261,6 @@ impl<'c> Old<'c> {
             Self::Stored(stored) => {
                 State::read(&stored.json).is_some_and(|state| state.differs_beside_status(next))
             }
-        }
-    }
-
-    /// The object as the library reads it: of the kind of the state that follows.
-    pub(super) fn read(self, next: &'c State<'c>) -> Option<ReadObject<'c>> {
-        match self {
-            Self::Read(state) => {
-                let is_same = (&state.version, &state.kind) == (&next.version, &next.kind);
-                state.object.clone().filter(|_| is_same)
-            }
-            Self::Stored(stored) => {
-                ReadObject::from_json(&next.group, &next.version, &next.kind, &stored.json)
-            }
-        }
-    }
-
-    /// The object, as JSON.
-    pub(super) fn json(self) -> &'c str {
-        match self {
-            Self::Read(state) => state.text,
-            Self::Stored(stored) => &stored.json,
         }
     }
 }

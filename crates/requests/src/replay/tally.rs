@@ -108,13 +108,13 @@ impl Tally {
                 let why = Why::Malformed;
                 Some(self.unjudged(
                     seen(time()),
-                    ObjectName::of(asking.state),
+                    ObjectName::of(asking.request.state),
                     Unjudged { why, text },
                 ))
             }
             Answer::Said(mut judgement) => {
                 self.count_judged(asking);
-                if asking.asks.is_stored() {
+                if asking.request.asks.is_stored() {
                     // It is found and not denied: nobody asks for it.
                     judgement.is_allowed = true;
                     judgement.code = None;
@@ -123,9 +123,9 @@ impl Tally {
                 let user = asking.write.and_then(|write| username(write.user?));
                 let step = Step {
                     seen: seen(time()),
-                    object: ObjectName::of(asking.state),
+                    object: ObjectName::of(asking.request.state),
                     said: Said::Found(Box::new(Request {
-                        asks: asking.asks,
+                        asks: asking.request.asks,
                         user,
                         judgement: *judgement,
                     })),
@@ -149,7 +149,7 @@ impl Tally {
     }
 
     fn count_judged(&mut self, asking: &Asking<'_>) {
-        let counter = if asking.asks.is_stored() {
+        let counter = if asking.request.asks.is_stored() {
             &mut self.stored
         } else {
             &mut self.judged
