@@ -8,21 +8,25 @@
 //! the rules on ended Jobs. Without one such write a rule is *untested*, not passed.
 //!
 //! ```
+//! use managed_by::AdmissionRequest;
 //! use managed_by_report::{Place, Recording};
+//! use serde_json::json;
 //!
-//! let mut recording = Recording::of("acme.io/runner");
+//! let job = |failed| json!({"metadata": {"name": "pi"}, "spec": {"managedBy": "acme.io/runner"}, "status": {"failed": failed}});
+//! let value = json!({
+//!     "operation": "UPDATE", "subResource": "status", "kind": {"group": "batch", "version": "v1", "kind": "Job"},
+//!     "oldObject": job(2), "object": job(1),
+//! });
+//! let json = value.to_string();
+//! let request = AdmissionRequest::from_json(json.as_bytes())?;
 //! let place = Place { source: "watch.ndjson".to_owned(), line: 1, time: None };
-//! recording.add(
-//!     br#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},
-//!          "oldObject":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/runner"},"status":{"failed":2}},
-//!          "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/runner"},"status":{"failed":1}}}"#,
-//!     &place,
-//! )?;
+//! let mut recording = Recording::of("acme.io/runner");
+//! recording.add(&request, &value, &place);
 //! let report = recording.finish();
 //! let decreased = report.row("job-status/failed-decreased").unwrap();
 //! assert_eq!(decreased.cells[0].denied, 1);
 //! assert_eq!(report.badge_text(), "status conforms to no release");
-//! # Ok::<(), managed_by_report::Unreadable>(())
+//! # Ok::<(), managed_by::Malformed>(())
 //! ```
 
 mod badge;
@@ -31,7 +35,7 @@ mod page;
 mod recording;
 mod report;
 
-pub use recording::{Place, Recording, Unreadable};
+pub use recording::{Place, Recording};
 pub use report::{Cell, Denial, Report, Row, State, Step, Timeline};
 
 use managed_by::Kind;

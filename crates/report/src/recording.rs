@@ -1,11 +1,10 @@
 //! Takes writes, asks every release about each, and keeps the sums.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use managed_by::{
-    AdmissionRequest, Enforcement, JudgedFinding, Kind, Malformed, Mode, Release, ReleaseSet, Rule,
-    Settings, judge, rules, with_kind,
+    AdmissionRequest, Enforcement, JudgedFinding, Kind, Mode, Release, ReleaseSet, Rule, Settings,
+    judge, rules, with_kind,
 };
 use serde_json::Value;
 
@@ -29,26 +28,6 @@ pub struct Place {
     /// When, if the record says.
     pub time: Option<String>,
 }
-
-/// A write that makes no sense as an admission request.
-#[derive(Debug)]
-pub enum Unreadable {
-    /// It is not JSON.
-    Json(serde_json::Error),
-    /// A member is missing or of the wrong type.
-    Malformed(Malformed),
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Json(error) => error.fmt(f),
-            Self::Malformed(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 /// The writes of a controller, as far as they have been added.
 #[derive(Debug)]
@@ -93,30 +72,26 @@ impl<'s> Recording<'s> {
         }
     }
 
-    /// Adds a write: an admission request as JSON. One of an object that another controller reconciles is passed over.
-    ///
-    /// # Errors
-    /// If it is no admission request, or an object in it is malformed. Nothing is added then.
-    pub fn add(&mut self, json: &[u8], place: &Place) -> Result<(), Unreadable> {
-        let request = AdmissionRequest::from_json(json).map_err(Unreadable::Malformed)?;
-        let value: Value = serde_json::from_slice(json).map_err(Unreadable::Json)?;
-        let write = Write::of(&value);
-        let judged = with_kind(&request, &self.settings, |kind| {
-            Judged::of(kind, &write, &request, &self.controller)
+    /// Adds a write: an admission request, as the library reads it and as a value. One of an object that another controller
+    /// reconciles is passed over.
+    pub fn add(&mut self, request: &AdmissionRequest<'_>, value: &Value, place: &Place) {
+        let write = Write::of(value);
+        let judged = with_kind(request, &self.settings, |kind| {
+            Judged::of(kind, &write, request, &self.controller)
         });
         // A kind that nobody knows says nothing of a controller.
         let Ok(Some(judged)) = judged else {
-            return Ok(());
+            return;
         };
         let Some(judged) = judged else {
             self.passed_over = self.passed_over.saturating_add(1);
-            return Ok(());
+            return;
         };
         self.writes = self.writes.saturating_add(1);
         if write.is_status {
             self.status_writes = self.status_writes.saturating_add(1);
         }
-        let judgement = judge(&request, &self.settings, Some(ReleaseSet::all()));
+        let judgement = judge(request, &self.settings, Some(ReleaseSet::all()));
         let findings = judgement.findings().iter();
         let found: Vec<&JudgedFinding<'_>> = findings
             .filter(|found| found.enforcement() == Enforcement::Deny && is_reported(found.rule()))
@@ -128,7 +103,6 @@ impl<'s> Recording<'s> {
             .entry(judged.object)
             .or_default()
             .add(step(&write, place, &found));
-        Ok(())
     }
 
     fn count(

@@ -492,8 +492,8 @@ fn what_is_stored_is_no_denied_request() {
 fn requests(text: &str) -> Vec<Value> {
     let mut requests = Vec::new();
     let mut replay = Replay::new(default_judge());
-    replay.requests(text.as_bytes(), 0, 0, |_, json| {
-        requests.push(serde_json::from_slice(json).unwrap());
+    replay.requests(text.as_bytes(), 0, 0, |_, request| {
+        requests.push(serde_json::to_value(request).unwrap());
     });
     requests
 }

@@ -58,7 +58,9 @@ pub(super) fn run(
                     line: seen.line,
                     time: seen.time,
                 };
-                if let Err(e) = recording.add(request, &place) {
+                // What was read can be written.
+                let value = serde_json::to_value(request).unwrap_or_default();
+                if let Err(e) = request.read(|asked| recording.add(asked, &value, &place)) {
                     let line = usize::try_from(place.line).unwrap_or(usize::MAX);
                     let text = Trouble::at(line, 0, e.to_string());
                     trouble(&Unjudged::new(&input.name, text));

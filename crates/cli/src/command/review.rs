@@ -1,6 +1,5 @@
 //! `managed-by review`: admission requests, answered as the policy answers them.
 
-use std::borrow::Cow;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
@@ -52,17 +51,17 @@ pub(super) fn run(
             &bytes,
             &mut report,
             |text, document, report| {
-                let whole = document.json();
-                let (json, prefix) = request_in(whole);
+                let (json, prefix) = request_in(document.json());
                 let answer = AdmissionRequest::from_json(json.as_bytes())
-                    .map(|request| (judge.review(&request), object_name(json)));
-                answers.push(admission_review(json, &answer));
+                    .map(|request| judge.review(&request));
+                let asked = Asked::of(json);
+                answers.push(admission_review(&asked.uid, &answer));
                 let path = |path: &str| {
                     managed_by_requests::Path::parse(prefix)
                         .join(&managed_by_requests::Path::parse(path))
                 };
                 match answer {
-                    Ok((judgement, asked)) => {
+                    Ok(judgement) => {
                         let locate = |found: &managed_by_requests::Found| {
                             let in_request = format!("object.{}", found.path);
                             Some(place(text, document, &path(&in_request)))
@@ -118,55 +117,54 @@ fn request_in(json: &str) -> (&str, &'static str) {
 
 /// What a request is about, for people.
 struct Asked {
+    uid: String,
     object: ObjectName,
     asks: Asks,
     user: Option<String>,
 }
 
-fn object_name(json: &str) -> Asked {
-    let request: Value = serde_json::from_str(json).unwrap_or_default();
-    let text = |pointer: &str| {
-        let text = request.pointer(pointer).and_then(Value::as_str);
-        text.unwrap_or_default().to_owned()
-    };
-    let or = |first: String, second: &str| {
-        if first.is_empty() {
-            text(second)
-        } else {
-            first
+impl Asked {
+    /// Wrong types are the library's to find: here they are as good as nothing.
+    fn of(json: &str) -> Self {
+        let request: Value = serde_json::from_str(json).unwrap_or_default();
+        let text = |pointer: &str| {
+            let text = request.pointer(pointer).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let or = |first: String, second: &str| {
+            if first.is_empty() {
+                text(second)
+            } else {
+                first
+            }
+        };
+        let user = text("/userInfo/username");
+        Self {
+            uid: text("/uid"),
+            object: ObjectName {
+                group: text("/kind/group"),
+                version: text("/kind/version"),
+                kind: text("/kind/kind"),
+                namespace: or(text("/namespace"), "/object/metadata/namespace"),
+                name: or(text("/object/metadata/name"), "/name"),
+            },
+            asks: match &*text("/operation") {
+                "UPDATE" if text("/subResource") == "status" => Asks::UpdateStatus,
+                "UPDATE" => Asks::Update,
+                "DELETE" => Asks::Delete,
+                _ => Asks::Create,
+            },
+            user: Some(user).filter(|user| !user.is_empty()),
         }
-    };
-    let user = text("/userInfo/username");
-    Asked {
-        object: ObjectName {
-            group: text("/kind/group"),
-            version: text("/kind/version"),
-            kind: text("/kind/kind"),
-            namespace: or(text("/namespace"), "/object/metadata/namespace"),
-            name: or(text("/object/metadata/name"), "/name"),
-        },
-        asks: match &*text("/operation") {
-            "UPDATE" if text("/subResource") == "status" => Asks::UpdateStatus,
-            "UPDATE" => Asks::Update,
-            "DELETE" => Asks::Delete,
-            _ => Asks::Create,
-        },
-        user: Some(user).filter(|user| !user.is_empty()),
     }
 }
 
 /// The answer as kube-apiserver wants it.
-fn admission_review(json: &str, answer: &Result<(Judgement, Asked), NotJudged>) -> Value {
-    #[derive(Deserialize)]
-    struct Uid<'a> {
-        #[serde(borrow, default)]
-        uid: Cow<'a, str>,
-    }
-    let uid = serde_json::from_str::<Uid<'_>>(json).map(|r| r.uid.into_owned());
+fn admission_review(uid: &str, answer: &Result<Judgement, NotJudged>) -> Value {
     let mut response = Map::new();
-    response.insert("uid".to_owned(), uid.unwrap_or_default().into());
+    response.insert("uid".to_owned(), uid.into());
     let (is_allowed, code, message, warnings, annotations) = match answer {
-        Ok((judgement, _)) => (
+        Ok(judgement) => (
             judgement.is_allowed,
             judgement.code,
             judgement.message.clone(),

@@ -14,13 +14,14 @@ mod writers;
 
 use crate::judge::Judge;
 use crate::record::{Record, Unread, read};
+use crate::request::Request;
 use crate::split::{Part, parts};
 use groups::in_groups;
 use past::{Past, stored};
 use tally::add;
 use task::{Answer, Task};
 
-pub use step::{ObjectName, Request, Said, Seen, Step, Unjudged, Why};
+pub use step::{Asked, ObjectName, Said, Seen, Step, Unjudged, Why};
 pub use tally::{Row, RowKey, Tally};
 pub use writers::{StatusWriter, StatusWriters, WriterSums, Written};
 
@@ -93,28 +94,24 @@ impl<'s> Replay<'s> {
         lines(bytes)
     }
 
-    /// Hands out the requests of a chunk, as JSON, without judging them; otherwise as [`Replay::chunk`].
+    /// Hands out the requests of a chunk, without judging them; otherwise as [`Replay::chunk`].
     pub fn requests(
         &mut self,
         bytes: &[u8],
         source: usize,
         lines_before: u64,
-        mut each: impl FnMut(Seen, &[u8]),
+        mut each: impl FnMut(Seen, &Request<'_>),
     ) -> u64 {
         let items = self.items(bytes, lines_before);
         let (tasks, latest) = self.past.tasks(&items);
         for (item, task) in &tasks {
             let Task::Judge(asking) = task else { continue };
-            // A document that was read can be written.
-            let Ok(json) = serde_json::to_vec(&asking.request) else {
-                continue;
-            };
             let seen = Seen {
                 source,
                 line: item.line,
                 time: asking.time(),
             };
-            each(seen, &json);
+            each(seen, &asking.request);
         }
         let updates = stored(&latest);
         self.past.update(updates);

@@ -32,14 +32,14 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     /// A request that the rules found something in.
-    Found(Box<Request>),
+    Found(Box<Asked>),
     /// What could not be judged.
     Unjudged(Unjudged),
 }
 
 /// A request that was judged, or an object as it was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct Asked {
     /// What was asked for.
     pub asks: Asks,
     /// Who asked, if the record says.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use managed_by::{Enforcement, ReleaseSet, Rule};
 
-use super::step::{ObjectName, Request, Said, Seen, Step, Unjudged, Why, kind_and_group};
+use super::step::{Asked, ObjectName, Said, Seen, Step, Unjudged, Why, kind_and_group};
 use super::task::{Answer, Asking, Task};
 use crate::json::Members;
 use crate::judge::Found;
@@ -124,7 +124,7 @@ impl Tally {
                 let step = Step {
                     seen: seen(time()),
                     object: ObjectName::of(asking.request.state),
-                    said: Said::Found(Box::new(Request {
+                    said: Said::Found(Box::new(Asked {
                         asks: asking.request.asks,
                         user,
                         judgement: *judgement,
