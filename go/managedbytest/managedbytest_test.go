@@ -45,10 +45,10 @@ func TestAssertions(t *testing.T) {
 		logs   string
 	}{
 		{"an accepted status", func(t managedbytest.T) bool {
-			return managedbytest.AssertStatusUpdate(t, none, running, managedbytest.AllReleases)
+			return managedbytest.AssertStatusUpdate(t, none, running, managedby.AllReleases())
 		}, "", ""},
 		{"a denied status", func(t managedbytest.T) bool {
-			return managedbytest.AssertStatusUpdate(t, none, tooReady, managedbytest.AllReleases)
+			return managedbytest.AssertStatusUpdate(t, none, tooReady, managedby.AllReleases())
 		}, `Update of the status of Job default/pi:
     Kubernetes 1.31 to 1.37: Job.batch "pi" is invalid: status.ready: Invalid value: 1: cannot set more ready pods than active
     job-status/ready-exceeds-active: https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/ready-exceeds-active.md`, ""},
@@ -56,7 +56,7 @@ func TestAssertions(t *testing.T) {
 			return managedbytest.AssertStatusUpdate(t, none, tooReady, managedby.Releases{managedby.V1_30})
 		}, "", ""},
 		{"a typo, which only warns", func(t managedbytest.T) bool {
-			return managedbytest.AssertCreate(t, job("kubernetes.io/job-controler", batchv1.JobStatus{}), managedbytest.AllReleases)
+			return managedbytest.AssertCreate(t, job("kubernetes.io/job-controler", batchv1.JobStatus{}), managedby.AllReleases())
 		}, "", `Create of Job default/pi: Kubernetes 1.30 to 1.37: spec.managedBy: `},
 		{"a change of the field", func(t managedbytest.T) bool {
 			return managedbytest.AssertUpdate(t, none, job("acme.io/other", batchv1.JobStatus{}), managedby.Releases{managedby.V1_36})
@@ -64,14 +64,14 @@ func TestAssertions(t *testing.T) {
     Kubernetes 1.36: Job.batch "pi" is invalid: spec.managedBy: Invalid value: "acme.io/other": field is immutable
     managed-by/immutable: https://`, ""},
 		{"what early patches of 1.36 deny", func(t managedbytest.T) bool {
-			return managedbytest.AssertUpdate(t, directed, moved, managedbytest.AllReleases)
+			return managedbytest.AssertUpdate(t, directed, moved, managedby.AllReleases())
 		}, `Update of Job default/pi:
     Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 take it only with the condition Suspended=True`, ""},
 		{"no release", func(t managedbytest.T) bool {
 			return managedbytest.AssertStatusUpdate(t, none, running, nil)
 		}, "managedby: WithReleases needs a release", ""},
 		{"no Job", func(t managedbytest.T) bool {
-			return managedbytest.AssertStatusUpdate(t, none, nil, managedbytest.AllReleases)
+			return managedbytest.AssertStatusUpdate(t, none, nil, managedby.AllReleases())
 		}, "managedby: a change without an object", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestTheGuidesShowWhatIsPrinted(t *testing.T) {
 	forgetful := job(runner, finished(running.Status, start))
 	forgetful.Status.Conditions = forgetful.Status.Conditions[1:]
 	r := recorded.New(t.Context())
-	managedbytest.AssertStatusUpdate(r, running, forgetful, managedbytest.AllReleases)
+	managedbytest.AssertStatusUpdate(r, running, forgetful, managedby.AllReleases())
 	for _, guide := range []string{filepath.Join("..", "..", "docs", "go.md"), filepath.Join("..", "README.md")} {
 		text, err := os.ReadFile(guide)
 		if err != nil {
@@ -129,7 +129,7 @@ func ExampleAssertStatusUpdate() {
 	new := job(runner, finished(old.Status, metav1.NewTime(start.Add(time.Hour))))
 
 	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedby.AllReleases()[1:]))
-	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedbytest.AllReleases))
+	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedby.AllReleases()))
 	fmt.Println(t.Failures[0])
 	// Output:
 	// true
