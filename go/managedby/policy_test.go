@@ -475,6 +475,9 @@ func TestReleasesAreWrittenAsRuns(t *testing.T) {
 			t.Errorf("%q, not %q", test.releases.String(), test.text)
 		}
 	}
+	if since := managedby.Since(managedby.V1_35); since.String() != "1.35 to 1.37" || managedby.Since("1.29") != nil {
+		t.Errorf("since 1.35: %v", since)
+	}
 	if release, err := managedby.ParseRelease("1.36"); err != nil || release != managedby.V1_36 {
 		t.Errorf("%v, %v", release, err)
 	}

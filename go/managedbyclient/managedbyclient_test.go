@@ -142,7 +142,7 @@ func TestWritesAreJudged(t *testing.T) {
 }
 
 func clientOf(r *recorded.T, form string, objects ...client.Object) client.WithWatch {
-	options := []managedbyclient.Option{managedbyclient.Releases(managedby.AllReleases()[1:]...)}
+	options := []managedbyclient.Option{managedbyclient.Releases(managedby.Since(managedby.V1_31)...)}
 	builder := fake.NewClientBuilder().WithObjects(objects...)
 	if form == "built with Funcs" {
 		return builder.WithInterceptorFuncs(managedbyclient.Funcs(r, options...)).Build()
@@ -169,6 +169,7 @@ func TestDryRunOfAnApply(t *testing.T) {
 	}
 	for name, write := range map[string]func(ctx context.Context, c client.Client, ready int32) error{
 		"Status().Patch": func(ctx context.Context, c client.Client, ready int32) error {
+			//lint:ignore SA1019 Controllers still do it so.
 			return c.Status().Patch(ctx, full(ready), client.Apply, client.FieldOwner("test"), client.ForceOwnership, client.DryRunAll)
 		},
 		"Status().Apply": func(ctx context.Context, c client.Client, ready int32) error {
@@ -206,6 +207,7 @@ func TestResponseOfAnApplyIsJudged(t *testing.T) {
 	bad := get(t, unchanged)
 	bad.ResourceVersion, bad.ManagedFields, bad.TypeMeta = "", nil, metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
 	bad.Status = batchv1.JobStatus{StartTime: &start, Active: 1, Ready: ptr[int32](3)}
+	//lint:ignore SA1019 Controllers still do it so.
 	if err := judged().Status().Patch(t.Context(), bad, client.Apply, client.FieldOwner("test"), client.ForceOwnership); !apierrors.IsInvalid(err) {
 		t.Errorf("Patch: %v", err)
 	}
@@ -367,6 +369,37 @@ func TestUser(t *testing.T) {
 		err := c.Status().Update(t.Context(), is)
 		if denied := name == "ana"; apierrors.IsForbidden(err) != denied || (len(r.Failures) == 1) != denied {
 			t.Errorf("%s: %v, %v", name, err, r.Failures)
+		}
+	}
+}
+
+// TestInterceptorsOfYourOwn puts a client that fails once around a judged one, and the other way round.
+func TestInterceptorsOfYourOwn(t *testing.T) {
+	for _, outer := range []string{"theirs", "ours"} {
+		r := recorded.New(t.Context())
+		failed := false
+		conflictsOnce := interceptor.Funcs{
+			SubResourceUpdate: func(ctx context.Context, c client.Client, subResource string, obj client.Object, options ...client.SubResourceUpdateOption) error {
+				if !failed {
+					failed = true
+					return apierrors.NewConflict(schema.GroupResource{Group: "batch", Resource: "jobs"}, obj.GetName(), nil)
+				}
+				return c.SubResource(subResource).Update(ctx, obj, options...)
+			},
+		}
+		first, second := managedbyclient.Funcs(r), conflictsOnce
+		if outer == "ours" {
+			first, second = second, first
+		}
+		c := interceptor.NewClient(fake.NewClientBuilder().WithObjects(job()).WithInterceptorFuncs(first).Build(), second)
+		bad := get(t, c)
+		bad.Status.Ready = ptr[int32](1)
+		err := c.Status().Update(t.Context(), bad)
+		if outer == "theirs" && (!apierrors.IsConflict(err) || len(r.Failures) != 0) || outer == "ours" && (!apierrors.IsInvalid(err) || len(r.Failures) != 1) {
+			t.Errorf("%s first: %v, %v", outer, err, r.Failures)
+		}
+		if err := c.Status().Update(t.Context(), bad); !apierrors.IsInvalid(err) {
+			t.Errorf("%s first, again: %v", outer, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -108,6 +109,77 @@ func TestTheGuidesShowWhatIsPrinted(t *testing.T) {
 	}
 }
 
+// TestTheFirstTestOfTheGuide holds docs/go.md to begin with a file that compiles, and does what the guide says: with the lines of
+// "go mod edit" that stand there, and with the mistake that it suggests.
+func TestTheFirstTestOfTheGuide(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "docs", "go.md"))
+	if err != nil {
+		t.Skipf("needs the repository around the module: %v", err)
+	}
+	guide := string(text)
+	_, after, _ := strings.Cut(guide, "\n```go\n")
+	file, _, _ := strings.Cut(after, "\n```\n")
+	here, err := os.ReadFile(filepath.Join("examples", "first", "status_test.go"))
+	if err != nil || file+"\n" != string(here) {
+		t.Fatalf("docs/go.md does not begin with examples/first/status_test.go: %v", err)
+	}
+
+	module := t.TempDir()
+	run := func(program string, arguments ...string) (string, error) {
+		command := exec.CommandContext(t.Context(), program, arguments...)
+		command.Dir = module
+		command.Env = append(os.Environ(), "GOWORK=off")
+		output, err := command.CombinedOutput()
+		return string(output), err
+	}
+	save := func(text string) {
+		if err := os.WriteFile(filepath.Join(module, "status_test.go"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := [][]string{{"go", "mod", "init", "example.com/controller"}, {"go", "mod", "edit", "-go=1.25"}}
+	for line := range strings.Lines(guide) {
+		if strings.HasPrefix(line, "go mod edit -replace ") {
+			steps = append(steps, strings.Fields(strings.ReplaceAll(line, "../managed-by-policy", root)))
+		}
+	}
+	if len(steps) != 4 {
+		t.Fatalf("docs/go.md replaces other than two modules: %v", steps)
+	}
+	// The versions that this module has, so that the test does not depend on the day.
+	for _, of := range []string{"k8s.io/api", "k8s.io/apimachinery"} {
+		version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Path}}@{{.Version}}", of).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, []string{"go", "mod", "edit", "-require", strings.TrimSpace(string(version))})
+	}
+	for _, step := range steps {
+		if output, err := run(step[0], step[1:]...); err != nil {
+			t.Fatalf("%v: %v\n%s", step, err, output)
+		}
+	}
+	save(file)
+	if output, err := run("go", "test", "-mod=mod", "."); err != nil {
+		t.Fatalf("the first test of the guide fails: %v\n%s", err, output)
+	}
+	var forgetful []string
+	for line := range strings.Lines(file) {
+		if !strings.Contains(line, "JobSuccessCriteriaMet,") {
+			forgetful = append(forgetful, line)
+		}
+	}
+	save(strings.Join(forgetful, ""))
+	output, err := run("go", "test", "-mod=mod", ".")
+	if err == nil || !strings.Contains(output, "status.conditions: Invalid value: cannot set Complete=True condition without") {
+		t.Errorf("the mistake is not found: %v\n%s", err, output)
+	}
+}
+
 // finished is what a controller makes of the status of a Job whose work is done.
 func finished(running batchv1.JobStatus, at metav1.Time) batchv1.JobStatus {
 	done := *running.DeepCopy()
@@ -128,7 +200,7 @@ func ExampleAssertStatusUpdate() {
 	old := job(runner, batchv1.JobStatus{StartTime: &start, Active: 1})
 	new := job(runner, finished(old.Status, metav1.NewTime(start.Add(time.Hour))))
 
-	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedby.AllReleases()[1:]))
+	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedby.Since(managedby.V1_31)))
 	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedby.AllReleases()))
 	fmt.Println(t.Failures[0])
 	// Output:
