@@ -6,6 +6,7 @@ require (
 	github.com/tetratelabs/wazero v1.12.0
 	k8s.io/api v0.35.0
 	k8s.io/apimachinery v0.35.0
+	sigs.k8s.io/yaml v1.6.0
 )
 
 require (

@@ -3,12 +3,15 @@ package envtest
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,16 +19,32 @@ import (
 	applybatchv1 "k8s.io/client-go/applyconfigurations/batch/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/managedbywebhook"
 )
 
-// start gives a client of the kube-apiserver on the PATH, and its release.
-func start(t *testing.T) (client.WithWatch, managedby.Release) {
+// cluster is the kube-apiserver on the PATH.
+type cluster struct {
+	client.WithWatch
+	config  *rest.Config
+	webhook envtest.WebhookInstallOptions
+	release managedby.Release
+}
+
+// start starts it, with webhooks if there are any.
+func start(t *testing.T, webhooks ...*admissionregistrationv1.ValidatingWebhookConfiguration) cluster {
 	t.Helper()
 	path := func(program string) string {
 		path, err := exec.LookPath(program)
@@ -35,6 +54,7 @@ func start(t *testing.T) (client.WithWatch, managedby.Release) {
 		return path
 	}
 	environment := &envtest.Environment{ControlPlaneStartTimeout: 5 * time.Minute, ControlPlaneStopTimeout: time.Minute}
+	environment.WebhookInstallOptions.ValidatingWebhooks = webhooks
 	environment.ControlPlane.APIServer = &envtest.APIServer{Path: path("kube-apiserver")}
 	environment.ControlPlane.Etcd = &envtest.Etcd{Path: path("etcd")}
 	config, err := environment.Start()
@@ -59,11 +79,36 @@ func start(t *testing.T) (client.WithWatch, managedby.Release) {
 		t.Fatal(err)
 	}
 	t.Logf("kube-apiserver %s", version)
-	return c, release
+	return cluster{c, config, environment.WebhookInstallOptions, release}
+}
+
+// delegated is a Job that an external controller looks after.
+func delegated(name string) *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec: batchv1.JobSpec{ManagedBy: ptr("acme.io/runner"), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "pi", Image: "perl"}},
+		}}},
+	}
+}
+
+// answer is the status of an error as text, with the name that both have.
+func answer(t *testing.T, err error, name string) string {
+	t.Helper()
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		t.Fatalf("no answer of an API server: %v", err)
+	}
+	text, err := json.MarshalIndent(status.Status(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), name, "pi")
 }
 
 func TestSameAsTheAPIServer(t *testing.T) {
-	plain, release := start(t)
+	server := start(t)
+	plain, release := server.WithWatch, server.release
 	r := recorded.New(t.Context())
 	judged := managedbyclient.New(r, plain, managedbyclient.Releases(release))
 
@@ -120,6 +165,17 @@ func TestSameAsTheAPIServer(t *testing.T) {
 			status := applybatchv1.JobStatus().WithStartTime(now).WithActive(1).WithReady(1)
 			return c.Status().Apply(ctx, applybatchv1.Job(job.Name, job.Namespace).WithStatus(status), client.FieldOwner("test"))
 		}, false},
+		{"a status that is wrong, applied without being stored", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
+			bad := &batchv1.Job{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}, Status: tooReady,
+			}
+			//lint:ignore SA1019 Controllers still do it so.
+			return c.Status().Patch(ctx, bad, client.Apply, client.FieldOwner("test"), client.ForceOwnership, client.DryRunAll)
+		}, true},
+		{"two mistakes in one status", update(batchv1.JobStatus{Active: 1, Ready: ptr[int32](2), Conditions: []batchv1.JobCondition{
+			{Type: batchv1.JobComplete, Status: "True"},
+		}}), true},
 		{"a change of the field", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
 			job.Spec.ManagedBy = ptr("acme.io/other")
 			return c.Update(ctx, job)
@@ -140,29 +196,166 @@ func TestSameAsTheAPIServer(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r.Failures = nil
 			write := func(c client.Client, name string) error {
-				job := &batchv1.Job{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-					Spec: batchv1.JobSpec{ManagedBy: ptr("acme.io/runner"), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-						RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "pi", Image: "perl"}},
-					}}},
-				}
+				job := delegated(name)
 				if err := c.Create(t.Context(), job); err != nil {
 					t.Fatal(err)
 				}
 				return test.write(t.Context(), c, job)
 			}
-			theirs := write(plain, fmt.Sprintf("pi-%d-theirs", i))
-			ours := write(judged, fmt.Sprintf("pi-%d-ours", i))
+			their, our := fmt.Sprintf("pi-%d-theirs", i), fmt.Sprintf("pi-%d-ours", i)
+			theirs, ours := write(plain, their), write(judged, our)
 			if apierrors.IsInvalid(theirs) != test.denied || apierrors.ReasonForError(ours) != apierrors.ReasonForError(theirs) || (len(r.Failures) != 0) != test.denied {
 				t.Errorf("kube-apiserver: %v\nours:           %v\nfailures:       %v", theirs, ours, r.Failures)
 			}
 			if !test.denied || strings.Contains(theirs.Error(), "spec.template") {
 				return // kube-apiserver prints the whole template, this policy does not.
 			}
-			if same := strings.ReplaceAll(theirs.Error(), "theirs", "ours"); ours.Error() != same {
-				t.Errorf("kube-apiserver: %s\nours:           %v", same, ours)
+			if is, same := answer(t, ours, our), answer(t, theirs, their); is != same {
+				t.Errorf("kube-apiserver: %s\nours:           %s", same, is)
 			}
 		})
+	}
+}
+
+// TestDryRunOfAnApply asks the policy as a release that denies what the API server's own accepts: what judges is the response.
+func TestDryRunOfAnApply(t *testing.T) {
+	server := start(t)
+	r := recorded.New(t.Context())
+	judged := managedbyclient.New(r, server.WithWatch, managedbyclient.Releases(managedby.V1_30))
+	job := delegated("pi")
+	if err := server.Create(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	now := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
+	applied := func(options ...client.SubResourcePatchOption) error {
+		met := batchv1.JobStatus{StartTime: &now, Active: 1, Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuccessCriteriaMet, Status: "True"}}}
+		obj := &batchv1.Job{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pi"}, Status: met,
+		}
+		//lint:ignore SA1019 Controllers still do it so.
+		return judged.Status().Patch(t.Context(), obj, client.Apply, append(options, client.FieldOwner("test"), client.ForceOwnership)...)
+	}
+	stored := func() int32 {
+		if err := server.Get(t.Context(), client.ObjectKeyFromObject(job), job); err != nil {
+			t.Fatal(err)
+		}
+		return job.Status.Active
+	}
+	if err := applied(client.DryRunAll); !apierrors.IsInvalid(err) || len(r.Failures) != 1 || stored() != 0 {
+		t.Errorf("a dry run: %v, %v, %d active", err, r.Failures, stored())
+	}
+	config := applybatchv1.Job("pi", "default").WithStatus(applybatchv1.JobStatus().WithStartTime(now).
+		WithConditions(applybatchv1.JobCondition().WithType(batchv1.JobSuccessCriteriaMet).WithStatus("True")))
+	if err := judged.Status().Apply(t.Context(), config, client.FieldOwner("test"), client.DryRunAll); !apierrors.IsInvalid(err) || len(r.Failures) != 2 || stored() != 0 {
+		t.Errorf("a dry run of Apply: %v, %v", err, r.Failures)
+	}
+	if err := applied(); !apierrors.IsInvalid(err) || len(r.Failures) != 3 || stored() != 1 {
+		t.Errorf("an apply, which stays stored: %v, %v, %d active", err, r.Failures, stored())
+	}
+}
+
+// TestManager lets a reconciler write through the client of a manager, which reads from a cache.
+func TestManager(t *testing.T) {
+	server := start(t)
+	r := recorded.New(t.Context())
+	mgr, err := manager.New(server.config, manager.Options{
+		NewClient: managedbyclient.ForManager(r),
+		Metrics:   metricsserver.Options{BindAddress: "0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrote := make(chan error, 1)
+	reconciler := reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+		job := &batchv1.Job{}
+		if err := mgr.GetClient().Get(ctx, request.NamespacedName, job); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+		now := metav1.Now()
+		job.Status = batchv1.JobStatus{StartTime: &now, Active: 1, Ready: ptr[int32](2)}
+		wrote <- mgr.GetClient().Status().Update(ctx, job)
+		return reconcile.Result{}, nil
+	})
+	if err := builder.ControllerManagedBy(mgr).For(&batchv1.Job{}).Complete(reconciler); err != nil {
+		t.Fatal(err)
+	}
+	run(t, mgr)
+	if err := server.Create(t.Context(), delegated("pi")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-wrote; !apierrors.IsInvalid(err) || len(r.Failures) != 1 || !strings.HasPrefix(r.Failures[0], "envtest_test.go:") {
+		t.Errorf("%v, %v", err, r.Failures)
+	}
+	// What a program gets that wraps the manager's client itself.
+	again := managedbyclient.New(r, mgr.GetClient(), managedbyclient.Reader(mgr.GetAPIReader()))
+	bad := delegated("other")
+	bad.Spec.ManagedBy = ptr("runner")
+	if err := again.Create(t.Context(), bad); !apierrors.IsInvalid(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+// run starts a manager, and stops it before the API server stops.
+func run(t *testing.T, mgr manager.Manager) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestWebhook judges what a client writes that is not wrapped, as a release that the API server is not.
+func TestWebhook(t *testing.T) {
+	path, fail, none := "/judge", admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
+	server := start(t, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "judge"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "judge.acme.io", FailurePolicy: &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "default", Name: "judge", Path: &path}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"batch"}, APIVersions: []string{"v1"}, Resources: []string{"jobs", "jobs/status"}},
+			}},
+		}},
+	})
+	r := recorded.New(t.Context())
+	mgr, err := manager.New(server.config, manager.Options{
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		WebhookServer: webhook.NewServer(webhook.Options{
+			Host: server.webhook.LocalServingHost, Port: server.webhook.LocalServingPort, CertDir: server.webhook.LocalServingCertDir,
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mgr.GetWebhookServer().Register(path, &admission.Webhook{Handler: managedbywebhook.Handler(r, managedby.WithReleases(managedby.V1_30))})
+	run(t, mgr)
+
+	job := delegated("pi")
+	for {
+		if err := server.Create(t.Context(), job); err == nil {
+			break
+		} else if !apierrors.IsInternalError(err) {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) // until the webhook listens
+	}
+	now := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
+	job.Status = batchv1.JobStatus{StartTime: &now, Active: 1, Ready: ptr[int32](1)}
+	if err := server.Status().Update(t.Context(), job); err != nil || len(r.Failures) != 0 {
+		t.Fatalf("accepted: %v, %v", err, r.Failures)
+	}
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuccessCriteriaMet, Status: "True"}}
+	err = server.Status().Update(t.Context(), job)
+	if !apierrors.IsInvalid(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeFieldValueInvalid) || len(r.Failures) != 1 ||
+		!strings.HasPrefix(r.Failures[0], "UPDATE of the status of Job default/pi by ") {
+		t.Errorf("denied: %v, %v", err, r.Failures)
 	}
 }
 

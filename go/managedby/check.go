@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
 // Status is the subresource for the status.
@@ -25,7 +26,8 @@ type Change struct {
 	Operation admissionv1.Operation
 	// SubResource is empty for the main resource, or [Status].
 	SubResource string
-	// Kind is the kind of the objects; if it is empty, they say it themselves.
+	// Kind is the kind of the objects. If it is empty, they say it themselves, or the scheme knows it of their Go type
+	// ([WithScheme]).
 	Kind schema.GroupVersionKind
 	// Object is what is to be stored.
 	Object runtime.Object
@@ -64,15 +66,27 @@ func object(job *batchv1.Job) runtime.Object {
 // Check judges a change of any kind that the policy knows, built in or named in the settings. Kinds that it does not know are
 // accepted, and nothing is found.
 func (p *Policy) Check(ctx context.Context, change Change) (Findings, error) {
+	if err := p.made(); err != nil {
+		return Findings{}, err
+	}
 	request, err := p.request(change)
 	if err != nil {
 		return Findings{}, err
+	}
+	return p.CheckRequest(ctx, request)
+}
+
+// CheckRequest judges a request as the API server sends it to a webhook, for the releases of the policy. [Policy.Review] gives the
+// one answer of a policy in a cluster.
+func (p *Policy) CheckRequest(ctx context.Context, request *admissionv1.AdmissionRequest) (Findings, error) {
+	if request == nil {
+		return Findings{}, errors.New("managedby: CheckRequest of no request")
 	}
 	opinions, err := p.judge(ctx, request, p.releases)
 	if err != nil {
 		return Findings{}, err
 	}
-	return gather(opinions), nil
+	return gather(request, opinions), nil
 }
 
 // request is the change as the API server would send it to a webhook.
@@ -87,9 +101,9 @@ func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 		return nil, fmt.Errorf("managedby: a change with operation %q, subresource %q and an old object: %t: it must be a %s without the two, or a %s with an old object",
 			change.Operation, change.SubResource, change.OldObject != nil, admissionv1.Create, admissionv1.Update)
 	}
-	kind := change.Kind
-	if kind.Empty() {
-		kind = change.Object.GetObjectKind().GroupVersionKind()
+	kind, err := p.kind(change)
+	if err != nil {
+		return nil, err
 	}
 	object, err := meta.Accessor(change.Object)
 	if err != nil {
@@ -106,6 +120,33 @@ func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 	request.Object.Raw, request.OldObject.Raw, err = stored(change)
 	return request, err
 }
+
+// kind is the kind of a change's objects: as the change says, as they say, or as the scheme knows it of their type. Objects that come
+// from a client often say none.
+func (p *Policy) kind(change Change) (schema.GroupVersionKind, error) {
+	for _, kind := range []schema.GroupVersionKind{change.Kind, change.Object.GetObjectKind().GroupVersionKind()} {
+		if kind.Version != "" && kind.Kind != "" {
+			return kind, nil
+		}
+	}
+	scheme := p.scheme
+	if scheme == nil {
+		scheme = jobs
+	}
+	kinds, _, err := scheme.ObjectKinds(change.Object)
+	if err != nil {
+		return schema.GroupVersionKind{}, fmt.Errorf(
+			"managedby: which kind is a %T? Say it in Change.Kind or in the object's TypeMeta, or give WithScheme a scheme that knows it: %w", change.Object, err)
+	}
+	return kinds[0], nil
+}
+
+// jobs is the scheme of a policy without [WithScheme].
+var jobs = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(batchv1.AddToScheme(scheme))
+	return scheme
+}()
 
 // stored gives the JSON of both objects, as the API server has them when it asks its webhooks.
 func stored(change Change) (object, old []byte, err error) {

@@ -1,9 +1,15 @@
 package managedby
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Enforcement is what a rule does with what it finds.
@@ -23,8 +29,8 @@ type Finding struct {
 	Enforcement Enforcement
 	// Path is the field, from the object's root, as kube-apiserver writes it.
 	Path string
-	// Type is the type of kube-apiserver's field.Error, in its words: "Invalid value".
-	Type string
+	// Type is the type of kube-apiserver's field.Error. Its String is what kube-apiserver prints: "Invalid value".
+	Type field.ErrorType
 	// Detail says what is wrong and, if possible, what is valid.
 	Detail string
 	// Upstream says whether kube-apiserver finds it too; what it does not find is this project's own.
@@ -51,6 +57,51 @@ func (f Finding) Error(release Release) string {
 	return ""
 }
 
+// FieldError is the error as kube-apiserver of a release has it in its list; nil if that release does not find it. It prints as
+// [Finding.Error] does.
+func (f Finding) FieldError(release Release) *field.Error {
+	text := f.Error(release)
+	if text == "" {
+		return nil
+	}
+	body := strings.TrimPrefix(text, f.Path+": ")
+	value := strings.TrimPrefix(strings.TrimPrefix(body, f.Type.String()), ": ")
+	if f.Detail != "" {
+		value = strings.TrimSuffix(strings.TrimSuffix(value, f.Detail), ": ")
+	}
+	return &field.Error{Type: f.Type, Field: f.Path, BadValue: badValue(value), Detail: f.Detail}
+}
+
+// badValue is a value that prints as kube-apiserver printed it; numbers, truth values and strings have their Go types.
+func badValue(text string) any {
+	if text == "" {
+		return field.OmitValueType{}
+	}
+	if number, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return number
+	}
+	if text == "true" || text == "false" {
+		return text == "true"
+	}
+	if unquoted, err := strconv.Unquote(text); err == nil && strconv.Quote(unquoted) == text {
+		return unquoted
+	}
+	return printed(text)
+}
+
+// printed is a value of which only the text is known.
+type printed string
+
+// String gives the text, which field.Error prints of what has no JSON.
+func (p printed) String() string { return string(p) }
+
+// MarshalJSON fails, so that field.Error takes the text.
+func (p printed) MarshalJSON() ([]byte, error) { return nil, errPrinted }
+
+var errPrinted = errors.New("managedby: a value of which only the text is known")
+
+var _ json.Marshaler = printed("")
+
 // URL is the page of the rule.
 func (f Finding) URL() string {
 	return "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/" + f.Rule + ".md"
@@ -69,6 +120,29 @@ type Denial struct {
 	Code int32
 	// Message is what the client reads: `Job.batch "pi" is invalid: ...`.
 	Message string
+	// Details name the object, and each error with its field and its type, as kube-apiserver does.
+	Details *metav1.StatusDetails
+}
+
+// Status is the answer as the API server sends it: the ErrStatus of an apierrors.StatusError.
+func (d Denial) Status() metav1.Status {
+	return metav1.Status{
+		Status: metav1.StatusFailure, Code: d.Code, Reason: reason(d.Code), Message: d.Message, Details: d.Details,
+	}
+}
+
+// reason is the word that the API server has for a code.
+func reason(code int32) metav1.StatusReason {
+	switch code {
+	case http.StatusUnprocessableEntity:
+		return metav1.StatusReasonInvalid
+	case http.StatusForbidden:
+		return metav1.StatusReasonForbidden
+	case http.StatusBadRequest:
+		return metav1.StatusReasonBadRequest
+	default:
+		return metav1.StatusReasonUnknown
+	}
 }
 
 // Findings are what the rules found, for each of the releases asked. The zero value is that nothing was found.
@@ -99,6 +173,17 @@ func (f Findings) In(release Release) []Finding {
 	return findings
 }
 
+// ErrorList are the errors for which a release denies, as the validation of kube-apiserver returns them.
+func (f Findings) ErrorList(release Release) field.ErrorList {
+	var list field.ErrorList
+	for _, finding := range f.All {
+		if e := finding.FieldError(release); e != nil && finding.Enforcement == Deny {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 // Err is nil if no release denies, else a [*DeniedError].
 func (f Findings) Err() error {
 	if len(f.Denials) == 0 {
@@ -107,7 +192,8 @@ func (f Findings) Err() error {
 	return &DeniedError{Findings: f}
 }
 
-// DeniedError says which releases deny, in their words.
+// DeniedError says which releases deny, in their words. It is an apierrors.APIStatus, so that apierrors.IsInvalid and
+// apierrors.HasStatusCause hold of it as of the API server's error.
 type DeniedError struct {
 	Findings Findings
 }
@@ -119,6 +205,17 @@ func (e *DeniedError) Error() string {
 		lines[i] = fmt.Sprintf("Kubernetes %v: %s", denial.Releases, denial.Message)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Status is the answer of the newest release that denies.
+func (e *DeniedError) Status() metav1.Status {
+	denied := e.Findings.Denied()
+	for _, denial := range e.Findings.Denials {
+		if denial.Releases.Contains(denied[len(denied)-1]) {
+			return denial.Status()
+		}
+	}
+	return metav1.Status{Status: metav1.StatusFailure, Message: e.Error()}
 }
 
 // IsDenied says whether an error is, or wraps, a [*DeniedError].

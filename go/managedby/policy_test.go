@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -13,10 +14,12 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
@@ -115,15 +118,15 @@ func TestFindingsAreData(t *testing.T) {
 	}
 	for _, test := range []struct {
 		release      managedby.Release
-		kind, detail string
-		text         string
+		kind         field.ErrorType
+		detail, text string
 	}{
 		{
-			managedby.V1_30, "Required value", "startTime cannot be removed for unsuspended job",
+			managedby.V1_30, field.ErrorTypeRequired, "startTime cannot be removed for unsuspended job",
 			"status.startTime: Required value: startTime cannot be removed for unsuspended job",
 		},
 		{
-			managedby.V1_36, "Invalid value", "field is immutable for unsuspended job once set",
+			managedby.V1_36, field.ErrorTypeInvalid, "field is immutable for unsuspended job once set",
 			`status.startTime: Invalid value: "2026-01-01T01:00:00Z": field is immutable for unsuspended job once set`,
 		},
 	} {
@@ -138,6 +141,100 @@ func TestFindingsAreData(t *testing.T) {
 		}
 		if want := "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/start-time-changed.md"; is.URL() != want {
 			t.Errorf("its page is %s", is.URL())
+		}
+	}
+}
+
+// TestErrorsAreKubernetesErrors asks the answer what a controller's author asks an API server's: its reason, its causes, its list.
+func TestErrorsAreKubernetesErrors(t *testing.T) {
+	start := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	old := withStatus(delegated(), batchv1.JobStatus{StartTime: &start, Active: 1})
+	findings, err := newPolicy(t).CheckStatusUpdate(t.Context(), old, withStatus(delegated(), batchv1.JobStatus{Active: 1, Ready: ptr[int32](2)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	denied := findings.Err()
+	if !apierrors.IsInvalid(denied) || !apierrors.HasStatusCause(denied, metav1.CauseTypeFieldValueInvalid) || apierrors.HasStatusCause(denied, metav1.CauseTypeFieldValueDuplicate) {
+		t.Errorf("no error of the API server: %v", denied)
+	}
+	status := denied.(apierrors.APIStatus).Status()
+	newest := findings.Denials[len(findings.Denials)-1]
+	if !newest.Releases.Contains(managedby.V1_37) || !reflect.DeepEqual(status, newest.Status()) {
+		t.Errorf("not the answer of the newest release: %+v", status)
+	}
+	for _, release := range managedby.AllReleases() {
+		list := findings.ErrorList(release)
+		path := field.NewPath("status")
+		var want field.ErrorList
+		if release >= managedby.V1_31 {
+			want = append(want, field.Invalid(path.Child("ready"), int64(2), "cannot set more ready pods than active"))
+		}
+		if release < managedby.V1_36 {
+			want = append(want, field.Required(path.Child("startTime"), "startTime cannot be removed for unsuspended job"))
+		} else {
+			want = append(want, field.Invalid(path.Child("startTime"), (*metav1.Time)(nil), "field is immutable for unsuspended job once set"))
+		}
+		if list.ToAggregate().Error() != want.ToAggregate().Error() {
+			t.Errorf("%s: %v, not %v", release, list, want)
+		}
+		for i, is := range list {
+			if is.Type != want[i].Type || is.Field != want[i].Field || is.Detail != want[i].Detail {
+				t.Errorf("%s: %#v, not %#v", release, is, want[i])
+			}
+		}
+	}
+	if list := (managedby.Findings{}).ErrorList(managedby.V1_37); list.ToAggregate() != nil {
+		t.Errorf("nothing found: %v", list)
+	}
+}
+
+func TestPolicyThatNewDidNotMake(t *testing.T) {
+	var policy managedby.Policy
+	if _, err := policy.CheckCreate(t.Context(), delegated()); err == nil || !strings.Contains(err.Error(), "New did not make") {
+		t.Errorf("%v", err)
+	}
+	if _, err := policy.Review(t.Context(), &admissionv1.AdmissionRequest{}); err == nil {
+		t.Error("a review")
+	}
+	if _, err := (*managedby.Policy)(nil).CheckCreate(t.Context(), delegated()); err == nil {
+		t.Error("no policy")
+	}
+}
+
+// TestKindOfATypedObject leaves TypeMeta empty, as clients do in what they return.
+func TestKindOfATypedObject(t *testing.T) {
+	bad := delegated()
+	bad.Spec.ManagedBy = ptr("runner")
+	change := managedby.Change{Operation: admissionv1.Create, Object: bad}
+	if findings, err := newPolicy(t).Check(t.Context(), change); err != nil || rules(findings.All) != "managed-by/format" {
+		t.Errorf("a Job: %v, %v", findings, err)
+	}
+	change.Object = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
+	if findings, err := newPolicy(t).Check(t.Context(), change); err == nil || !strings.Contains(err.Error(), "which kind is a *v1.Pod?") {
+		t.Errorf("a Pod, which no scheme knows: %v, %v", findings, err)
+	}
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	if findings, err := newPolicy(t, managedby.WithScheme(scheme)).Check(t.Context(), change); err != nil || len(findings.All) != 0 {
+		t.Errorf("a Pod: %v, %v", findings, err)
+	}
+	change.Object = &unstructured.Unstructured{Object: map[string]any{"kind": "Job", "metadata": map[string]any{"name": "pi"}}}
+	if findings, err := newPolicy(t).Check(t.Context(), change); err == nil {
+		t.Errorf("a kind without a version: %v", findings)
+	}
+}
+
+func TestSettingsInYAML(t *testing.T) {
+	settings := managedby.WithSettings([]byte("controllers:\n  acme.io/runner: {}  # ours\n"))
+	findings, err := newPolicy(t, settings).CheckCreate(t.Context(), delegated())
+	if err != nil || rules(findings.All) != "managed-by/allowed" {
+		t.Errorf("%v, %v", findings, err)
+	}
+	for text, says := range map[string]string{"a: 1\na: 2\n": "already set", "role: hub\n": "role", "\tx": "settings: "} {
+		if _, err := managedby.New(t.Context(), managedby.WithSettings([]byte(text))); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
@@ -377,6 +474,9 @@ func TestReleasesAreWrittenAsRuns(t *testing.T) {
 		if test.releases.String() != test.text {
 			t.Errorf("%q, not %q", test.releases.String(), test.text)
 		}
+	}
+	if since := managedby.Since(managedby.V1_35); since.String() != "1.35 to 1.37" || managedby.Since("1.29") != nil {
+		t.Errorf("since 1.35: %v", since)
 	}
 	if release, err := managedby.ParseRelease("1.36"); err != nil || release != managedby.V1_36 {
 		t.Errorf("%v, %v", release, err)

@@ -26,6 +26,16 @@ func AllReleases() Releases {
 	return Releases{V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36, V1_37}
 }
 
+// Since lists those from one on, oldest first.
+func Since(release Release) Releases {
+	all := AllReleases()
+	first := slices.Index(all, release)
+	if first < 0 {
+		return nil
+	}
+	return all[first:]
+}
+
 // ParseRelease reads a release as settings name it: "1.36".
 func ParseRelease(text string) (Release, error) {
 	if !slices.Contains(AllReleases(), Release(text)) {

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Verdict is the answer of the policy to one request.
@@ -28,6 +30,8 @@ type Verdict struct {
 	AuditAnnotations map[string]string
 	// Findings are what the rules found, in the order in which they are documented.
 	Findings []Finding
+	// details belong to a denial.
+	details *metav1.StatusDetails
 }
 
 // Response is the verdict as a webhook answers it to the request with that UID.
@@ -39,7 +43,8 @@ func (v *Verdict) Response(uid types.UID) *admissionv1.AdmissionResponse {
 		AuditAnnotations: v.AuditAnnotations,
 	}
 	if !v.Allowed {
-		response.Result = &metav1.Status{Status: metav1.StatusFailure, Code: v.Code, Message: v.Message}
+		status := Denial{Code: v.Code, Message: v.Message, Details: v.details}.Status()
+		response.Result = &status
 	}
 	return response
 }
@@ -64,7 +69,8 @@ func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionReque
 		Message:          is.Response.Message,
 		Warnings:         is.Response.Warnings,
 		AuditAnnotations: is.Response.AuditAnnotations,
-		Findings:         gather(opinions).All,
+		Findings:         gather(request, opinions).All,
+		details:          is.details(request),
 	}, nil
 }
 
@@ -82,15 +88,54 @@ type opinion struct {
 		Rule        string      `json:"rule"`
 		Enforcement Enforcement `json:"enforcement"`
 		Path        string      `json:"path"`
-		Type        string      `json:"type"`
+		Type        errorType   `json:"type"`
 		Detail      string      `json:"detail"`
 		Error       string      `json:"error"`
 		Upstream    bool        `json:"upstream"`
 	} `json:"findings"`
 }
 
+// errorType is a field.ErrorType by what it prints.
+type errorType field.ErrorType
+
+// errorTypes are those that rules find. (The validation of schemas has one more that prints "Invalid value".)
+var errorTypes = [...]field.ErrorType{
+	field.ErrorTypeInvalid, field.ErrorTypeRequired, field.ErrorTypeDuplicate, field.ErrorTypeTooLong, field.ErrorTypeNotSupported,
+	field.ErrorTypeForbidden,
+}
+
+// UnmarshalText finds the type that prints so.
+func (t *errorType) UnmarshalText(text []byte) error {
+	for _, is := range errorTypes {
+		if is.String() == string(text) {
+			*t = errorType(is)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no type of an error", text)
+}
+
+// details are those of a denial; nil if the opinion is none.
+func (o *opinion) details(request *admissionv1.AdmissionRequest) *metav1.StatusDetails {
+	if o.Response.Accepted {
+		return nil
+	}
+	details := &metav1.StatusDetails{Group: request.Kind.Group, Kind: request.Kind.Kind, Name: request.Name}
+	for _, f := range o.Findings {
+		if f.Enforcement == Deny {
+			details.Causes = append(details.Causes, metav1.StatusCause{
+				Type: metav1.CauseType(f.Type), Field: f.Path, Message: strings.TrimPrefix(f.Error, f.Path+": "),
+			})
+		}
+	}
+	return details
+}
+
 // judge asks the module for the opinions of the releases, or for the one of the settings if none are given.
 func (p *Policy) judge(ctx context.Context, request *admissionv1.AdmissionRequest, releases Releases) ([]opinion, error) {
+	if err := p.made(); err != nil {
+		return nil, err
+	}
 	question, err := question(request, releases, p.settings)
 	if err != nil {
 		return nil, err
@@ -176,18 +221,18 @@ func question(request *admissionv1.AdmissionRequest, releases Releases, settings
 	return q.Bytes(), nil
 }
 
-// gather puts the opinions together: each finding once, with the releases that find it.
-func gather(opinions []opinion) Findings {
+// gather puts the opinions on a request together: each finding once, with the releases that find it.
+func gather(request *admissionv1.AdmissionRequest, opinions []opinion) Findings {
 	var all Findings
 	for _, o := range opinions {
 		if !o.Response.Accepted {
-			all.Denials = append(all.Denials, Denial{o.Releases, o.Response.Code, o.Response.Message})
+			all.Denials = append(all.Denials, Denial{o.Releases, o.Response.Code, o.Response.Message, o.details(request)})
 		}
 		// Each opinion is in the order of the rules, so a finding stands behind those that came before it, here and there.
 		place := 0
 		for _, f := range o.Findings {
 			found := Finding{
-				Rule: f.Rule, Enforcement: f.Enforcement, Path: f.Path, Type: f.Type, Detail: f.Detail, Upstream: f.Upstream,
+				Rule: f.Rule, Enforcement: f.Enforcement, Path: f.Path, Type: field.ErrorType(f.Type), Detail: f.Detail, Upstream: f.Upstream,
 			}
 			known := slices.IndexFunc(all.All[place:], found.same)
 			if known < 0 {

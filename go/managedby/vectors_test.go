@@ -229,6 +229,11 @@ func TestCheckAgreesWithKubeAPIServer(t *testing.T) {
 					if errors := upstream(findings.In(release), release); message != answer.Message || !slices.Equal(errors, answer.Errors) {
 						t.Errorf("%s on %s, %s:\nkube-apiserver: %+v\nCheck:          %q %+v", v.Case.Name, release, form, answer, message, errors)
 					}
+					for _, finding := range findings.In(release) {
+						if is := finding.FieldError(release); is.Error() != finding.Error(release) {
+							t.Errorf("%s on %s, %s: as a field.Error it is %#v", v.Case.Name, release, form, is)
+						}
+					}
 				}
 			}
 		}

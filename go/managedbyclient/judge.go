@@ -1,10 +1,11 @@
 package managedbyclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -19,12 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/report"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
 // judge judges the writes of one test.
 type judge struct {
-	t       managedbytest.T
+	t       *report.T
 	options []managedby.Option
 	reader  client.Reader
 	policy  *managedby.Policy
@@ -59,12 +61,20 @@ func (j *judge) update(ctx context.Context, c client.Client, subResource string,
 	return write()
 }
 
-func (j *judge) patch(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, write func() error) error {
+func (j *judge) patch(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, dryRun bool, write func() error) error {
 	j.t.Helper()
 	kind, old := j.stored(ctx, c, subResource, obj)
 	what := call("Patch", subResource)
 	if patch.Type() == types.ApplyPatchType {
-		return j.judgeAfterwards(ctx, c, what, subResource, kind, client.ObjectKeyFromObject(obj), old, write)
+		data, err := patch.Data(obj)
+		if err != nil {
+			return write() // The client says so.
+		}
+		a := applied{what: what, subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(obj), old: old, sent: data, into: obj, dryRun: dryRun}
+		if _, partial := obj.(*metav1.PartialObjectMetadata); partial {
+			a.into = nil
+		}
+		return j.judgeAfterwards(ctx, c, a, write)
 	}
 	if old == nil {
 		return write()
@@ -83,36 +93,108 @@ func (j *judge) patch(ctx context.Context, c client.Client, subResource string, 
 	return write()
 }
 
-func (j *judge) apply(ctx context.Context, c client.Client, subResource string, obj runtime.ApplyConfiguration, write func() error) error {
+// apply judges an apply of obj that sends body.
+func (j *judge) apply(ctx context.Context, c client.Client, subResource string, obj, body runtime.ApplyConfiguration, dryRun bool, write func() error) error {
 	j.t.Helper()
 	text, err := json.Marshal(obj)
 	if err != nil {
 		return err
 	}
-	var applied unstructured.Unstructured
-	if err := json.Unmarshal(text, &applied.Object); err != nil {
+	named, err := decoded(text)
+	if err != nil {
 		return err
 	}
-	kind, old := j.stored(ctx, c, subResource, &applied)
-	key := client.ObjectKeyFromObject(&applied)
-	return j.judgeAfterwards(ctx, c, call("Apply", subResource), subResource, kind, key, old, write)
+	sent, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	kind, old := j.stored(ctx, c, subResource, named)
+	return j.judgeAfterwards(ctx, c, applied{
+		what: call("Apply", subResource), subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(named), old: old,
+		sent: sent, into: obj, dryRun: dryRun,
+	}, write)
 }
 
-// judgeAfterwards makes the write and judges what came of it.
-func (j *judge) judgeAfterwards(ctx context.Context, c client.Client, what, subResource string, kind schema.GroupVersionKind, key client.ObjectKey, old client.Object, write func() error) error {
+// applied is a server-side apply.
+type applied struct {
+	what, subResource string
+	kind              schema.GroupVersionKind
+	key               client.ObjectKey
+	// old is what was stored; nil if there was nothing.
+	old client.Object
+	// sent is the JSON of what the client sends.
+	sent []byte
+	// into is where the client puts the whole object of the response; nil if it does not.
+	into   any
+	dryRun bool
+}
+
+// judgeAfterwards makes an apply and judges what came of it.
+func (j *judge) judgeAfterwards(ctx context.Context, c client.Client, a applied, write func() error) error {
 	j.t.Helper()
-	if err := write(); err != nil || isOther(subResource) {
+	before, err := json.Marshal(a.into)
+	if err != nil {
 		return err
 	}
-	is := j.get(ctx, c, kind, key)
-	if is == nil {
-		return nil
+	switch err := write(); {
+	case isOther(a.subResource):
+		return err
+	case apierrors.IsInvalid(err):
+		// The API server denies it as the release that it is. The test says which others do.
+		if is, failed := a.preview(); failed == nil {
+			_ = j.check(ctx, a.what, a.change(is))
+		}
+		return err
+	case err != nil:
+		return err
 	}
-	change := managedby.Change{Operation: admissionv1.Create, Kind: kind, Object: is}
-	if old != nil {
-		change.Operation, change.SubResource, change.OldObject = admissionv1.Update, subResource, old
+	is, err := j.outcome(ctx, c, a, before)
+	if err != nil || is == nil {
+		return err
 	}
-	return j.check(ctx, what, change)
+	return j.check(ctx, a.what, a.change(is))
+}
+
+// change is what an apply does, as an update or a create.
+func (a applied) change(is client.Object) managedby.Change {
+	change := managedby.Change{Operation: admissionv1.Create, Kind: a.kind, Object: is}
+	if a.old != nil {
+		change.Operation, change.SubResource, change.OldObject = admissionv1.Update, a.subResource, a.old
+	}
+	return change
+}
+
+// outcome is the object that came of an apply, as the API server answered; nil if it is gone.
+func (j *judge) outcome(ctx context.Context, c client.Client, a applied, before []byte) (client.Object, error) {
+	after, err := json.Marshal(a.into)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case a.into != nil && !bytes.Equal(before, after):
+		return decoded(after)
+	case a.dryRun:
+		// The fake client does nothing for a dry run.
+		return a.preview()
+	default:
+		// The client kept the response to itself.
+		return j.get(ctx, c, a.kind, a.key), nil
+	}
+}
+
+// preview is what an apply would make of the stored object, without the lists of the spec that an apply merges.
+func (a applied) preview() (client.Object, error) {
+	if a.old == nil {
+		return decoded(a.sent)
+	}
+	text, err := json.Marshal(a.old)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = jsonpatch.MergePatch(text, a.sent); err != nil {
+		return nil, err
+	}
+	return decoded(text)
 }
 
 // stored looks up what an object replaces; nil if nothing is stored, or the subresource is none that is judged.
@@ -179,9 +261,13 @@ func preview(scheme *runtime.Scheme, kind schema.GroupVersionKind, old, obj clie
 	if err != nil {
 		return nil, err
 	}
-	patched := &unstructured.Unstructured{}
-	// Whole numbers stay whole.
-	return patched, kjson.Unmarshal(text, &patched.Object)
+	return decoded(text)
+}
+
+// decoded is the object of a JSON text. Whole numbers stay whole.
+func decoded(text []byte) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	return object, kjson.Unmarshal(text, &object.Object)
 }
 
 // check judges a change, fails the test, and gives the error that the API server would.
@@ -204,18 +290,9 @@ func (j *judge) check(ctx context.Context, what string, change managedby.Change)
 
 // denial is the answer of the newest release that denies.
 func denial(findings managedby.Findings) error {
-	denied := findings.Denied()
-	for _, answer := range findings.Denials {
-		if !answer.Releases.Contains(denied[len(denied)-1]) {
-			continue
-		}
-		reason := metav1.StatusReasonInvalid
-		if answer.Code == http.StatusForbidden {
-			reason = metav1.StatusReasonForbidden
-		}
-		return &apierrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: answer.Code, Reason: reason, Message: answer.Message,
-		}}
+	var denied *managedby.DeniedError
+	if errors.As(findings.Err(), &denied) {
+		return &apierrors.StatusError{ErrStatus: denied.Status()}
 	}
 	return nil
 }

@@ -13,13 +13,19 @@ package managedbyclient
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/report"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
@@ -47,16 +53,54 @@ func Reader(reader client.Reader) Option {
 	return func(j *judge) { j.reader = reader }
 }
 
-// New wraps a client, such as one of envtest.
-func New(t managedbytest.T, c client.WithWatch, options ...Option) client.WithWatch {
+// New wraps a client, such as one of envtest, or the one that a manager hands out. A manager that you make hands out judged clients
+// with [ForManager].
+func New(t managedbytest.T, c client.Client, options ...Option) client.Client {
+	t.Helper()
+	if watching, ok := c.(client.WithWatch); ok {
+		return NewWithWatch(t, watching, options...)
+	}
+	return struct{ client.Client }{NewWithWatch(t, withoutWatch{c}, options...)}
+}
+
+// NewWithWatch wraps a client that watches, and gives one that watches.
+func NewWithWatch(t managedbytest.T, c client.WithWatch, options ...Option) client.WithWatch {
+	t.Helper()
 	return interceptor.NewClient(c, Funcs(t, options...))
+}
+
+// withoutWatch is a client that the interceptor takes. Nothing asks it to watch.
+type withoutWatch struct{ client.Client }
+
+func (withoutWatch) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// ForManager makes the clients of a manager judged ones, and lets them look up what is stored in the API server, not in the
+// manager's cache.
+//
+//	mgr, err := manager.New(config, manager.Options{NewClient: managedbyclient.ForManager(t)})
+func ForManager(t managedbytest.T, options ...Option) client.NewClientFunc {
+	return func(config *rest.Config, how client.Options) (client.Client, error) {
+		t.Helper()
+		c, err := client.New(config, how)
+		if err != nil {
+			return nil, err
+		}
+		how.Cache = nil
+		direct, err := client.New(config, how)
+		if err != nil {
+			return nil, err
+		}
+		return New(t, c, append([]Option{Reader(direct)}, options...)...), nil
+	}
 }
 
 // Funcs gives the functions that judge, for the fake client's WithInterceptorFuncs. They judge creates, updates, patches and
 // applies of every object and of its status.
 func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 	t.Helper()
-	j := &judge{t: t}
+	j := &judge{t: report.To(t, report.CallersLine)}
 	for _, option := range options {
 		option(j)
 	}
@@ -73,10 +117,13 @@ func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 			return j.update(ctx, c, "", obj, func() error { return c.Update(ctx, obj, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return j.patch(ctx, c, "", obj, patch, func() error { return c.Patch(ctx, obj, patch, opts...) })
+			dryRun := isDryRun((&client.PatchOptions{}).ApplyOptions(opts).DryRun)
+			return j.patch(ctx, c, "", obj, patch, dryRun, func() error { return c.Patch(ctx, obj, patch, opts...) })
 		},
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			return j.apply(ctx, c, "", obj, func() error { return c.Apply(ctx, obj, opts...) })
+			how := &client.ApplyOptions{}
+			how.ApplyOptions(opts)
+			return j.apply(ctx, c, "", obj, obj, isDryRun(how.DryRun), func() error { return c.Apply(ctx, obj, opts...) })
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, subResource string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 			body := (&client.SubResourceUpdateOptions{}).ApplyOptions(opts).SubResourceBody
@@ -84,16 +131,23 @@ func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 			return j.update(ctx, c, subResource, sent(obj, body), write)
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			body := (&client.SubResourcePatchOptions{}).ApplyOptions(opts).SubResourceBody
+			how := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
 			write := func() error { return c.SubResource(subResource).Patch(ctx, obj, patch, opts...) }
-			return j.patch(ctx, c, subResource, sent(obj, body), patch, write)
+			return j.patch(ctx, c, subResource, sent(obj, how.SubResourceBody), patch, isDryRun(how.DryRun), write)
 		},
 		SubResourceApply: func(ctx context.Context, c client.Client, subResource string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 			write := func() error { return c.SubResource(subResource).Apply(ctx, obj, opts...) }
-			return j.apply(ctx, c, subResource, obj, write)
+			how := (&client.SubResourceApplyOptions{}).ApplyOpts(opts)
+			body := obj
+			if how.SubResourceBody != nil {
+				body = how.SubResourceBody
+			}
+			return j.apply(ctx, c, subResource, obj, body, isDryRun(how.DryRun), write)
 		},
 	}
 }
+
+func isDryRun(options []string) bool { return slices.Contains(options, metav1.DryRunAll) }
 
 // sent is what a write of a subresource sends: the object, unless its options say otherwise.
 func sent(obj, body client.Object) client.Object {

@@ -2,6 +2,10 @@ package managedbyclient_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -128,7 +132,8 @@ func TestWritesAreJudged(t *testing.T) {
 				if made != test.made || !apierrors.IsInvalid(err) || err.Error() != test.words {
 					t.Errorf("denied, but made: %t, %v", made, err)
 				}
-				if want := test.call + " of Job default/pi:\n    Kubernetes 1.3"; !strings.HasPrefix(failures, want) || !strings.Contains(failures, test.words) {
+				want := regexp.MustCompile(`^managedbyclient_test\.go:\d+: ` + regexp.QuoteMeta(test.call) + ` of Job default/pi:\n    Kubernetes 1\.3`)
+				if !want.MatchString(failures) || !strings.Contains(failures, test.words) {
 					t.Errorf("it says %s", failures)
 				}
 			})
@@ -137,12 +142,12 @@ func TestWritesAreJudged(t *testing.T) {
 }
 
 func clientOf(r *recorded.T, form string, objects ...client.Object) client.WithWatch {
-	options := []managedbyclient.Option{managedbyclient.Releases(managedby.AllReleases()[1:]...)}
+	options := []managedbyclient.Option{managedbyclient.Releases(managedby.Since(managedby.V1_31)...)}
 	builder := fake.NewClientBuilder().WithObjects(objects...)
 	if form == "built with Funcs" {
 		return builder.WithInterceptorFuncs(managedbyclient.Funcs(r, options...)).Build()
 	}
-	return managedbyclient.New(r, builder.Build(), options...)
+	return managedbyclient.NewWithWatch(r, builder.Build(), options...)
 }
 
 func get(t *testing.T, c client.Client) *batchv1.Job {
@@ -152,6 +157,128 @@ func get(t *testing.T, c client.Client) *batchv1.Job {
 		t.Fatal(err)
 	}
 	return is
+}
+
+// TestDryRunOfAnApply makes applies that are not to be stored. The fake client answers them with nothing.
+func TestDryRunOfAnApply(t *testing.T) {
+	full := func(ready int32) *batchv1.Job {
+		j := job()
+		j.TypeMeta = metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
+		j.Status = batchv1.JobStatus{StartTime: &start, Active: 1, Ready: &ready}
+		return j
+	}
+	for name, write := range map[string]func(ctx context.Context, c client.Client, ready int32) error{
+		"Status().Patch": func(ctx context.Context, c client.Client, ready int32) error {
+			//lint:ignore SA1019 Controllers still do it so.
+			return c.Status().Patch(ctx, full(ready), client.Apply, client.FieldOwner("test"), client.ForceOwnership, client.DryRunAll)
+		},
+		"Status().Apply": func(ctx context.Context, c client.Client, ready int32) error {
+			status := applybatchv1.JobStatus().WithStartTime(start).WithActive(1).WithReady(ready)
+			return c.Status().Apply(ctx, applybatchv1.Job("pi", "default").WithStatus(status), client.FieldOwner("test"), client.ForceOwnership, client.DryRunAll)
+		},
+	} {
+		for _, ready := range []int32{1, 2} {
+			r := recorded.New(t.Context())
+			c := clientOf(r, "built with Funcs", job())
+			err := write(t.Context(), c, ready)
+			if denied := ready == 2; apierrors.IsInvalid(err) != denied || !denied && err != nil || (len(r.Failures) == 1) != denied {
+				t.Errorf("%s, %d ready: %v, %v", name, ready, err, r.Failures)
+			}
+		}
+	}
+	r := recorded.New(t.Context())
+	bad := applybatchv1.Job("other", "default").WithSpec(applybatchv1.JobSpec().WithManagedBy("runner"))
+	if err := clientOf(r, "built with Funcs").Apply(t.Context(), bad, client.FieldOwner("test"), client.DryRunAll); !apierrors.IsInvalid(err) {
+		t.Errorf("the creation of a Job: %v", err)
+	}
+}
+
+// TestResponseOfAnApplyIsJudged lets another writer come between an apply and whatever reads after it.
+func TestResponseOfAnApplyIsJudged(t *testing.T) {
+	r := recorded.New(t.Context())
+	unchanged := fake.NewClientBuilder().WithObjects(job()).Build()
+	judged := func() client.Client {
+		return managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), managedbyclient.Reader(unchanged))
+	}
+	other := applybatchv1.Job("pi", "default").WithSpec(applybatchv1.JobSpec().WithManagedBy("acme.io/other"))
+	if err := judged().Apply(t.Context(), other, client.FieldOwner("test"), client.ForceOwnership); !apierrors.IsInvalid(err) {
+		t.Errorf("Apply: %v", err)
+	}
+	bad := get(t, unchanged)
+	bad.ResourceVersion, bad.ManagedFields, bad.TypeMeta = "", nil, metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
+	bad.Status = batchv1.JobStatus{StartTime: &start, Active: 1, Ready: ptr[int32](3)}
+	//lint:ignore SA1019 Controllers still do it so.
+	if err := judged().Status().Patch(t.Context(), bad, client.Apply, client.FieldOwner("test"), client.ForceOwnership); !apierrors.IsInvalid(err) {
+		t.Errorf("Patch: %v", err)
+	}
+	if len(r.Failures) != 2 {
+		t.Errorf("%v", r.Failures)
+	}
+}
+
+// plain is a client without Watch, as a manager hands it out.
+type plain struct{ client.Client }
+
+func TestClientWithoutWatch(t *testing.T) {
+	r := recorded.New(t.Context())
+	store := fake.NewClientBuilder().WithObjects(job()).Build()
+	judged := managedbyclient.New(r, plain{store})
+	if _, watches := judged.(client.WithWatch); watches {
+		t.Error("it says that it watches")
+	}
+	is := get(t, judged)
+	is.Status.Ready = ptr[int32](1)
+	err := judged.Status().Update(t.Context(), is)
+	if !apierrors.HasStatusCause(err, metav1.CauseTypeFieldValueInvalid) || len(r.Failures) != 1 {
+		t.Errorf("%v, %v", err, r.Failures)
+	}
+	if _, watches := managedbyclient.New(r, store).(client.WithWatch); !watches {
+		t.Error("it no longer watches")
+	}
+}
+
+// TestWriteAfterTheEnd makes a write for a test that has ended, as goroutines do that a test leaves behind. It is denied, and nothing
+// panics.
+func TestWriteAfterTheEnd(t *testing.T) {
+	var c client.Client
+	if !t.Run("ends", func(t *testing.T) { c = managedbyclient.New(t, fake.NewClientBuilder().WithObjects(job()).Build()) }) {
+		t.Fatal("it fails")
+	}
+	late := get(t, c)
+	late.Status.Ready = ptr[int32](1)
+	if err := c.Status().Update(t.Context(), late); !apierrors.IsInvalid(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestFailureNamesTheCaller runs a test that fails, and reads what Go prints.
+func TestFailureNamesTheCaller(t *testing.T) {
+	if os.Getenv("FAIL_AT_A_LINE") != "" {
+		c := managedbyclient.New(t, fake.NewClientBuilder().WithObjects(job()).Build())
+		bad := get(t, c)
+		bad.Status.Ready = ptr[int32](1)
+		_ = c.Status().Update(t.Context(), bad) // the line that is named
+		return
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing := exec.CommandContext(t.Context(), program, "-test.run", "^TestFailureNamesTheCaller$")
+	failing.Env = append(os.Environ(), "FAIL_AT_A_LINE=yes")
+	output, err := failing.CombinedOutput()
+	if err == nil {
+		t.Fatalf("it passes: %s", output)
+	}
+	source, err := os.ReadFile("managedbyclient_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(source), "// the line that is named")
+	want := fmt.Sprintf("    managedbyclient_test.go:%d: Status().Update of Job default/pi:\n", strings.Count(before, "\n")+1)
+	if !strings.Contains(string(output), want) || strings.Contains(string(output), "managedbyclient.go") {
+		t.Errorf("it does not say %q:\n%s", want, output)
+	}
 }
 
 func TestCreate(t *testing.T) {
@@ -242,6 +369,37 @@ func TestUser(t *testing.T) {
 		err := c.Status().Update(t.Context(), is)
 		if denied := name == "ana"; apierrors.IsForbidden(err) != denied || (len(r.Failures) == 1) != denied {
 			t.Errorf("%s: %v, %v", name, err, r.Failures)
+		}
+	}
+}
+
+// TestInterceptorsOfYourOwn puts a client that fails once around a judged one, and the other way round.
+func TestInterceptorsOfYourOwn(t *testing.T) {
+	for _, outer := range []string{"theirs", "ours"} {
+		r := recorded.New(t.Context())
+		failed := false
+		conflictsOnce := interceptor.Funcs{
+			SubResourceUpdate: func(ctx context.Context, c client.Client, subResource string, obj client.Object, options ...client.SubResourceUpdateOption) error {
+				if !failed {
+					failed = true
+					return apierrors.NewConflict(schema.GroupResource{Group: "batch", Resource: "jobs"}, obj.GetName(), nil)
+				}
+				return c.SubResource(subResource).Update(ctx, obj, options...)
+			},
+		}
+		first, second := managedbyclient.Funcs(r), conflictsOnce
+		if outer == "ours" {
+			first, second = second, first
+		}
+		c := interceptor.NewClient(fake.NewClientBuilder().WithObjects(job()).WithInterceptorFuncs(first).Build(), second)
+		bad := get(t, c)
+		bad.Status.Ready = ptr[int32](1)
+		err := c.Status().Update(t.Context(), bad)
+		if outer == "theirs" && (!apierrors.IsConflict(err) || len(r.Failures) != 0) || outer == "ours" && (!apierrors.IsInvalid(err) || len(r.Failures) != 1) {
+			t.Errorf("%s first: %v, %v", outer, err, r.Failures)
+		}
+		if err := c.Status().Update(t.Context(), bad); !apierrors.IsInvalid(err) {
+			t.Errorf("%s first, again: %v", outer, err)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package managedbytest fails a test where kube-apiserver would deny a write, in kube-apiserver's own words.
 //
 //	func TestStatusOfFinishedJob(t *testing.T) {
-//		managedbytest.AssertStatusUpdate(t, running, finished(running), managedbytest.AllReleases)
+//		managedbytest.AssertStatusUpdate(t, running, finished(running), managedby.AllReleases())
 //	}
 //
 // For whole reconcilers see the module managedbyclient, which judges every write of a client.
@@ -18,13 +18,11 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
 
-// AllReleases are all that are known.
-var AllReleases = managedby.AllReleases()
-
 // T is what the assertions need of a [testing.T], a testing.B or a testing.F.
 type T interface {
 	Helper()
 	Context() context.Context
+	Cleanup(f func())
 	Errorf(format string, args ...any)
 	Logf(format string, args ...any)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,10 +46,10 @@ func TestAssertions(t *testing.T) {
 		logs   string
 	}{
 		{"an accepted status", func(t managedbytest.T) bool {
-			return managedbytest.AssertStatusUpdate(t, none, running, managedbytest.AllReleases)
+			return managedbytest.AssertStatusUpdate(t, none, running, managedby.AllReleases())
 		}, "", ""},
 		{"a denied status", func(t managedbytest.T) bool {
-			return managedbytest.AssertStatusUpdate(t, none, tooReady, managedbytest.AllReleases)
+			return managedbytest.AssertStatusUpdate(t, none, tooReady, managedby.AllReleases())
 		}, `Update of the status of Job default/pi:
     Kubernetes 1.31 to 1.37: Job.batch "pi" is invalid: status.ready: Invalid value: 1: cannot set more ready pods than active
     job-status/ready-exceeds-active: https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/ready-exceeds-active.md`, ""},
@@ -56,7 +57,7 @@ func TestAssertions(t *testing.T) {
 			return managedbytest.AssertStatusUpdate(t, none, tooReady, managedby.Releases{managedby.V1_30})
 		}, "", ""},
 		{"a typo, which only warns", func(t managedbytest.T) bool {
-			return managedbytest.AssertCreate(t, job("kubernetes.io/job-controler", batchv1.JobStatus{}), managedbytest.AllReleases)
+			return managedbytest.AssertCreate(t, job("kubernetes.io/job-controler", batchv1.JobStatus{}), managedby.AllReleases())
 		}, "", `Create of Job default/pi: Kubernetes 1.30 to 1.37: spec.managedBy: `},
 		{"a change of the field", func(t managedbytest.T) bool {
 			return managedbytest.AssertUpdate(t, none, job("acme.io/other", batchv1.JobStatus{}), managedby.Releases{managedby.V1_36})
@@ -64,14 +65,14 @@ func TestAssertions(t *testing.T) {
     Kubernetes 1.36: Job.batch "pi" is invalid: spec.managedBy: Invalid value: "acme.io/other": field is immutable
     managed-by/immutable: https://`, ""},
 		{"what early patches of 1.36 deny", func(t managedbytest.T) bool {
-			return managedbytest.AssertUpdate(t, directed, moved, managedbytest.AllReleases)
+			return managedbytest.AssertUpdate(t, directed, moved, managedby.AllReleases())
 		}, `Update of Job default/pi:
     Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 take it only with the condition Suspended=True`, ""},
 		{"no release", func(t managedbytest.T) bool {
 			return managedbytest.AssertStatusUpdate(t, none, running, nil)
 		}, "managedby: WithReleases needs a release", ""},
 		{"no Job", func(t managedbytest.T) bool {
-			return managedbytest.AssertStatusUpdate(t, none, nil, managedbytest.AllReleases)
+			return managedbytest.AssertStatusUpdate(t, none, nil, managedby.AllReleases())
 		}, "managedby: a change without an object", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,7 +95,7 @@ func TestTheGuidesShowWhatIsPrinted(t *testing.T) {
 	forgetful := job(runner, finished(running.Status, start))
 	forgetful.Status.Conditions = forgetful.Status.Conditions[1:]
 	r := recorded.New(t.Context())
-	managedbytest.AssertStatusUpdate(r, running, forgetful, managedbytest.AllReleases)
+	managedbytest.AssertStatusUpdate(r, running, forgetful, managedby.AllReleases())
 	for _, guide := range []string{filepath.Join("..", "..", "docs", "go.md"), filepath.Join("..", "README.md")} {
 		text, err := os.ReadFile(guide)
 		if err != nil {
@@ -105,6 +106,77 @@ func TestTheGuidesShowWhatIsPrinted(t *testing.T) {
 				t.Errorf("%s does not show: %s", guide, line)
 			}
 		}
+	}
+}
+
+// TestTheFirstTestOfTheGuide holds docs/go.md to begin with a file that compiles, and does what the guide says: with the lines of
+// "go mod edit" that stand there, and with the mistake that it suggests.
+func TestTheFirstTestOfTheGuide(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "docs", "go.md"))
+	if err != nil {
+		t.Skipf("needs the repository around the module: %v", err)
+	}
+	guide := string(text)
+	_, after, _ := strings.Cut(guide, "\n```go\n")
+	file, _, _ := strings.Cut(after, "\n```\n")
+	here, err := os.ReadFile(filepath.Join("examples", "first", "status_test.go"))
+	if err != nil || file+"\n" != string(here) {
+		t.Fatalf("docs/go.md does not begin with examples/first/status_test.go: %v", err)
+	}
+
+	module := t.TempDir()
+	run := func(program string, arguments ...string) (string, error) {
+		command := exec.CommandContext(t.Context(), program, arguments...)
+		command.Dir = module
+		command.Env = append(os.Environ(), "GOWORK=off")
+		output, err := command.CombinedOutput()
+		return string(output), err
+	}
+	save := func(text string) {
+		if err := os.WriteFile(filepath.Join(module, "status_test.go"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := [][]string{{"go", "mod", "init", "example.com/controller"}, {"go", "mod", "edit", "-go=1.25"}}
+	for line := range strings.Lines(guide) {
+		if strings.HasPrefix(line, "go mod edit -replace ") {
+			steps = append(steps, strings.Fields(strings.ReplaceAll(line, "../managed-by-policy", root)))
+		}
+	}
+	if len(steps) != 4 {
+		t.Fatalf("docs/go.md replaces other than two modules: %v", steps)
+	}
+	// The versions that this module has, so that the test does not depend on the day.
+	for _, of := range []string{"k8s.io/api", "k8s.io/apimachinery"} {
+		version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Path}}@{{.Version}}", of).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, []string{"go", "mod", "edit", "-require", strings.TrimSpace(string(version))})
+	}
+	for _, step := range steps {
+		if output, err := run(step[0], step[1:]...); err != nil {
+			t.Fatalf("%v: %v\n%s", step, err, output)
+		}
+	}
+	save(file)
+	if output, err := run("go", "test", "-mod=mod", "."); err != nil {
+		t.Fatalf("the first test of the guide fails: %v\n%s", err, output)
+	}
+	var forgetful []string
+	for line := range strings.Lines(file) {
+		if !strings.Contains(line, "JobSuccessCriteriaMet,") {
+			forgetful = append(forgetful, line)
+		}
+	}
+	save(strings.Join(forgetful, ""))
+	output, err := run("go", "test", "-mod=mod", ".")
+	if err == nil || !strings.Contains(output, "status.conditions: Invalid value: cannot set Complete=True condition without") {
+		t.Errorf("the mistake is not found: %v\n%s", err, output)
 	}
 }
 
@@ -128,8 +200,8 @@ func ExampleAssertStatusUpdate() {
 	old := job(runner, batchv1.JobStatus{StartTime: &start, Active: 1})
 	new := job(runner, finished(old.Status, metav1.NewTime(start.Add(time.Hour))))
 
-	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedby.AllReleases()[1:]))
-	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedbytest.AllReleases))
+	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedby.Since(managedby.V1_31)))
+	fmt.Println(managedbytest.AssertStatusUpdate(t, old, new, managedby.AllReleases()))
 	fmt.Println(t.Failures[0])
 	// Output:
 	// true

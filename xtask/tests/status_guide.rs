@@ -24,6 +24,22 @@ struct Reader {
     mistakes: usize,
 }
 
+/// What stands above a block: GitHub does not show what stands after the fence's language.
+fn caption(what: &str) -> String {
+    match what {
+        "spec" => "**Spec**".to_owned(),
+        "from" => "**Before**".to_owned(),
+        "to" => "**Accepted**".to_owned(),
+        "mistake" => "**Denied**".to_owned(),
+        "update" => "**Accepted** (update of the spec)".to_owned(),
+        "update mistake" => "**Denied** (update of the spec)".to_owned(),
+        _ => format!(
+            "**Accepted, but not by {}**",
+            what.trim_start_matches("to except ")
+        ),
+    }
+}
+
 impl Reader {
     /// Reads a block, and gives what it should hold instead, if that is something else.
     fn block(&mut self, info: &str, body: &str) -> Option<String> {
@@ -96,6 +112,10 @@ fn every_step_of_the_guide_is_answered_as_it_says() {
     made.push_str(parts.next().unwrap());
     while let Some(block) = parts.next() {
         let (info, body) = block.split_once('\n').unwrap();
+        if let Some(what) = info.strip_prefix("yaml ") {
+            let caption = format!("\n\n{}\n\n", caption(what));
+            assert!(made.ends_with(&caption), "{info} without {caption}{body}");
+        }
         let answer = reader.block(info, body);
         let body = answer.as_deref().unwrap_or(body);
         made.extend(["```", info, "\n", body, "```", parts.next().unwrap()]);

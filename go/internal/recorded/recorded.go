@@ -8,7 +8,8 @@ import (
 
 // T is a managedbytest.T that never fails.
 type T struct {
-	ctx context.Context
+	ctx      context.Context
+	cleanups []func()
 	// Failures and Logs are what the test was told.
 	Failures, Logs []string
 }
@@ -21,6 +22,19 @@ func (t *T) Helper() {}
 
 // Context gives the context of New.
 func (t *T) Context() context.Context { return t.ctx }
+
+// Cleanup keeps a function for End.
+func (t *T) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
+
+// End ends the test: what Cleanup was given runs, the last first.
+func (t *T) End() {
+	for len(t.cleanups) > 0 {
+		last := len(t.cleanups) - 1
+		f := t.cleanups[last]
+		t.cleanups = t.cleanups[:last]
+		f()
+	}
+}
 
 // Errorf notes a failure.
 func (t *T) Errorf(format string, args ...any) {
