@@ -85,7 +85,8 @@ mod tests {
     fn plainly(text: &str, offset: usize) -> (usize, usize) {
         let before = text.get(..text.floor_char_boundary(offset)).unwrap();
         let column = before.rsplit('\n').next().unwrap_or_default();
-        (before.matches('\n').count() + 1, column.chars().count() + 1)
+        let (line, column) = (before.matches('\n').count(), column.chars().count());
+        (line.saturating_add(1), column.saturating_add(1))
     }
 
     #[test]
