@@ -151,14 +151,18 @@ fn of_located(text: &str, located: &Located) -> (Place, Option<Source>) {
     (place, source)
 }
 
-/// The line of a file that holds a place, unless it is too long to be read.
+/// The line of a file that holds a place, unless it is too long to be read. No more of the file is looked at than can be shown.
 fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Source> {
-    let start = text
-        .get(..span.start)?
-        .rfind('\n')
-        .map_or(0, |at| at.saturating_add(1));
+    let before = text.get(..span.start)?;
+    let earliest = before.floor_char_boundary(before.len().saturating_sub(MAX_SHOWN_LINE));
+    let start = match before.get(earliest..)?.rfind('\n') {
+        Some(at) => earliest.saturating_add(at).saturating_add(1),
+        None if earliest == 0 => 0,
+        None => return None,
+    };
     let rest = text.get(start..)?;
-    let shown = rest.split(['\n', '\r']).next().unwrap_or_default();
+    let latest = rest.floor_char_boundary(MAX_SHOWN_LINE.saturating_add(1));
+    let shown = rest.get(..latest)?.split(['\n', '\r']).next()?;
     if shown.len() > MAX_SHOWN_LINE {
         return None;
     }

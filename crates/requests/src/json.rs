@@ -6,6 +6,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::named::Named;
+
 /// Few objects that are taken apart have more members.
 const USUAL: usize = 16;
 
@@ -28,6 +30,20 @@ impl<'a> Members<'a> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Cow<'a, str>, &'a str)> {
         let members = self.0.iter();
         members.map(|(name, value)| (string(name).unwrap_or_default(), *value))
+    }
+
+    /// The place of each by its name, for whoever looks for many. Of two the last counts.
+    pub(crate) fn places(&self) -> Named<'a, usize> {
+        let mut places = Named::default();
+        for (place, (name, _)) in self.iter().enumerate() {
+            places.insert(name, place);
+        }
+        places
+    }
+
+    /// The one at a place, as it is written.
+    pub(crate) fn at(&self, place: usize) -> Option<(&'a str, &'a str)> {
+        self.0.get(place).copied()
     }
 
     /// The one of a name, as it is written. Of two the last counts.

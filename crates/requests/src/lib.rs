@@ -38,6 +38,7 @@ pub mod judge;
 pub mod manifest;
 mod named;
 mod path;
+mod places;
 mod record;
 pub mod replay;
 mod request;

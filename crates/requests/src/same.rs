@@ -41,11 +41,19 @@ fn is_same_within(a: &str, b: &str, depth: usize) -> bool {
             let (Some(a), Some(b)) = (Members::of(a), Members::of(b)) else {
                 return false;
             };
-            a.len() == b.len()
-                && a.iter().all(|(name, value)| {
-                    let other = b.find(&name);
-                    other.is_some_and(|(_, other)| is_same_within(value, other, depth))
-                })
+            if a.len() != b.len() {
+                return false;
+            }
+            // Nearly always the order is the same.
+            if a.iter().zip(b.iter()).all(|((a, _), (b, _))| a == b) {
+                let mut values = a.iter().zip(b.iter());
+                return values.all(|((_, a), (_, b))| is_same_within(a, b, depth));
+            }
+            let places = b.places();
+            a.iter().all(|(name, value)| {
+                let other = places.get(&name).and_then(|place| b.at(*place));
+                other.is_some_and(|(_, other)| is_same_within(value, other, depth))
+            })
         }
         (Some(b'"'), Some(b'"')) => a == b || string(a).is_some_and(|a| Some(a) == string(b)),
         _ => a == b,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::places::Places;
+
 /// Something that cannot be judged, at a place of the text that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
@@ -28,10 +30,9 @@ impl Trouble {
         }
     }
 
-    /// Trouble at a byte of a text.
+    /// Trouble at a byte of a text, of which there is no other.
     pub(crate) fn in_text(text: &str, offset: usize, what: impl Into<String>) -> Self {
-        let (line, column) = position(text, offset);
-        Self::at(line, column, what)
+        Places::new(text).trouble(offset, what)
     }
 }
 
@@ -46,17 +47,6 @@ impl fmt::Display for Trouble {
 }
 
 impl std::error::Error for Trouble {}
-
-/// Line and column, from 1, of a byte of a text. Columns are characters.
-pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..text.floor_char_boundary(offset)).unwrap_or(text);
-    let line = memchr::memchr_iter(b'\n', before.as_bytes()).count();
-    let column = before.rsplit('\n').next().unwrap_or_default();
-    (
-        line.saturating_add(1),
-        column.chars().count().saturating_add(1),
-    )
-}
 
 /// The text of a file, without a byte order mark.
 ///

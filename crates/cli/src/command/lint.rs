@@ -107,12 +107,10 @@ pub(super) fn for_each_document(
             return;
         }
     };
-    for document in Document::all(text) {
-        match document {
-            Ok(document) => each(text, &document, report),
-            Err(trouble) => report.unjudged.push(Unjudged::new(name, trouble)),
-        }
-    }
+    Document::each(text, |document| match document {
+        Ok(document) => each(text, &document, report),
+        Err(trouble) => report.unjudged.push(Unjudged::new(name, trouble)),
+    });
 }
 
 /// The name of an object, in a namespace unless it names one itself.
@@ -136,14 +134,14 @@ pub(super) fn unknown_name(object: &ObjectName) -> String {
 }
 
 /// An object in a document of a file.
-pub(super) struct At<'a> {
+pub(super) struct At<'a, 't> {
     pub(super) file: &'a Arc<str>,
     pub(super) text: &'a str,
-    pub(super) document: &'a Document<'a>,
+    pub(super) document: &'a Document<'t>,
     pub(super) object: &'a Object<'a>,
 }
 
-impl At<'_> {
+impl At<'_, '_> {
     /// Adds what the library says about a request on the object.
     pub(super) fn add(
         &self,

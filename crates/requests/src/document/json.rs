@@ -1,63 +1,198 @@
 //! JSON documents: `serde_json` reads them, and borrowed values tell where they stand.
 
-use std::ops::Range;
-
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
 use super::offset_in;
 use crate::json::{Members, elements, what};
+use crate::named::Named;
 use crate::path::{Path, Segment};
+use crate::places::Places;
 use crate::trouble::Trouble;
 
 /// The values of a text that holds JSON values one after another.
-pub(super) fn values<'t>(text: &str, part: &'t str) -> Result<Vec<&'t str>, Trouble> {
+pub(super) fn values<'t>(places: &Places<'_>, part: &'t str) -> Result<Vec<&'t str>, Trouble> {
     let mut values = Vec::new();
     for value in Deserializer::from_str(part).into_iter::<&'t RawValue>() {
         match value {
             Ok(value) => values.push(value.get()),
-            Err(e) => return Err(trouble(text, part, &e)),
+            Err(e) => return Err(trouble(places, part, &e)),
         }
     }
     Ok(values)
 }
 
 /// The error of `serde_json`, which counts lines from the start of the part, at its place in the text.
-fn trouble(text: &str, part: &str, error: &serde_json::Error) -> Trouble {
+fn trouble(places: &Places<'_>, part: &str, error: &serde_json::Error) -> Trouble {
     let lines = part
         .split_inclusive('\n')
         .take(error.line().saturating_sub(1));
     let line_start = lines.fold(0_usize, |sum, line| sum.saturating_add(line.len()));
-    let offset = offset_in(text, part)
+    let offset = offset_in(places.text, part)
         .saturating_add(line_start)
         .saturating_add(error.column().saturating_sub(1));
-    Trouble::in_text(text, offset, what(part, error))
+    places.trouble(offset, what(part, error))
 }
 
-/// Where the value at a path of a JSON value stands in the text, or the nearest value around it; and whether it was found.
-pub(super) fn find(text: &str, json: &str, path: &Path, is_key: bool) -> (Range<usize>, bool) {
-    let mut value = json;
-    let mut key = json;
-    let mut is_exact = true;
-    for segment in path.segments() {
-        let Some(found) = step(value, segment) else {
-            is_exact = false;
-            break;
-        };
-        (key, value) = found;
-    }
-    let shown = if is_key { key } else { value };
-    let start = offset_in(text, shown);
-    (start..start.saturating_add(shown.len()), is_exact)
+/// The way from a document to a value in it. Paths come object by object, so what two of them share is taken apart once: else
+/// each place in a list would cost the whole list.
+#[derive(Debug, Default)]
+pub(super) struct Way<'t> {
+    steps: Vec<Step<'t>>,
 }
 
-/// The member or the element at one step: its name, or else itself, and itself.
-fn step<'t>(json: &'t str, segment: &Segment) -> Option<(&'t str, &'t str)> {
-    if let Some(members) = Members::of(json) {
-        let (name, value) = members.find(segment.key())?;
-        let name = name.strip_prefix('"')?.strip_suffix('"')?;
-        return Some((name, value));
+/// A value on the way.
+#[derive(Debug)]
+struct Step<'t> {
+    /// What leads here from the value before; nothing to the document.
+    segment: Option<Segment>,
+    /// The name of a member, or else the value.
+    key: &'t str,
+    value: &'t str,
+    /// What is in it, once somebody asked.
+    inside: Option<Inside<'t>>,
+}
+
+#[derive(Debug)]
+enum Inside<'t> {
+    Members(Members<'t>, Named<'t, usize>),
+    Elements(Vec<&'t str>),
+}
+
+impl<'t> Way<'t> {
+    /// The value at a path of a document, or the nearest value around it; and whether it was found. Of a member the name, if the
+    /// key is meant.
+    pub(super) fn find(&mut self, json: &'t str, path: &Path, is_key: bool) -> (&'t str, bool) {
+        if self.steps.is_empty() {
+            self.steps.push(Step::new(None, (json, json)));
+        }
+        let known = self.steps.iter().skip(1).map(|step| &step.segment);
+        let shared = known
+            .zip(path.segments())
+            .take_while(|(known, segment)| known.as_ref() == Some(*segment))
+            .count();
+        self.steps.truncate(shared.saturating_add(1));
+        let mut is_exact = true;
+        for segment in path.segments().iter().skip(shared) {
+            let Some(found) = self.steps.last_mut().and_then(|step| step.to(segment)) else {
+                is_exact = false;
+                break;
+            };
+            self.steps.push(Step::new(Some(segment.clone()), found));
+        }
+        let last = self.steps.last();
+        let shown = last.map_or(json, |step| if is_key { step.key } else { step.value });
+        (shown, is_exact)
     }
-    let element = *elements(json)?.get(segment.index()?)?;
-    Some((element, element))
+}
+
+impl<'t> Step<'t> {
+    const fn new(segment: Option<Segment>, (key, value): (&'t str, &'t str)) -> Self {
+        Self {
+            segment,
+            key,
+            value,
+            inside: None,
+        }
+    }
+
+    /// The member or the element at one step from here: its name, or else itself, and itself.
+    fn to(&mut self, segment: &Segment) -> Option<(&'t str, &'t str)> {
+        match self.inside.get_or_insert_with(|| Inside::of(self.value)) {
+            Inside::Members(members, places) => {
+                let (name, value) = members.at(*places.get(segment.key())?)?;
+                Some((name.strip_prefix('"')?.strip_suffix('"')?, value))
+            }
+            Inside::Elements(elements) => {
+                let element = *elements.get(segment.index()?)?;
+                Some((element, element))
+            }
+        }
+    }
+}
+
+impl<'t> Inside<'t> {
+    /// What is in a value. A scalar has no elements.
+    fn of(json: &'t str) -> Self {
+        #[cfg(test)]
+        tests::TAKEN_APART.set(tests::TAKEN_APART.get().saturating_add(json.len()));
+        match Members::of(json) {
+            Some(members) => {
+                let places = members.places();
+                Self::Members(members, places)
+            }
+            None => Self::Elements(elements(json).unwrap_or_default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fmt::Write as _;
+
+    use super::Way;
+    use crate::path::Path;
+
+    thread_local! {
+        /// How many bytes were taken apart.
+        pub(super) static TAKEN_APART: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Places of objects, one after another, take as many steps for each object, however many there are.
+    #[test]
+    fn what_paths_share_is_taken_apart_once() {
+        for count in [10, 1000] {
+            let mut list = "{\"kind\":\"List\",\"items\":[".to_owned();
+            for index in 0..count {
+                let comma = if index > 0 { "," } else { "" };
+                write!(
+                    list,
+                    "{comma}{{\"kind\":\"Job\",\"spec\":{{\"a\":[{index},{{}}]}}}}"
+                )
+                .unwrap();
+            }
+            list.push_str("]}");
+            let mut way = Way::default();
+            TAKEN_APART.set(0);
+            for index in 0..count {
+                for (path, shown) in [
+                    ("spec.a[0]", index.to_string()),
+                    ("spec.a[1]", "{}".to_owned()),
+                    ("kind", "\"Job\"".to_owned()),
+                ] {
+                    let path = Path::parse(&format!("items[{index}].{path}"));
+                    assert_eq!(way.find(&list, &path, false), (&*shown, true));
+                }
+            }
+            // The list, its items, and each item: itself, its spec, the array in it, and the empty object in that.
+            let taken = TAKEN_APART.get();
+            assert!(taken < 5 * list.len(), "{taken} of {}", list.len());
+        }
+    }
+
+    #[test]
+    fn a_way_leads_to_any_other_place() {
+        let json = "{\"a\":{\"b\":[1,{\"c\":2}],\"b\\n\":3},\"d\":null,\"d\":4}";
+        let mut way = Way::default();
+        for (path, is_key, expected) in [
+            ("a.b[1].c", false, ("2", true)),
+            ("a.b[0]", false, ("1", true)),
+            ("a.b[0].c", false, ("1", false)),
+            ("a.b[7]", false, ("[1,{\"c\":2}]", false)),
+            ("a.b", true, ("b", true)),
+            ("a[\"b\\n\"]", true, ("b\\n", true)),
+            ("a[\"b\\n\"]", false, ("3", true)),
+            ("d", false, ("4", true)),
+            ("e.f", false, (json, false)),
+            ("", true, (json, true)),
+            ("a.b[1].c", true, ("c", true)),
+        ] {
+            assert_eq!(
+                way.find(json, &Path::parse(path), is_key),
+                expected,
+                "{path}"
+            );
+        }
+    }
 }

@@ -5,24 +5,27 @@ mod scalar;
 mod yaml;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ops::Range;
+use std::rc::Rc;
 
 use crate::path::Path;
-use crate::trouble::{Trouble, position};
+use crate::places::Places;
+use crate::trouble::Trouble;
 
 /// One document of a text.
 #[derive(Debug)]
 pub struct Document<'t> {
-    /// The whole text, for places in it.
-    text: &'t str,
+    /// Places in the whole text, which all its documents share.
+    places: Rc<Places<'t>>,
     form: Form<'t>,
 }
 
 #[derive(Debug)]
 enum Form<'t> {
-    /// The document as it stands in the text.
-    Json(&'t str),
-    Yaml(yaml::Tree, String),
+    /// The document as it stands in the text, and the way to the value that was last looked for.
+    Json(&'t str, RefCell<json::Way<'t>>),
+    Yaml(yaml::Tree<'t>, String),
 }
 
 /// Where something stands in a text.
@@ -43,40 +46,52 @@ impl<'t> Document<'t> {
     /// that names the place, and the documents after it are read.
     pub fn all(text: &'t str) -> Vec<Result<Self, Trouble>> {
         let mut documents = Vec::new();
-        for part in parts(text) {
-            let start = part.trim_start();
-            if start.starts_with(['{', '[']) {
-                match json::values(text, start) {
-                    Ok(values) => documents.extend(values.into_iter().map(|value| {
-                        let form = Form::Json(value);
-                        Ok(Self { text, form })
-                    })),
-                    // A flow mapping of YAML begins like JSON.
-                    Err(trouble) => match Self::yaml(text, part) {
-                        Ok(document) => documents.extend(document.map(Ok)),
-                        Err(_) => documents.push(Err(trouble)),
-                    },
-                }
-            } else if let Some(document) = Self::yaml(text, part).transpose() {
-                documents.push(document);
-            }
-        }
+        Self::each(text, |document| documents.push(document));
         documents
     }
 
-    fn yaml(text: &'t str, part: &'t str) -> Result<Option<Self>, Trouble> {
-        let Some(tree) = yaml::Tree::read(text, part)? else {
+    /// Does something with each document of a text, as [`Document::all`] has them. A document needs many times the memory of
+    /// its text: so there is one at a time.
+    pub fn each(text: &'t str, mut each: impl FnMut(Result<Self, Trouble>)) {
+        let places = Rc::new(Places::new(text));
+        for part in parts(text) {
+            let start = part.trim_start();
+            if start.starts_with(['{', '[']) {
+                match json::values(&places, start) {
+                    Ok(values) => {
+                        for value in values {
+                            let form = Form::Json(value, RefCell::default());
+                            let places = Rc::clone(&places);
+                            each(Ok(Self { places, form }));
+                        }
+                    }
+                    // A flow mapping of YAML begins like JSON.
+                    Err(trouble) => match Self::yaml(&places, part) {
+                        Ok(Some(document)) => each(Ok(document)),
+                        Ok(None) => {}
+                        Err(_) => each(Err(trouble)),
+                    },
+                }
+            } else if let Some(document) = Self::yaml(&places, part).transpose() {
+                each(document);
+            }
+        }
+    }
+
+    fn yaml(places: &Rc<Places<'t>>, part: &'t str) -> Result<Option<Self>, Trouble> {
+        let Some(tree) = yaml::Tree::read(places, part)? else {
             return Ok(None);
         };
-        let json = tree.json(text)?;
+        let json = tree.json(places)?;
         let form = Form::Yaml(tree, json);
-        Ok(Some(Self { text, form }))
+        let places = Rc::clone(places);
+        Ok(Some(Self { places, form }))
     }
 
     /// The document as JSON.
     pub fn json(&self) -> &str {
         match &self.form {
-            Form::Json(json) => json,
+            Form::Json(json, _) => json,
             Form::Yaml(_, json) => json,
         }
     }
@@ -93,10 +108,14 @@ impl<'t> Document<'t> {
 
     fn located(&self, path: &Path, is_key: bool) -> Located {
         let (span, is_exact) = match &self.form {
-            Form::Json(json) => json::find(self.text, json, path, is_key),
+            Form::Json(json, way) => {
+                let (shown, is_exact) = way.borrow_mut().find(json, path, is_key);
+                let start = offset_in(self.places.text, shown);
+                (start..start.saturating_add(shown.len()), is_exact)
+            }
             Form::Yaml(tree, _) => tree.find(path, is_key),
         };
-        let (line, column) = position(self.text, span.start);
+        let (line, column) = self.places.position(span.start);
         Located {
             span,
             line,

@@ -122,6 +122,65 @@ fn aliases_are_bounded() {
     assert!(deep.contains("is nested deeper than 200 levels"), "{deep}");
 }
 
+/// So are merge keys, which make entries of the tree before anything is written.
+#[test]
+fn merge_keys_are_bounded() {
+    let keys: Vec<_> = (0..2000).map(|i| format!("k{i}: v")).collect();
+    let defaults = format!("a: &a {{{}}}\n", keys.join(", "));
+    // As many as a chart may have.
+    let few = format!("{defaults}b:\n{}", "- {<<: *a}\n".repeat(20));
+    assert_eq!(ok(&few).matches("\"k1999\":\"v\"").count(), 21);
+    for each in ["- {<<: *a}\n", "- {<<: [*a, *a, *a]}\n"] {
+        let many = format!("{defaults}b:\n{}", each.repeat(2000));
+        let trouble = trouble(&many);
+        let expected = "line 1, column 4: its merge keys make more than ";
+        assert!(trouble.starts_with(expected), "{trouble}");
+    }
+}
+
+/// Markers count characters of the text: each is where its line and its column are.
+#[test]
+fn values_are_where_they_stand_whatever_stands_before() {
+    for (before, after) in [
+        ("", ""),
+        ("# \u{e4}\u{1f600}\r\nx: \u{e4} # \u{e4}\r\n", "\r\n"),
+        ("%YAML 1.1\n--- # \u{e4}\n", ""),
+        ("x: |\n  \u{e4}\n   \u{1f600}\n\n", ""),
+        ("x: >-\r\n  \u{e4}\r\n\r\n  b\r\n", ""),
+        ("x: \"\u{e4}\\\n  \u{e4}\\u00e4\"\n", ""),
+        ("x: '\u{e4}''\n\n  b'\n", ""),
+        ("x: [\u{e4}, \t\u{e4} ,\n \u{e4}] # \u{e4}\n", ""),
+        ("? \u{e4}\n: \u{e4}\n", ""),
+        ("x: !!str \u{e4}\ny: &\u{e4} \u{e4}\nz: *\u{e4}\n", ""),
+        ("x: \u{e4}\n  b\n\n  c\n", ""),
+    ] {
+        for fill in [0, 1, 63, 64, 65, 1000] {
+            let fill = "\u{e4}".repeat(fill);
+            let text = format!("{before}\"k{fill}\": &name \"{fill}\"\nwanted: me{after}");
+            let document = Document::all(&text).remove(0).unwrap();
+            let located = document.locate(&Path::parse("wanted"));
+            assert_eq!(text.get(located.span), Some("me"), "{text}");
+            assert_eq!(located.column, 9, "{text}");
+            let line = text.split("wanted").next().unwrap().matches('\n').count() + 1;
+            assert_eq!(located.line, line, "{text}");
+        }
+    }
+}
+
+/// One line, of YAML and of JSON.
+#[test]
+fn places_in_a_long_line_are_found() {
+    let items: Vec<_> = (0..5000).map(|i| format!("{{\"a\": {i}}}")).collect();
+    let json = format!("{{\"z\": [{}]}}", items.join(","));
+    for text in [json.clone(), format!("---\n{json}"), format!("# x\n{json}")] {
+        let document = Document::all(&text).remove(0).unwrap();
+        for index in 0..5000 {
+            let located = document.locate(&Path::parse(&format!("z[{index}].a")));
+            assert_eq!(text.get(located.span), Some(&*index.to_string()));
+        }
+    }
+}
+
 #[test]
 fn many_keys_take_no_longer_each() {
     let lines: Vec<_> = (0..20_000)

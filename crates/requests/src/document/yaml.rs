@@ -1,15 +1,16 @@
 //! YAML documents: `saphyr-parser` reads them, and the values keep their places.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 
 use super::scalar::{Scalar, resolve};
 use super::{offset_in, quoted};
+use crate::named::Named;
 use crate::path::Path;
+use crate::places::Places;
+use crate::request::string;
 use crate::trouble::Trouble;
 
 /// No manifest is nested deeper; the parser of flow collections stops at 255.
@@ -19,59 +20,86 @@ const MAX_DEPTH: usize = 200;
 const MAX_GROWTH: usize = 20;
 const FREE_GROWTH: usize = 1 << 20;
 
+/// What merge keys may make beside that, in bytes of memory.
+const FREE_MERGES: usize = 16 << 20;
+
+/// What an entry takes beside its key, and a place by its key.
+const ENTRY: usize = 128;
+
+/// What it counts to look at an entry that is there already: it makes nothing, but takes time.
+const LOOK: usize = 8;
+
+/// So many keys of a mapping are found by looking at each.
+const FEW: usize = 16;
+
 /// The values of one document, each by its number.
 #[derive(Debug)]
-pub(super) struct Tree {
-    nodes: Vec<Node>,
+pub(super) struct Tree<'t> {
+    nodes: Vec<Node<'t>>,
     root: usize,
     /// The most bytes that the document may have as JSON.
     budget: usize,
 }
 
 #[derive(Debug)]
-struct Node {
+struct Node<'t> {
     span: Range<usize>,
-    value: Value,
+    value: Value<'t>,
 }
 
 #[derive(Debug)]
-enum Value {
-    /// As JSON.
-    Scalar(String),
+enum Value<'t> {
+    /// A null, a boolean or a number, as JSON.
+    Word(String),
+    Text(Cow<'t, str>),
     Sequence(Vec<usize>),
-    Mapping(Mapping),
+    Mapping(Mapping<'t>),
 }
 
-/// Entries in their order, and the place of each by its key.
+/// Entries in their order. Where there are many, the place of each by its key.
 #[derive(Debug, Default)]
-struct Mapping {
-    entries: Vec<Entry>,
-    places: BTreeMap<Cow<'static, str>, usize>,
+struct Mapping<'t> {
+    entries: Vec<Entry<'t>>,
+    places: Option<Box<Named<'t, usize>>>,
 }
 
-impl Mapping {
-    fn get(&self, key: &str) -> Option<&Entry> {
-        self.places
-            .get(key)
-            .and_then(|place| self.entries.get(*place))
+impl<'t> Mapping<'t> {
+    fn place(&self, key: &str) -> Option<usize> {
+        match &self.places {
+            Some(places) => places.get(key).copied(),
+            None => self.entries.iter().position(|entry| entry.key == key),
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<&Entry<'t>> {
+        self.entries.get(self.place(key)?)
     }
 
     /// Puts an entry in, in place of a known one with the same key.
-    fn put(&mut self, entry: Entry) {
-        let known = self.places.get(&*entry.key).copied();
+    fn put(&mut self, entry: Entry<'t>) {
+        let known = self.place(&entry.key);
         if let Some(known) = known.and_then(|place| self.entries.get_mut(place)) {
             *known = entry;
-        } else {
-            let key = Cow::Owned(entry.key.clone());
-            self.places.insert(key, self.entries.len());
-            self.entries.push(entry);
+            return;
+        }
+        self.entries.push(entry);
+        let last = self.entries.len().saturating_sub(1);
+        // Once there are many, all that are not yet by their keys.
+        let from = match &self.places {
+            Some(_) => last,
+            None if last < FEW => return,
+            None => 0,
+        };
+        let places = self.places.get_or_insert_default();
+        for (place, entry) in self.entries.iter().enumerate().skip(from) {
+            places.insert(entry.key.clone(), place);
         }
     }
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
-    key: String,
+struct Entry<'t> {
+    key: Cow<'t, str>,
     key_span: Range<usize>,
     value: usize,
     /// Whether it comes of `<<`, so that a key of the mapping's own counts more.
@@ -79,57 +107,72 @@ struct Entry {
 }
 
 /// A collection that is being read.
-struct Open {
+struct Open<'t> {
     node: usize,
     anchor: usize,
     start: Marker,
     /// A mapping's key that waits for its value.
-    key: Option<(String, Range<usize>, bool)>,
+    key: Option<(Cow<'t, str>, Range<usize>, bool)>,
 }
 
-struct Builder<'t> {
-    text: &'t str,
+struct Builder<'p, 't> {
+    places: &'p Places<'t>,
     part_start: usize,
-    lines: Lines<'t>,
-    nodes: Vec<Node>,
-    open: Vec<Open>,
-    anchors: Vec<(usize, usize)>,
+    chars: Chars<'t>,
+    nodes: Vec<Node<'t>>,
+    open: Vec<Open<'t>>,
+    /// The node of each anchor that is complete. Anchors are numbered in the order in which they begin.
+    anchors: Vec<Option<usize>>,
     root: Option<usize>,
-    merged: usize,
+    merged: Merged,
     budget: usize,
 }
 
-/// Finds the byte of a marker, which counts characters. Markers come nearly in order.
-struct Lines<'t> {
-    part: &'t str,
-    starts: Vec<usize>,
+/// What merge keys have made so far.
+struct Merged {
+    bytes: usize,
+    most: usize,
 }
 
-impl<'t> Lines<'t> {
+/// So many characters are between two marks of a part that is not all ASCII.
+const CHARS: usize = 64;
+
+/// Finds the byte of a marker, which counts characters from the start of the part.
+struct Chars<'t> {
+    part: &'t str,
+    /// The byte of each `CHARS`th character; empty where each byte is a character.
+    marks: Vec<usize>,
+}
+
+impl<'t> Chars<'t> {
     fn new(part: &'t str) -> Self {
-        let ends = memchr::memchr_iter(b'\n', part.as_bytes());
-        let starts = std::iter::once(0).chain(ends.map(|end| end.saturating_add(1)));
-        Self {
-            part,
-            starts: starts.collect(),
-        }
+        let marks = if part.is_ascii() {
+            Vec::new()
+        } else {
+            let bytes = part.char_indices().map(|(at, _)| at);
+            bytes.step_by(CHARS).collect()
+        };
+        Self { part, marks }
     }
 
     fn byte(&self, marker: Marker) -> usize {
-        let line = marker.line().saturating_sub(1);
-        let Some(&start) = self.starts.get(line) else {
+        let index = marker.index();
+        if self.marks.is_empty() {
+            return index.min(self.part.len());
+        }
+        let Some(&start) = self.marks.get(index / CHARS) else {
             return self.part.len();
         };
         let rest = self.part.get(start..).unwrap_or_default();
         let mut chars = rest.char_indices();
-        let column = chars.nth(marker.col()).map_or(rest.len(), |(at, _)| at);
-        start.saturating_add(column)
+        let more = chars.nth(index % CHARS).map_or(rest.len(), |(at, _)| at);
+        start.saturating_add(more)
     }
 }
 
-impl Tree {
+impl<'t> Tree<'t> {
     /// Reads a part of a text that holds one document; [`None`] if it holds nothing.
-    pub(super) fn read(text: &str, part: &str) -> Result<Option<Self>, Trouble> {
+    pub(super) fn read(places: &Places<'t>, part: &'t str) -> Result<Option<Self>, Trouble> {
         let is_empty = part.lines().all(|line| {
             let line = line.strip_prefix("---").unwrap_or(line).trim();
             line.is_empty() || line.starts_with(['#', '%']) || line == "..."
@@ -137,19 +180,20 @@ impl Tree {
         if is_empty {
             return Ok(None);
         }
+        let growth = part.len().saturating_mul(MAX_GROWTH);
         let mut builder = Builder {
-            text,
-            part_start: offset_in(text, part),
-            lines: Lines::new(part),
+            places,
+            part_start: offset_in(places.text, part),
+            chars: Chars::new(part),
             nodes: Vec::new(),
             open: Vec::new(),
             anchors: Vec::new(),
             root: None,
-            merged: 0,
-            budget: part
-                .len()
-                .saturating_mul(MAX_GROWTH)
-                .saturating_add(FREE_GROWTH),
+            merged: Merged {
+                bytes: 0,
+                most: growth.saturating_add(FREE_MERGES),
+            },
+            budget: growth.saturating_add(FREE_GROWTH),
         };
         let mut parser = Parser::new_from_str(part);
         while let Some(event) = parser.next_event() {
@@ -167,45 +211,56 @@ impl Tree {
     }
 
     /// The document as JSON.
-    pub(super) fn json(&self, text: &str) -> Result<String, Trouble> {
-        let mut json = String::new();
-        self.write(self.root, 0, text, &mut json)?;
-        Ok(json)
+    pub(super) fn json(&self, places: &Places<'_>) -> Result<String, Trouble> {
+        let mut json = Vec::new();
+        self.write(self.root, 0, places, &mut json)?;
+        // It was made of texts.
+        Ok(String::from_utf8(json).unwrap_or_default())
     }
 
-    fn write(&self, id: usize, depth: usize, text: &str, json: &mut String) -> Result<(), Trouble> {
+    fn write(
+        &self,
+        id: usize,
+        depth: usize,
+        places: &Places<'_>,
+        json: &mut Vec<u8>,
+    ) -> Result<(), Trouble> {
         let Some(node) = self.nodes.get(id) else {
             return Ok(());
         };
         if json.len() > self.budget {
             let what = format!("its aliases make more than {} bytes of it", self.budget);
-            return Err(Trouble::in_text(text, node.span.start, what));
+            return Err(places.trouble(node.span.start, what));
         }
         if depth > MAX_DEPTH {
             let what = format!("is nested deeper than {MAX_DEPTH} levels");
-            return Err(Trouble::in_text(text, node.span.start, what));
+            return Err(places.trouble(node.span.start, what));
         }
         let deeper = depth.saturating_add(1);
         match &node.value {
-            Value::Scalar(scalar) => json.push_str(scalar),
+            Value::Word(word) => json.extend_from_slice(word.as_bytes()),
+            Value::Text(text) => string(json, text),
             Value::Sequence(items) => {
-                let mut open = '[';
-                for item in items {
-                    json.push(open);
-                    open = ',';
-                    self.write(*item, deeper, text, json)?;
+                json.push(b'[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        json.push(b',');
+                    }
+                    self.write(*item, deeper, places, json)?;
                 }
-                json.push_str(if items.is_empty() { "[]" } else { "]" });
+                json.push(b']');
             }
             Value::Mapping(Mapping { entries, .. }) => {
-                let mut open = '{';
-                for entry in entries {
-                    // Writing to a String cannot fail.
-                    let _ = write!(json, "{open}{}:", quoted(&entry.key));
-                    open = ',';
-                    self.write(entry.value, deeper, text, json)?;
+                json.push(b'{');
+                for (index, entry) in entries.iter().enumerate() {
+                    if index > 0 {
+                        json.push(b',');
+                    }
+                    string(json, &entry.key);
+                    json.push(b':');
+                    self.write(entry.value, deeper, places, json)?;
                 }
-                json.push_str(if entries.is_empty() { "{}" } else { "}" });
+                json.push(b'}');
             }
         }
         Ok(())
@@ -224,7 +279,7 @@ impl Tree {
                     .index()
                     .and_then(|index| items.get(index))
                     .map(|item| (*item, None)),
-                Some(Value::Scalar(_)) | None => None,
+                Some(Value::Word(_) | Value::Text(_)) | None => None,
             };
             let Some((value, key)) = next else {
                 return (span, false);
@@ -233,7 +288,7 @@ impl Tree {
             let is_collection = self
                 .nodes
                 .get(at)
-                .is_some_and(|node| !matches!(node.value, Value::Scalar(_)));
+                .is_some_and(|node| matches!(node.value, Value::Sequence(_) | Value::Mapping(_)));
             // Of what fills many lines the key is shown.
             span = match key {
                 Some(key) if is_key || is_collection => key,
@@ -248,9 +303,9 @@ impl Tree {
     }
 }
 
-impl Builder<'_> {
+impl<'t> Builder<'_, 't> {
     fn byte(&self, marker: Marker) -> usize {
-        self.part_start.saturating_add(self.lines.byte(marker))
+        self.part_start.saturating_add(self.chars.byte(marker))
     }
 
     fn span(&self, span: Span) -> Range<usize> {
@@ -258,22 +313,22 @@ impl Builder<'_> {
     }
 
     fn trouble(&self, at: Marker, what: impl Into<String>) -> Trouble {
-        Trouble::in_text(self.text, self.byte(at), what)
+        self.places.trouble(self.byte(at), what)
     }
 
     fn unreadable(&self, error: &ScanError) -> Trouble {
         self.trouble(*error.marker(), format!("not YAML: {}", error.info()))
     }
 
-    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Trouble> {
+    fn event(&mut self, event: Event<'t>, span: Span) -> Result<(), Trouble> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 if let Some(key_span) = self.awaits_key().then(|| self.span(span)) {
-                    let (key, is_merge) = key(&text, style);
+                    let (key, is_merge) = key(text, style);
                     return self.set_key(key, key_span, is_merge, span.start);
                 }
-                let json = self.scalar(&text, style, tag.as_deref(), span.start)?;
-                let node = self.add(self.span(span), Value::Scalar(json));
+                let value = self.scalar(text, style, tag.as_deref(), span.start)?;
+                let node = self.add(self.span(span), value);
                 self.close(node, anchor)
             }
             Event::SequenceStart(anchor, _) => {
@@ -296,8 +351,8 @@ impl Builder<'_> {
                 if self.awaits_key() {
                     return Err(self.trouble(span.start, "an alias as a key"));
                 }
-                let known = self.anchors.iter().rev().find(|(a, _)| *a == anchor);
-                let Some((_, node)) = known.copied() else {
+                let known = self.anchors.get(anchor).copied();
+                let Some(node) = known.flatten() else {
                     return Err(self.trouble(span.start, "an alias of what stands around it"));
                 };
                 self.close(node, 0)
@@ -318,7 +373,7 @@ impl Builder<'_> {
         })
     }
 
-    fn begin(&mut self, anchor: usize, span: Span, value: Value) -> Result<(), Trouble> {
+    fn begin(&mut self, anchor: usize, span: Span, value: Value<'t>) -> Result<(), Trouble> {
         if self.awaits_key() {
             return Err(self.trouble(span.start, "a key that is no string"));
         }
@@ -336,14 +391,14 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn add(&mut self, span: Range<usize>, value: Value) -> usize {
+    fn add(&mut self, span: Range<usize>, value: Value<'t>) -> usize {
         self.nodes.push(Node { span, value });
         self.nodes.len().saturating_sub(1)
     }
 
     fn set_key(
         &mut self,
-        key: String,
+        key: Cow<'t, str>,
         span: Range<usize>,
         is_merge: bool,
         at: Marker,
@@ -354,7 +409,7 @@ impl Builder<'_> {
         if let Some(Value::Mapping(mapping)) = self.nodes.get(open.node).map(|n| &n.value) {
             let own = mapping.get(&key).filter(|entry| !entry.is_merged);
             if let Some(first) = own.filter(|_| !is_merge) {
-                let (line, _) = crate::trouble::position(self.text, first.key_span.start);
+                let (line, _) = self.places.position(first.key_span.start);
                 let what = format!("key {} is given twice, first on line {line}", quoted(&key));
                 return Err(self.trouble(at, what));
             }
@@ -368,7 +423,12 @@ impl Builder<'_> {
     /// A value is complete: puts it where it belongs.
     fn close(&mut self, node: usize, anchor: usize) -> Result<(), Trouble> {
         if anchor > 0 {
-            self.anchors.push((anchor, node));
+            if self.anchors.len() <= anchor {
+                self.anchors.resize(anchor.saturating_add(1), None);
+            }
+            if let Some(known) = self.anchors.get_mut(anchor) {
+                *known = Some(node);
+            }
         }
         let Some(open) = self.open.last_mut() else {
             self.root = self.root.or(Some(node));
@@ -398,70 +458,90 @@ impl Builder<'_> {
             _ => vec![from],
         };
         for source in sources {
-            let (at, new) = match self.nodes.get(source) {
+            let (at, count) = match self.nodes.get(source) {
                 Some(Node {
                     value: Value::Mapping(mapping),
                     span,
-                }) => (span.start, mapping.entries.clone()),
+                }) => (span.start, mapping.entries.len()),
                 other => {
                     let at = other.map_or(0, |node| node.span.start);
-                    return Err(Trouble::in_text(self.text, at, "<< of what is no mapping"));
+                    return Err(self.places.trouble(at, "<< of what is no mapping"));
                 }
             };
-            self.merged = self.merged.saturating_add(new.len());
-            if self.merged > self.budget {
-                let what = format!("its aliases make more than {} keys of it", self.budget);
-                return Err(Trouble::in_text(self.text, at, what));
-            }
-            if let Some(Value::Mapping(mapping)) = self.nodes.get_mut(into).map(|n| &mut n.value) {
-                for entry in new {
-                    if mapping.get(&entry.key).is_none() {
-                        mapping.put(Entry {
-                            is_merged: true,
-                            ..entry
-                        });
-                    }
+            for place in 0..count {
+                self.merge_entry(into, source, place);
+                if self.merged.bytes > self.merged.most {
+                    let most = self.merged.most;
+                    let what = format!("its merge keys make more than {most} bytes of it");
+                    return Err(self.places.trouble(at, what));
                 }
             }
         }
         Ok(())
     }
 
-    /// A scalar as JSON.
+    /// Puts an entry of one mapping into another one that does not have its key.
+    fn merge_entry(&mut self, into: usize, from: usize, place: usize) {
+        self.merged.bytes = self.merged.bytes.saturating_add(LOOK);
+        let mapping = |id: usize| match self.nodes.get(id).map(|n| &n.value) {
+            Some(Value::Mapping(mapping)) => Some(mapping),
+            _ => None,
+        };
+        let entry = mapping(from).and_then(|from| from.entries.get(place));
+        let new = entry.filter(|entry| mapping(into).is_some_and(|m| m.get(&entry.key).is_none()));
+        let Some(new) = new.cloned() else {
+            return;
+        };
+        // The key is kept twice: in the entry, and with its place.
+        let keys = new.key.len().saturating_mul(2);
+        let bytes = keys.saturating_add(ENTRY);
+        self.merged.bytes = self.merged.bytes.saturating_add(bytes);
+        if let Some(Value::Mapping(into)) = self.nodes.get_mut(into).map(|n| &mut n.value) {
+            into.put(Entry {
+                is_merged: true,
+                ..new
+            });
+        }
+    }
+
+    /// What a scalar is.
     fn scalar(
         &self,
-        text: &str,
+        text: Cow<'t, str>,
         style: ScalarStyle,
         tag: Option<&Tag>,
         at: Marker,
-    ) -> Result<String, Trouble> {
+    ) -> Result<Value<'t>, Trouble> {
         let is_string = style != ScalarStyle::Plain
             || tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str");
         if is_string {
-            return Ok(quoted(text).into_owned());
+            return Ok(Value::Text(text));
         }
-        Ok(match resolve(text) {
-            Scalar::Null => "null".to_owned(),
-            Scalar::Bool(value) => value.to_string(),
-            Scalar::Number(number) => number,
+        Ok(match resolve(&text) {
+            Scalar::Null => Value::Word("null".to_owned()),
+            Scalar::Bool(value) => Value::Word(value.to_string()),
+            Scalar::Number(number) => Value::Word(number),
             Scalar::NotInJson => {
                 return Err(self.trouble(at, "a number that JSON does not have"));
             }
-            Scalar::Text => quoted(text).into_owned(),
+            Scalar::Text => Value::Text(text),
         })
     }
 }
 
 /// A key as kubectl reads it, and whether it asks for a merge.
-fn key(text: &str, style: ScalarStyle) -> (String, bool) {
+fn key(text: Cow<'_, str>, style: ScalarStyle) -> (Cow<'_, str>, bool) {
     if style != ScalarStyle::Plain {
-        return (text.to_owned(), false);
+        return (text, false);
     }
-    let key = match resolve(text) {
+    let key = match resolve(&text) {
         Scalar::Bool(value) => value.to_string(),
         Scalar::Number(number) => number,
         Scalar::Null => "null".to_owned(),
-        Scalar::NotInJson | Scalar::Text => text.to_owned(),
+        Scalar::NotInJson | Scalar::Text => {
+            let is_merge = text == "<<";
+            return (text, is_merge);
+        }
     };
-    (key, text == "<<")
+    (Cow::Owned(key), false)
 }

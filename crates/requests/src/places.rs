@@ -1,0 +1,110 @@
+//! Lines and columns of a text. The text is read once, not once for each place: a list of a thousand Jobs has thousands of
+//! places, and may stand in one line.
+
+use std::cell::OnceCell;
+
+use crate::trouble::Trouble;
+
+/// So many bytes are between two marks. To find a place, no more are read.
+const STEP: usize = 1024;
+
+/// Finds lines and columns in a text.
+#[derive(Debug)]
+pub(crate) struct Places<'t> {
+    pub(crate) text: &'t str,
+    /// The place of each `STEP`th byte, made when the first place is asked for.
+    marks: OnceCell<Vec<Place>>,
+}
+
+/// A line and a column in characters, both from 0.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    line: usize,
+    column: usize,
+}
+
+impl Place {
+    /// The place behind some text that begins here.
+    fn behind(self, text: &str) -> Self {
+        let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        let last = text.rsplit('\n').next().unwrap_or_default();
+        let column = if lines == 0 { self.column } else { 0 };
+        Self {
+            line: self.line.saturating_add(lines),
+            column: column.saturating_add(last.chars().count()),
+        }
+    }
+}
+
+impl<'t> Places<'t> {
+    pub(crate) const fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            marks: OnceCell::new(),
+        }
+    }
+
+    /// Line and column, both from 1, of a byte of the text. Columns are characters.
+    pub(crate) fn position(&self, offset: usize) -> (usize, usize) {
+        let step = offset.min(self.text.len()) / STEP;
+        let marks = self.marks.get_or_init(|| self.marks());
+        let mark = marks.get(step).copied().unwrap_or_default();
+        let start = step.saturating_mul(STEP);
+        let place = mark.behind(self.between(start, offset));
+        (place.line.saturating_add(1), place.column.saturating_add(1))
+    }
+
+    /// Trouble at a byte of the text.
+    pub(crate) fn trouble(&self, offset: usize, what: impl Into<String>) -> Trouble {
+        let (line, column) = self.position(offset);
+        Trouble::at(line, column, what)
+    }
+
+    fn marks(&self) -> Vec<Place> {
+        let mut marks = Vec::with_capacity((self.text.len() / STEP).saturating_add(1));
+        let mut place = Place::default();
+        for start in (0..=self.text.len()).step_by(STEP) {
+            marks.push(place);
+            place = place.behind(self.between(start, start.saturating_add(STEP)));
+        }
+        marks
+    }
+
+    /// What is between two bytes; a character that is cut belongs to what begins with it.
+    fn between(&self, start: usize, end: usize) -> &'t str {
+        let bound = |at| self.text.floor_char_boundary(at);
+        self.text.get(bound(start)..bound(end)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Places, STEP};
+
+    /// What a place is, told by all the text before it.
+    fn plainly(text: &str, offset: usize) -> (usize, usize) {
+        let before = text.get(..text.floor_char_boundary(offset)).unwrap();
+        let column = before.rsplit('\n').next().unwrap_or_default();
+        let (line, column) = (before.matches('\n').count(), column.chars().count());
+        (line.saturating_add(1), column.saturating_add(1))
+    }
+
+    #[test]
+    fn a_place_is_what_is_counted_from_the_start() {
+        for text in [
+            String::new(),
+            "one line".to_owned(),
+            "\n\n\n".to_owned(),
+            "a: \u{e4}\u{1f600}\r\nb: x\n".repeat(300),
+            "\u{1f600}".repeat(STEP),
+            "x".repeat(STEP * 3),
+            format!("{}\n{}", "x".repeat(STEP - 1), "y".repeat(STEP)),
+            format!("{}\n", "\u{e4}".repeat(STEP)).repeat(3),
+        ] {
+            let places = Places::new(&text);
+            for offset in 0..text.len() + 2 {
+                assert_eq!(places.position(offset), plainly(&text, offset), "{offset}");
+            }
+        }
+    }
+}
