@@ -137,17 +137,29 @@ pub(crate) struct Anchored {
     anchor: Anchor,
     /// Since when kube-apiserver checks it, and until when; of a check of this project nothing.
     upstream: Option<(Release, Option<Release>)>,
+    /// See [`Rule::is_disputed`].
+    is_disputed: bool,
 }
 
 impl Anchored {
     pub(crate) const fn new(anchor: Anchor) -> Self {
+        let upstream = match anchor {
+            Anchor::Upstream { since, until, .. } => Some((since, until)),
+            Anchor::Ours { .. } => None,
+        };
         Self {
-            upstream: match anchor {
-                Anchor::Upstream { since, until, .. } => Some((since, until)),
-                Anchor::Ours { .. } => None,
-            },
+            upstream,
+            is_disputed: !matches!(upstream, None | Some((Release::OLDEST, None))),
             #[cfg(feature = "docs")]
             anchor,
+        }
+    }
+
+    /// The same of a check that all releases have, and that denies something else since some release.
+    pub(crate) const fn changing(anchor: Anchor) -> Self {
+        Self {
+            is_disputed: true,
+            ..Self::new(anchor)
         }
     }
 }
@@ -212,10 +224,7 @@ impl Rule {
 
     /// Whether the supported releases disagree on what the rule denies: not all have it, or its condition has changed.
     pub(crate) fn is_disputed(&self) -> bool {
-        let Some((since, until)) = self.anchor.upstream else {
-            return false;
-        };
-        since > Release::OLDEST || until.is_some() || CHANGED.contains(&self.id)
+        self.anchor.is_disputed
     }
 
     /// Whether this rule is the admin's to give, rather than the API's.
@@ -229,24 +238,16 @@ impl Rule {
     }
 }
 
-/// The rules that all releases have, and whose condition changed: in 1.32, since when a suspended Job is exempt, and that of the
-/// template in 1.36.
-const CHANGED: [&str; 3] = [
-    "job-spec/scheduling-directives",
-    "job-status/finished-without-start-time",
-    "job-status/start-time-changed",
-];
-
 impl fmt::Debug for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.id)
     }
 }
 
-/// Rules are equal by id; the catalogue holds each id once.
+/// Each rule is a static of its own: it is equal to itself alone.
 impl PartialEq for Rule {
     fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
+        std::ptr::eq(self, other)
     }
 }
 

@@ -58,7 +58,8 @@ request before this policy does. The command line and the packages switch it on.
     accepted: template_update!(r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]}"#),
     rejected: template_update!(r#"{"startTime":"2026-01-01T00:00:00Z"}"#),
     }),
-    anchor: Anchored::new(Anchor::Upstream {
+    // In 1.36.
+    anchor: Anchored::changing(Anchor::Upstream {
         function: "validatePodTemplateUpdate (pkg/apis/batch/validation)",
         option: Some("AllowMutableSchedulingDirectives"),
         since: Release::V1_30,

@@ -138,7 +138,7 @@ macro_rules! status_rule {
     (
         $(#[$meta:meta])*
         $name:ident, $id:literal, $title:literal, $doc:literal, fix $fix:literal,
-        $function:ident $(, option $option:literal)?, since $since:ident $(, until $until:ident)?,
+        $function:ident $(, option $option:literal)?, since $since:ident $(, until $until:ident)? $(, changing in $changed:ident)?,
         accepted $accepted:expr,
         rejected $rejected:expr,
         $check:expr $(,)?
@@ -154,7 +154,7 @@ macro_rules! status_rule {
                     accepted: $accepted,
                     rejected: $rejected,
                 }),
-                anchor: $crate::description::Anchored::new(Anchor::Upstream {
+                anchor: status_rule!(@anchored $($changed)?)(Anchor::Upstream {
                     function: super::$function,
                     option: status_rule!(@optional $($option)?),
                     since: Release::$since,
@@ -167,6 +167,8 @@ macro_rules! status_rule {
             run: $check,
         };
     };
+    (@anchored) => { $crate::description::Anchored::new };
+    (@anchored $changed:ident) => { $crate::description::Anchored::changing };
     (@optional) => { None };
     (@optional $value:expr) => { Some($value) };
 }

@@ -91,7 +91,7 @@ status_rule! {
     "Checks that a Complete or Failed Job has `startTime`. From 1.32 on, a suspended Job with `completions: 0` is exempt. Runs when the
 Job becomes finished, and when `startTime` changes.",
     fix "Write `startTime` when the controller starts the Job. Write it no later than the terminal condition.",
-    STATE, option "RejectFinishedJobWithoutStartTime", since V1_30,
+    STATE, option "RejectFinishedJobWithoutStartTime", since V1_30, changing in V1_32,
     accepted status_update!(NEWEST, r#"{"suspend":true,"completions":0}"#, "{}",
         r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
     rejected status_update!(NEWEST, "{}", "{}",
@@ -151,7 +151,7 @@ status_rule! {
     "Checks that `startTime`, once set, is neither changed nor removed while the Job is not suspended. From 1.32 on, `startTime` may
 change in the update that sets the condition `Suspended` from True to False. That is how a Job resumes.",
     fix "Keep the value while the Job runs. You may remove it while the Job is suspended, and set a new one when the Job resumes.",
-    TRANSITION, option "RejectStartTimeUpdateForUnsuspendedJob", since V1_30,
+    TRANSITION, option "RejectStartTimeUpdateForUnsuspendedJob", since V1_30, changing in V1_32,
     accepted status_update!(NEWEST, "{}",
         r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]}"#,
         r#"{"startTime":"2026-01-01T00:05:00Z","conditions":[{"type":"Suspended","status":"False"}]}"#),
