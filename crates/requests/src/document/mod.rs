@@ -155,5 +155,16 @@ pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
     Cow::Owned(serde_json::to_string(text).unwrap_or_default())
 }
 
+/// Writes a string as JSON. It hardly ever needs an escape.
+fn string(json: &mut Vec<u8>, text: &str) {
+    if text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\') {
+        json.push(b'"');
+        json.extend_from_slice(text.as_bytes());
+        json.push(b'"');
+    } else {
+        json.extend_from_slice(quoted(text).as_bytes());
+    }
+}
+
 #[cfg(test)]
 mod tests;

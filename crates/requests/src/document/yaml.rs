@@ -6,11 +6,10 @@ use std::ops::Range;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 
 use super::scalar::{Scalar, resolve};
-use super::{offset_in, quoted};
+use super::{offset_in, quoted, string};
 use crate::named::Named;
 use crate::path::Path;
 use crate::places::Places;
-use crate::request::string;
 use crate::trouble::Trouble;
 
 /// No manifest is nested deeper; the parser of flow collections stops at 255.
