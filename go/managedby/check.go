@@ -82,11 +82,11 @@ func (p *Policy) CheckRequest(ctx context.Context, request *admissionv1.Admissio
 	if request == nil {
 		return Findings{}, errors.New("managedby: CheckRequest of no request")
 	}
-	opinions, err := p.judge(ctx, request, p.releases)
+	judged, err := p.judge(ctx, request, p.releases)
 	if err != nil {
 		return Findings{}, err
 	}
-	return gather(request, opinions), nil
+	return judged.all(request), nil
 }
 
 // request is the change as the API server would send it to a webhook.

@@ -44,32 +44,42 @@ type Finding struct {
 // ReleaseError is an error in the words of some releases.
 type ReleaseError struct {
 	Releases Releases
-	Text     string
+	// Type is the type of kube-apiserver's field.Error.
+	Type field.ErrorType
+	// Text is the whole error.
+	Text string
+	// Detail says what is wrong and, if possible, what is valid.
+	Detail string
 }
 
 // Error is the error in the words of a release; empty if that does not find it.
 func (f Finding) Error(release Release) string {
+	return f.error(release).Text
+}
+
+// error is the error of a release; the zero value if that does not find it.
+func (f Finding) error(release Release) ReleaseError {
 	for _, e := range f.Errors {
 		if e.Releases.Contains(release) {
-			return e.Text
+			return e
 		}
 	}
-	return ""
+	return ReleaseError{}
 }
 
 // FieldError is the error as kube-apiserver of a release has it in its list; nil if that release does not find it. It prints as
 // [Finding.Error] does.
 func (f Finding) FieldError(release Release) *field.Error {
-	text := f.Error(release)
-	if text == "" {
+	e := f.error(release)
+	if e.Text == "" {
 		return nil
 	}
-	body := strings.TrimPrefix(text, f.Path+": ")
-	value := strings.TrimPrefix(strings.TrimPrefix(body, f.Type.String()), ": ")
-	if f.Detail != "" {
-		value = strings.TrimSuffix(strings.TrimSuffix(value, f.Detail), ": ")
+	body := strings.TrimPrefix(e.Text, f.Path+": ")
+	value := strings.TrimPrefix(strings.TrimPrefix(body, e.Type.String()), ": ")
+	if e.Detail != "" {
+		value = strings.TrimSuffix(strings.TrimSuffix(value, e.Detail), ": ")
 	}
-	return &field.Error{Type: f.Type, Field: f.Path, BadValue: badValue(value), Detail: f.Detail}
+	return &field.Error{Type: e.Type, Field: f.Path, BadValue: badValue(value), Detail: e.Detail}
 }
 
 // badValue is a value that prints as kube-apiserver printed it; numbers, truth values and strings have their Go types.
@@ -105,11 +115,6 @@ var _ json.Marshaler = printed("")
 // URL is the page of the rule.
 func (f Finding) URL() string {
 	return "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/" + f.Rule + ".md"
-}
-
-// same says whether two findings differ in nothing but the releases.
-func (f Finding) same(g Finding) bool {
-	return f.Rule == g.Rule && f.Enforcement == g.Enforcement && f.Path == g.Path && f.Type == g.Type && f.Detail == g.Detail
 }
 
 // Denial is what the API servers of some releases answer.
@@ -162,11 +167,13 @@ func (f Findings) Denied() Releases {
 	return releases
 }
 
-// In gives the findings of one release, in its order.
+// In gives the findings of one release, in its order, each with the type and the detail that this release has.
 func (f Findings) In(release Release) []Finding {
 	var findings []Finding
 	for _, finding := range f.All {
 		if finding.Releases.Contains(release) {
+			e := finding.error(release)
+			finding.Type, finding.Detail = e.Type, e.Detail
 			findings = append(findings, finding)
 		}
 	}

@@ -87,7 +87,7 @@ func TestCheckStatusUpdate(t *testing.T) {
 		},
 		{
 			"the start of a running Job moves", running, batchv1.JobStatus{StartTime: &later, Active: 1, Ready: ptr[int32](1)},
-			"1.30 to 1.37", "job-status/start-time-changed job-status/start-time-changed",
+			"1.30 to 1.37", "job-status/start-time-changed",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

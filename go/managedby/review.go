@@ -55,44 +55,71 @@ func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionReque
 	if request == nil {
 		return nil, errors.New("managedby: Review of no request")
 	}
-	opinions, err := p.judge(ctx, request, nil)
+	judged, err := p.judge(ctx, request, nil)
 	if err != nil {
 		return nil, err
 	}
-	if len(opinions) != 1 {
-		return nil, fmt.Errorf("managedby: the module gave %d answers to one question", len(opinions))
-	}
-	is := opinions[0]
+	findings := judged.findings()
 	return &Verdict{
-		Allowed:          is.Response.Accepted,
-		Code:             is.Response.Code,
-		Message:          is.Response.Message,
-		Warnings:         is.Response.Warnings,
-		AuditAnnotations: is.Response.AuditAnnotations,
-		Findings:         gather(request, opinions).All,
-		details:          is.details(request),
+		Allowed:          judged.Allowed,
+		Code:             judged.Code,
+		Message:          judged.Message,
+		Warnings:         judged.Warnings,
+		AuditAnnotations: judged.AuditAnnotations,
+		Findings:         findings,
+		details:          judged.details(request, findings),
 	}, nil
 }
 
-// opinion is what some releases say, all the same, in the words of the module (src/findings.rs).
-type opinion struct {
-	Releases Releases `json:"releases"`
-	Response struct {
-		Accepted         bool              `json:"accepted"`
-		Code             int32             `json:"code"`
-		Message          string            `json:"message"`
-		Warnings         []string          `json:"warnings"`
-		AuditAnnotations map[string]string `json:"audit_annotations"`
-	} `json:"response"`
+// judgement is what the module says to a request, by docs/judgement.schema.json.
+type judgement struct {
+	answer
 	Findings []struct {
 		Rule        string      `json:"rule"`
 		Enforcement Enforcement `json:"enforcement"`
-		Path        string      `json:"path"`
-		Type        errorType   `json:"type"`
-		Detail      string      `json:"detail"`
-		Error       string      `json:"error"`
 		Upstream    bool        `json:"upstream"`
+		Path        string      `json:"path"`
+		told
+		Texts []told `json:"texts"`
 	} `json:"findings"`
+	Opinions []answer `json:"opinions"`
+}
+
+// answer is what some releases answer, all the same; none are named if the settings chose.
+type answer struct {
+	Releases         Releases          `json:"releases"`
+	Allowed          bool              `json:"allowed"`
+	Code             int32             `json:"code"`
+	Message          string            `json:"message"`
+	Warnings         []string          `json:"warnings"`
+	AuditAnnotations map[string]string `json:"auditAnnotations"`
+}
+
+// told is an error in the words of some releases.
+type told struct {
+	Releases Releases  `json:"releases"`
+	Type     errorType `json:"type"`
+	Text     string    `json:"text"`
+	Detail   string    `json:"detail"`
+}
+
+// findings are the findings of the judgement, in its order.
+func (j *judgement) findings() []Finding {
+	all := make([]Finding, 0, len(j.Findings))
+	for _, f := range j.Findings {
+		if len(f.Texts) == 0 {
+			f.Texts = []told{f.told}
+		}
+		found := Finding{
+			Rule: f.Rule, Enforcement: f.Enforcement, Path: f.Path, Type: field.ErrorType(f.Type), Detail: f.Detail, Upstream: f.Upstream,
+			Releases: f.Releases,
+		}
+		for _, t := range f.Texts {
+			found.Errors = append(found.Errors, ReleaseError{t.Releases, field.ErrorType(t.Type), t.Text, t.Detail})
+		}
+		all = append(all, found)
+	}
+	return all
 }
 
 // errorType is a field.ErrorType by what it prints.
@@ -115,24 +142,28 @@ func (t *errorType) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is no type of an error", text)
 }
 
-// details are those of a denial; nil if the opinion is none.
-func (o *opinion) details(request *admissionv1.AdmissionRequest) *metav1.StatusDetails {
-	if o.Response.Accepted {
+// details are those of a denial, with the errors that its releases find; nil if the answer is none.
+func (a *answer) details(request *admissionv1.AdmissionRequest, findings []Finding) *metav1.StatusDetails {
+	if a.Allowed {
 		return nil
 	}
 	details := &metav1.StatusDetails{Group: request.Kind.Group, Kind: request.Kind.Kind, Name: request.Name}
-	for _, f := range o.Findings {
-		if f.Enforcement == Deny {
-			details.Causes = append(details.Causes, metav1.StatusCause{
-				Type: metav1.CauseType(f.Type), Field: f.Path, Message: strings.TrimPrefix(f.Error, f.Path+": "),
-			})
+	for _, f := range findings {
+		for _, e := range f.Errors {
+			isOurs := len(a.Releases) == 0 || slices.ContainsFunc(a.Releases, e.Releases.Contains)
+			if f.Enforcement == Deny && isOurs {
+				details.Causes = append(details.Causes, metav1.StatusCause{
+					Type: metav1.CauseType(e.Type), Field: f.Path, Message: strings.TrimPrefix(e.Text, f.Path+": "),
+				})
+				break
+			}
 		}
 	}
 	return details
 }
 
-// judge asks the module for the opinions of the releases, or for the one of the settings if none are given.
-func (p *Policy) judge(ctx context.Context, request *admissionv1.AdmissionRequest, releases Releases) ([]opinion, error) {
+// judge asks the module for the judgement of the releases, or for the one of the settings if none are given.
+func (p *Policy) judge(ctx context.Context, request *admissionv1.AdmissionRequest, releases Releases) (*judgement, error) {
 	if err := p.made(); err != nil {
 		return nil, err
 	}
@@ -144,11 +175,11 @@ func (p *Policy) judge(ctx context.Context, request *admissionv1.AdmissionReques
 	if err != nil {
 		return nil, err
 	}
-	var opinions []opinion
-	if err := json.Unmarshal(answer, &opinions); err != nil {
+	var judged judgement
+	if err := json.Unmarshal(answer, &judged); err != nil {
 		return nil, fmt.Errorf("managedby: the module's answer: %w", err)
 	}
-	return opinions, nil
+	return &judged, nil
 }
 
 // requestHeader is an AdmissionRequest without its objects. Kind comes first, so that the module knows it when it meets them.
@@ -221,39 +252,13 @@ func question(request *admissionv1.AdmissionRequest, releases Releases, settings
 	return q.Bytes(), nil
 }
 
-// gather puts the opinions on a request together: each finding once, with the releases that find it.
-func gather(request *admissionv1.AdmissionRequest, opinions []opinion) Findings {
-	var all Findings
-	for _, o := range opinions {
-		if !o.Response.Accepted {
-			all.Denials = append(all.Denials, Denial{o.Releases, o.Response.Code, o.Response.Message, o.details(request)})
-		}
-		// Each opinion is in the order of the rules, so a finding stands behind those that came before it, here and there.
-		place := 0
-		for _, f := range o.Findings {
-			found := Finding{
-				Rule: f.Rule, Enforcement: f.Enforcement, Path: f.Path, Type: field.ErrorType(f.Type), Detail: f.Detail, Upstream: f.Upstream,
-			}
-			known := slices.IndexFunc(all.All[place:], found.same)
-			if known < 0 {
-				all.All = slices.Insert(all.All, place, found)
-				known = 0
-			}
-			place += known
-			all.All[place].add(o.Releases, f.Error)
-			place++
+// all are the findings of the judgement, and its denials.
+func (j *judgement) all(request *admissionv1.AdmissionRequest) Findings {
+	all := Findings{All: j.findings()}
+	for _, o := range j.Opinions {
+		if !o.Allowed {
+			all.Denials = append(all.Denials, Denial{o.Releases, o.Code, o.Message, o.details(request, all.All)})
 		}
 	}
 	return all
-}
-
-// add notes that some releases find it, in these words.
-func (f *Finding) add(releases Releases, text string) {
-	f.Releases = f.Releases.with(releases)
-	same := slices.IndexFunc(f.Errors, func(e ReleaseError) bool { return e.Text == text })
-	if same < 0 {
-		f.Errors = append(f.Errors, ReleaseError{Text: text})
-		same = len(f.Errors) - 1
-	}
-	f.Errors[same].Releases = f.Errors[same].Releases.with(releases)
 }

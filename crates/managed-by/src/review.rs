@@ -108,21 +108,23 @@ pub fn judge_in<'a>(
     releases: Option<ReleaseSet>,
     cluster: &dyn Cluster,
 ) -> Judgement<'a> {
-    let same = |verdict| match releases {
-        Some(releases) => Judgement::of_releases(request, vec![(releases, verdict)]),
-        None => Judgement::of_settings(verdict, settings.text_release()),
-    };
     match asked(request, settings, cluster) {
-        Asked::Answered(verdict) => same(verdict),
+        Asked::Answered(verdict) => match releases {
+            Some(_) => Judgement::of_all(verdict, releases),
+            None => Judgement::of_settings(verdict, settings.text_release()),
+        },
         Asked::Declared(unread, declared) => declared.with_kind(&unread.kind.version, |kind| {
             request.of_kind(unread, kind).map_or_else(
-                |malformed| same(Verdict::malformed(&malformed)),
+                |malformed| Judgement::of_all(Verdict::malformed(&malformed), releases),
                 |request| judge_in(&request, settings, releases, cluster).into_owned(),
             )
         }),
         Asked::Change(kind, change) => match releases {
             Some(releases) => ask_each(request, kind, change, settings, releases),
-            None => same(by_settings(request, kind, change, settings)),
+            None => {
+                let verdict = by_settings(request, kind, change, settings);
+                Judgement::of_settings(verdict, settings.text_release())
+            }
         },
     }
 }

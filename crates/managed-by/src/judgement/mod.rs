@@ -1,5 +1,7 @@
 //! What several releases say to one request, each thing once.
 
+mod json;
+
 use std::fmt;
 
 use crate::catalogue;
@@ -48,6 +50,21 @@ impl<'a> Judgement<'a> {
             findings: merged(&[(release.into(), &verdict)]),
             verdict,
             opinions: Vec::new(),
+        }
+    }
+
+    /// The same answer from all releases that are asked: no rule was. With no set, it is the answer of the settings.
+    pub fn of_all(verdict: Verdict<'a>, releases: Option<ReleaseSet>) -> Self {
+        Self {
+            findings: merged(&[(releases.unwrap_or_default(), &verdict)]),
+            opinions: releases
+                .map(|releases| Opinion {
+                    releases,
+                    verdict: verdict.clone(),
+                })
+                .into_iter()
+                .collect(),
+            verdict,
         }
     }
 
@@ -174,6 +191,14 @@ impl<'a> JudgedFinding<'a> {
     /// The error that the newest of these releases has.
     pub fn error(&self) -> &FieldError<'a> {
         self.newest.1.error()
+    }
+
+    /// The error that some of these releases have.
+    pub fn error_of(&self, releases: ReleaseSet) -> &FieldError<'a> {
+        let of_them =
+            |(set, _): &&(ReleaseSet, Finding<'a>)| !set.intersection(releases).is_empty();
+        let said = self.said.iter().find(of_them);
+        said.map_or(self.error(), |(_, finding)| finding.error())
     }
 
     /// The error in the words of the newest of these releases.

@@ -1,0 +1,114 @@
+//! A judgement as JSON, by `docs/judgement.schema.json`: what the command line, the npm package and the Go package have in
+//! common.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::{JudgedFinding, Judgement, Opinion};
+use crate::release::{Release, ReleaseSet};
+use crate::verdict::Verdict;
+
+/// `allowed`, `code`, `message`, `warnings` and `auditAnnotations` of the answer as one, `findings`, and `opinions` if releases
+/// were asked.
+impl Serialize for Judgement<'_> {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        let mut map = json.serialize_map(None)?;
+        answer(&self.verdict, &mut map)?;
+        let is_of_releases = !self.opinions.is_empty();
+        let findings = self.findings.iter().map(|found| Found {
+            found,
+            is_of_releases,
+        });
+        map.serialize_entry("findings", &findings.collect::<Vec<_>>())?;
+        if !self.opinions.is_empty() {
+            map.serialize_entry("opinions", &self.opinions)?;
+        }
+        map.end()
+    }
+}
+
+/// The releases, and their answer.
+impl Serialize for Opinion<'_> {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        let mut map = json.serialize_map(None)?;
+        map.serialize_entry("releases", &self.releases)?;
+        answer(&self.verdict, &mut map)?;
+        map.end()
+    }
+}
+
+/// `text` is the error in the words of the newest release. `texts` tells those of each, where they differ, and `releases` which
+/// find it, where some were asked or not all do.
+struct Found<'f> {
+    found: &'f JudgedFinding<'f>,
+    is_of_releases: bool,
+}
+
+impl Serialize for Found<'_> {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            found,
+            is_of_releases,
+        } = *self;
+        let mut map = json.serialize_map(None)?;
+        map.serialize_entry("rule", found.rule().id())?;
+        map.serialize_entry("enforcement", found.enforcement().as_str())?;
+        map.serialize_entry("upstream", &found.finding().is_upstream())?;
+        map.serialize_entry("path", found.path())?;
+        map.serialize_entry("type", found.error().error_type().as_str())?;
+        map.serialize_entry("text", &found.text())?;
+        map.serialize_entry("detail", found.detail())?;
+        let releases = found.finding().releases();
+        if let Some(releases) = releases.or(is_of_releases.then(|| found.releases())) {
+            map.serialize_entry("releases", &releases)?;
+        }
+        let texts = found.texts();
+        if texts.len() > 1 {
+            let texts = texts.iter().map(|(releases, text)| {
+                let error = found.error_of(*releases);
+                Text {
+                    releases,
+                    r#type: error.error_type().as_str(),
+                    text,
+                    detail: error.detail(),
+                }
+            });
+            map.serialize_entry("texts", &texts.collect::<Vec<_>>())?;
+        }
+        map.end()
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Text<'t> {
+    releases: &'t ReleaseSet,
+    r#type: &'static str,
+    text: &'t str,
+    detail: &'t str,
+}
+
+/// The releases, the oldest first.
+impl Serialize for ReleaseSet {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        json.collect_seq(self.iter().map(Release::as_str))
+    }
+}
+
+fn answer<M: SerializeMap>(verdict: &Verdict<'_>, map: &mut M) -> Result<(), M::Error> {
+    map.serialize_entry("allowed", &verdict.allowed)?;
+    if let Some(code) = verdict.code {
+        map.serialize_entry("code", &code)?;
+    }
+    if let Some(message) = &verdict.message {
+        map.serialize_entry("message", message)?;
+    }
+    map.serialize_entry("warnings", &verdict.warnings)?;
+    map.serialize_entry("auditAnnotations", &Annotations(&verdict.audit_annotations))
+}
+
+struct Annotations<'v>(&'v [(&'static str, String)]);
+
+impl Serialize for Annotations<'_> {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        json.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
