@@ -199,20 +199,20 @@ JS_SOURCES := $(shell find crates/js/src crates/requests/src -name '*.rs') crate
 npm: crates/js/npm/generated/managed_by.wasm crates/js/npm/node_modules ## The npm package managed-by, in target/npm (needs node)
 	cd crates/js/npm && npm run --silent build
 
-npm-test: npm target/js-answers.ndjson ## Test the package in node: verdicts, memory, types, every way to load it
+npm-test: npm target/answers.ndjson ## Test the package in node: verdicts, memory, types, every way to load it
 	cd crates/js/npm && npm test --silent
 
 playground: playground-build ## Serve the page on localhost, and build it anew when a source changes
 	cd playground && npm run --silent serve
 
-playground-test: playground-build target/js-answers.ndjson ## Test the page in the browser of the system, or in BROWSER
+playground-test: playground-build target/answers.ndjson ## Test the page in the browser of the system, or in BROWSER
 	cd playground && npm test --silent
 
 playground-build: npm playground/node_modules
 	cd playground && npm run --silent build
 
-# What the tests hold the package to: the answers of the module that is deployed.
-target/js-answers.ndjson: annotated-policy.wasm $(shell find examples conformance/vectors conformance/traces -type f)
+# What the tests hold the npm package and the Go package to: the answers of the module that is deployed, and of the library.
+target/answers.ndjson: annotated-policy.wasm $(shell find examples conformance/vectors conformance/traces -type f)
 	@$(JS_GENERATOR) answers annotated-policy.wasm $@
 
 # A module alone: of a crate that is a library for Rust too, cargo makes one without link-time optimisation, a fifth larger. Whoever opens the
@@ -250,7 +250,7 @@ conformance-live: oracle ## Ask upstream's code and the library CASES generated 
 GO_MODULES := go go/managedbyclient
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 .PHONY: go-test go-race go-envtest go-lint go-bench go-fuzz go-tag
-go-test: go/managedby/module.wasm noop.wasm ## Test the Go module with the policy of this tree (needs Go)
+go-test: go/managedby/module.wasm noop.wasm target/answers.ndjson ## Test the Go module with the policy of this tree (needs Go)
 	for module in $(GO_MODULES); do (cd $$module && go test ./...) || exit 1; done
 
 go-race: go/managedby/module.wasm noop.wasm ## What runs at once in the Go module, under Go's race detector (needs Go and a C compiler)

@@ -39,7 +39,7 @@ export async function launch() {
 
 /** What the engine answers to each example, by its name. */
 export function answers() {
-  const lines = readFileSync(join(root, "target/js-answers.ndjson"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+  const lines = readFileSync(join(root, "target/answers.ndjson"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
   return new Map(lines.filter(({ name }) => /^[a-z]+\/\d\d-/.test(name)).map((line) => [line.name, line]));
 }
 

@@ -36,9 +36,9 @@ fn together(finding: &JudgedFinding<'_>) -> Vec<Told> {
     let (rule, path) = (finding.rule().id(), finding.path());
     let level = finding.enforcement().as_str();
     let mut told = Vec::new();
-    for (releases, text) in finding.texts() {
-        told.extend(releases.iter().map(|release| {
-            let (path, text) = (path.to_owned(), text.clone());
+    for said in finding.texts() {
+        told.extend(said.releases.iter().map(|release| {
+            let (path, text) = (path.to_owned(), said.text.clone());
             (release, rule, level, path, finding.place(), text)
         }));
     }
@@ -82,11 +82,11 @@ impl Seen {
                 let is_denial = finding.enforcement() == managed_by::Enforcement::Deny;
                 let message = verdict.message.as_deref().unwrap();
                 assert!(!is_denial || message.contains(&finding.text()), "{name}");
-                for (_, text) in finding.texts() {
+                for said in finding.texts() {
                     // The path and the kind of trouble; the other words may be a newer release's.
-                    let rest = text.strip_prefix(finding.path()).unwrap();
-                    let error_type = rest[2..].split(": ").next().unwrap();
+                    let error_type = said.error_type.as_str();
                     let trouble = format!("{}: {error_type}", finding.path());
+                    assert!(said.text.starts_with(&trouble), "{name}");
                     assert!(!is_denial || message.contains(&trouble), "{name}");
                 }
             }
@@ -102,7 +102,10 @@ impl Seen {
         let by_tool = tool.findings.iter().flat_map(|found| {
             let texts = match &*found.texts {
                 [] => vec![(found.releases.unwrap(), found.text.clone())],
-                texts => texts.to_vec(),
+                texts => {
+                    let texts = texts.iter();
+                    texts.map(|s| (s.releases, s.text.clone())).collect()
+                }
             };
             let each = texts.into_iter().flat_map(|(releases, text)| {
                 let each = releases.iter().collect::<Vec<_>>().into_iter();

@@ -36,10 +36,10 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
         if found.enforcement() == Enforcement::Deny && found.finding().is_upstream() {
             let rule = found.rule();
             let texts = found.texts().into_iter();
-            denials.extend(texts.map(|(releases, text)| Denial {
-                releases,
+            denials.extend(texts.map(|said| Denial {
+                releases: said.releases,
                 rule,
-                text,
+                text: said.text,
             }));
         }
     }

@@ -1,6 +1,6 @@
 //! The answers, as plain objects.
 
-use managed_by::{Malformed, Release, ReleaseSet};
+use managed_by::{Malformed, Release, ReleaseSet, Words};
 use managed_by_requests::{Found, Judgement, Located};
 use serde::{Serialize, Serializer};
 
@@ -45,14 +45,26 @@ pub struct Finding {
     /// kube-apiserver's word for the trouble: `Invalid value`, `Required value`, `Forbidden`, ...
     #[serde(rename = "type")]
     pub error_type: &'static str,
+    /// The whole error, as kube-apiserver writes it: path, type, value, detail.
+    pub text: String,
     /// What is wrong, and what would do; may be empty.
     pub detail: String,
-    /// The whole error, as kube-apiserver writes it: path, type, value, detail.
-    pub message: String,
+    /// Whether kube-apiserver finds it too.
+    pub upstream: bool,
     /// The releases that find it, where the settings choose none and not all of them do.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub releases: Option<Vec<&'static str>>,
+    /// The error of each release, where not all say it in the same words: the finding itself has those of the newest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "package",
+        ts(
+            optional,
+            type = "Array<{ releases: Array<string>, type: string, text: string, detail: string }>"
+        )
+    )]
+    pub texts: Option<Vec<Words>>,
     /// Where it stands in the text, of `lint` and `diff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -109,9 +121,11 @@ impl Finding {
             enforcement: found.enforcement.as_str(),
             path: found.path,
             error_type: found.error_type.as_str(),
+            text: found.text,
             detail: found.detail,
-            message: found.text,
+            upstream: found.is_upstream,
             releases: found.releases.map(names),
+            texts: Some(found.texts).filter(|texts| !texts.is_empty()),
             place: None,
         }
     }

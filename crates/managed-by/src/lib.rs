@@ -56,7 +56,7 @@ pub use cluster::{Cluster, Job, Offline, Unanswered};
 pub use decode::Malformed;
 pub use description::{Anchor, Documentation, Enforcement, Example, Rule};
 pub use finding::{ErrorType, FieldError, Finding};
-pub use judgement::{JudgedFinding, Judgement, Opinion};
+pub use judgement::{JudgedFinding, Judgement, Opinion, Words};
 pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
 pub use release::{Release, ReleaseSet, UnknownRelease};
 pub use request::{AdmissionRequest, AdmissionReview, Change, ReadObject, UserInfo};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use managed_by::{
     AdmissionRequest, Enforcement, ErrorType, JudgedFinding, Kind, Malformed, Release, ReleaseSet,
-    Rule, Settings, judge,
+    Rule, Settings, Words, judge,
 };
 
 /// Which releases of kube-apiserver are asked.
@@ -59,7 +59,9 @@ pub struct Found {
     /// The whole error, as the newest kube-apiserver writes it that finds it.
     pub text: String,
     /// The same in the words of each release, where they do not all use the same.
-    pub texts: Vec<(ReleaseSet, String)>,
+    pub texts: Vec<Words>,
+    /// Whether kube-apiserver finds it too.
+    pub is_upstream: bool,
     /// What is wrong and what would do, alone. May be empty.
     pub detail: String,
     /// The releases that find it, where not all do or all are asked.
@@ -153,6 +155,7 @@ impl Found {
             error_type: found.error().error_type(),
             text: found.text(),
             texts,
+            is_upstream: found.finding().is_upstream(),
             detail: found.detail().to_owned(),
             releases: is_of_releases.then(|| found.releases()).or(chosen),
         }

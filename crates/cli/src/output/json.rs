@@ -114,28 +114,22 @@ fn object(object: &ObjectName) -> Value {
 }
 
 fn matrix(matrix: Matrix) -> Value {
-    json!({"accepted": releases(matrix.accepted), "denied": releases(matrix.denied)})
-}
-
-fn releases(set: ReleaseSet) -> Vec<&'static str> {
-    set.iter().map(managed_by::Release::as_str).collect()
+    json!({"accepted": matrix.accepted, "denied": matrix.denied})
 }
 
 fn finding(finding: &Finding) -> Value {
     let found = &finding.found;
     let mut value = json!({
-        "rule": found.rule.id(), "enforcement": found.enforcement.as_str(), "path": found.path,
+        "rule": found.rule.id(), "enforcement": found.enforcement.as_str(), "upstream": found.is_upstream, "path": found.path,
         "type": found.error_type.as_str(), "text": found.text, "detail": found.detail,
         "help": words(found.rule.documentation().fix), "page": page(found.rule),
     });
     if let Value::Object(members) = &mut value {
         if let Some(set) = found.releases {
-            members.insert("releases".to_owned(), releases(set).into());
+            members.insert("releases".to_owned(), json!(set));
         }
         if !found.texts.is_empty() {
-            let texts = found.texts.iter();
-            let texts = texts.map(|(set, text)| json!({"releases": releases(*set), "text": text}));
-            members.insert("texts".to_owned(), texts.collect());
+            members.insert("texts".to_owned(), json!(found.texts));
         }
         if let Some(place) = &finding.place {
             let place = [
@@ -184,7 +178,7 @@ pub(crate) fn write_replay(
         });
         if let Value::Object(members) = &mut value {
             if let Some(set) = row.releases {
-                members.insert("releases".to_owned(), releases(set).into());
+                members.insert("releases".to_owned(), json!(set));
             }
             if key.is_stored {
                 members.insert("stored".to_owned(), true.into());

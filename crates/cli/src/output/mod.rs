@@ -27,7 +27,7 @@ pub(crate) fn print(
     quiet: bool,
 ) -> Result<(), Stop> {
     // What is for people may have colors; the choice is made once, for the process.
-    let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout()).lock());
+    let mut out = standard_output(format);
     match format {
         Output::Text => text::write(&mut out, report)?,
         Output::Json => json::write(&mut out, report, command)?,
@@ -49,6 +49,18 @@ pub(crate) fn print(
         anstream::eprintln!("{}", text::sums(report));
     }
     Ok(())
+}
+
+/// Where a format goes. What is for people has no colours where nobody sees them; data goes as it is, because the stream that
+/// takes colours out takes a DEL out too.
+fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutLock<'static>>> {
+    let stdout = io::stdout();
+    BufWriter::new(match format {
+        Output::Json | Output::Ndjson | Output::Sarif => {
+            anstream::AutoStream::always_ansi(stdout).lock()
+        }
+        Output::Text | Output::Junit | Output::Github => anstream::AutoStream::auto(stdout).lock(),
+    })
 }
 
 /// Prints on standard error what could not be judged.
@@ -74,7 +86,7 @@ pub(crate) fn tell_unjudged(unjudged: &Unjudged, format: Output) {
 /// # Errors
 /// If nobody reads it.
 pub(crate) fn print_replay(summary: &Summary, format: Output, quiet: bool) -> Result<(), Stop> {
-    let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout()).lock());
+    let mut out = standard_output(format);
     match format {
         Output::Text => text::write_replay(&mut out, summary)?,
         Output::Json => json::write_replay(&mut out, summary, true)?,

@@ -12,6 +12,12 @@ pub(crate) fn check(schema: &Value, document: &Value) {
     compiler
         .add_resource("schema.json", schema.clone())
         .unwrap();
+    compiler
+        .add_resource(
+            "judgement.schema.json",
+            self::schema("judgement.schema.json"),
+        )
+        .unwrap();
     let mut schemas = Schemas::new();
     let index = compiler.compile("schema.json", &mut schemas).unwrap();
     if let Err(e) = schemas.validate(document, index) {
@@ -19,9 +25,18 @@ pub(crate) fn check(schema: &Value, document: &Value) {
     }
 }
 
-pub(crate) fn own_schema() -> Value {
-    let text = std::fs::read_to_string(root("docs/cli.schema.json")).unwrap();
+fn schema(name: &str) -> Value {
+    let text = std::fs::read_to_string(root("docs").join(name)).unwrap();
     serde_json::from_str(&text).unwrap()
+}
+
+pub(crate) fn own_schema() -> Value {
+    schema("cli.schema.json")
+}
+
+/// Fails unless a document is a judgement.
+pub(crate) fn check_judgement(judgement: &Value) {
+    check(&self::schema("judgement.schema.json"), judgement);
 }
 
 /// Something of everything: a denial, a warning, an object of another kind, a list, and what cannot be judged.
@@ -85,6 +100,12 @@ fn json_follows_its_schema() {
     // A schema that takes anything would prove nothing.
     let mut compiler = Compiler::new();
     compiler.add_resource("schema.json", schema).unwrap();
+    compiler
+        .add_resource(
+            "judgement.schema.json",
+            self::schema("judgement.schema.json"),
+        )
+        .unwrap();
     let mut schemas = Schemas::new();
     let index = compiler.compile("schema.json", &mut schemas).unwrap();
     for wrong in [

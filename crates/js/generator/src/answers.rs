@@ -1,10 +1,11 @@
-//! What the built policy answers in an engine, for the tests of the package.
+//! What the built policy answers in an engine, and what the library says for tools, for the tests of the npm package and of Go.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use managed_by::{AdmissionRequest, ReleaseSet, Settings, judge};
 use managed_by_conformance::{cases, trace, vector};
 use managed_by_engine::{Engine, Policy, admission};
 use managed_by_requests::SettingsText;
@@ -24,8 +25,10 @@ pub(crate) fn write(policy: &Path, file: &Path) -> Result<()> {
     let mut ask = |name: &str, request: &Value, settings: &Value| -> Result<()> {
         let payload = admission::payload(request, settings);
         let answer: Value = serde_json::from_slice(&policy.call("validate", &payload)?)?;
-        let line =
-            json!({"name": name, "request": request, "settings": settings, "answer": answer});
+        let judgement = judgement(request, settings)?;
+        let line = json!({
+            "name": name, "request": request, "settings": settings, "answer": answer, "judgement": judgement,
+        });
         Ok(writeln!(out, "{line}")?)
     };
     for path in examples()? {
@@ -43,6 +46,19 @@ pub(crate) fn write(policy: &Path, file: &Path) -> Result<()> {
         }
     }
     Ok(out.flush()?)
+}
+
+/// What the releases say to a request with all rules, as tools have them, by `docs/judgement.schema.json`; `null` if nobody can
+/// judge it.
+fn judgement(request: &Value, settings: &Value) -> Result<Value> {
+    let (request, settings) = (request.to_string(), settings.to_string());
+    let settings = Settings::from_json(settings.as_bytes()).map(Settings::for_tools);
+    let request = AdmissionRequest::from_json(request.as_bytes());
+    let (Ok(settings), Ok(request)) = (settings, request) else {
+        return Ok(Value::Null);
+    };
+    let judgement = judge(&request, &settings, Some(ReleaseSet::all()));
+    Ok(serde_json::to_value(&judgement)?)
 }
 
 /// The files of `examples/` that hold a request, in the order of their names.

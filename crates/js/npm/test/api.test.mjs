@@ -20,8 +20,9 @@ test("a verdict is a plain object", () => {
         enforcement: "deny",
         path: "spec.managedBy",
         type: "Invalid value",
+        text: 'spec.managedBy: Invalid value: "b.io/y": field is immutable',
         detail: "field is immutable",
-        message: 'spec.managedBy: Invalid value: "b.io/y": field is immutable',
+        upstream: true,
       },
     ],
   });

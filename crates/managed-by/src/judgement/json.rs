@@ -4,6 +4,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{JudgedFinding, Judgement, Opinion};
+use crate::finding::ErrorType;
 use crate::release::{Release, ReleaseSet};
 use crate::verdict::Verdict;
 
@@ -54,7 +55,7 @@ impl Serialize for Found<'_> {
         map.serialize_entry("enforcement", found.enforcement().as_str())?;
         map.serialize_entry("upstream", &found.finding().is_upstream())?;
         map.serialize_entry("path", found.path())?;
-        map.serialize_entry("type", found.error().error_type().as_str())?;
+        map.serialize_entry("type", &found.error().error_type())?;
         map.serialize_entry("text", &found.text())?;
         map.serialize_entry("detail", found.detail())?;
         let releases = found.finding().releases();
@@ -63,27 +64,17 @@ impl Serialize for Found<'_> {
         }
         let texts = found.texts();
         if texts.len() > 1 {
-            let texts = texts.iter().map(|(releases, text)| {
-                let error = found.error_of(*releases);
-                Text {
-                    releases,
-                    r#type: error.error_type().as_str(),
-                    text,
-                    detail: error.detail(),
-                }
-            });
-            map.serialize_entry("texts", &texts.collect::<Vec<_>>())?;
+            map.serialize_entry("texts", &texts)?;
         }
         map.end()
     }
 }
 
-#[derive(serde::Serialize)]
-struct Text<'t> {
-    releases: &'t ReleaseSet,
-    r#type: &'static str,
-    text: &'t str,
-    detail: &'t str,
+/// kube-apiserver's word for it.
+impl Serialize for ErrorType {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        json.serialize_str(self.as_str())
+    }
 }
 
 /// The releases, the oldest first.

@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::catalogue;
 use crate::description::{Enforcement, Rule};
-use crate::finding::{FieldError, Finding};
+use crate::finding::{ErrorType, FieldError, Finding};
 use crate::release::{Release, ReleaseSet};
 use crate::request::AdmissionRequest;
 use crate::verdict::{Verdict, answer_of_all};
@@ -41,6 +41,21 @@ pub struct JudgedFinding<'a> {
     newest: (Release, Finding<'a>),
     /// What the releases find, the oldest first; those that find the same data are together.
     said: Vec<(ReleaseSet, Finding<'a>)>,
+}
+
+/// An error as some releases write it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Words {
+    /// The releases.
+    pub releases: ReleaseSet,
+    /// The kind of trouble.
+    #[serde(rename = "type")]
+    pub error_type: ErrorType,
+    /// The whole error: path, type, value, detail.
+    pub text: String,
+    /// What is wrong, and what would do.
+    pub detail: String,
 }
 
 impl<'a> Judgement<'a> {
@@ -193,28 +208,26 @@ impl<'a> JudgedFinding<'a> {
         self.newest.1.error()
     }
 
-    /// The error that some of these releases have.
-    pub fn error_of(&self, releases: ReleaseSet) -> &FieldError<'a> {
-        let of_them =
-            |(set, _): &&(ReleaseSet, Finding<'a>)| !set.intersection(releases).is_empty();
-        let said = self.said.iter().find(of_them);
-        said.map_or(self.error(), |(_, finding)| finding.error())
-    }
-
     /// The error in the words of the newest of these releases.
     pub fn text(&self) -> String {
         self.error().text(self.newest.0)
     }
 
     /// The error in the words of each of these releases, the oldest first; those with the same words are together.
-    pub fn texts(&self) -> Vec<(ReleaseSet, String)> {
-        let mut texts: Vec<(ReleaseSet, String)> = Vec::new();
+    pub fn texts(&self) -> Vec<Words> {
+        let mut texts: Vec<Words> = Vec::new();
         for (releases, finding) in &self.said {
+            let error = finding.error();
             for release in releases.iter() {
-                let text = finding.error().text(release);
-                match texts.iter_mut().find(|(_, known)| *known == text) {
-                    Some((set, _)) => *set = set.union(release.into()),
-                    None => texts.push((release.into(), text)),
+                let text = error.text(release);
+                match texts.iter_mut().find(|known| known.text == text) {
+                    Some(known) => known.releases = known.releases.union(release.into()),
+                    None => texts.push(Words {
+                        releases: release.into(),
+                        error_type: error.error_type(),
+                        text,
+                        detail: error.detail().to_owned(),
+                    }),
                 }
             }
         }
@@ -290,7 +303,8 @@ impl fmt::Display for JudgedFinding<'_> {
             _ => "",
         };
         let id = self.rule().id();
-        for (index, (releases, text)) in self.texts().iter().enumerate() {
+        for (index, said) in self.texts().iter().enumerate() {
+            let Words { releases, text, .. } = said;
             let line_break = if index > 0 { "\n" } else { "" };
             write!(f, "{line_break}{releases}: {warning}{text} [{id}]")?;
         }
