@@ -199,7 +199,8 @@ JS_SOURCES := $(shell find crates/js/src crates/requests/src -name '*.rs') crate
 npm: crates/js/npm/generated/managed_by.wasm crates/js/npm/node_modules ## The npm package managed-by, in target/npm (needs node)
 	cd crates/js/npm && npm run --silent build
 
-npm-test: npm target/answers.ndjson ## Test the package in node: verdicts, memory, types, every way to load it
+BUNDLERS := vite6 vite7 vite8 webpack5
+npm-test: npm target/answers.ndjson $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the package in node: verdicts, memory, types, every way to load it
 	cd crates/js/npm && npm test --silent
 
 playground: playground-build ## Serve the page on localhost, and build it anew when a source changes
@@ -224,7 +225,7 @@ crates/js/npm/generated/managed_by.wasm: $(RUST_SOURCES) $(JS_SOURCES) docs/sett
 	@$(JS_GENERATOR) package target/$(TARGET)/js/managed_by_js.wasm crates/js/npm/generated
 	@$(WASM_OPT) $@ -o $@
 
-crates/js/npm/node_modules playground/node_modules: %/node_modules: %/package-lock.json
+crates/js/npm/node_modules playground/node_modules $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules): %/node_modules: %/package-lock.json
 	cd $* && npm ci --ignore-scripts --silent && touch node_modules
 
 .PHONY: bench fuel-update

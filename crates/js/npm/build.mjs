@@ -19,14 +19,23 @@ rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 const banner = { js: "// managed-by, Apache-2.0. Generated: do not edit." };
 const common = { bundle: true, target: "es2022", banner, legalComments: "none", logLevel: "warning" };
+// The module is in one file of each format, which the entries share.
+const shared = (file) => ({
+  name: "module",
+  setup: (build) => build.onResolve({ filter: /^\.\/wasm\.js$/ }, () => ({ path: file, external: true })),
+});
 const node = { ...common, platform: "node", entryPoints: [at("src/node.ts")] };
 const web = { ...common, platform: "browser", format: "esm" };
 await Promise.all([
-  esbuild.build({ ...node, format: "esm", define: { HERE: "import.meta.dirname" }, outfile: join(out, "node.mjs") }),
-  esbuild.build({ ...node, format: "cjs", define: { HERE: "__dirname" }, outfile: join(out, "node.cjs") }),
+  esbuild.build({ ...node, format: "esm", plugins: [shared("./module.mjs")], outfile: join(out, "node.mjs") }),
+  esbuild.build({ ...node, format: "cjs", plugins: [shared("./module.cjs")], outfile: join(out, "node.cjs") }),
   esbuild.build({ ...web, entryPoints: [at("src/web.ts")], outfile: join(out, "web.mjs") }),
-  esbuild.build({ ...web, entryPoints: [at("src/browser.ts")], outfile: join(out, "browser.mjs") }),
+  esbuild.build({ ...web, entryPoints: [at("src/browser.ts")], plugins: [shared("./module.mjs")], outfile: join(out, "browser.mjs") }),
 ]);
+
+const inlined = readFileSync(at("generated/managed_by.wasm"), "base64");
+writeFileSync(join(out, "module.mjs"), `${banner.js}\nexport default "${inlined}";\n`);
+writeFileSync(join(out, "module.cjs"), `${banner.js}\nmodule.exports = "${inlined}";\n`);
 
 const types = declarations();
 writeFileSync(join(out, "index.d.mts"), types);
@@ -67,7 +76,7 @@ async function settingsTypes(schema) {
 
 /** One file of declarations, for both module formats: none of them imports another. */
 function declarations() {
-  const parts = ["request", "settings", "types", "error", "api"];
+  const parts = ["request", "settings", "types", "summary", "error", "api"];
   return parts.map(declaration).join("\n");
 }
 

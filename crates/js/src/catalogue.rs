@@ -10,6 +10,7 @@ use ts_rs::TS;
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
     /// Stable name, as settings and messages write it: `managed-by/immutable`.
+    #[ts(type = "RuleId")]
     pub id: &'static str,
     /// One line on what it checks.
     pub title: &'static str,

@@ -23,7 +23,7 @@ pub(crate) struct Options {
 
 /// What there is to say about a text.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "LintAnswer"))]
 pub struct Lint {
     /// The objects of known kinds, in the order of the text.
     pub objects: Vec<Judged>,

@@ -64,9 +64,9 @@ pub struct ReplayStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub verdict: Option<Verdict>,
-    /// Why it could not be judged: `not-json`, `unknown-document`, `watch-error`, `no-object`, `out-of-order`, `seen-first`, `malformed`.
+    /// Why it could not be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
+    #[cfg_attr(feature = "package", ts(optional, type = "Unjudged"))]
     pub unjudged: Option<&'static str>,
     /// The same as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,7 @@ pub struct ReplayObject {
 
 /// The sums of a history.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplaySums"))]
 pub struct ReplayTally {
     /// How much there was.
     pub counts: ReplayCounts,
@@ -146,6 +146,7 @@ pub struct ReplayRow {
     /// `Job.batch`
     pub kind: String,
     /// The rule's id.
+    #[cfg_attr(feature = "package", ts(type = "RuleId"))]
     pub rule: &'static str,
     /// Whether it denied or warned.
     #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]

@@ -36,6 +36,7 @@ pub struct Verdict {
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// The rule's id, which `explain` takes.
+    #[cfg_attr(feature = "package", ts(type = "RuleId"))]
     pub rule: &'static str,
     /// Whether it denies the request or warns.
     #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]

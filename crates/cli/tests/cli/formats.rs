@@ -36,7 +36,7 @@ pub(crate) fn own_schema() -> Value {
 
 /// Fails unless a document is a judgement.
 pub(crate) fn check_judgement(judgement: &Value) {
-    check(&self::schema("judgement.schema.json"), judgement);
+    check(&schema("judgement.schema.json"), judgement);
 }
 
 /// Something of everything: a denial, a warning, an object of another kind, a list, and what cannot be judged.

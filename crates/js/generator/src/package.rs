@@ -10,6 +10,7 @@ use managed_by_js::{
     Finding, Judged, Lint, Place, Problem, ReleaseVerdict, ReplayCounts, ReplayObject, ReplayRow,
     ReplayStep, ReplayTally, SettingsVerdict, Unreadable, Verdict,
 };
+use managed_by_requests::replay::Why;
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 use wasm_bindgen_cli_support::Bindgen;
@@ -82,5 +83,17 @@ fn types_of_answers() -> Result<String> {
         ReplayRow
     );
     add!(Rule, RulePage, Example, Kind);
+    let pages = rules()?;
+    let ids = pages.iter().map(|page| page.rule.id);
+    writeln!(text, "\n/** The id of a rule. */\n{}", words("RuleId", ids))?;
+    let reasons = Why::ALL.iter().map(|why| why.as_str());
+    let docs = "/** Why a document of a history could not be judged. */";
+    writeln!(text, "\n{docs}\n{}", words("Unjudged", reasons))?;
     Ok(text)
+}
+
+/// A type that is one of some words.
+fn words<'w>(name: &str, words: impl Iterator<Item = &'w str>) -> String {
+    let words: Vec<_> = words.map(|word| format!("{word:?}")).collect();
+    format!("export type {name} = {};", words.join(" | "))
 }

@@ -1,11 +1,14 @@
 import catalogue from "../generated/catalogue.json" with { type: "json" };
 import type { Settings } from "../generated/settings.js";
-import type { Kind, Lint, ReplayStep, ReplayTally, Rule, RulePage, SettingsVerdict, Verdict } from "../generated/types.js";
+import type { Kind, ReplayStep, Rule, RuleId, RulePage, SettingsVerdict, Verdict } from "../generated/types.js";
 import { ManagedByError } from "./error.js";
 import { guarded, read, text } from "./module.js";
+import { nearest } from "./near.js";
 import { asked } from "./options.js";
-import { replaying } from "./replay.js";
+import { parts, replaying } from "./replay.js";
 import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, ReplayInput, ReplayOptions } from "./request.js";
+import type { Lint, ReplayTally } from "./summary.js";
+import { summedUp } from "./sums.js";
 
 /**
  * Judges an admission request, as the policy does in PolicyServer.
@@ -37,7 +40,7 @@ export function lint(yamlOrJson: string | object, settings: Settings | string = 
   const now = text(yamlOrJson, "yamlOrJson");
   const chosen = text(settings, "settings");
   const how = asked(options, false);
-  return read(guarded((module) => module.lint(now, chosen, how.make(module))));
+  return summedUp(read(guarded((module) => module.lint(now, chosen, how.make(module)))));
 }
 
 /**
@@ -55,7 +58,7 @@ export function diff(old: string | object, yamlOrJson: string | object, settings
   const now = text(yamlOrJson, "yamlOrJson");
   const chosen = text(settings, "settings");
   const how = asked(options, true);
-  return read(guarded((module) => module.diff(before, now, how.isStatus, chosen, how.make(module))));
+  return summedUp(read(guarded((module) => module.diff(before, now, how.isStatus, chosen, how.make(module)))));
 }
 
 /**
@@ -68,18 +71,19 @@ export function diff(old: string | object, yamlOrJson: string | object, settings
  * }
  * ```
  *
- * @param lines chunks of bytes, of any size; or lines of text, or objects, one after another
+ * @param lines the whole text; chunks of bytes or of text, of any size; or lines of text, or objects, one after another. Text that is divided
+ *   anywhere is put together again. Lines without their ends are told from that by being whole documents, or by standing in an array
  * @param settings the policy's settings
  * @param options whether every release of Kubernetes is asked
  * @returns the requests that the rules found something in and what could not be judged, as it comes; at the end the sums
  * @throws {ManagedByError} as `lint`
  */
 export function replay(
-  lines: AsyncIterable<ReplayInput> | Iterable<ReplayInput>,
+  lines: string | AsyncIterable<ReplayInput> | Iterable<ReplayInput>,
   settings: Settings | string = {},
   options: ReplayOptions = {},
 ): AsyncGenerator<ReplayStep, ReplayTally, void> {
-  return replaying(lines, text(settings, "settings"), options);
+  return replaying(parts(lines), text(settings, "settings"), options);
 }
 
 /**
@@ -109,14 +113,28 @@ export function rules(): Rule[] {
  * What people read about a rule.
  *
  * @param id for example `managed-by/immutable`
- * @throws {ManagedByError} `ERR_UNKNOWN_RULE`
+ * @throws {ManagedByError} `ERR_UNKNOWN_RULE`, with what was probably meant
  */
-export function explain(id: string): RulePage {
+export function explain(id: RuleId | (string & {})): RulePage {
   const page = pages().find((rule) => rule.id === id);
   if (page === undefined) {
-    throw new ManagedByError("ERR_UNKNOWN_RULE", "id", `no rule has the id ${JSON.stringify(id)}; rules() lists all of them`);
+    const meant = typeof id === "string" ? suggested(id) : undefined;
+    const hint = meant === undefined ? "rules() lists all of them" : `did you mean ${JSON.stringify(meant)}?`;
+    throw new ManagedByError("ERR_UNKNOWN_RULE", "id", `no rule has the id ${JSON.stringify(id)}: ${hint}`);
   }
   return page;
+}
+
+/** The rule that was probably meant, also by its name without its family. */
+function suggested(id: string): string | undefined {
+  const ids = (catalogue.rules as { id: string }[]).map((rule) => rule.id);
+  const name = (of: string): string => of.slice(of.lastIndexOf("/") + 1);
+  const near = nearest(id, ids);
+  if (near !== undefined) {
+    return near;
+  }
+  const named = nearest(name(id), ids.map(name));
+  return ids.find((of) => name(of) === named);
 }
 
 /** The kinds that carry the field. A kind may come twice, once for each way in which its versions differ. */
@@ -144,3 +162,4 @@ export type { ErrorCode } from "./error.js";
 export type * from "../generated/settings.js";
 export type * from "../generated/types.js";
 export type * from "./request.js";
+export type * from "./summary.js";

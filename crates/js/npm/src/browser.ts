@@ -1,6 +1,7 @@
-// Bundlers and browsers: whoever imports the package waits until the module is loaded.
-import { start } from "./module.js";
+// Bundlers: the module is in the package's code, because bundlers do not agree on how a file beside it is found, or on waiting for it.
+import { startSync } from "./module.js";
+import wasm from "./wasm.js";
 
-await start(new URL("./managed_by.wasm", import.meta.url));
+startSync(Uint8Array.from(atob(wasm), (character) => character.charCodeAt(0)));
 
 export * from "./api.js";

@@ -2,7 +2,7 @@ import type { Problem } from "../generated/types.js";
 
 /** The words by which code tells errors apart. */
 export type ErrorCode =
-  /** An argument is neither a plain object nor text, or cannot be written as JSON. */
+  /** An argument is neither a plain object nor text (bytes, a promise, a Map), or cannot be written as JSON. */
   | "ERR_ARGUMENT"
   /** The settings are bad: a PolicyServer would not start with them. `problems` lists everything that is wrong. */
   | "ERR_BAD_SETTINGS"

@@ -48,14 +48,14 @@ export function read<T>(text: string): T {
   throw new ManagedByError(code, path, message, { problems });
 }
 
-/** An argument as text: text as it is, anything else as JSON. */
+/** An argument as text: text as it is, a plain object or a list as JSON. */
 export function text(value: unknown, path: string): string {
   if (typeof value === "string") {
     return value;
   }
-  if (typeof value !== "object" || value === null) {
-    const got = value === null ? "null" : typeof value;
-    throw new ManagedByError("ERR_ARGUMENT", path, `${path}: expected a plain object or text, got ${got}`);
+  const strange = whatElse(value);
+  if (strange !== undefined) {
+    throw new ManagedByError("ERR_ARGUMENT", path, `${path}: expected a plain object or text, got ${strange}`);
   }
   try {
     // An object may choose to be nothing (`toJSON`).
@@ -64,4 +64,22 @@ export function text(value: unknown, path: string): string {
     const why = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
     throw new ManagedByError("ERR_ARGUMENT", path, `${path}: cannot be written as JSON: ${why}`, { cause });
   }
+}
+
+/** What a value is that is no plain object and no list: JSON would make an empty object of most of them, in which nothing is wrong. */
+function whatElse(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) {
+    return value === null ? "null" : typeof value;
+  }
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
+    return "bytes; decode them to text first";
+  }
+  if (typeof (value as { then?: unknown }).then === "function") {
+    return "a promise; await it first";
+  }
+  if (Symbol.asyncIterator in value || "getReader" in value) {
+    return "a stream; read it to its end first";
+  }
+  const tag = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  return tag === "Object" || tag === "Array" ? undefined : `a ${tag}`;
 }

@@ -1,11 +1,7 @@
-// Node, Deno and Bun: the module is read when the package is loaded, so that every function may be called at once.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+// Node, Deno and Bun: the module is in the package's code, so that every function may be called at once, also in a bundle.
 import { startSync } from "./module.js";
+import wasm from "./wasm.js";
 
-/** The folder of the package: the build says how this module format calls it. */
-declare const HERE: string;
-
-startSync(readFileSync(join(HERE, "managed_by.wasm")));
+startSync(Buffer.from(wasm, "base64"));
 
 export * from "./api.js";

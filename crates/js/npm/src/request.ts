@@ -61,5 +61,5 @@ export interface ReplayOptions {
   releases?: "all";
 }
 
-/** A part of a history: bytes, divided anywhere; a line, with or without its end; or an object. */
+/** A part of a history: bytes or text, divided anywhere; a line, with or without its end; or an object. */
 export type ReplayInput = Uint8Array | string | object;

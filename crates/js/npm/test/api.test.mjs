@@ -1,10 +1,16 @@
 // What the functions take and give, and what they do with bad input.
 import assert from "node:assert/strict";
-import { createReadStream } from "node:fs";
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { after, test } from "node:test";
 import { diff, explain, kinds, lint, ManagedByError, releases, replay, review, rules, settingsSchema, validateSettings } from "managed-by";
 import { CHANGED, root, thrown, TYPO } from "./support.mjs";
+
+const folder = mkdtempSync(join(tmpdir(), "managed-by-api-"));
+after(() => rmSync(folder, { recursive: true }));
 
 test("a verdict is a plain object", () => {
   const verdict = review(CHANGED);
@@ -67,6 +73,25 @@ test("what is no argument is refused by name", () => {
     [() => diff("", "", {}, { subResource: "scale" }), "options.subResource"],
     [() => diff(1, ""), "old"],
     [() => validateSettings(undefined), "settings"],
+    // Of most of these JSON would make an empty object, in which nothing is wrong.
+    [() => lint(Buffer.from(TYPO)), "yamlOrJson"],
+    [() => lint(new Uint8Array(1).buffer), "yamlOrJson"],
+    [() => lint(Promise.resolve(TYPO)), "yamlOrJson"],
+    [() => lint(new Map([["kind", "Job"]])), "yamlOrJson"],
+    [() => lint(new Set()), "yamlOrJson"],
+    [() => lint(new Date(0)), "yamlOrJson"],
+    [() => lint(new Blob([TYPO])), "yamlOrJson"],
+    [() => lint(createReadStream(join(root, "README.md")).destroy()), "yamlOrJson"],
+    [() => lint(new ReadableStream()), "yamlOrJson"],
+    [() => diff(TYPO, Promise.resolve(TYPO)), "yamlOrJson"],
+    [() => diff(new Map(), TYPO), "old"],
+    [() => review(Promise.resolve(CHANGED)), "request"],
+    [() => review(CHANGED, new Map()), "settings"],
+    [() => replay(5), "lines"],
+    [() => replay(null), "lines"],
+    [() => replay(undefined), "lines"],
+    [() => replay({}), "lines"],
+    [() => replay(Promise.resolve([])), "lines"],
   ];
   for (const [call, path] of cases) {
     const error = thrown(call);
@@ -197,6 +222,71 @@ test("a history is the same in chunks, in lines and in objects", async () => {
   assert.deepEqual(rows.map(({ rule, count, kind }) => [rule, count, kind]), [["job-status/failed-decreased", 1, "Job.batch"]]);
 });
 
+test("every result of many has a summary", async () => {
+  const job = (managedBy) => `apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec: {managedBy: ${managedBy}}\n`;
+  const fine = job("a.io/x");
+  assert.deepEqual(lint(fine).summary, { ok: true, judged: 1, denied: 0, unreadable: 0 });
+  assert.deepEqual(lint(`${job("x")}---\n${fine}---\na: [\n`).summary, { ok: false, judged: 2, denied: 1, unreadable: 1 });
+  assert.deepEqual(lint("").summary, { ok: true, judged: 0, denied: 0, unreadable: 0 });
+  assert.deepEqual(lint("- 1").summary.ok, false);
+  assert.deepEqual(diff(fine, job("a.io/y")).summary, { ok: false, judged: 1, denied: 1, unreadable: 0 });
+  // Denied by 1.31 and later, and the settings choose 1.30.
+  const running = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi" }, spec: { managedBy: "a.io/x" }, status: { active: 1 } };
+  const tooReady = { ...running, status: { active: 1, ready: 2 } };
+  const asked = (options) => diff(running, tooReady, { kubernetes_version: "1.30" }, { subResource: "status", ...options }).summary;
+  assert.deepEqual([asked({}).ok, asked({ releases: "all" })], [true, { ok: false, judged: 1, denied: 1, unreadable: 0 }]);
+  assert.deepEqual((await all(replay(HISTORY))).tally.summary, { ok: false, judged: 3, denied: 1, unreadable: 0 });
+  assert.deepEqual((await all(replay("{"))).tally.summary, { ok: false, judged: 0, denied: 0, unreadable: 1 });
+});
+
+test("text is divided anywhere, as bytes are", async () => {
+  // Each Job brings a denial, and a text with characters of all lengths.
+  const ofJob = (i) => HISTORY.map(({ type, object }) => ({ type, object: { ...object, metadata: { ...object.metadata, uid: `${i}`, name: `pi-${i}`, annotations: { note: "\u{1f600} ä {\"kind\":1}".repeat(i % 40) } } } }));
+  const denied = Array.from({ length: 286 }, (_, i) => ofJob(i)).flat().map((one) => `${JSON.stringify(one)}\n`).join("");
+  const file = join(folder, "history.ndjson");
+  writeFileSync(file, denied);
+  const expected = await all(replay([new TextEncoder().encode(denied)]));
+  assert.deepEqual([expected.tally.counts.denied, expected.tally.counts.unjudged], [286, 0]);
+  const pieces = (size) => async function* () {
+    for (let at = 0; at < denied.length; at += size) {
+      yield denied.slice(at, at + size);
+    }
+  };
+  for (const size of [1 << 16, 1 << 14, 4099, 997, 100, 7, 1]) {
+    assert.deepEqual(await all(replay(pieces(size)())), expected, `${size}`);
+  }
+  assert.deepEqual(await all(replay(denied)), expected);
+  assert.deepEqual(await all(replay(new TextEncoder().encode(denied))), expected);
+  assert.deepEqual(await all(replay(createReadStream(file, "utf8"))), expected);
+  assert.deepEqual(await all(replay(createReadStream(file))), expected);
+  // Whoever reads lines takes their ends away.
+  assert.deepEqual(await all(replay(createInterface({ input: Readable.from([denied]) }))), expected);
+  assert.deepEqual(await all(replay(denied.trimEnd().split("\n"))), expected);
+});
+
+test("lines without their ends, of which the first is cut", async () => {
+  async function* lines() {
+    yield '{"type":"ADDED","object":{"apiVers';
+    yield* HISTORY.map((one) => JSON.stringify(one));
+  }
+  const { steps, tally } = await all(replay(lines()));
+  assert.deepEqual(steps.map(({ line, unjudged }) => [line, unjudged]), [[1, "not-json"], [4, undefined]]);
+  assert.equal(tally.counts.denied, 1);
+});
+
+test("bytes, text and objects in one history", async () => {
+  const [first, second, third, fourth] = HISTORY;
+  const text = JSON.stringify(second);
+  async function* mixed() {
+    yield new TextEncoder().encode(`${JSON.stringify(first)}\n`);
+    yield text.slice(0, 9);
+    yield text.slice(9);
+    yield third;
+    yield `${JSON.stringify(fourth)}\n`;
+  }
+  assert.deepEqual(await all(replay(mixed())), await all(replay(HISTORY)));
+});
+
 test("recorded histories of real controllers bring no denial", async () => {
   for (const trace of ["jobs-1.36", "jobset-0.12", "kuberay-1.7", "trainer-2.3", "tekton-1.12"]) {
     const { steps, tally } = await all(replay(createReadStream(join(root, `conformance/traces/${trace}.ndjson`))));
@@ -233,6 +323,18 @@ test("the catalogue is there, and a copy", () => {
   assert.deepEqual(explain("job-status/failed-decreased").releases, releases());
   const error = thrown(() => explain("job-status/nope"));
   assert.deepEqual([error.code, error.path], ["ERR_UNKNOWN_RULE", "id"]);
+  for (const [typed, meant] of [
+    ["job-status/failed-decresed", "job-status/failed-decreased"],
+    ["job-status/faield-decreased", "job-status/failed-decreased"],
+    ["Managed-By/Immutable", "managed-by/immutable"],
+    ["failed-decreased", "job-status/failed-decreased"],
+    ["immutabel", "managed-by/immutable"],
+  ]) {
+    assert.ok(thrown(() => explain(typed)).message.endsWith(`did you mean "${meant}"?`), typed);
+  }
+  for (const typed of ["job-status/nope", "", 5, undefined]) {
+    assert.ok(thrown(() => explain(typed)).message.endsWith("rules() lists all of them"), String(typed));
+  }
   assert.deepEqual(kinds()[0], {
     group: "batch", versions: ["v1"], prunedIn: [], kind: "Job", plural: "jobs", managedByPath: "spec.managedBy", reservedValue: "kubernetes.io/job-controller",
     workload: "Job", template: false, form: "path", defaulted: false, status: true, rules: ["managed-by/format", "managed-by/immutable"],

@@ -92,6 +92,17 @@ pub enum Why {
 }
 
 impl Why {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::NotJson,
+        Self::Unknown,
+        Self::WatchError,
+        Self::NoObject,
+        Self::OutOfOrder,
+        Self::SeenFirst,
+        Self::Malformed,
+    ];
+
     /// The word for it in machine formats.
     pub const fn as_str(self) -> &'static str {
         match self {
