@@ -158,11 +158,11 @@ impl<'a> State<'a> {
     /// The same of an item of a list. Of a `JobList`, the API server writes kind and version once, for the list.
     pub(crate) fn of_item(text: &'a str, members: &Members<'a>, list: &Self) -> Self {
         let mut state = Self::of(text, members);
-        if state.kind.is_empty() && list.kind != "List" {
-            state.kind = match &list.kind {
-                Cow::Borrowed(kind) => Cow::Borrowed(kind.trim_end_matches("List")),
-                Cow::Owned(kind) => Cow::Owned(kind.trim_end_matches("List").to_owned()),
-            };
+        if state.kind.is_empty()
+            && list.kind != "List"
+            && let Cow::Borrowed(kind) = list.kind
+        {
+            state.kind = Cow::Borrowed(kind.strip_suffix("List").unwrap_or(kind));
             state.group.clone_from(&list.group);
             state.version.clone_from(&list.version);
         }

@@ -31,15 +31,23 @@ impl<'t> SettingsText<'t> {
     /// What cannot be read, and where.
     pub fn all(text: &'t str) -> Result<Vec<Self>, Trouble> {
         let mut all = Vec::new();
+        let mut others = Vec::new();
         for document in Document::all(text) {
             let document = Rc::new(document?);
             for policy in policies(document.json()) {
-                all.push((policy.is_ours(), Self::of(&document, &policy)));
+                let settings = Self::of(&document, &policy);
+                if policy.is_ours() {
+                    all.push(settings);
+                } else {
+                    others.push(settings);
+                }
             }
         }
-        let is_one = all.len() == 1;
-        all.retain(|(is_ours, _)| *is_ours || is_one);
-        Ok(all.into_iter().map(|(_, settings)| settings).collect())
+        // One alone counts, whatever it is called.
+        if all.is_empty() && others.len() == 1 {
+            return Ok(others);
+        }
+        Ok(all)
     }
 
     fn of(document: &Rc<Document<'t>>, policy: &Policy<'_>) -> Self {
@@ -92,14 +100,14 @@ impl<'j> Policy<'j> {
         }
     }
 
-    /// The policies of a group: the object `policies`, by name.
-    fn of_group(group: &Members<'j>, path: &str) -> Vec<Self> {
-        let members = group.object("policies");
-        let policies = members.iter().filter_map(|(name, policy)| {
-            let path = format!("{path}.policies[{}]", quoted(&name));
-            Some(Self::of(&Members::of(policy)?, &path))
-        });
-        policies.collect()
+    /// Adds the policies of a group: the object `policies`, by name.
+    fn add_group(group: &Members<'j>, path: &str, policies: &mut Vec<Self>) {
+        for (name, policy) in group.object("policies").iter() {
+            if let Some(members) = Members::of(policy) {
+                let path = format!("{path}.policies[{}]", quoted(&name));
+                policies.push(Self::of(&members, &path));
+            }
+        }
     }
 
     /// Whether the module is one of this project, as far as its name tells: `.../managed-by-policy:v1`, `annotated-policy.wasm`.
@@ -123,35 +131,35 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
         return vec![alone];
     };
     let state = State::of(json, &members);
+    let mut policies = Vec::new();
     if !state.version.is_empty() && !state.kind.is_empty() {
-        let Some(spec) = members.get("spec").and_then(Members::of) else {
-            return Vec::new();
-        };
-        return match (&*state.group, &*state.kind) {
-            ("policies.kubewarden.io", kind) if kind.ends_with("Group") => {
-                Policy::of_group(&spec, "spec")
+        let spec = members.get("spec").and_then(Members::of);
+        if let Some(spec) = spec.filter(|_| state.group == "policies.kubewarden.io") {
+            if state.kind.ends_with("Group") {
+                Policy::add_group(&spec, "spec", &mut policies);
+            } else {
+                policies.push(Policy::of(&spec, "spec"));
             }
-            ("policies.kubewarden.io", _) => vec![Policy::of(&spec, "spec")],
-            _ => Vec::new(),
-        };
+        }
+        return policies;
     }
     // PolicyServer's file: policies and groups of them, by name.
-    let of_server: Option<Vec<_>> = members
-        .iter()
-        .map(|(name, policy)| {
-            let policy = Members::of(policy)?;
-            let path = format!("[{}]", quoted(&name));
-            if policy.get("policies").is_some() {
-                return Some(Policy::of_group(&policy, &path));
+    for (name, policy) in members.iter() {
+        let path = format!("[{}]", quoted(&name));
+        match Members::of(policy) {
+            Some(group) if group.get("policies").is_some() => {
+                Policy::add_group(&group, &path, &mut policies);
             }
-            policy.get("module")?;
-            Some(vec![Policy::of(&policy, &path)])
-        })
-        .collect();
-    match of_server {
-        Some(policies) if !policies.is_empty() => policies.into_iter().flatten().collect(),
-        _ => vec![alone],
+            Some(policy) if policy.get("module").is_some() => {
+                policies.push(Policy::of(&policy, &path));
+            }
+            _ => return vec![alone],
+        }
     }
+    if policies.is_empty() {
+        policies.push(alone);
+    }
+    policies
 }
 
 /// Settings as JSON, with a release and what rules do put over them.

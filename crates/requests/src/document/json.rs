@@ -28,18 +28,20 @@ pub(super) fn values<'t>(places: &Places<'_>, part: &'t str) -> Vec<Result<&'t s
         let offset = offset_of(rest, &error);
         let at = offset_in(places.text, rest).saturating_add(offset);
         values.push(Err(places.trouble(at, what(rest, &error))));
-        let bad = rest.get(bad..).unwrap_or_default().trim_start();
+        let bad = rest.get(bad..).unwrap_or_default().trim_ascii_start();
         // What begins a line inside an array is no value of its own.
         let after = if bad.starts_with('[') {
             rest.get(offset..).unwrap_or_default()
         } else {
             bad
         };
-        match after.split_once("\n{") {
-            Some((passed, _)) => {
-                let next = passed.len().saturating_add(1);
-                rest = after.get(next..).unwrap_or_default();
-            }
+        let mut lines = memchr::memchr_iter(b'\n', after.as_bytes());
+        let next = lines.find_map(|end| {
+            let next = after.get(end.saturating_add(1)..)?;
+            next.starts_with('{').then_some(next)
+        });
+        match next {
+            Some(next) => rest = next,
             None => return values,
         }
     }
