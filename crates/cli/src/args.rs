@@ -17,7 +17,7 @@ use managed_by::{Enforcement, Release, rule, rules};
 #[command(
     name = "managed-by",
     version,
-    after_help = "Exit codes: 0 nothing denied, 1 something denied, 2 something could not be judged.\n`-` is standard input everywhere."
+    after_help = "Exit codes: 0 nothing denied, 1 something denied, 2 something could not be judged, 3 nothing was judged at all.\n`-` is standard input everywhere."
 )]
 pub struct Args {
     /// When to use colors
@@ -50,6 +50,8 @@ pub enum Command {
         /// Files, folders, or - for standard input
         #[arg(value_name = "PATH", default_value = "-")]
         paths: Vec<PathBuf>,
+        #[command(flatten)]
+        folders: Folders,
         #[command(flatten)]
         who: Who,
         #[command(flatten)]
@@ -113,6 +115,9 @@ pub enum Command {
         /// The policy's settings, for kinds that they declare
         #[arg(long, value_name = "FILE")]
         settings: Option<PathBuf>,
+        /// End with exit code 0, not 3, where the recording has no write to an object of the controller
+        #[arg(long)]
+        allow_empty: bool,
         /// text or json
         #[arg(long, short, value_name = "FORMAT", default_value = "text")]
         output: ListOutput,
@@ -185,6 +190,21 @@ pub enum SettingsCommand {
     Schema,
 }
 
+/// Which files of folders are read.
+#[derive(Debug, Clone, Default, ClapArgs)]
+#[command(next_help_heading = "Folders")]
+pub struct Folders {
+    /// Files and folders to leave out, such as 'charts/*/templates' (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+    /// Also read what .gitignore and .ignore name
+    #[arg(long)]
+    pub no_ignore: bool,
+    /// Count what is no YAML or JSON, and do not end with exit code 2 for it
+    #[arg(long)]
+    pub skip_unreadable: bool,
+}
+
 /// By what is judged.
 #[derive(Debug, Clone, Default, ClapArgs)]
 #[command(next_help_heading = "Judging")]
@@ -201,6 +221,9 @@ pub struct Judging {
     /// End with exit code 1 for warnings too
     #[arg(long)]
     pub deny_warnings: bool,
+    /// End with exit code 0, not 3, where nothing was judged at all
+    #[arg(long)]
+    pub allow_empty: bool,
 }
 
 /// Who asks, and where.

@@ -5,8 +5,12 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ignore::overrides::OverrideBuilder;
+use ignore::{DirEntry, WalkBuilder};
 use managed_by_requests::Trouble;
 
+use crate::Stop;
+use crate::args::Folders;
 use crate::report::Unjudged;
 
 /// A file to read.
@@ -78,9 +82,12 @@ impl Input {
     }
 }
 
-/// The files of paths: folders recursively, in the order of their names, without hidden ones. A folder without manifests
-/// is trouble.
-pub fn files(paths: &[PathBuf]) -> Vec<Result<Input, Unjudged>> {
+/// The files of paths: folders recursively, in the order of their names, without hidden ones, without what `.gitignore` and
+/// `.ignore` name, and without `node_modules`. A folder without manifests is trouble.
+///
+/// # Errors
+/// If a pattern is none.
+pub fn files(paths: &[PathBuf], folders: &Folders) -> Result<Vec<Result<Input, Unjudged>>, Stop> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
@@ -88,38 +95,54 @@ pub fn files(paths: &[PathBuf]) -> Vec<Result<Input, Unjudged>> {
             continue;
         }
         let before = files.len();
-        add_folder(path, &mut files);
+        add_folder(path, folders, &mut files)?;
         if files.len() == before {
             let text = "holds no manifests (.yaml, .yml or .json)";
             let trouble = Trouble::whole(text);
             files.push(Err(Unjudged::new(&Input::new(path).name, trouble)));
         }
     }
-    files
+    Ok(files)
 }
 
-fn add_folder(folder: &Path, files: &mut Vec<Result<Input, Unjudged>>) {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(e) => return files.push(Err(Input::new(folder).unreadable(&e))),
-    };
-    let mut entries: Vec<_> = entries.flatten().collect();
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let name = entry.file_name();
-        let path = entry.path();
-        if name.to_string_lossy().starts_with('.') {
-            continue;
-        }
+fn add_folder(
+    folder: &Path,
+    folders: &Folders,
+    files: &mut Vec<Result<Input, Unjudged>>,
+) -> Result<(), Stop> {
+    let mut excluded = OverrideBuilder::new(folder);
+    for pattern in &folders.exclude {
+        // What `ignore` calls an override is what counts against all else; with `!` it leaves out.
+        let added = excluded.add(&format!("!{pattern}"));
+        added.map_err(|e| Stop::Error(format!("--exclude {pattern}: {e}")))?;
+    }
+    let excluded = excluded
+        .build()
+        .map_err(|e| Stop::Error(format!("--exclude: {e}")))?;
+    let is_read = |entry: &DirEntry| entry.file_name() != "node_modules" || entry.depth() == 0;
+    let walk = WalkBuilder::new(folder)
+        .standard_filters(!folders.no_ignore)
+        .hidden(true)
+        .require_git(false)
+        .overrides(excluded)
+        .filter_entry(is_read)
+        .sort_by_file_name(Ord::cmp)
+        .build();
+    for entry in walk {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(e) => {
+                let trouble = Trouble::whole(format!("cannot be read: {e}"));
+                files.push(Err(Unjudged::new(&Input::new(folder).name, trouble)));
+                continue;
+            }
+        };
         // A link to a folder is not followed: it may lead to where it came from.
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder {
-            add_folder(&path, files);
-        } else if path
-            .extension()
-            .is_some_and(|e| MANIFESTS.iter().any(|m| e == *m))
-        {
-            files.push(Ok(Input::new(&path)));
+        let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir()) || entry.path().is_dir();
+        let extension = entry.path().extension();
+        if !is_folder && extension.is_some_and(|e| MANIFESTS.iter().any(|m| e == *m)) {
+            files.push(Ok(Input::new(entry.path())));
         }
     }
+    Ok(())
 }

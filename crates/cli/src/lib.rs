@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod command;
+mod hint;
 pub mod input;
 pub mod output;
 pub mod report;
@@ -25,6 +26,8 @@ pub enum Exit {
     Accepted,
     /// Something was denied.
     Denied,
+    /// Nothing was judged at all.
+    Nothing,
     /// Something could not be judged: bad input, bad settings, bad usage.
     Unjudged,
 }
@@ -34,6 +37,7 @@ impl From<Exit> for ExitCode {
         Self::from(match exit {
             Exit::Accepted => 0,
             Exit::Denied => 1,
+            Exit::Nothing => 3,
             Exit::Unjudged => 2,
         })
     }

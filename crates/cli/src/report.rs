@@ -9,6 +9,7 @@ use managed_by_requests::replay::ObjectName;
 use managed_by_requests::{Asks, Document, Found, Judgement, Located, Matrix, Path, Trouble};
 
 use crate::Exit;
+use crate::args::Judging;
 
 /// Where the pages of the rules are.
 const PAGES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
@@ -28,7 +29,22 @@ pub struct Report {
     /// Kinds that the library does not know, with the number of objects. Empty: what is no object of Kubernetes.
     pub unknown: BTreeMap<String, u64>,
     /// Objects that only the old file of `diff` has.
-    pub gone: u64,
+    pub gone: Vec<ObjectName>,
+    /// Objects that only the new file of `diff` has.
+    pub created: Vec<ObjectName>,
+    /// What could not be read, and was not to be told.
+    pub skipped: usize,
+    /// What somebody probably meant, where it was seen first, and how often.
+    pub hints: BTreeMap<String, Hint>,
+}
+
+/// Where something was seen that is not judged, and how often.
+#[derive(Debug)]
+pub struct Hint {
+    /// The place: a file, or a line of it.
+    pub place: String,
+    /// How often.
+    pub count: u64,
 }
 
 /// A request that was judged.
@@ -44,6 +60,8 @@ pub struct Outcome {
     pub asks: Asks,
     /// What there is to say of it beside the verdict.
     pub remark: Option<Remark>,
+    /// What differs and is not judged, in sentences.
+    pub unchecked: Vec<String>,
     /// Who asked, if it is known.
     pub user: Option<String>,
     /// When, if it is known.
@@ -108,6 +126,8 @@ pub struct Unjudged {
     pub column: usize,
     /// Why, in one line.
     pub text: String,
+    /// Whether it is no YAML or JSON, so that nobody knows what it is.
+    pub is_unreadable: bool,
     /// The lines of the file around it.
     pub source: Option<Source>,
 }
@@ -184,7 +204,16 @@ impl Unjudged {
             line: trouble.line,
             column: trouble.column,
             text: trouble.text,
+            is_unreadable: false,
             source: None,
+        }
+    }
+
+    /// Trouble with what is in a file, which is no YAML or JSON.
+    pub fn unreadable(file: &Arc<str>, trouble: Trouble) -> Self {
+        Self {
+            is_unreadable: true,
+            ..Self::new(file, trouble)
         }
     }
 
@@ -195,6 +224,7 @@ impl Unjudged {
             line: place.line,
             column: place.column,
             text,
+            is_unreadable: false,
             source,
         }
     }
@@ -261,6 +291,7 @@ impl Outcome {
             object,
             asks,
             remark: None,
+            unchecked: Vec::new(),
             user: None,
             time: None,
             findings: findings.collect(),
@@ -312,22 +343,53 @@ impl Report {
     }
 
     /// How the run ends.
-    pub fn exit(&self, denies_warnings: bool) -> Exit {
+    pub fn exit(&self, judging: &Judging) -> Exit {
         let sums = self.sums();
         if sums.unjudged > 0 {
             Exit::Unjudged
-        } else if sums.denied > 0 || denies_warnings && sums.warned > 0 {
+        } else if sums.denied > 0 || judging.deny_warnings && sums.warned > 0 {
             Exit::Denied
+        } else if self.is_nothing() && !judging.allow_empty {
+            Exit::Nothing
         } else {
             Exit::Accepted
         }
+    }
+
+    /// Whether nothing was judged, though there is nothing wrong with what was read.
+    pub fn is_nothing(&self) -> bool {
+        self.results.is_empty() && self.unjudged.is_empty()
+    }
+
+    /// Keeps what somebody probably meant.
+    pub fn hint(&mut self, text: String, place: impl FnOnce() -> String) {
+        let hint = self.hints.entry(text).or_insert_with(|| Hint {
+            place: place(),
+            count: 0,
+        });
+        hint.count = hint.count.saturating_add(1);
+    }
+
+    /// Counts what could not be read, rather than to tell it.
+    pub fn skip_unreadable(&mut self) {
+        let before = self.unjudged.len();
+        self.unjudged.retain(|unjudged| !unjudged.is_unreadable);
+        let skipped = before.saturating_sub(self.unjudged.len());
+        self.skipped = self.skipped.saturating_add(skipped);
     }
 
     /// Adds what another one found, behind what this one did.
     pub fn append(&mut self, mut other: Self) {
         self.results.append(&mut other.results);
         self.unjudged.append(&mut other.unjudged);
-        self.gone = self.gone.saturating_add(other.gone);
+        self.gone.append(&mut other.gone);
+        self.created.append(&mut other.created);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        for (text, hint) in other.hints {
+            let count = hint.count;
+            let known = self.hints.entry(text).or_insert(Hint { count: 0, ..hint });
+            known.count = known.count.saturating_add(count);
+        }
         for (kind, count) in other.unknown {
             self.count_unknown(kind, count);
         }

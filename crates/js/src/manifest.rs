@@ -193,13 +193,13 @@ impl<'s> Answers<'s> {
         document: &'d Document<'_>,
         which: &'static str,
     ) -> Vec<Object<'d>> {
-        let mut objects = match manifest::objects(document) {
-            Ok(objects) => objects,
-            Err(e) => {
-                self.unreadable(which, Place::at(text, e.line, e.column), e.text);
-                return Vec::new();
+        let mut objects = Vec::new();
+        for object in manifest::objects(document) {
+            match object {
+                Ok(object) => objects.push(object),
+                Err(e) => self.unreadable(which, Place::at(text, e.line, e.column), e.text),
             }
-        };
+        }
         objects.retain(|object| {
             let is_object = !object.kind().is_empty();
             if !is_object {

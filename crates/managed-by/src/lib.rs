@@ -58,6 +58,7 @@ pub use description::{Anchor, Documentation, Enforcement, Example, Rule};
 pub use finding::{ErrorType, FieldError, Finding};
 pub use judgement::{JudgedFinding, Judgement, Opinion, Words};
 pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
+pub use near::{nearest, nearest_name};
 pub use release::{Release, ReleaseSet, UnknownRelease};
 pub use request::{AdmissionRequest, AdmissionReview, Change, ReadObject, UserInfo};
 pub use review::{judge, judge_in, review, review_in, with_kind};

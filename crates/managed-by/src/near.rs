@@ -6,10 +6,7 @@ const MAX_LEN: usize = 128;
 /// The candidate that `word` was probably meant to be: the one with the fewest edits (insertions, deletions,
 /// substitutions, swaps of neighbours; case does not count), if no more than a third of the word has to change. Of
 /// equally near ones the first.
-pub(crate) fn nearest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     if word.len() > MAX_LEN {
         return None;
     }
@@ -27,7 +24,7 @@ pub(crate) fn nearest<'c>(
 
 /// As [`nearest`], for names of the form `domain/path`: with the right path under a wrong domain, or under none, it is
 /// the path that tells.
-pub(crate) fn nearest_name<'c>(
+pub fn nearest_name<'c>(
     word: &str,
     names: impl IntoIterator<Item = &'c str> + Clone,
 ) -> Option<&'c str> {

@@ -36,7 +36,8 @@ pub struct Recording<'s> {
     settings: Settings<'s>,
     writes: u64,
     status_writes: u64,
-    passed_over: u64,
+    /// Writes to objects of other controllers, by the controller; empty where nobody can tell.
+    passed_over: BTreeMap<String, u64>,
     /// By rule: the kinds that it judges were seen, and what each release made of it.
     sums: BTreeMap<&'static str, Vec<Cell>>,
     objects: BTreeMap<String, History>,
@@ -66,7 +67,7 @@ impl<'s> Recording<'s> {
             settings: settings.clone().for_tools(),
             writes: 0,
             status_writes: 0,
-            passed_over: 0,
+            passed_over: BTreeMap::new(),
             sums: BTreeMap::new(),
             objects: BTreeMap::new(),
         }
@@ -83,9 +84,13 @@ impl<'s> Recording<'s> {
         let Ok(Some(judged)) = judged else {
             return;
         };
-        let Some(judged) = judged else {
-            self.passed_over = self.passed_over.saturating_add(1);
-            return;
+        let judged = match judged {
+            Ok(judged) => judged,
+            Err(other) => {
+                let count = self.passed_over.entry(other).or_default();
+                *count = count.saturating_add(1);
+                return;
+            }
         };
         self.writes = self.writes.saturating_add(1);
         if write.is_status {
@@ -139,6 +144,18 @@ impl<'s> Recording<'s> {
         }
     }
 
+    /// Whether nothing was added that counts.
+    pub fn is_empty(&self) -> bool {
+        self.writes == 0
+    }
+
+    /// The controllers of the objects that were passed over, in the order of their names, each with the number of writes.
+    pub fn others(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
+        let all = self.passed_over.iter();
+        let all = all.map(|(name, writes)| (&**name, *writes));
+        all.filter(|(name, _)| !name.is_empty())
+    }
+
     /// The sums.
     pub fn finish(self) -> Report {
         let rows: Vec<Row> = rules()
@@ -181,7 +198,11 @@ impl<'s> Recording<'s> {
             objects,
             writes: self.writes,
             status_writes: self.status_writes,
-            passed_over: self.passed_over,
+            passed_over: self
+                .passed_over
+                .values()
+                .copied()
+                .fold(0, u64::saturating_add),
             conforms_to: conforming.map(|(_, release)| release).collect(),
             rows,
             timelines: denied,
@@ -199,21 +220,21 @@ struct Judged {
 }
 
 impl Judged {
-    /// Nothing, if another controller reconciles the object.
+    /// The name of the other controller, if one reconciles the object; empty if nobody can tell.
     fn of(
         kind: &Kind<'_>,
         write: &Write<'_>,
         request: &AdmissionRequest<'_>,
         controller: &str,
-    ) -> Option<Self> {
+    ) -> Result<Self, String> {
         let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
         let managed_by = write.spec_holder().pointer(&pointer);
         let reconciles = match kind.mode(managed_by.and_then(Value::as_str)) {
             Mode::Delegated(name) => name,
-            Mode::Standard => kind.reserved_value()?,
+            Mode::Standard => kind.reserved_value().ok_or_else(String::new)?,
         };
         if reconciles != controller {
-            return None;
+            return Err(reconciles.to_owned());
         }
         let rules = kind_rules(kind).into_iter();
         let mut object = kind.name().to_owned();
@@ -225,7 +246,7 @@ impl Judged {
             object.extend([request.namespace(), "/"]);
         }
         object.push_str(request.name());
-        Some(Self {
+        Ok(Self {
             object,
             rules: rules
                 .map(|rule| (rule, write.exercises(rule.id(), kind)))

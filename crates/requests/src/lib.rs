@@ -22,7 +22,8 @@
 //! let judge = Judge::new(Settings::default(), Releases::Chosen);
 //! for document in Document::all(text) {
 //!     let document = document?;
-//!     for object in manifest::objects(&document)? {
+//!     for object in manifest::objects(&document) {
+//!         let object = object?;
 //!         let judgement = object.alone("default", &UserInfo::default()).read(|request| judge.review(request))?;
 //!         assert_eq!(judgement.findings[0].rule.id(), "managed-by/reserved-domain");
 //!         let place = document.locate(&object.path_of(&judgement.findings[0].path));

@@ -3,7 +3,7 @@
 use managed_by::UserInfo;
 
 use crate::document::Document;
-use crate::json::elements;
+use crate::json::{Members, elements};
 use crate::path::Path;
 use crate::record::State;
 use crate::request::{Asks, Before, Remark, Request, Who};
@@ -115,22 +115,21 @@ pub fn updates<'o>(
     request.first_half().into_iter().chain([request]).collect()
 }
 
-/// The objects of a document: itself, or the items of the list that it is.
-///
-/// # Errors
-/// If the document is no object.
-pub fn objects<'d>(document: &'d Document<'_>) -> Result<Vec<Object<'d>>, Trouble> {
+/// The objects of a document: itself, or the items of the list that it is. What is no object is an error that names the place,
+/// and costs no other.
+pub fn objects<'d>(document: &'d Document<'_>) -> Vec<Result<Object<'d>, Trouble>> {
     let mut objects = Vec::new();
     let json = document.json();
-    let result = match elements(json) {
-        Some(items) => add_items(&items, "", 0, &mut objects),
-        None => add(json, String::new(), 0, &mut objects),
-    };
-    result.map_err(|(place, text)| {
+    match elements(json) {
+        Some(items) => add_items(&items, "", 0, None, &mut objects),
+        None => add(json, String::new(), 0, None, &mut objects),
+    }
+    let located = |(place, text): NoObject| {
         let located = document.locate(&Path::parse(&place));
         Trouble::at(located.line, located.column, text)
-    })?;
-    Ok(objects)
+    };
+    let objects = objects.into_iter();
+    objects.map(|object| object.map_err(located)).collect()
 }
 
 /// Where something is no object, and what it should be.
@@ -140,13 +139,16 @@ fn add<'d>(
     json: &'d str,
     place: String,
     depth: usize,
-    objects: &mut Vec<Object<'d>>,
-) -> Result<(), NoObject> {
-    if !json.starts_with('{') {
-        return Err((place, "expected an object"));
-    }
-    let Some(state) = State::read(json) else {
-        return Err((place, "expected an object"));
+    list: Option<&State<'d>>,
+    objects: &mut Vec<Result<Object<'d>, NoObject>>,
+) {
+    let Some(members) = Members::of(json) else {
+        objects.push(Err((place, "expected an object")));
+        return;
+    };
+    let state = match list {
+        Some(list) => State::of_item(json, &members, list),
+        None => State::of(json, &members),
     };
     let items = state.items.filter(|_| state.kind.ends_with("List"));
     let items = items.and_then(elements);
@@ -157,13 +159,11 @@ fn add<'d>(
             } else {
                 format!("{place}.items")
             };
-            add_items(&items, &place, depth.saturating_add(1), objects)
+            let deeper = depth.saturating_add(1);
+            add_items(&items, &place, deeper, Some(&state), objects);
         }
-        Some(_) => Err((place, "a list in a list in a list, and so on")),
-        None => {
-            objects.push(Object { state, place });
-            Ok(())
-        }
+        Some(_) => objects.push(Err((place, "a list in a list in a list, and so on"))),
+        None => objects.push(Ok(Object { state, place })),
     }
 }
 
@@ -171,10 +171,10 @@ fn add_items<'d>(
     items: &[&'d str],
     place: &str,
     depth: usize,
-    objects: &mut Vec<Object<'d>>,
-) -> Result<(), NoObject> {
+    list: Option<&State<'d>>,
+    objects: &mut Vec<Result<Object<'d>, NoObject>>,
+) {
     for (index, item) in items.iter().enumerate() {
-        add(item, format!("{place}[{index}]"), depth, objects)?;
+        add(item, format!("{place}[{index}]"), depth, list, objects);
     }
-    Ok(())
 }

@@ -155,6 +155,20 @@ impl<'a> State<'a> {
         state
     }
 
+    /// The same of an item of a list. Of a `JobList`, the API server writes kind and version once, for the list.
+    pub(crate) fn of_item(text: &'a str, members: &Members<'a>, list: &Self) -> Self {
+        let mut state = Self::of(text, members);
+        if state.kind.is_empty()
+            && list.kind != "List"
+            && let Cow::Borrowed(kind) = list.kind
+        {
+            state.kind = Cow::Borrowed(kind.strip_suffix("List").unwrap_or(kind));
+            state.group.clone_from(&list.group);
+            state.version.clone_from(&list.version);
+        }
+        state
+    }
+
     /// By what the same object is known in other states.
     pub(crate) fn identity(&self) -> Cow<'_, str> {
         if !self.metadata.uid.is_empty() {
@@ -374,7 +388,9 @@ fn of_document<'a>(
             for item in items {
                 each(match Members::of(item) {
                     Some(members) if is_audit => Ok(Held::Audit(members)),
-                    Some(members) => Ok(Held::Record(listed(State::of(item, &members)))),
+                    Some(members) => {
+                        Ok(Held::Record(listed(State::of_item(item, &members, &state))))
+                    }
                     None => Err(Unread::Unknown("an item that is no object")),
                 });
             }

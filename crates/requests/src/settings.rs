@@ -1,9 +1,12 @@
 //! The policy's settings, wherever people have them.
 
+use std::borrow::Cow;
+use std::rc::Rc;
+
 use managed_by::{Enforcement, Problems, Release, Settings};
 use serde_json::{Map, Value};
 
-use crate::document::Document;
+use crate::document::{Document, quoted};
 use crate::json::Members;
 use crate::path::Path;
 use crate::record::State;
@@ -13,34 +16,46 @@ use crate::trouble::Trouble;
 #[derive(Debug)]
 pub struct SettingsText<'t> {
     /// The document that holds them.
-    pub document: Document<'t>,
+    pub document: Rc<Document<'t>>,
     /// Where in the document they are.
     pub path: Path,
     json: String,
 }
 
 impl<'t> SettingsText<'t> {
-    /// Finds the settings in a text: the `spec.settings` of each manifest of a Kubewarden policy, or else the one document
-    /// that the text holds. A text that holds nothing has no settings.
+    /// Finds the settings in a text: those of each policy in the manifests of Kubewarden and in a file of policies for
+    /// PolicyServer, or else the one document that the text holds. A text that holds nothing has no settings. Of several
+    /// policies only those count whose module is of this project.
     ///
     /// # Errors
     /// What cannot be read, and where.
     pub fn all(text: &'t str) -> Result<Vec<Self>, Trouble> {
         let mut all = Vec::new();
+        let mut others = Vec::new();
         for document in Document::all(text) {
-            let document = document?;
-            let (json, path) = match of_manifest(document.json()) {
-                OfManifest::NoManifest => (document.json().to_owned(), Path::default()),
-                OfManifest::Settings(json) => (json, Path::parse("spec.settings")),
-                OfManifest::NoSettings => continue,
-            };
-            all.push(Self {
-                document,
-                path,
-                json,
-            });
+            let document = Rc::new(document?);
+            for policy in policies(document.json()) {
+                let settings = Self::of(&document, &policy);
+                if policy.is_ours() {
+                    all.push(settings);
+                } else {
+                    others.push(settings);
+                }
+            }
+        }
+        // One alone counts, whatever it is called.
+        if all.is_empty() && others.len() == 1 {
+            return Ok(others);
         }
         Ok(all)
+    }
+
+    fn of(document: &Rc<Document<'t>>, policy: &Policy<'_>) -> Self {
+        Self {
+            document: Rc::clone(document),
+            path: Path::parse(&policy.path),
+            json: policy.settings.to_owned(),
+        }
     }
 
     /// The settings, as JSON.
@@ -65,29 +80,86 @@ impl<'t> SettingsText<'t> {
     }
 }
 
-/// What a document says as the manifest of a policy.
-enum OfManifest {
-    NoManifest,
-    /// It is the manifest of something else, or of a policy without a spec.
-    NoSettings,
-    Settings(String),
+/// A policy in a document, or settings that stand alone.
+struct Policy<'j> {
+    /// Where the module is; nothing where settings stand alone.
+    module: Option<Cow<'j, str>>,
+    /// Where in the document the settings are.
+    path: String,
+    settings: &'j str,
 }
 
-fn of_manifest(json: &str) -> OfManifest {
+impl<'j> Policy<'j> {
+    /// The policy whose members these are, at a path of the document.
+    fn of(members: &Members<'j>, path: &str) -> Self {
+        let dot = if path.is_empty() { "" } else { "." };
+        Self {
+            module: Some(members.string("module").unwrap_or_default()),
+            path: format!("{path}{dot}settings"),
+            settings: members.get("settings").unwrap_or("null"),
+        }
+    }
+
+    /// Adds the policies of a group: the object `policies`, by name.
+    fn add_group(group: &Members<'j>, path: &str, policies: &mut Vec<Self>) {
+        for (name, policy) in group.object("policies").iter() {
+            if let Some(members) = Members::of(policy) {
+                let path = format!("{path}.policies[{}]", quoted(&name));
+                policies.push(Self::of(&members, &path));
+            }
+        }
+    }
+
+    /// Whether the module is one of this project, as far as its name tells: `.../managed-by-policy:v1`, `annotated-policy.wasm`.
+    fn is_ours(&self) -> bool {
+        let Some(module) = &self.module else {
+            return true;
+        };
+        let name = module.rsplit('/').next().unwrap_or_default();
+        name.contains("managed-by") || name.starts_with("annotated-") || name.is_empty()
+    }
+}
+
+/// The policies that a document declares; settings alone are one.
+fn policies(json: &str) -> Vec<Policy<'_>> {
+    let alone = Policy {
+        module: None,
+        path: String::new(),
+        settings: json,
+    };
     let Some(members) = Members::of(json) else {
-        return OfManifest::NoManifest;
+        return vec![alone];
     };
     let state = State::of(json, &members);
-    if state.version.is_empty() || state.kind.is_empty() {
-        return OfManifest::NoManifest;
-    }
-    let spec = members.get("spec").and_then(Members::of);
-    match spec {
-        Some(spec) if state.group == "policies.kubewarden.io" => {
-            OfManifest::Settings(spec.get("settings").unwrap_or("null").to_owned())
+    let mut policies = Vec::new();
+    if !state.version.is_empty() && !state.kind.is_empty() {
+        let spec = members.get("spec").and_then(Members::of);
+        if let Some(spec) = spec.filter(|_| state.group == "policies.kubewarden.io") {
+            if state.kind.ends_with("Group") {
+                Policy::add_group(&spec, "spec", &mut policies);
+            } else {
+                policies.push(Policy::of(&spec, "spec"));
+            }
         }
-        _ => OfManifest::NoSettings,
+        return policies;
     }
+    // PolicyServer's file: policies and groups of them, by name.
+    for (name, policy) in members.iter() {
+        let path = format!("[{}]", quoted(&name));
+        match Members::of(policy) {
+            Some(group) if group.get("policies").is_some() => {
+                Policy::add_group(&group, &path, &mut policies);
+            }
+            Some(policy) if policy.get("module").is_some() => {
+                policies.push(Policy::of(&policy, &path));
+            }
+            _ => return vec![alone],
+        }
+    }
+    if policies.is_empty() {
+        policies.push(alone);
+    }
+    policies
 }
 
 /// Settings as JSON, with a release and what rules do put over them.

@@ -39,7 +39,13 @@ fn with_object<T>(json: &Value, then: impl FnOnce(&Object<'_>) -> T) -> T {
     let text = json.to_string();
     let documents = Document::all(&text);
     let document = documents.first().unwrap().as_ref().unwrap();
-    then(manifest::objects(document).unwrap().first().unwrap())
+    then(
+        manifest::objects(document)
+            .first()
+            .unwrap()
+            .as_ref()
+            .unwrap(),
+    )
 }
 
 fn alone(json: &Value) -> Asked {

@@ -1,12 +1,13 @@
 //! `managed-by conformance`: a report on what a controller has written.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
-use managed_by::Release;
+use managed_by::{Release, nearest_name};
 use managed_by_report::{Place, Recording, Report};
 use managed_by_requests::{Judge, Releases, Replay, Trouble};
 
@@ -73,6 +74,9 @@ pub(super) fn run(
             trouble(&of_file);
         }
     }
+    let nothing = recording
+        .is_empty()
+        .then(|| nothing(&recording, controller));
     let report = recording.finish();
     write(files.html, || report.html())?;
     write(files.badge, || report.badge())?;
@@ -83,16 +87,42 @@ pub(super) fn run(
                 .map_err(|e| Stop::from(io::Error::from(e)))?;
             writeln!(out)?;
         }
-        ListOutput::Text if !quiet => summary(&report)?,
+        ListOutput::Text if !quiet && nothing.is_none() => summary(&report)?,
         ListOutput::Text => {}
+    }
+    if let Some(nothing) = &nothing {
+        anstream::eprintln!("error: {nothing}");
     }
     Ok(if troubles > 0 {
         Exit::Unjudged
+    } else if nothing.is_some() {
+        Exit::Nothing
     } else if report.timelines.is_empty() {
         Exit::Accepted
     } else {
         Exit::Denied
     })
+}
+
+/// What to say of a controller to whose objects nobody wrote.
+fn nothing(recording: &Recording<'_>, controller: &str) -> String {
+    let others = recording.others();
+    let mut text = format!("no recorded write is to an object of {controller}");
+    if let Some(near) = nearest_name(controller, others.clone().map(|(name, _)| name)) {
+        let _ = write!(text, ", did you mean {near}?");
+    }
+    let named: Vec<_> = others
+        .map(|(name, writes)| match writes {
+            1 => format!("{name} (1 write)"),
+            writes => format!("{name} ({writes} writes)"),
+        })
+        .collect();
+    let named = match named.len() {
+        0 => "no controller".to_owned(),
+        _ => named.join(", "),
+    };
+    let _ = write!(text, " There are writes to objects of {named}");
+    text
 }
 
 fn write(path: Option<&Path>, make: impl FnOnce() -> String) -> Result<(), Stop> {

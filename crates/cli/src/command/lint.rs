@@ -1,7 +1,7 @@
 //! `managed-by lint`: manifests, judged as if they were created, or as they are stored.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use managed_by::UserInfo;
@@ -12,17 +12,23 @@ use rayon::prelude::*;
 
 use super::settings::Chosen;
 use crate::Stop;
-use crate::args::{Judging, Who};
+use crate::args::{Folders, Judging, Who};
+use crate::hint;
 use crate::input::{Input, files};
 use crate::report::{Outcome, Report, Unjudged, place};
 
 /// Judges the manifests of paths.
-pub(super) fn run(paths: &[PathBuf], who: &Who, judging: &Judging) -> Result<Report, Stop> {
+pub(super) fn run(
+    paths: &[PathBuf],
+    folders: &Folders,
+    who: &Who,
+    judging: &Judging,
+) -> Result<Report, Stop> {
     let chosen = Chosen::new(judging)?;
     let judge = chosen.judge()?;
     let user = user(who);
     // The order of the files is kept.
-    let reports: Vec<Report> = files(paths)
+    let reports: Vec<Report> = files(paths, folders)?
         .par_iter()
         .map(|file| match file {
             Ok(input) => lint(input, &judge, &who.namespace, &user),
@@ -35,6 +41,9 @@ pub(super) fn run(paths: &[PathBuf], who: &Who, judging: &Judging) -> Result<Rep
     let mut all = Report::default();
     for report in reports {
         all.append(report);
+    }
+    if folders.skip_unreadable {
+        all.skip_unreadable();
     }
     Ok(all)
 }
@@ -57,35 +66,40 @@ fn lint(input: &Input, judge: &Judge<'_>, namespace: &str, user: &UserInfo<'_>) 
             return report;
         }
     };
-    for_each_document(
+    for_each_object(
         &input.name,
         &bytes,
         &mut report,
-        |text, document, report| {
-            let objects = match manifest::objects(document) {
-                Ok(objects) => objects,
-                Err(trouble) => {
-                    report.unjudged.push(Unjudged::new(&input.name, trouble));
-                    return;
-                }
+        |text, document, object, report| {
+            let at = At {
+                file: &input.name,
+                text,
+                document,
+                object,
             };
-            for object in objects {
-                let name = object_name(&object, namespace);
-                if !judge.knows(object.group(), object.version(), object.kind()) {
-                    report.count_unknown(unknown_name(&name), 1);
-                    continue;
-                }
-                let at = At {
-                    file: &input.name,
-                    text,
-                    document,
-                    object: &object,
-                };
+            if let Some(name) = at.known(judge, namespace, report) {
                 at.add(judge, &object.alone(namespace, user), name, report);
             }
         },
     );
     report
+}
+
+/// Does something with each object of a file. What is none is noted.
+pub(super) fn for_each_object(
+    file: &Arc<str>,
+    bytes: &[u8],
+    report: &mut Report,
+    mut each: impl FnMut(&str, &Document<'_>, &Object<'_>, &mut Report),
+) {
+    for_each_document(file, bytes, report, |text, document, report| {
+        for object in manifest::objects(document) {
+            match object {
+                Ok(object) => each(text, document, &object, report),
+                Err(trouble) => report.unjudged.push(Unjudged::new(file, trouble)),
+            }
+        }
+    });
 }
 
 /// Does something with each document of a file. What cannot be read is noted.
@@ -98,19 +112,45 @@ pub(super) fn for_each_document(
     let text = match decode(bytes) {
         Ok(text) if text.trim().is_empty() => {
             let trouble = Trouble::whole("is empty");
-            report.unjudged.push(Unjudged::new(name, trouble));
+            report.unjudged.push(Unjudged::unreadable(name, trouble));
             return;
         }
         Ok(text) => text,
         Err(trouble) => {
-            report.unjudged.push(Unjudged::new(name, trouble));
+            report.unjudged.push(Unjudged::unreadable(name, trouble));
             return;
         }
     };
+    let mut troubles = Vec::new();
     Document::each(text, |document| match document {
         Ok(document) => each(text, &document, report),
-        Err(trouble) => report.unjudged.push(Unjudged::new(name, trouble)),
+        Err(trouble) => troubles.push(Unjudged::unreadable(name, trouble)),
     });
+    if let Some(first) = troubles.first_mut().filter(|_| is_template(text)) {
+        first.text = format!(
+            "is a Helm template: render it with `helm template {} | managed-by lint` ({})",
+            chart_of(name),
+            first.text
+        );
+        troubles.truncate(1);
+    }
+    report.unjudged.append(&mut troubles);
+}
+
+/// Whether a text that cannot be read is a template of Helm.
+fn is_template(text: &str) -> bool {
+    text.split("{{").skip(1).any(|rest| rest.contains("}}"))
+}
+
+/// The folder of the chart that a file is of, as it must be named to the program.
+fn chart_of(file: &str) -> String {
+    let mut folders = Path::new(file).ancestors().skip(1);
+    let chart = folders.find(|folder| folder.join("Chart.yaml").is_file());
+    match chart.map(|chart| chart.display().to_string()) {
+        Some(chart) if chart.is_empty() => ".".to_owned(),
+        Some(chart) => chart,
+        None => "CHART".to_owned(),
+    }
 }
 
 /// The name of an object, in a namespace unless it names one itself.
@@ -126,7 +166,7 @@ pub(super) fn object_name(object: &Object<'_>, namespace: &str) -> ObjectName {
 }
 
 /// What an object of an unknown kind is counted as.
-pub(super) fn unknown_name(object: &ObjectName) -> String {
+fn unknown_name(object: &ObjectName) -> String {
     if object.kind.is_empty() {
         return String::new();
     }
@@ -142,6 +182,34 @@ pub(super) struct At<'a, 't> {
 }
 
 impl At<'_, '_> {
+    /// The name of the object, if its kind is judged. Others are counted.
+    pub(super) fn known(
+        &self,
+        judge: &Judge<'_>,
+        namespace: &str,
+        report: &mut Report,
+    ) -> Option<ObjectName> {
+        let object = self.object;
+        let (group, version, kind) = (object.group(), object.version(), object.kind());
+        let name = object_name(object, namespace);
+        if judge.knows(group, version, kind) {
+            return Some(name);
+        }
+        let hint = if kind.is_empty() {
+            hint::of_no_kind(object.json())
+        } else {
+            hint::of_kind(group, Some(version), kind)
+        };
+        if let Some(hint) = hint {
+            report.hint(hint, || {
+                let (place, _) = place(self.text, self.document, &object.path_of("kind"));
+                format!("{}:{}", self.file, place.line)
+            });
+        }
+        report.count_unknown(unknown_name(&name), 1);
+        None
+    }
+
     /// Adds what the library says about a request on the object.
     pub(super) fn add(
         &self,

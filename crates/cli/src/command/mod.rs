@@ -29,11 +29,12 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
     match args.command {
         Command::Lint {
             paths,
+            folders,
             who,
             judging,
             printing,
         } => finish(
-            &lint::run(&paths, &who, &judging)?,
+            &lint::run(&paths, &folders, &who, &judging)?,
             "lint",
             &judging,
             &printing,
@@ -67,6 +68,7 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
             html,
             badge,
             settings,
+            allow_empty,
             output,
         } => {
             let files = conformance::Files {
@@ -74,7 +76,11 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
                 badge: badge.as_deref(),
             };
             let settings = settings.as_deref();
-            conformance::run(&traces, &controller, settings, &files, output, quiet)
+            let report = conformance::run(&traces, &controller, settings, &files, output, quiet);
+            report.map(|exit| match exit {
+                Exit::Nothing if allow_empty => Exit::Accepted,
+                exit => exit,
+            })
         }
         Command::Rules {
             family,
@@ -85,13 +91,12 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
         Command::Kinds { output } => list::kinds(output),
         Command::Settings(SettingsCommand::Check { files, printing }) => {
             let report = settings::check(&files);
-            finish(
-                &report,
-                "settings check",
-                &Judging::default(),
-                &printing,
-                quiet,
-            )
+            output::print(&report, "settings check", printing.output, quiet)?;
+            Ok(if report.unjudged.is_empty() {
+                Exit::Accepted
+            } else {
+                Exit::Unjudged
+            })
         }
         Command::Settings(SettingsCommand::Writers {
             files,
@@ -125,5 +130,5 @@ fn finish(
     quiet: bool,
 ) -> Result<Exit, Stop> {
     output::print(report, command, printing.output, quiet)?;
-    Ok(report.exit(judging.deny_warnings))
+    Ok(report.exit(judging))
 }

@@ -46,6 +46,17 @@ pub struct Summary {
     pub unreadable: Vec<Unjudged>,
 }
 
+impl Summary {
+    /// Whether nothing was judged, though there is nothing wrong with what was read.
+    pub fn is_nothing(&self) -> bool {
+        let tally = &self.tally;
+        tally.judged == 0
+            && tally.stored == 0
+            && tally.unjudged_count() == 0
+            && self.unreadable.is_empty()
+    }
+}
+
 /// Where the pieces of the files go.
 struct Sink<'r> {
     replay: Replay<'r>,
@@ -100,6 +111,8 @@ pub(super) fn run(
             || judging.deny_warnings && summary.tally.warned.max(summary.tally.stored_found) > 0
         {
             Exit::Denied
+        } else if summary.is_nothing() && !judging.allow_empty {
+            Exit::Nothing
         } else {
             Exit::Accepted
         },

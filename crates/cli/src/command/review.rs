@@ -83,7 +83,7 @@ pub(super) fn run(
             },
         );
     }
-    let exit = report.exit(judging.deny_warnings);
+    let exit = report.exit(judging);
     match printing.output {
         Output::Json => {
             let mut out = io::stdout().lock();

@@ -159,15 +159,29 @@ mod tests {
 
     #[test]
     fn settings_are_found_in_manifests() {
-        let text = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nspec:\n  settings:\n    role: worker\n";
-        let all = SettingsText::all(text).unwrap();
-        assert_eq!(all.len(), 1);
-        assert_eq!(all[0].json(), "{\"role\":\"worker\"}");
-        assert_eq!(
-            SettingsText::all("role: worker").unwrap()[0].json(),
-            "{\"role\":\"worker\"}"
-        );
+        let found = |text: &str| -> Vec<String> {
+            let all = SettingsText::all(text).unwrap();
+            all.iter().map(|s| s.json().to_owned()).collect()
+        };
+        let group = "spec:\n  policies:\n    ours: {module: 'registry://r/managed-by-policy:v1', settings: {role: worker}}\n    other: {module: 'registry://r/psp:v1', settings: {x: y}}\n";
+        let worker = "{\"role\":\"worker\"}";
+        for kind in ["ClusterAdmissionPolicy", "AdmissionPolicy"] {
+            let text = format!(
+                "apiVersion: policies.kubewarden.io/v1\nkind: {kind}\nspec:\n  settings:\n    role: worker\n"
+            );
+            assert_eq!(found(&text), [worker]);
+            let group =
+                format!("apiVersion: policies.kubewarden.io/v1\nkind: {kind}Group\n{group}");
+            assert_eq!(found(&group), [worker]);
+            // Of several policies those of this project, of one whatever it is called.
+            let other = text.replace("spec:", "spec:\n  module: r/other:v1");
+            assert_eq!(found(&format!("{text}---\n{other}")), [worker]);
+            assert_eq!(found(&other), [worker]);
+        }
+        let server = "a:\n  module: registry://r/managed-by-policy:v1\n  settings: {role: worker}\nb:\n  module: file:///annotated-pods-policy.wasm\n  policyMode: monitor\nc:\n  module: r/psp:v1\n  settings: {x: y}\nd:\n  policies:\n    e: {module: r/managed-by-policy, settings: {role: worker}}\n  expression: e()\n";
+        assert_eq!(found(server), [worker, "null", worker]);
+        assert_eq!(found("role: worker"), [worker]);
         let other = "apiVersion: v1\nkind: ConfigMap\n";
-        assert_eq!(SettingsText::all(other).unwrap().len(), 0);
+        assert_eq!(found(other), [""; 0]);
     }
 }

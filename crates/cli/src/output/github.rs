@@ -49,6 +49,11 @@ pub(crate) fn unjudged(unjudged: &Unjudged) -> String {
     )
 }
 
+/// The command that tells that nothing was judged. It is about no file.
+pub(crate) fn nothing(text: &str) -> String {
+    format!("::error title=not judged::{}\n", data(text))
+}
+
 fn command(level: &str, file: &str, place: Option<&Place>, title: &str, text: &str) -> String {
     let mut properties = format!("file={}", property(file));
     if let Some(place) = place {

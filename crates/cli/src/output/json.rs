@@ -19,13 +19,18 @@ pub(super) const FORMAT: u32 = 1;
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io::Result<()> {
-    let document = json!({
+    let mut document = json!({
         "format": FORMAT,
         "command": command,
         "summary": summary(report),
         "results": report.results.iter().map(outcome).collect::<Vec<_>>(),
         "unjudged": report.unjudged.iter().map(unjudged).collect::<Vec<_>>(),
     });
+    if let (Value::Object(members), "diff") = (&mut document, command) {
+        for (key, objects) in [("created", &report.created), ("deleted", &report.gone)] {
+            members.insert(key.to_owned(), objects.iter().map(object).collect());
+        }
+    }
     writeln!(out, "{document:#}")
 }
 
@@ -64,7 +69,7 @@ fn summary(report: &Report) -> Value {
     let sums = report.sums();
     json!({
         "judged": sums.judged, "denied": sums.denied, "warned": sums.warned,
-        "unjudged": sums.unjudged, "gone": report.gone, "unknown": report.unknown,
+        "unjudged": sums.unjudged, "gone": report.gone.len(), "unknown": report.unknown, "skipped": report.skipped,
     })
 }
 
@@ -101,6 +106,10 @@ fn outcome(outcome: &Outcome) -> Value {
         add(
             "remark",
             outcome.remark.map(|remark| remark.as_str().into()),
+        );
+        add(
+            "unchecked",
+            (!outcome.unchecked.is_empty()).then(|| outcome.unchecked.clone().into()),
         );
     }
     value
@@ -242,6 +251,7 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
             object: row.object.clone(),
             asks: Asks::Update,
             remark: None,
+            unchecked: Vec::new(),
             user: row.user.clone(),
             time: row.first.time.clone(),
             is_allowed: !is_denied,

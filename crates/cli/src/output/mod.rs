@@ -44,8 +44,17 @@ pub(crate) fn print(
             Output::Text | Output::Json | Output::Ndjson | Output::Sarif | Output::Junit
         ),
     );
+    anstream::eprint!("{}", text::hints(report));
     // Settings are checked, not judged.
-    if !quiet && format == Output::Text && command != "settings check" {
+    if command == "settings check" {
+        return Ok(());
+    }
+    if report.is_nothing() {
+        let unknown = report.unknown.iter();
+        let unknown = unknown.map(|(kind, count)| (&**kind, *count));
+        tell_nothing(&text::nothing(unknown, report.skipped), format);
+    } else if !quiet && format == Output::Text {
+        anstream::eprint!("{}", text::created_and_deleted(report));
         anstream::eprintln!("{}", text::sums(report));
     }
     Ok(())
@@ -61,6 +70,15 @@ fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutL
         }
         Output::Text | Output::Junit | Output::Github => anstream::AutoStream::auto(stdout).lock(),
     })
+}
+
+/// Tells that nothing was judged.
+fn tell_nothing(text: &str, format: Output) {
+    if format == Output::Github {
+        anstream::print!("{}", github::nothing(text));
+    } else {
+        anstream::eprintln!("error: {text}");
+    }
 }
 
 /// Prints on standard error what could not be judged.
@@ -101,7 +119,12 @@ pub(crate) fn print_replay(summary: &Summary, format: Output, quiet: bool) -> Re
         }
     }
     out.flush()?;
-    if !quiet && format == Output::Text {
+    anstream::eprint!("{}", text::hints_of_kinds(summary));
+    if summary.is_nothing() {
+        let unknown = summary.tally.unknown.iter();
+        let text = text::nothing(unknown.map(|(kind, count)| (kind, *count)), 0);
+        tell_nothing(&text, format);
+    } else if !quiet && format == Output::Text {
         anstream::eprintln!("{}", text::replay_sums(summary));
     }
     Ok(())

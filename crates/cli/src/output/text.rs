@@ -10,6 +10,7 @@ use managed_by_requests::replay::{ObjectName, Seen};
 
 use super::table::Table;
 use crate::command::Summary;
+use crate::hint;
 use crate::report::{Finding, Outcome, Place, Report, Source, Unjudged};
 
 /// Prints what was found, with the lines of the files.
@@ -43,11 +44,15 @@ fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
             );
             writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
         }
-        if let Some(remark @ Remark::StatusDropped) = outcome.remark {
-            let title = Level::NOTE.primary_title(remark.as_str());
-            let group = at(title.element(origin(outcome, None)), outcome);
-            writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
-        }
+    }
+    // Notes alone are worth a paragraph only where nothing else is.
+    let dropped = outcome.remark == Some(Remark::StatusDropped);
+    let dropped = dropped.then_some(Remark::StatusDropped.as_str());
+    let notes = dropped.filter(|_| outcome.findings.is_empty()).into_iter();
+    for text in notes.chain(outcome.unchecked.iter().map(|text| &**text)) {
+        let title = Level::NOTE.primary_title(text);
+        let group = at(title.element(origin(outcome, None)), outcome);
+        writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
     }
     Ok(())
 }
@@ -153,9 +158,75 @@ pub(crate) fn sums(report: &Report) -> String {
     if sums.unknown > 0 {
         let _ = write!(text, "; {} of other kinds", sums.unknown);
     }
-    if report.gone > 0 {
-        let _ = write!(text, "; {} gone", report.gone);
+    if report.skipped > 0 {
+        let _ = write!(
+            text,
+            "; {} skipped, which could not be read",
+            report.skipped
+        );
     }
+    if !report.gone.is_empty() {
+        let _ = write!(text, "; {} gone", report.gone.len());
+    }
+    text
+}
+
+/// The objects that only one of two files has, each in a line.
+pub(crate) fn created_and_deleted(report: &Report) -> String {
+    let created = report.created.iter().map(|object| (object, "created"));
+    let gone = report.gone.iter().map(|object| (object, "deleted"));
+    let mut text = String::new();
+    for (object, what) in created.chain(gone) {
+        let _ = writeln!(text, "{what}: {object}");
+    }
+    text
+}
+
+/// What somebody probably meant whose objects are not judged.
+pub(crate) fn hints(report: &Report) -> String {
+    let hints = report.hints.iter();
+    let hints =
+        hints.map(|(text, hint)| format!("help: {}: {text}{}\n", hint.place, times(hint.count)));
+    hints.collect()
+}
+
+/// How often something was seen, if it was more than once.
+fn times(count: u64) -> String {
+    match count {
+        1 => String::new(),
+        count => format!(" ({count} times)"),
+    }
+}
+
+/// The same of the kinds of a recording, of which no version is known.
+pub(crate) fn hints_of_kinds(summary: &Summary) -> String {
+    let hints = summary.tally.unknown.iter().filter_map(|(name, count)| {
+        let (kind, group) = name.split_once('.').unwrap_or((name, ""));
+        let hint = hint::of_kind(group, None, kind)?;
+        Some(format!("help: {hint}{}\n", times(*count)))
+    });
+    hints.collect()
+}
+
+/// That nothing was judged, and what there was.
+pub(crate) fn nothing<'u>(unknown: impl Iterator<Item = (&'u str, u64)>, skipped: usize) -> String {
+    let mut text = "nothing was judged".to_owned();
+    let mut open = ", there is only ";
+    for (kind, count) in unknown {
+        let _ = match kind {
+            "" => write!(
+                text,
+                "{open}what is no object of Kubernetes{}",
+                times(count)
+            ),
+            kind => write!(text, "{open}{kind}{}", times(count)),
+        };
+        open = ", ";
+    }
+    if skipped > 0 {
+        let _ = write!(text, "; {skipped} skipped, which could not be read");
+    }
+    let _ = write!(text, "; `managed-by kinds` lists what is judged");
     text
 }
 

@@ -12,6 +12,7 @@ mod doors;
 mod engine;
 mod formats;
 mod history;
+mod nothing;
 mod pages;
 mod releases;
 mod stored;

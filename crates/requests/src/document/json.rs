@@ -10,28 +10,50 @@ use crate::path::{Path, Segment};
 use crate::places::Places;
 use crate::trouble::Trouble;
 
-/// The values of a text that holds JSON values one after another.
-pub(super) fn values<'t>(places: &Places<'_>, part: &'t str) -> Result<Vec<&'t str>, Trouble> {
+/// The values of a text that holds JSON values one after another. What cannot be read is an error, and values are read again
+/// from the next line that begins with `{`, as in a stream.
+pub(super) fn values<'t>(places: &Places<'_>, part: &'t str) -> Vec<Result<&'t str, Trouble>> {
     let mut values = Vec::new();
-    for value in Deserializer::from_str(part).into_iter::<&'t RawValue>() {
-        match value {
-            Ok(value) => values.push(value.get()),
-            Err(e) => return Err(trouble(places, part, &e)),
+    let mut rest = part;
+    loop {
+        let mut read = Deserializer::from_str(rest).into_iter::<&'t RawValue>();
+        let (bad, error) = loop {
+            let start = read.byte_offset();
+            match read.next() {
+                Some(Ok(value)) => values.push(Ok(value.get())),
+                Some(Err(error)) => break (start, error),
+                None => return values,
+            }
+        };
+        let offset = offset_of(rest, &error);
+        let at = offset_in(places.text, rest).saturating_add(offset);
+        values.push(Err(places.trouble(at, what(rest, &error))));
+        let bad = rest.get(bad..).unwrap_or_default().trim_ascii_start();
+        // What begins a line inside an array is no value of its own.
+        let after = if bad.starts_with('[') {
+            rest.get(offset..).unwrap_or_default()
+        } else {
+            bad
+        };
+        let mut lines = memchr::memchr_iter(b'\n', after.as_bytes());
+        let next = lines.find_map(|end| {
+            let next = after.get(end.saturating_add(1)..)?;
+            next.starts_with('{').then_some(next)
+        });
+        match next {
+            Some(next) => rest = next,
+            None => return values,
         }
     }
-    Ok(values)
 }
 
-/// The error of `serde_json`, which counts lines from the start of the part, at its place in the text.
-fn trouble(places: &Places<'_>, part: &str, error: &serde_json::Error) -> Trouble {
-    let lines = part
+/// The byte of a text at which `serde_json` found an error. It counts lines, and bytes in them.
+fn offset_of(text: &str, error: &serde_json::Error) -> usize {
+    let lines = text
         .split_inclusive('\n')
         .take(error.line().saturating_sub(1));
     let line_start = lines.fold(0_usize, |sum, line| sum.saturating_add(line.len()));
-    let offset = offset_in(places.text, part)
-        .saturating_add(line_start)
-        .saturating_add(error.column().saturating_sub(1));
-    places.trouble(offset, what(part, error))
+    line_start.saturating_add(error.column().saturating_sub(1))
 }
 
 /// The way from a document to a value in it. Paths come object by object, so what two of them share is taken apart once: else

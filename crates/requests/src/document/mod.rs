@@ -56,24 +56,27 @@ impl<'t> Document<'t> {
         let places = Rc::new(Places::new(text));
         for part in parts(text) {
             let start = part.trim_start();
-            if start.starts_with(['{', '[']) {
-                match json::values(&places, start) {
-                    Ok(values) => {
-                        for value in values {
-                            let form = Form::Json(value, RefCell::default());
-                            let places = Rc::clone(&places);
-                            each(Ok(Self { places, form }));
-                        }
+            let mut values = if start.starts_with(['{', '[']) {
+                json::values(&places, start)
+            } else {
+                Vec::new()
+            };
+            // A flow mapping of YAML begins like JSON.
+            if !matches!(values.first(), Some(Ok(_))) {
+                match Self::yaml(&places, part) {
+                    Ok(document) => {
+                        document.into_iter().map(Ok).for_each(&mut each);
+                        continue;
                     }
-                    // A flow mapping of YAML begins like JSON.
-                    Err(trouble) => match Self::yaml(&places, part) {
-                        Ok(Some(document)) => each(Ok(document)),
-                        Ok(None) => {}
-                        Err(_) => each(Err(trouble)),
-                    },
+                    Err(trouble) if values.is_empty() => values.push(Err(trouble)),
+                    Err(_) => {}
                 }
-            } else if let Some(document) = Self::yaml(&places, part).transpose() {
-                each(document);
+            }
+            for value in values {
+                each(value.map(|value| Self {
+                    places: Rc::clone(&places),
+                    form: Form::Json(value, RefCell::default()),
+                }));
             }
         }
     }

@@ -65,6 +65,35 @@ fn documents_follow_each_other_and_a_bad_one_costs_no_other() {
     assert_eq!(json("# only a comment\n"), []);
 }
 
+/// A line of NDJSON that was cut, and a list that was.
+#[test]
+fn a_bad_value_costs_no_other() {
+    for (text, expected) in [
+        (
+            "{\"a\":1}\n{\"a\":\n{\"b\":2}\n{\"c\":3}",
+            &["{\"a\":1}", "line 4", "{\"b\":2}", "{\"c\":3}"][..],
+        ),
+        (
+            "{\"a\":1}\n{\"a\":2}}\n{\"b\":2}",
+            &["{\"a\":1}", "{\"a\":2}", "line 2", "{\"b\":2}"],
+        ),
+        ("{\"a\":1}\n\n  {\"b\":\n", &["{\"a\":1}", "line 4"]),
+        (
+            "[\n{\"a\":1},\n{\"a\":}\n]\n{\"b\":2}",
+            &["line 3", "{\"b\":2}"],
+        ),
+    ] {
+        let all = json(text);
+        assert_eq!(all.len(), expected.len(), "{all:?}");
+        for (read, expected) in all.iter().zip(expected) {
+            match read {
+                Ok(json) => assert_eq!(json, expected),
+                Err(trouble) => assert!(trouble.starts_with(&format!("{expected},")), "{trouble}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_read_says_where() {
     for (text, expected) in [

@@ -1,0 +1,161 @@
+//! What somebody probably meant who gave the program something that it does not judge.
+
+use managed_by::{kinds, nearest};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// What to say of an object of a kind that is not judged. Without a version, it is not known.
+pub(crate) fn of_kind(group: &str, version: Option<&str>, kind: &str) -> Option<String> {
+    let reads = |command: &str| Some(format!("{kind}: `managed-by {command}` reads it"));
+    match (group, kind) {
+        ("admission.k8s.io", "AdmissionReview" | "AdmissionRequest") => return reads("review"),
+        ("audit.k8s.io", _) | ("meta.k8s.io" | "", "WatchEvent") => {
+            return reads("replay");
+        }
+        ("policies.kubewarden.io", _) => return reads("settings check"),
+        _ => {}
+    }
+    let of_group = kinds().iter().filter(|known| known.group() == group);
+    let names = of_group.clone().map(|known| known.name());
+    if let Some(name) = nearest(kind, names)
+        && name != kind
+    {
+        return Some(format!("{kind} is not judged, did you mean kind {name}?"));
+    }
+    let of_name = kinds().iter().filter(|known| known.name() == kind);
+    if let Some(known) = of_group.clone().find(|known| known.name() == kind) {
+        let judged = known.versions().join(", ");
+        let version = version.map_or_else(
+            || "an apiVersion".to_owned(),
+            |version| format!("{group}/{version}"),
+        );
+        return Some(format!(
+            "{version} is not judged for {kind}, expected {group}/{judged}"
+        ));
+    }
+    // `apiVersion: v1`, or a group that was mistyped.
+    let groups = of_name.clone().map(|known| known.group());
+    let near = nearest(group, groups).or_else(|| {
+        let mut groups = of_name.clone().map(|known| known.group());
+        groups.next().filter(|_| group.is_empty())
+    })?;
+    let known = of_name.clone().find(|known| known.group() == near)?;
+    let versions = known.versions();
+    let version = versions.first().copied().unwrap_or_default();
+    Some(format!(
+        "{kind} of this apiVersion is not judged, did you mean apiVersion {near}/{version}?"
+    ))
+}
+
+/// What a document is that names no kind, as far as it must be known.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, rename = "type")]
+    event: Option<&'a RawValue>,
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    operation: Option<&'a RawValue>,
+}
+
+/// What to say of an object that names no kind.
+pub(crate) fn of_no_kind(json: &str) -> Option<String> {
+    let envelope: Envelope<'_> = serde_json::from_str(json).ok()?;
+    Some(match envelope {
+        Envelope {
+            event: Some(_),
+            object: Some(_),
+            ..
+        } => "a watch event: `managed-by replay` reads it".to_owned(),
+        Envelope {
+            operation: Some(_),
+            object: Some(_),
+            ..
+        } => "an AdmissionRequest: `managed-by review` reads it".to_owned(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{of_kind, of_no_kind};
+
+    #[test]
+    fn what_was_meant_is_named() {
+        for (group, version, kind, expected) in [
+            (
+                "batch",
+                "v1",
+                "job",
+                Some("job is not judged, did you mean kind Job?"),
+            ),
+            (
+                "batch",
+                "v1",
+                "Jobb",
+                Some("Jobb is not judged, did you mean kind Job?"),
+            ),
+            (
+                "batch",
+                "v1beta1",
+                "CronJob",
+                Some("batch/v1beta1 is not judged for CronJob, expected batch/v1"),
+            ),
+            (
+                "",
+                "v1",
+                "Job",
+                Some("Job of this apiVersion is not judged, did you mean apiVersion batch/v1?"),
+            ),
+            (
+                "rayio",
+                "v1",
+                "RayJob",
+                Some("RayJob of this apiVersion is not judged, did you mean apiVersion ray.io/v1?"),
+            ),
+            (
+                "admission.k8s.io",
+                "v1",
+                "AdmissionReview",
+                Some("AdmissionReview: `managed-by review` reads it"),
+            ),
+            (
+                "audit.k8s.io",
+                "v1",
+                "Event",
+                Some("Event: `managed-by replay` reads it"),
+            ),
+            (
+                "policies.kubewarden.io",
+                "v1",
+                "ClusterAdmissionPolicy",
+                Some("ClusterAdmissionPolicy: `managed-by settings check` reads it"),
+            ),
+            // Kinds that are somebody else's.
+            ("", "v1", "Pod", None),
+            ("apps", "v1", "Deployment", None),
+            ("batch.volcano.sh", "v1alpha1", "Job", None),
+        ] {
+            let said = of_kind(group, Some(version), kind);
+            assert_eq!(said.as_deref(), expected, "{group}/{version} {kind}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_kind_is_known_by_its_members() {
+        for (json, expected) in [
+            (
+                "{\"type\":\"ADDED\",\"object\":{}}",
+                Some("a watch event: `managed-by replay` reads it"),
+            ),
+            (
+                "{\"operation\":\"CREATE\",\"kind\":{},\"object\":{}}",
+                Some("an AdmissionRequest: `managed-by review` reads it"),
+            ),
+            ("{\"a\":1}", None),
+            ("[]", None),
+        ] {
+            assert_eq!(of_no_kind(json).as_deref(), expected, "{json}");
+        }
+    }
+}
