@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::Malformed;
+use super::{Malformed, Name};
 
 /// The types of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,8 +113,11 @@ impl<'a> Raw<'a> {
 
     /// The members of the object that it is, in their order; none of anything else.
     pub(crate) fn members(self) -> Vec<(Cow<'a, str>, Raw<'a>)> {
-        let mut json = serde_json::Deserializer::from_str(self.0);
-        json.deserialize_any(Members).unwrap_or_default()
+        let read = |with_care| {
+            let mut json = serde_json::Deserializer::from_str(self.0);
+            json.deserialize_any(Members { with_care })
+        };
+        read(false).or_else(|_| read(true)).unwrap_or_default()
     }
 
     /// The elements of the array that it is; none of anything else.
@@ -133,6 +136,14 @@ impl<'de> Visitor<'de> for Text {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
     }
 
     fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
@@ -165,19 +176,12 @@ fn without_surrogates(bytes: Vec<u8>) -> String {
     }
 }
 
-/// The name of a member, and a value as its text.
-struct Name<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        json.deserialize_bytes(Text).map(Self)
-    }
-}
-
 /// Few objects have more members.
 pub(super) const USUAL: usize = 8;
 
-struct Members;
+struct Members {
+    with_care: bool,
+}
 
 impl<'de> Visitor<'de> for Members {
     type Value = Vec<(Cow<'de, str>, Raw<'de>)>;
@@ -188,8 +192,9 @@ impl<'de> Visitor<'de> for Members {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::with_capacity(USUAL);
-        while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &RawValue>()? {
-            members.push((name, Raw::from(value)));
+        let with_care = self.with_care;
+        while let Some(name) = map.next_key_seed(Name { with_care })? {
+            members.push((name, Raw::from(map.next_value::<&RawValue>()?)));
         }
         Ok(members)
     }

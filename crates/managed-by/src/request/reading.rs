@@ -8,7 +8,9 @@ use super::change::{Change, Says, nothing, required};
 use super::identity::{GroupVersionKind, UserInfo};
 use super::source::Source;
 use super::{AdmissionRequest, Subject, UnreadChange};
-use crate::decode::{Kept, Malformed, Members, Note, Place, Raw, Result, Type, Value};
+use crate::decode::{
+    Kept, Malformed, Members, Note, Place, Raw, Result, Strings, Type, Value, late,
+};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::object::pod::Pod;
@@ -140,21 +142,19 @@ impl<'a> Members<'a> for RequestReading<'a> {
                 value.place().expected("one kind", "another");
                 value.skip()?;
             }
-            "kind" => self.kind = Some(GroupVersionKind::read(value.keep()?)),
+            "kind" => self.kind = Some(GroupVersionKind::read(value)?),
             "requestKind" => {
                 // No rule needs it, so that nothing in it makes a request malformed.
                 let unheard = Note::default();
                 let root = Place::root(&unheard);
-                self.request_kind = GroupVersionKind::read(value.at(root).keep()?);
+                let read = late(value.raw()?, root, |value| GroupVersionKind::read(value));
+                self.request_kind = read.unwrap_or_default();
             }
             "name" => self.name = value.string_or_null()?.unwrap_or_default(),
             "namespace" => self.namespace = value.string_or_null()?.unwrap_or_default(),
             "resource" => {
-                value.keep()?.object_or_null(|name, value| {
-                    if name == "resource" {
-                        self.resource = value.string_or_null().unwrap_or_default();
-                    }
-                });
+                let resource = std::slice::from_mut(&mut self.resource);
+                value.object_or_null(&mut Strings::new(&["resource"], resource))?;
             }
             "userInfo" => self.user = Some(value.raw()?),
             "object" => self.object = Body::read(value, self.kind.as_ref())?,

@@ -25,9 +25,10 @@ impl<'a> AdmissionReview<'a> {
     /// As [`AdmissionRequest::from_json`], with paths that begin with `request`.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
         let note = Note::default();
-        let mut reading = ReviewReading::default();
-        document(bytes, Place::root(&note), |value| {
-            value.object(&mut reading)
+        let reading = document(bytes, Place::root(&note), |value| {
+            let mut reading = ReviewReading::default();
+            value.object(&mut reading)?;
+            Ok(reading)
         })?;
         let reading = note.or(reading)?;
         let nothing = || Malformed::shape("request", "an object", "nothing");
