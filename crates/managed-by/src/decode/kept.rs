@@ -61,7 +61,7 @@ impl<'t, 'a> Kept<'t, 'a> {
     pub(crate) fn array_or_null(self, mut element: impl FnMut(usize, Kept<'_, 'a>)) -> bool {
         let is_array = self.is_or_null(Type::Array, "an array");
         if is_array {
-            for (index, raw) in self.raw.elements().into_iter().enumerate() {
+            for (index, raw) in self.raw.elements().enumerate() {
                 let path = Path::Index(&self.place.path, index);
                 let place = self.place.at(&path);
                 element(index, Kept { raw, place });

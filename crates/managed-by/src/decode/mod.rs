@@ -25,6 +25,7 @@ mod nesting;
 mod outline;
 mod path;
 mod raw;
+mod section;
 mod strings;
 
 use std::borrow::Cow;
@@ -41,7 +42,8 @@ pub use malformed::Malformed;
 pub(crate) use outline::{Outline, Part};
 pub(crate) use path::{MAX_SHOWN, Path, shown};
 use raw::Text;
-pub(crate) use raw::{Raw, Type};
+pub(crate) use raw::{Parts, Raw, Type};
+pub(crate) use section::{Section, Sections};
 pub(crate) use strings::Strings;
 
 /// The one deserializer that views are read with.
@@ -155,6 +157,12 @@ impl<'t> Place<'t> {
 
 /// A view of a JSON object or array. What it does not ask for is skipped.
 pub(crate) trait Members<'de> {
+    /// Whether it reads objects. If not, there is no code for it in the module.
+    const OF_OBJECT: bool = true;
+
+    /// Whether it reads arrays.
+    const OF_ARRAY: bool = false;
+
     /// Reads a member of the object.
     ///
     /// # Errors
@@ -311,6 +319,10 @@ impl<'de, M: Members<'de>> Visitor<'de> for Walk<'_, '_, M> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Type, A::Error> {
         let with_care = self.with_care;
+        if !M::OF_OBJECT {
+            skip_members(map, with_care)?;
+            return Ok(Type::Object);
+        }
         while let Some(name) = map.next_key_seed(Name { with_care })? {
             map.next_value_seed(Member {
                 members: &mut *self.members,
@@ -323,6 +335,10 @@ impl<'de, M: Members<'de>> Visitor<'de> for Walk<'_, '_, M> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Type, A::Error> {
+        if !M::OF_ARRAY {
+            IgnoredAny.visit_seq(seq)?;
+            return Ok(Type::Array);
+        }
         let mut index = 0_usize;
         while let Some(()) = seq.next_element_seed(Element {
             members: &mut *self.members,
@@ -358,6 +374,18 @@ impl<'de, M: Members<'de>> Visitor<'de> for Walk<'_, '_, M> {
     fn visit_str<E>(self, _: &str) -> std::result::Result<Type, E> {
         Ok(Type::String)
     }
+}
+
+/// Passes over the members of an object where something else is expected.
+#[cold]
+fn skip_members<'de, A: MapAccess<'de>>(
+    mut map: A,
+    with_care: bool,
+) -> std::result::Result<(), A::Error> {
+    while map.next_key_seed(Name { with_care })?.is_some() {
+        map.next_value::<IgnoredAny>()?;
+    }
+    Ok(())
 }
 
 struct Member<'t, 'm, M> {

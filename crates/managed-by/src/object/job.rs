@@ -352,6 +352,9 @@ impl<'a> Uids<'a> {
 }
 
 impl<'a> Members<'a> for Uids<'a> {
+    const OF_OBJECT: bool = false;
+    const OF_ARRAY: bool = true;
+
     fn element<D: Deserializer<'a>>(
         &mut self,
         _: usize,
@@ -364,6 +367,9 @@ impl<'a> Members<'a> for Uids<'a> {
 }
 
 impl<'a> Members<'a> for Conditions {
+    const OF_OBJECT: bool = false;
+    const OF_ARRAY: bool = true;
+
     fn element<D: Deserializer<'a>>(
         &mut self,
         _: usize,
