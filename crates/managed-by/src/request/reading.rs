@@ -8,9 +8,7 @@ use super::change::{Change, Says, nothing, required};
 use super::identity::{GroupVersionKind, UserInfo};
 use super::source::Source;
 use super::{AdmissionRequest, Subject, UnreadChange};
-use crate::decode::{
-    Kept, Malformed, Members, Note, Place, Raw, Result, Strings, Type, Value, late,
-};
+use crate::decode::{Kept, Malformed, Members, Note, Place, Raw, Result, Strings, Type, Value};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::object::pod::Pod;
@@ -33,7 +31,7 @@ const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 #[derive(Default)]
 pub(super) struct RequestReading<'a> {
     kind: Option<GroupVersionKind<'a>>,
-    request_kind: GroupVersionKind<'a>,
+    request_kind: Option<Raw<'a>>,
     operation: Option<Operation>,
     sub_resource: Cow<'a, str>,
     name: Cow<'a, str>,
@@ -85,10 +83,8 @@ impl<'a> RequestReading<'a> {
             name: self.name,
             namespace: Cow::default(),
             resource: Cow::default(),
-            version: match &self.request_kind.version {
-                version if version.is_empty() => kind.version.clone(),
-                version => version.clone(),
-            },
+            version: kind.version.clone(),
+            request_kind: self.request_kind,
             user: UserInfo::default(),
             subject: Subject::NotJudged,
             source,
@@ -143,13 +139,7 @@ impl<'a> Members<'a> for RequestReading<'a> {
                 value.skip()?;
             }
             "kind" => self.kind = Some(GroupVersionKind::read(value)?),
-            "requestKind" => {
-                // No rule needs it, so that nothing in it makes a request malformed.
-                let unheard = Note::default();
-                let root = Place::root(&unheard);
-                let read = late(value.raw()?, root, |value| GroupVersionKind::read(value));
-                self.request_kind = read.unwrap_or_default();
-            }
+            "requestKind" => self.request_kind = Some(value.raw()?),
             "name" => self.name = value.string_or_null()?.unwrap_or_default(),
             "namespace" => self.namespace = value.string_or_null()?.unwrap_or_default(),
             "resource" => {
