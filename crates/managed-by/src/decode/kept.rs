@@ -61,7 +61,7 @@ impl<'t, 'a> Kept<'t, 'a> {
     pub(crate) fn array_or_null(self, mut element: impl FnMut(usize, Kept<'_, 'a>)) -> bool {
         let is_array = self.is_or_null(Type::Array, "an array");
         if is_array {
-            for (index, raw) in self.raw.elements().into_iter().enumerate() {
+            for (index, raw) in self.raw.elements().enumerate() {
                 let path = Path::Index(&self.place.path, index);
                 let place = self.place.at(&path);
                 element(index, Kept { raw, place });
@@ -108,7 +108,7 @@ impl<'t, 'a> Kept<'t, 'a> {
     }
 }
 
-/// Reads a value whose text was kept.
+/// Reads a value whose text was kept, with care.
 ///
 /// # Errors
 /// None that input can reach: the text has been found to be JSON.
@@ -118,6 +118,10 @@ pub(crate) fn late<'t, 'de, T>(
     read: impl FnOnce(Value<'t, Json<'_, 'de>>) -> std::result::Result<T, serde_json::Error>,
 ) -> Result<T> {
     let mut json = serde_json::Deserializer::from_str(raw.as_str());
-    let json = &mut json;
-    read(Value { json, place }).map_err(|e| Malformed::syntax(&e))
+    read(Value {
+        json: &mut json,
+        place,
+        with_care: true,
+    })
+    .map_err(|e| Malformed::syntax(&e))
 }

@@ -11,6 +11,10 @@
 //! - A lone surrogate in a string becomes U+FFFD.
 //! - Nesting ends at 10,000 levels ([`nesting`]).
 //!
+//! `serde_json` refuses a lone surrogate where it reads a string as text, and it reads one as bytes, which have to be checked
+//! for UTF-8 again. Hardly any document has one. So a document is read as text first; if that fails, it is read once more
+//! *with care*: names as bytes, and scalars as what is written. What fails then too is not JSON.
+//!
 //! Trouble is of two kinds. Bytes that are not JSON end the reading, as an error of `serde_json`. A value of another type than
 //! a view expects is noted in a [`Note`] and passed over, because whether it matters may depend on what comes after it: the
 //! operation follows the object in a request.
@@ -21,6 +25,8 @@ mod nesting;
 mod outline;
 mod path;
 mod raw;
+mod section;
+mod strings;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -35,7 +41,10 @@ pub(crate) use kept::{Kept, late};
 pub use malformed::Malformed;
 pub(crate) use outline::{Outline, Part};
 pub(crate) use path::{MAX_SHOWN, Path, shown};
-pub(crate) use raw::{Raw, Type};
+use raw::Text;
+pub(crate) use raw::{Parts, Raw, Type};
+pub(crate) use section::{Section, Sections};
+pub(crate) use strings::Strings;
 
 /// The one deserializer that views are read with.
 type Json<'j, 'de> = &'j mut serde_json::Deserializer<serde_json::de::StrRead<'de>>;
@@ -50,7 +59,7 @@ pub(crate) type Result<T> = std::result::Result<T, Malformed>;
 pub(crate) fn document<'a, T>(
     bytes: &'a [u8],
     place: Place<'_>,
-    read: impl FnOnce(Value<'_, Json<'_, 'a>>) -> std::result::Result<T, serde_json::Error>,
+    read: impl Fn(Value<'_, Json<'_, 'a>>) -> std::result::Result<T, serde_json::Error>,
 ) -> Result<T> {
     document_of_text(utf_8(bytes)?, place, read)
 }
@@ -62,19 +71,23 @@ pub(crate) fn document<'a, T>(
 pub(crate) fn document_of_text<'a, T>(
     text: &'a str,
     place: Place<'_>,
-    read: impl FnOnce(Value<'_, Json<'_, 'a>>) -> std::result::Result<T, serde_json::Error>,
+    read: impl Fn(Value<'_, Json<'_, 'a>>) -> std::result::Result<T, serde_json::Error>,
 ) -> Result<T> {
     // `serde_json` passes over any number of levels.
     nesting::check(text.as_bytes())?;
-    let mut json = serde_json::Deserializer::from_str(text);
-    let json_error = |e| Malformed::syntax(&e);
-    let read = read(Value {
-        json: &mut json,
-        place,
-    })
-    .map_err(json_error)?;
-    json.end().map_err(json_error)?;
-    Ok(read)
+    let attempt = |with_care| {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let read = read(Value {
+            json: &mut json,
+            place,
+            with_care,
+        })?;
+        json.end()?;
+        Ok(read)
+    };
+    attempt(false)
+        .or_else(|_| attempt(true))
+        .map_err(|e: serde_json::Error| Malformed::syntax(&e))
 }
 
 fn utf_8(bytes: &[u8]) -> Result<&str> {
@@ -144,6 +157,12 @@ impl<'t> Place<'t> {
 
 /// A view of a JSON object or array. What it does not ask for is skipped.
 pub(crate) trait Members<'de> {
+    /// Whether it reads objects. If not, there is no code for it in the module.
+    const OF_OBJECT: bool = true;
+
+    /// Whether it reads arrays.
+    const OF_ARRAY: bool = false;
+
     /// Reads a member of the object.
     ///
     /// # Errors
@@ -173,6 +192,8 @@ pub(crate) trait Members<'de> {
 pub(crate) struct Value<'t, D> {
     json: D,
     place: Place<'t>,
+    /// Whether this is the second reading.
+    with_care: bool,
 }
 
 impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
@@ -183,8 +204,11 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
 
     /// The same value, as if it were somewhere else.
     pub(crate) fn at(self, place: Place<'_>) -> Value<'_, D> {
-        let json = self.json;
-        Value { json, place }
+        Value {
+            json: self.json,
+            place,
+            with_care: self.with_care,
+        }
     }
 
     /// The same value, as one of a map: its path has the member's name in brackets.
@@ -210,8 +234,11 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
         self,
         members: &mut impl Members<'de>,
     ) -> std::result::Result<Type, D::Error> {
-        let place = self.place;
-        self.json.deserialize_any(Walk { members, place })
+        self.json.deserialize_any(Walk {
+            members,
+            place: self.place,
+            with_care: self.with_care,
+        })
     }
 
     /// Reads an object. Anything else is noted.
@@ -264,12 +291,19 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
 
     /// As [`Kept::string_or_null`].
     pub(crate) fn string_or_null(self) -> std::result::Result<Option<Cow<'de, str>>, D::Error> {
-        Ok(self.keep()?.string_or_null())
+        if self.with_care {
+            return Ok(self.keep()?.string_or_null());
+        }
+        self.json.deserialize_option(TextOrNull)
     }
 
     /// As [`Kept::int32_or_null`].
     pub(crate) fn int32_or_null(self) -> std::result::Result<Option<i32>, D::Error> {
-        Ok(self.keep()?.int32_or_null())
+        if self.with_care {
+            return Ok(self.keep()?.int32_or_null());
+        }
+        // A fraction is an error, and so is `-0`.
+        Option::deserialize(self.json)
     }
 }
 
@@ -277,6 +311,7 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
 struct Walk<'t, 'm, M> {
     members: &'m mut M,
     place: Place<'t>,
+    with_care: bool,
 }
 
 impl<'de, M: Members<'de>> Visitor<'de> for Walk<'_, '_, M> {
@@ -287,22 +322,33 @@ impl<'de, M: Members<'de>> Visitor<'de> for Walk<'_, '_, M> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Type, A::Error> {
-        while let Some(name) = map.next_key_seed(Name)? {
+        let with_care = self.with_care;
+        if !M::OF_OBJECT {
+            skip_members(map, with_care)?;
+            return Ok(Type::Object);
+        }
+        while let Some(name) = map.next_key_seed(Name { with_care })? {
             map.next_value_seed(Member {
                 members: &mut *self.members,
                 name: &name,
                 place: self.place,
+                with_care,
             })?;
         }
         Ok(Type::Object)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Type, A::Error> {
+        if !M::OF_ARRAY {
+            IgnoredAny.visit_seq(seq)?;
+            return Ok(Type::Array);
+        }
         let mut index = 0_usize;
         while let Some(()) = seq.next_element_seed(Element {
             members: &mut *self.members,
             index,
             place: self.place,
+            with_care: self.with_care,
         })? {
             index = index.saturating_add(1);
         }
@@ -334,10 +380,23 @@ impl<'de, M: Members<'de>> Visitor<'de> for Walk<'_, '_, M> {
     }
 }
 
+/// Passes over the members of an object where something else is expected.
+#[cold]
+fn skip_members<'de, A: MapAccess<'de>>(
+    mut map: A,
+    with_care: bool,
+) -> std::result::Result<(), A::Error> {
+    while map.next_key_seed(Name { with_care })?.is_some() {
+        map.next_value::<IgnoredAny>()?;
+    }
+    Ok(())
+}
+
 struct Member<'t, 'm, M> {
     members: &'m mut M,
     name: &'m str,
     place: Place<'t>,
+    with_care: bool,
 }
 
 impl<'de, M: Members<'de>> DeserializeSeed<'de> for Member<'_, '_, M> {
@@ -349,7 +408,13 @@ impl<'de, M: Members<'de>> DeserializeSeed<'de> for Member<'_, '_, M> {
             path,
             note: self.place.note,
         };
-        self.members.member(self.name, Value { json, place })
+        let with_care = self.with_care;
+        let value = Value {
+            json,
+            place,
+            with_care,
+        };
+        self.members.member(self.name, value)
     }
 }
 
@@ -357,6 +422,7 @@ struct Element<'t, 'm, M> {
     members: &'m mut M,
     index: usize,
     place: Place<'t>,
+    with_care: bool,
 }
 
 impl<'de, M: Members<'de>> DeserializeSeed<'de> for Element<'_, '_, M> {
@@ -368,12 +434,20 @@ impl<'de, M: Members<'de>> DeserializeSeed<'de> for Element<'_, '_, M> {
             path,
             note: self.place.note,
         };
-        self.members.element(self.index, Value { json, place })
+        let with_care = self.with_care;
+        let value = Value {
+            json,
+            place,
+            with_care,
+        };
+        self.members.element(self.index, value)
     }
 }
 
-/// The name of a member. It is read as bytes, because `serde_json` refuses a lone surrogate in a string.
-struct Name;
+/// The name of a member: with care as bytes, because `serde_json` refuses a lone surrogate in a text.
+struct Name {
+    with_care: bool,
+}
 
 impl<'de> DeserializeSeed<'de> for Name {
     type Value = Cow<'de, str>;
@@ -382,7 +456,33 @@ impl<'de> DeserializeSeed<'de> for Name {
         self,
         json: D,
     ) -> std::result::Result<Self::Value, D::Error> {
-        json.deserialize_bytes(raw::Text)
+        if self.with_care {
+            json.deserialize_bytes(Text)
+        } else {
+            json.deserialize_str(Text)
+        }
+    }
+}
+
+/// A string, or `null`, which is an absent one. Anything else is an error, so that the document is read with care.
+struct TextOrNull;
+
+impl<'de> Visitor<'de> for TextOrNull {
+    type Value = Option<Cow<'de, str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Text.expecting(f)
+    }
+
+    fn visit_none<E>(self) -> std::result::Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(
+        self,
+        json: D,
+    ) -> std::result::Result<Self::Value, D::Error> {
+        json.deserialize_str(Text).map(Some)
     }
 }
 

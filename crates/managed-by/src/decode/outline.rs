@@ -70,6 +70,8 @@ impl<'a> Outline<'a> {
 }
 
 impl<'a> Members<'a> for Outline<'a> {
+    const OF_ARRAY: bool = true;
+
     fn member<D: Deserializer<'a>>(
         &mut self,
         name: &str,

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::Malformed;
+use super::{Malformed, Name};
 
 /// The types of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +50,10 @@ impl<'a> From<&'a RawValue> for Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
+    pub(super) const EMPTY_OBJECT: Self = Self("{}");
+    pub(super) const EMPTY_ARRAY: Self = Self("[]");
+    pub(super) const NULL: Self = Self("null");
+
     /// The one value of a document.
     ///
     /// # Errors
@@ -117,15 +121,25 @@ impl<'a> Raw<'a> {
     }
 
     /// The members of the object that it is, in their order; none of anything else.
-    pub(crate) fn members(self) -> Vec<(Cow<'a, str>, Raw<'a>)> {
-        let mut json = serde_json::Deserializer::from_str(self.0);
-        json.deserialize_any(Members).unwrap_or_default()
+    pub(crate) fn members(self) -> Parts<'a> {
+        self.parts(Type::Object)
     }
 
     /// The elements of the array that it is; none of anything else.
-    pub(crate) fn elements(self) -> Vec<Raw<'a>> {
-        let mut json = serde_json::Deserializer::from_str(self.0);
-        json.deserialize_any(Elements).unwrap_or_default()
+    pub(crate) fn elements(self) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
+        self.parts(Type::Array).into_iter().map(|(_, raw)| raw)
+    }
+
+    pub(super) fn parts(self, wanted: Type) -> Parts<'a> {
+        if self.json_type() != wanted {
+            return Parts::new();
+        }
+        let read = |with_care| {
+            let mut json = serde_json::Deserializer::from_str(self.0);
+            json.deserialize_any(Apart { with_care })
+        };
+        let read = read(false).or_else(|_| read(true));
+        read.map(|(_, parts)| parts).unwrap_or_default()
     }
 }
 
@@ -138,6 +152,14 @@ impl<'de> Visitor<'de> for Text {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
     }
 
     fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
@@ -170,50 +192,42 @@ fn without_surrogates(bytes: Vec<u8>) -> String {
     }
 }
 
-/// The name of a member, and a value as its text.
-struct Name<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        json.deserialize_bytes(Text).map(Self)
-    }
-}
-
 /// Few objects have more members.
 pub(super) const USUAL: usize = 8;
 
-struct Members;
+/// The members of an object with their names, or the elements of an array without, as their texts.
+pub(crate) type Parts<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;
 
-impl<'de> Visitor<'de> for Members {
-    type Value = Vec<(Cow<'de, str>, Raw<'de>)>;
+/// Takes an object or an array apart, or `null`. Anything else is an error.
+pub(super) struct Apart {
+    pub(super) with_care: bool,
+}
+
+impl<'de> Visitor<'de> for Apart {
+    type Value = (Type, Parts<'de>);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+        f.write_str("an object or an array")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok((Type::Null, Parts::new()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::with_capacity(USUAL);
-        while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &RawValue>()? {
-            members.push((name, Raw::from(value)));
+        let with_care = self.with_care;
+        while let Some(name) = map.next_key_seed(Name { with_care })? {
+            members.push((name, Raw::from(map.next_value::<&RawValue>()?)));
         }
-        Ok(members)
-    }
-}
-
-struct Elements;
-
-impl<'de> Visitor<'de> for Elements {
-    type Value = Vec<Raw<'de>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
+        Ok((Type::Object, members))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut elements = Vec::new();
         while let Some(value) = seq.next_element::<&RawValue>()? {
-            elements.push(Raw::from(value));
+            elements.push((Cow::default(), Raw::from(value)));
         }
-        Ok(elements)
+        Ok((Type::Array, elements))
     }
 }

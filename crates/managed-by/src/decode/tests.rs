@@ -9,6 +9,8 @@ use super::{Members, Note, Place, Raw, Result, Type, Value, document, late};
 struct Tree(Option<Json>);
 
 impl<'de> Members<'de> for Tree {
+    const OF_ARRAY: bool = true;
+
     fn member<D: Deserializer<'de>>(
         &mut self,
         name: &str,

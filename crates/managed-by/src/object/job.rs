@@ -6,7 +6,7 @@ use bitflags::bitflags;
 use serde::de::Deserializer;
 
 use super::{Metadata, Object};
-use crate::decode::{Kept, Members, Raw, Value};
+use crate::decode::{Members, Raw, Strings, Value};
 use crate::upstream::time::Time;
 
 /// The parts of a Job that status rules read.
@@ -299,7 +299,10 @@ impl<'a> Members<'a> for JobStatus<'a> {
                 let is_there = value.object_or_null(&mut pods)?;
                 self.uncounted = is_there.then_some(pods);
             }
-            "conditions" => self.conditions = Conditions::read(value.keep()?),
+            "conditions" => {
+                self.conditions = Conditions::default();
+                value.array_or_null(&mut self.conditions)?;
+            }
             _ => value.skip()?,
         }
         Ok(())
@@ -349,6 +352,9 @@ impl<'a> Uids<'a> {
 }
 
 impl<'a> Members<'a> for Uids<'a> {
+    const OF_OBJECT: bool = false;
+    const OF_ARRAY: bool = true;
+
     fn element<D: Deserializer<'a>>(
         &mut self,
         _: usize,
@@ -360,19 +366,20 @@ impl<'a> Members<'a> for Uids<'a> {
     }
 }
 
-impl Conditions {
-    fn read(value: Kept<'_, '_>) -> Self {
-        let mut conditions = Self::default();
-        value.array_or_null(|_, entry| {
-            let (mut condition, mut status) = (Cow::default(), Cow::default());
-            entry.object_or_null(|name, value| match name {
-                "type" => condition = value.string_or_null().unwrap_or_default(),
-                "status" => status = value.string_or_null().unwrap_or_default(),
-                _ => {}
-            });
-            conditions.add(&condition, &status);
-        });
-        conditions
+impl<'a> Members<'a> for Conditions {
+    const OF_OBJECT: bool = false;
+    const OF_ARRAY: bool = true;
+
+    fn element<D: Deserializer<'a>>(
+        &mut self,
+        _: usize,
+        value: Value<'_, D>,
+    ) -> Result<(), D::Error> {
+        let mut found = <[Cow<'a, str>; 2]>::default();
+        value.object_or_null(&mut Strings::new(&["type", "status"], &mut found))?;
+        let [condition, status] = &found;
+        self.add(condition, status);
+        Ok(())
     }
 }
 

@@ -250,7 +250,8 @@ fn get<'a>(object: Option<Raw<'a>>, name: &str) -> Option<Raw<'a>> {
 
 /// The elements of a list.
 fn elements(list: Option<Raw<'_>>) -> Vec<Raw<'_>> {
-    list.map(Raw::elements).unwrap_or_default()
+    list.map(|list| list.elements().collect())
+        .unwrap_or_default()
 }
 
 /// A string or an integer, nothing for the zero value.

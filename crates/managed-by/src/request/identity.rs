@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::decode::{Kept, Note, Place, Raw, Result};
+use serde::de::Deserializer;
+
+use crate::decode::{Kept, Note, Place, Raw, Result, Strings, Value};
 use crate::kind::Kind;
 use crate::object::pod::is_pod;
 
@@ -55,20 +57,22 @@ impl<'a> UserInfo<'a> {
 }
 
 impl<'a> GroupVersionKind<'a> {
-    pub(super) fn read(value: Kept<'_, 'a>) -> Self {
-        let mut gvk = Self::default();
-        value.object(|name, value| match name {
-            "group" => gvk.group = value.string_or_null().unwrap_or_default(),
-            "version" => gvk.version = value.string_or_null().unwrap_or_default(),
-            "kind" => gvk.kind = value.string_or_null().unwrap_or_default(),
-            _ => {}
-        });
-        if gvk.kind.is_empty() {
-            let place = value.place();
+    pub(super) fn read<D: Deserializer<'a>>(
+        value: Value<'_, D>,
+    ) -> std::result::Result<Self, D::Error> {
+        let place = value.place();
+        let mut found = <[Cow<'a, str>; 3]>::default();
+        value.object(&mut Strings::new(&["group", "version", "kind"], &mut found))?;
+        let [group, version, kind] = found;
+        if kind.is_empty() {
             let path = place.member("kind");
             place.at(&path).expected("the name of a kind", "nothing");
         }
-        gvk
+        Ok(Self {
+            group,
+            version,
+            kind,
+        })
     }
 
     pub(super) fn is_pod(&self) -> bool {

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 #[cfg(feature = "k8s-openapi")]
 use k8s_openapi::api::batch::v1::Job;
 
-use crate::decode::{Malformed, Note, Place, Raw, Result, document};
+use crate::decode::{Malformed, Note, Place, Raw, Result, document, late};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::object::pod::Pod;
@@ -56,8 +56,10 @@ pub struct AdmissionRequest<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) namespace: Cow<'a, str>,
     pub(crate) resource: Cow<'a, str>,
-    /// The version that the client wrote: of `requestKind`, else of `kind`.
-    pub(crate) version: Cow<'a, str>,
+    /// The version in `kind`.
+    version: Cow<'a, str>,
+    /// `requestKind`, decoded where a rule asks for it.
+    request_kind: Option<Raw<'a>>,
     /// Who asks. Not read where nothing is judged.
     pub(crate) user: UserInfo<'a>,
     /// What is asked for.
@@ -95,6 +97,7 @@ impl<'a> AdmissionRequest<'a> {
             namespace: new.metadata.namespace.as_deref().unwrap_or_default().into(),
             resource: kind.plural().into(),
             version: kind.versions().first().copied().unwrap_or_default().into(),
+            request_kind: None,
             user,
             subject: Subject::Change(kind, change),
             source: Source::Typed(new, old),
@@ -132,6 +135,7 @@ impl<'a> AdmissionRequest<'a> {
             namespace: namespace.into(),
             resource: Cow::default(),
             version: object.kind.version.clone(),
+            request_kind: None,
             user,
             subject,
             source: Source::Objects(object.text, change.old().map(|old| old.text)),
@@ -143,6 +147,21 @@ impl<'a> AdmissionRequest<'a> {
     /// The name of the object: its own, else the request's. Empty if neither says.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The version that the client wrote: of `requestKind`, else of `kind`. Nothing in `requestKind` makes a request malformed.
+    pub(crate) fn written_version(&self) -> Cow<'a, str> {
+        let unheard = Note::default();
+        let read = |raw| {
+            late(raw, Place::root(&unheard), |value| {
+                GroupVersionKind::read(value)
+            })
+        };
+        let written = self.request_kind.and_then(|raw| read(raw).ok());
+        match written {
+            Some(written) if !written.version.is_empty() => written.version,
+            _ => self.version.clone(),
+        }
     }
 
     /// The object's namespace; empty if it has none.
@@ -196,6 +215,7 @@ impl<'a> AdmissionRequest<'a> {
             namespace: self.namespace.clone(),
             resource: self.resource.clone(),
             version: self.version.clone(),
+            request_kind: self.request_kind,
             user,
             subject: Subject::NotJudged,
             source: self.source,

@@ -8,7 +8,7 @@ use super::change::{Change, Says, nothing, required};
 use super::identity::{GroupVersionKind, UserInfo};
 use super::source::Source;
 use super::{AdmissionRequest, Subject, UnreadChange};
-use crate::decode::{Kept, Malformed, Members, Note, Place, Raw, Result, Type, Value};
+use crate::decode::{Kept, Malformed, Members, Note, Place, Raw, Result, Strings, Type, Value};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::object::pod::Pod;
@@ -31,7 +31,7 @@ const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 #[derive(Default)]
 pub(super) struct RequestReading<'a> {
     kind: Option<GroupVersionKind<'a>>,
-    request_kind: GroupVersionKind<'a>,
+    request_kind: Option<Raw<'a>>,
     operation: Option<Operation>,
     sub_resource: Cow<'a, str>,
     name: Cow<'a, str>,
@@ -83,10 +83,8 @@ impl<'a> RequestReading<'a> {
             name: self.name,
             namespace: Cow::default(),
             resource: Cow::default(),
-            version: match &self.request_kind.version {
-                version if version.is_empty() => kind.version.clone(),
-                version => version.clone(),
-            },
+            version: kind.version.clone(),
+            request_kind: self.request_kind,
             user: UserInfo::default(),
             subject: Subject::NotJudged,
             source,
@@ -140,21 +138,13 @@ impl<'a> Members<'a> for RequestReading<'a> {
                 value.place().expected("one kind", "another");
                 value.skip()?;
             }
-            "kind" => self.kind = Some(GroupVersionKind::read(value.keep()?)),
-            "requestKind" => {
-                // No rule needs it, so that nothing in it makes a request malformed.
-                let unheard = Note::default();
-                let root = Place::root(&unheard);
-                self.request_kind = GroupVersionKind::read(value.at(root).keep()?);
-            }
+            "kind" => self.kind = Some(GroupVersionKind::read(value)?),
+            "requestKind" => self.request_kind = Some(value.raw()?),
             "name" => self.name = value.string_or_null()?.unwrap_or_default(),
             "namespace" => self.namespace = value.string_or_null()?.unwrap_or_default(),
             "resource" => {
-                value.keep()?.object_or_null(|name, value| {
-                    if name == "resource" {
-                        self.resource = value.string_or_null().unwrap_or_default();
-                    }
-                });
+                let resource = std::slice::from_mut(&mut self.resource);
+                value.object_or_null(&mut Strings::new(&["resource"], resource))?;
             }
             "userInfo" => self.user = Some(value.raw()?),
             "object" => self.object = Body::read(value, self.kind.as_ref())?,

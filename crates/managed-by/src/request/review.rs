@@ -5,7 +5,7 @@ use serde::de::Deserializer;
 use super::AdmissionRequest;
 use super::reading::RequestReading;
 use super::source::Source;
-use crate::decode::{Malformed, Members, Note, Place, Raw, Result, Value, document};
+use crate::decode::{Malformed, Members, Note, Place, Result, Sections, Value, document};
 
 /// A document that holds a request as its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or what a policy
 /// engine sends, with the policy's settings beside it.
@@ -15,8 +15,11 @@ pub struct AdmissionReview<'a> {
     /// The request.
     pub request: AdmissionRequest<'a>,
     /// The member `settings`, if there is one.
-    pub(crate) settings: Option<Raw<'a>>,
+    pub(crate) settings: Option<Sections<'a>>,
 }
+
+/// The settings that may have many entries.
+const LARGE_SETTINGS: &[&str] = &["controllers", "namespaces", "rules"];
 
 impl<'a> AdmissionReview<'a> {
     /// Reads the document from JSON.
@@ -25,9 +28,10 @@ impl<'a> AdmissionReview<'a> {
     /// As [`AdmissionRequest::from_json`], with paths that begin with `request`.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
         let note = Note::default();
-        let mut reading = ReviewReading::default();
-        document(bytes, Place::root(&note), |value| {
-            value.object(&mut reading)
+        let reading = document(bytes, Place::root(&note), |value| {
+            let mut reading = ReviewReading::default();
+            value.object(&mut reading)?;
+            Ok(reading)
         })?;
         let reading = note.or(reading)?;
         let nothing = || Malformed::shape("request", "an object", "nothing");
@@ -43,7 +47,7 @@ impl<'a> AdmissionReview<'a> {
 #[derive(Default)]
 struct ReviewReading<'a> {
     request: Option<Result<RequestReading<'a>>>,
-    settings: Option<Raw<'a>>,
+    settings: Option<Sections<'a>>,
 }
 
 impl<'a> Members<'a> for ReviewReading<'a> {
@@ -54,7 +58,7 @@ impl<'a> Members<'a> for ReviewReading<'a> {
     ) -> std::result::Result<(), D::Error> {
         match name {
             "request" => self.request = Some(RequestReading::read(value)?),
-            "settings" => self.settings = Some(value.raw()?),
+            "settings" => self.settings = Some(Sections::read(value, LARGE_SETTINGS)?),
             _ => value.skip()?,
         }
         Ok(())

@@ -8,7 +8,7 @@ use super::glob;
 use super::names;
 use super::problem::{Problem, Problems};
 use super::reading::{List, MAX_ENTRIES, MAX_ITEMS, Reading, Wrong};
-use crate::decode::{Path, Raw, Type};
+use crate::decode::{Parts, Path, Raw, Section, Type};
 use crate::kind::{self, Form, Holder, Kind};
 use crate::sorted::Sorted;
 use crate::upstream::names::is_managed_by;
@@ -20,7 +20,7 @@ const KEYS: [&str; 3] = ["kinds", "namespaces", "status_writers"];
 /// The allow-list, by name. An entry is decoded when it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Controllers<'a> {
-    entries: Vec<(Cow<'a, str>, Raw<'a>)>,
+    entries: Parts<'a>,
 }
 
 /// What an external controller may do.
@@ -125,11 +125,11 @@ impl<'a> Controller<'a> {
 
 impl<'a> Controllers<'a> {
     /// Finds the entries. [`None`] is a problem.
-    pub(super) fn read(value: Raw<'a>, reading: &mut Reading) -> Option<Self> {
+    pub(super) fn read(section: &Section<'a>, reading: &mut Reading) -> Option<Self> {
         let expected = "an object of controllers' names";
-        let is_object = reading.is(value, Type::Object, &PATH, expected);
+        let is_object = reading.is(section.into(), Type::Object, &PATH, expected);
         is_object.then(|| Self {
-            entries: value.members(),
+            entries: section.parts(),
         })
     }
 

@@ -21,7 +21,7 @@ mod standard;
 
 use std::borrow::Cow;
 
-use crate::decode::{Path, Raw, Type};
+use crate::decode::{Path, Raw, Section, Sections, Type};
 use crate::description::{Enforcement, Rule};
 use crate::release::Release;
 use crate::request::{GroupVersionKind, UserInfo};
@@ -162,7 +162,7 @@ impl<'a> Settings<'a> {
     /// # Errors
     /// All problems: unknown keys, keys given twice, values that are not allowed, entries that can never apply, parts
     /// that contradict each other.
-    pub(crate) fn read_all(self, json: Raw<'a>) -> Result<Self, Problems> {
+    pub(crate) fn read_all(self, json: &Sections<'a>) -> Result<Self, Problems> {
         let mut reading = Reading::complete();
         let settings = self.filled(json, &mut reading);
         settings.check(&mut reading);
@@ -173,56 +173,63 @@ impl<'a> Settings<'a> {
     ///
     /// # Errors
     /// As [`Settings::read_all`], for the parts that were read.
-    pub(crate) fn read_lazily(self, json: Raw<'a>) -> Result<Self, Problems> {
+    pub(crate) fn read_lazily(self, json: &Sections<'a>) -> Result<Self, Problems> {
         let mut reading = Reading::lazy();
         let settings = self.filled(json, &mut reading);
         reading.end(settings)
     }
 
-    fn filled(mut self, json: Raw<'a>, reading: &mut Reading) -> Self {
-        if json.json_type() == Type::Null {
+    fn filled(mut self, json: &Sections<'a>, reading: &mut Reading) -> Self {
+        if json.raw.json_type() == Type::Null
+            || !reading.is(json.raw, Type::Object, &Path::Root, "an object")
+        {
             return self;
         }
-        reading.fields(
-            json,
+        let members = json.members.iter();
+        let members = members.map(|(name, section)| (&**name, section));
+        reading.members(
+            members,
             &Path::Root,
             KEYS,
-            |reading, value, name, path| match name {
-                "kubernetes_version" => {
-                    let release = value.string().and_then(|text| text.parse().ok());
-                    if release.is_none() {
-                        reading.push_with(|| Problem::version(path, value));
+            |reading, section, name, path| {
+                let value = Raw::from(section);
+                match name {
+                    "kubernetes_version" => {
+                        let release = value.string().and_then(|text| text.parse().ok());
+                        if release.is_none() {
+                            reading.push_with(|| Problem::version(path, value));
+                        }
+                        self.kubernetes_version = release;
                     }
-                    self.kubernetes_version = release;
+                    "reserved_value" => {
+                        let word = reading.word(value, path, ReservedValue::ALL);
+                        self.reserved_value = word.unwrap_or_default();
+                    }
+                    "role" => self.role = reading.word(value, path, Role::ALL),
+                    "on_lookup_failure" => {
+                        let word = reading.word(value, path, OnLookupFailure::ALL);
+                        self.on_lookup_failure = word.unwrap_or_default();
+                    }
+                    "controllers" => self.controllers = Controllers::read(section, reading),
+                    "namespaces" => self.namespaces = Namespaces::read(section, reading),
+                    "custom_kinds" => self.custom_kinds.section = Some(value),
+                    "standard_status_writers" => self.standard_status_writers.section = Some(value),
+                    "exempt" => self.exempt.section = Some(value),
+                    _ => self.read_rules(section, path, reading),
                 }
-                "reserved_value" => {
-                    let word = reading.word(value, path, ReservedValue::ALL);
-                    self.reserved_value = word.unwrap_or_default();
-                }
-                "role" => self.role = reading.word(value, path, Role::ALL),
-                "on_lookup_failure" => {
-                    let word = reading.word(value, path, OnLookupFailure::ALL);
-                    self.on_lookup_failure = word.unwrap_or_default();
-                }
-                "controllers" => self.controllers = Controllers::read(value, reading),
-                "namespaces" => self.namespaces = Namespaces::read(value, reading),
-                "custom_kinds" => self.custom_kinds.section = Some(value),
-                "standard_status_writers" => self.standard_status_writers.section = Some(value),
-                "exempt" => self.exempt.section = Some(value),
-                _ => self.read_rules(value, path, reading),
             },
         );
         self
     }
 
-    fn read_rules(&mut self, value: Raw<'_>, path: &Path<'_>, reading: &mut Reading) {
+    fn read_rules(&mut self, section: &Section<'_>, path: &Path<'_>, reading: &mut Reading) {
         let expected = "an object of rule ids, each deny, warn or off";
-        if !reading.is(value, Type::Object, path, expected) {
+        if !reading.is(section.into(), Type::Object, path, expected) {
             return;
         }
         let mut chosen = vec![None; self.rules.len()];
         let mut seen = vec![false; self.rules.len()];
-        for (id, value) in value.members() {
+        for (id, value) in section.parts() {
             // Ids of one length are many, ids of one length and last letter few.
             let is_it = |known: &str| {
                 let ends = (known.len(), known.as_bytes().last());

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::glob;
 use super::problem::{Problem, Problems};
 use super::reading::{List, MAX_ENTRIES, MAX_ITEMS, Reading};
-use crate::decode::{Path, Raw, Type, shown};
+use crate::decode::{Parts, Path, Raw, Section, Type, shown};
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "namespaces");
 
@@ -45,7 +45,7 @@ impl Delegation {
 /// The entries, in order. One is decoded when it is its turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Namespaces<'a> {
-    entries: Vec<Raw<'a>>,
+    entries: Parts<'a>,
 }
 
 const MATCH_LIST: List<'_> = List {
@@ -161,11 +161,16 @@ fn read_labels<'a>(
 
 impl<'a> Namespaces<'a> {
     /// Finds the entries.
-    pub(super) fn read(value: Raw<'a>, reading: &mut Reading) -> Self {
+    pub(super) fn read(section: &Section<'a>, reading: &mut Reading) -> Self {
         let expected = "a list of entries with match and delegation";
-        reading.is(value, Type::Array, &PATH, expected);
-        let entries = value.elements();
-        Self { entries }
+        let is_list = reading.is(section.into(), Type::Array, &PATH, expected);
+        Self {
+            entries: if is_list {
+                section.parts()
+            } else {
+                Parts::new()
+            },
+        }
     }
 
     /// Whether there is an entry.
@@ -185,7 +190,7 @@ impl<'a> Namespaces<'a> {
         };
         let mut reading = Reading::lazy();
         let mut found = None;
-        for (index, value) in self.entries.iter().enumerate() {
+        for (index, (_, value)) in self.entries.iter().enumerate() {
             let path = Path::Index(&PATH, index);
             let entry = Entry::read(*value, &path, &mut reading);
             if !reading.is_clean() {
@@ -213,7 +218,7 @@ impl<'a> Namespaces<'a> {
         let mut earlier = Earlier::default();
         let mut count: usize = 0;
         let mut wildcards: usize = 0;
-        for (index, value) in self.entries.iter().enumerate() {
+        for (index, (_, value)) in self.entries.iter().enumerate() {
             let path = Path::Index(&PATH, index);
             let entry = Entry::read(*value, &path, reading);
             delegations.push((index, entry.delegation));

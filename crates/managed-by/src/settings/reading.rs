@@ -121,12 +121,12 @@ impl Reading {
     }
 
     /// The same with the members of the object.
-    pub(super) fn members<'a, 'm>(
+    pub(super) fn members<'a, 'm, V: Into<Raw<'a>> + Copy>(
         &mut self,
-        members: impl Iterator<Item = (&'m str, Raw<'a>)>,
+        members: impl Iterator<Item = (&'m str, V)>,
         path: &Path<'_>,
         keys: &[&'static str],
-        mut field: impl FnMut(&mut Self, Raw<'a>, &'static str, &Path<'_>),
+        mut field: impl FnMut(&mut Self, V, &'static str, &Path<'_>),
     ) {
         let mut seen: Vec<&str> = Vec::with_capacity(keys.len());
         for (key, value) in members {
@@ -139,7 +139,7 @@ impl Reading {
                 self.push(Problem::twice(&path));
             }
             seen.push(name);
-            if value.json_type() != Type::Null {
+            if value.into().json_type() != Type::Null {
                 field(self, value, name, &path);
             }
         }
@@ -203,7 +203,8 @@ impl Reading {
             return items;
         }
         let elements = value.elements();
-        for (index, element) in elements.iter().take(list.at_most).enumerate() {
+        let count = elements.len();
+        for (index, element) in elements.take(list.at_most).enumerate() {
             let path = Path::Index(path, index);
             let before = self.count();
             let problem = if list.is_semantic {
@@ -211,7 +212,7 @@ impl Reading {
             } else {
                 Problem::new
             };
-            let item = self.checked(*element, &path, list.wrong, problem);
+            let item = self.checked(element, &path, list.wrong, problem);
             if self.is_complete
                 && self.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))
@@ -220,7 +221,6 @@ impl Reading {
             }
             items.push(item);
         }
-        let count = elements.len();
         if count > list.at_most {
             let at_most = list.at_most;
             let text = format!("got {count} items, expected at most {at_most}");

@@ -252,6 +252,8 @@ impl<'a> Level<'_, 'a> {
 }
 
 impl<'a> Members<'a> for Level<'_, 'a> {
+    const OF_ARRAY: bool = true;
+
     fn member<D: Deserializer<'a>>(
         &mut self,
         name: &str,

@@ -49,8 +49,12 @@ warns. KubeRay before 1.0 writes through `v1alpha1` itself: set the rule to `war
 };
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    let version = &*context.request.version;
-    if context.kind.pruned_in.contains(&version) {
+    let pruned_in = context.kind.pruned_in;
+    if pruned_in.is_empty() {
+        return;
+    }
+    let version = context.request.written_version();
+    if pruned_in.contains(&&*version) {
         let group_version = go::quote(&format!("{}/{version}", context.kind.group));
         let detail = format!(
             "{group_version} has no such field, so this write drops it: write through another version"
