@@ -1,6 +1,6 @@
 //! The registry: every rule, in the order in which findings are reported, and what runs them.
 
-use crate::decode::{Raw, Sections};
+use crate::decode::{Outline, Raw};
 use crate::description::{Enforcement, Rule};
 use crate::finding::Finding;
 use crate::release::Release;
@@ -121,7 +121,7 @@ impl<'a> Settings<'a> {
     /// that contradict each other.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self, Problems> {
         let json = Raw::document(bytes).map_err(|e| Problems::unreadable(&e))?;
-        Self::default().read_all(&Sections::of(json))
+        Self::default().read_all(&Outline::of(json))
     }
 
     /// Reads the parts of the settings that every request needs. A rule reads another part when it needs that part.
@@ -133,7 +133,7 @@ impl<'a> Settings<'a> {
     /// As [`Settings::from_json`], for the parts that were read.
     pub fn lazy(bytes: &'a [u8]) -> Result<Self, Problems> {
         let json = Raw::document(bytes).map_err(|e| Problems::unreadable(&e))?;
-        Self::default().read_lazily(&Sections::of(json))
+        Self::default().read_lazily(&Outline::of(json))
     }
 
     /// The settings that choose a release and nothing else.

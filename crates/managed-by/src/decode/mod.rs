@@ -25,7 +25,6 @@ mod nesting;
 mod outline;
 mod path;
 mod raw;
-mod section;
 mod strings;
 
 use std::borrow::Cow;
@@ -43,7 +42,6 @@ pub(crate) use outline::{Outline, Part};
 pub(crate) use path::{MAX_SHOWN, Path, shown};
 use raw::Text;
 pub(crate) use raw::{Parts, Raw, Type};
-pub(crate) use section::{Section, Sections};
 pub(crate) use strings::Strings;
 
 /// The one deserializer that views are read with.

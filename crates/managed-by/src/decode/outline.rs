@@ -1,54 +1,118 @@
 //! A value by its parts and theirs, as text.
 
-use serde::de::Deserializer;
+use std::borrow::Cow;
 
-use super::raw::USUAL;
-use super::{Members, Raw, Type, Value};
+use serde::de::{Deserializer, Error};
+
+use super::raw::{Apart, USUAL};
+use super::{Members, Parts, Raw, Type, Value};
 
 /// An object or an array by what is in it, and by what is in that. Nothing deeper is read, and what is not read later was
 /// passed over just once.
 #[derive(Debug)]
 pub(crate) struct Outline<'a> {
-    is_outer: bool,
-    pub(crate) json_type: Type,
+    /// A value of the same type.
+    pub(crate) raw: Raw<'a>,
     /// The members with their names, or the elements.
-    pub(crate) parts: Vec<(String, Part<'a>)>,
+    pub(crate) parts: Vec<(Cow<'a, str>, Part<'a>)>,
 }
 
 /// A part of a value.
 #[derive(Debug)]
 pub(crate) enum Part<'a> {
-    /// What is in the value.
-    Outline(Outline<'a>),
-    /// What is in that.
+    /// Its text.
     Text(Raw<'a>),
+    /// What is in it.
+    Apart(Type, Parts<'a>),
+}
+
+impl<'a> Part<'a> {
+    /// A value of the same type, with the same text if it was not taken apart.
+    pub(crate) fn raw(&self) -> Raw<'a> {
+        match self {
+            Self::Text(raw) => *raw,
+            Self::Apart(json_type, _) => Raw::of_type(*json_type),
+        }
+    }
+
+    /// The members with their names, or the elements; none of anything else.
+    pub(crate) fn parts(&self) -> Cow<'_, [(Cow<'a, str>, Raw<'a>)]> {
+        match self {
+            Self::Text(raw) => Cow::Owned(raw.parts(raw.json_type())),
+            Self::Apart(_, parts) => Cow::Borrowed(parts),
+        }
+    }
+}
+
+impl<'a> From<&Part<'a>> for Raw<'a> {
+    fn from(part: &Part<'a>) -> Self {
+        part.raw()
+    }
 }
 
 impl<'a> Outline<'a> {
-    /// Takes a value apart.
+    /// The parts of a value as text.
+    pub(crate) fn of(raw: Raw<'a>) -> Self {
+        let parts = raw.parts(raw.json_type()).into_iter();
+        let parts = parts.map(|(name, raw)| (name, Part::Text(raw)));
+        Self {
+            raw,
+            parts: parts.collect(),
+        }
+    }
+
+    /// Takes a value apart, and each part of it.
     ///
     /// # Errors
     /// If the bytes are not JSON.
     pub(crate) fn read<D: Deserializer<'a>>(value: Value<'_, D>) -> Result<Self, D::Error> {
-        Self::part(value, true)
-    }
-
-    fn part<D: Deserializer<'a>>(value: Value<'_, D>, is_outer: bool) -> Result<Self, D::Error> {
-        let mut outline = Self {
-            is_outer,
-            json_type: Type::Null,
+        let reading = Reading {
+            only: None,
             parts: Vec::new(),
         };
-        outline.json_type = value.visit(&mut outline)?;
-        Ok(outline)
+        reading.of(value)
     }
 
-    /// The parts that are text, with their names.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
-        self.parts.iter().filter_map(|(name, part)| match part {
-            Part::Text(raw) => Some((&**name, *raw)),
-            Part::Outline(_) => None,
+    /// Takes an object apart, and of its members those with these names.
+    ///
+    /// # Errors
+    /// If the bytes are not JSON. If a scalar is found instead, so that the document is read with care, which keeps its text.
+    pub(crate) fn read_object<D: Deserializer<'a>>(
+        value: Value<'_, D>,
+        only: &'static [&'static str],
+    ) -> Result<Self, D::Error> {
+        if value.with_care {
+            return value.raw().map(Self::of);
+        }
+        let reading = Reading {
+            only: Some(only),
+            parts: Vec::new(),
+        };
+        reading.of(value)
+    }
+}
+
+struct Reading<'a> {
+    only: Option<&'static [&'static str]>,
+    parts: Vec<(Cow<'a, str>, Part<'a>)>,
+}
+
+impl<'a> Reading<'a> {
+    fn of<D: Deserializer<'a>>(mut self, value: Value<'_, D>) -> Result<Outline<'a>, D::Error> {
+        let json_type = value.visit(&mut self)?;
+        self.check(json_type)?;
+        Ok(Outline {
+            raw: Raw::of_type(json_type),
+            parts: self.parts,
         })
+    }
+
+    fn check<E: Error>(&self, json_type: Type) -> Result<(), E> {
+        let has_text = matches!(json_type, Type::String | Type::Number | Type::Bool);
+        if has_text && self.only.is_some() {
+            return Err(E::custom("expected an object or an array"));
+        }
+        Ok(())
     }
 
     fn keep<D: Deserializer<'a>>(
@@ -56,20 +120,23 @@ impl<'a> Outline<'a> {
         name: &str,
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
-        let part = if self.is_outer {
-            Part::Outline(Self::part(value, false)?)
+        let part = if self.only.is_none_or(|only| only.contains(&name)) {
+            let with_care = value.with_care;
+            let (json_type, parts) = value.json.deserialize_any(Apart { with_care })?;
+            self.check(json_type)?;
+            Part::Apart(json_type, parts)
         } else {
             Part::Text(value.raw()?)
         };
         if self.parts.is_empty() {
             self.parts.reserve(USUAL);
         }
-        self.parts.push((name.to_owned(), part));
+        self.parts.push((Cow::Owned(name.to_owned()), part));
         Ok(())
     }
 }
 
-impl<'a> Members<'a> for Outline<'a> {
+impl<'a> Members<'a> for Reading<'a> {
     const OF_ARRAY: bool = true;
 
     fn member<D: Deserializer<'a>>(

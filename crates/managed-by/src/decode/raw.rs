@@ -50,9 +50,17 @@ impl<'a> From<&'a RawValue> for Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    pub(super) const EMPTY_OBJECT: Self = Self("{}");
-    pub(super) const EMPTY_ARRAY: Self = Self("[]");
-    pub(super) const NULL: Self = Self("null");
+    /// A value of a type, for where no more is asked for.
+    pub(super) fn of_type(json_type: Type) -> Self {
+        Self(match json_type {
+            Type::Object => "{}",
+            Type::Array => "[]",
+            Type::String => "\"\"",
+            Type::Number => "0",
+            Type::Bool => "false",
+            Type::Null => "null",
+        })
+    }
 
     /// The one value of a document.
     ///
@@ -198,7 +206,7 @@ pub(super) const USUAL: usize = 8;
 /// The members of an object with their names, or the elements of an array without, as their texts.
 pub(crate) type Parts<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;
 
-/// Takes an object or an array apart, or `null`. Anything else is an error.
+/// Takes an object or an array apart, passes over anything else, and says what it was.
 pub(super) struct Apart {
     pub(super) with_care: bool,
 }
@@ -212,6 +220,26 @@ impl<'de> Visitor<'de> for Apart {
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
         Ok((Type::Null, Parts::new()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok((Type::Bool, Parts::new()))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok((Type::Number, Parts::new()))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok((Type::Number, Parts::new()))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok((Type::Number, Parts::new()))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok((Type::String, Parts::new()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {

@@ -34,7 +34,7 @@ impl<'a> Unread<'a> {
         value: Value<'_, D>,
     ) -> std::result::Result<Option<Self>, D::Error> {
         let outline = Outline::read(value)?;
-        let is_there = outline.json_type != Type::Null;
+        let is_there = outline.raw.json_type() != Type::Null;
         Ok(is_there.then_some(Self::Outline(outline)))
     }
 

@@ -5,7 +5,7 @@ use serde::de::Deserializer;
 use super::AdmissionRequest;
 use super::reading::RequestReading;
 use super::source::Source;
-use crate::decode::{Malformed, Members, Note, Place, Result, Sections, Value, document};
+use crate::decode::{Malformed, Members, Note, Outline, Place, Result, Value, document};
 
 /// A document that holds a request as its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or what a policy
 /// engine sends, with the policy's settings beside it.
@@ -15,7 +15,7 @@ pub struct AdmissionReview<'a> {
     /// The request.
     pub request: AdmissionRequest<'a>,
     /// The member `settings`, if there is one.
-    pub(crate) settings: Option<Sections<'a>>,
+    pub(crate) settings: Option<Outline<'a>>,
 }
 
 /// The settings that may have many entries.
@@ -47,7 +47,7 @@ impl<'a> AdmissionReview<'a> {
 #[derive(Default)]
 struct ReviewReading<'a> {
     request: Option<Result<RequestReading<'a>>>,
-    settings: Option<Sections<'a>>,
+    settings: Option<Outline<'a>>,
 }
 
 impl<'a> Members<'a> for ReviewReading<'a> {
@@ -58,7 +58,7 @@ impl<'a> Members<'a> for ReviewReading<'a> {
     ) -> std::result::Result<(), D::Error> {
         match name {
             "request" => self.request = Some(RequestReading::read(value)?),
-            "settings" => self.settings = Some(Sections::read(value, LARGE_SETTINGS)?),
+            "settings" => self.settings = Some(Outline::read_object(value, LARGE_SETTINGS)?),
             _ => value.skip()?,
         }
         Ok(())

@@ -8,7 +8,7 @@ use super::glob;
 use super::names;
 use super::problem::{Problem, Problems};
 use super::reading::{List, MAX_ENTRIES, MAX_ITEMS, Reading, Wrong};
-use crate::decode::{Parts, Path, Raw, Section, Type};
+use crate::decode::{Part, Parts, Path, Raw, Type};
 use crate::kind::{self, Form, Holder, Kind};
 use crate::sorted::Sorted;
 use crate::upstream::names::is_managed_by;
@@ -125,11 +125,11 @@ impl<'a> Controller<'a> {
 
 impl<'a> Controllers<'a> {
     /// Finds the entries. [`None`] is a problem.
-    pub(super) fn read(section: &Section<'a>, reading: &mut Reading) -> Option<Self> {
+    pub(super) fn read(section: &Part<'a>, reading: &mut Reading) -> Option<Self> {
         let expected = "an object of controllers' names";
-        let is_object = reading.is(section.into(), Type::Object, &PATH, expected);
+        let is_object = reading.is(section.raw(), Type::Object, &PATH, expected);
         is_object.then(|| Self {
-            entries: section.parts(),
+            entries: section.parts().into_owned(),
         })
     }
 

@@ -21,7 +21,7 @@ mod standard;
 
 use std::borrow::Cow;
 
-use crate::decode::{Path, Raw, Section, Sections, Type};
+use crate::decode::{Outline, Part, Path, Raw, Type};
 use crate::description::{Enforcement, Rule};
 use crate::release::Release;
 use crate::request::{GroupVersionKind, UserInfo};
@@ -162,7 +162,7 @@ impl<'a> Settings<'a> {
     /// # Errors
     /// All problems: unknown keys, keys given twice, values that are not allowed, entries that can never apply, parts
     /// that contradict each other.
-    pub(crate) fn read_all(self, json: &Sections<'a>) -> Result<Self, Problems> {
+    pub(crate) fn read_all(self, json: &Outline<'a>) -> Result<Self, Problems> {
         let mut reading = Reading::complete();
         let settings = self.filled(json, &mut reading);
         settings.check(&mut reading);
@@ -173,26 +173,26 @@ impl<'a> Settings<'a> {
     ///
     /// # Errors
     /// As [`Settings::read_all`], for the parts that were read.
-    pub(crate) fn read_lazily(self, json: &Sections<'a>) -> Result<Self, Problems> {
+    pub(crate) fn read_lazily(self, json: &Outline<'a>) -> Result<Self, Problems> {
         let mut reading = Reading::lazy();
         let settings = self.filled(json, &mut reading);
         reading.end(settings)
     }
 
-    fn filled(mut self, json: &Sections<'a>, reading: &mut Reading) -> Self {
+    fn filled(mut self, json: &Outline<'a>, reading: &mut Reading) -> Self {
         if json.raw.json_type() == Type::Null
             || !reading.is(json.raw, Type::Object, &Path::Root, "an object")
         {
             return self;
         }
-        let members = json.members.iter();
+        let members = json.parts.iter();
         let members = members.map(|(name, section)| (&**name, section));
         reading.members(
             members,
             &Path::Root,
             KEYS,
             |reading, section, name, path| {
-                let value = Raw::from(section);
+                let value = section.raw();
                 match name {
                     "kubernetes_version" => {
                         let release = value.string().and_then(|text| text.parse().ok());
@@ -222,14 +222,14 @@ impl<'a> Settings<'a> {
         self
     }
 
-    fn read_rules(&mut self, section: &Section<'_>, path: &Path<'_>, reading: &mut Reading) {
+    fn read_rules(&mut self, section: &Part<'_>, path: &Path<'_>, reading: &mut Reading) {
         let expected = "an object of rule ids, each deny, warn or off";
-        if !reading.is(section.into(), Type::Object, path, expected) {
+        if !reading.is(section.raw(), Type::Object, path, expected) {
             return;
         }
         let mut chosen = vec![None; self.rules.len()];
         let mut seen = vec![false; self.rules.len()];
-        for (id, value) in section.parts() {
+        for (id, value) in section.parts().iter() {
             // Ids of one length are many, ids of one length and last letter few.
             let is_it = |known: &str| {
                 let ends = (known.len(), known.as_bytes().last());
@@ -240,16 +240,16 @@ impl<'a> Settings<'a> {
             let Some((seen, slot)) = slot else {
                 reading.push_with(|| {
                     let ids: Vec<_> = self.rules.iter().map(|rule| rule.id).collect();
-                    Problem::unknown_key(path, &id, &ids)
+                    Problem::unknown_key(path, id, &ids)
                 });
                 continue;
             };
-            let path = Path::Quoted(path, &id);
+            let path = Path::Quoted(path, id);
             if std::mem::replace(seen, true) {
                 reading.push(Problem::twice(&path));
             }
             if value.json_type() != Type::Null {
-                *slot = reading.word(value, &path, ENFORCEMENTS);
+                *slot = reading.word(*value, &path, ENFORCEMENTS);
             }
         }
         if chosen.iter().any(Option::is_some) {

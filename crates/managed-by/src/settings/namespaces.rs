@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::glob;
 use super::problem::{Problem, Problems};
 use super::reading::{List, MAX_ENTRIES, MAX_ITEMS, Reading};
-use crate::decode::{Parts, Path, Raw, Section, Type, shown};
+use crate::decode::{Part, Parts, Path, Raw, Type, shown};
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "namespaces");
 
@@ -161,12 +161,12 @@ fn read_labels<'a>(
 
 impl<'a> Namespaces<'a> {
     /// Finds the entries.
-    pub(super) fn read(section: &Section<'a>, reading: &mut Reading) -> Self {
+    pub(super) fn read(section: &Part<'a>, reading: &mut Reading) -> Self {
         let expected = "a list of entries with match and delegation";
-        let is_list = reading.is(section.into(), Type::Array, &PATH, expected);
+        let is_list = reading.is(section.raw(), Type::Array, &PATH, expected);
         Self {
             entries: if is_list {
-                section.parts()
+                section.parts().into_owned()
             } else {
                 Parts::new()
             },

@@ -63,8 +63,9 @@ pub(super) fn read_outline<'a>(
     let paths = Paths::of(kind);
     let mut reading = Reading::default();
     let mut metadata = Metadata::default();
-    if outline.json_type != Type::Object {
-        place.expected("an object", outline.json_type.name());
+    let got = outline.raw.json_type();
+    if got != Type::Object {
+        place.expected("an object", got.name());
     }
     let mut level = Level {
         paths: &paths,
@@ -75,19 +76,17 @@ pub(super) fn read_outline<'a>(
         reading: &mut reading,
     };
     for (name, part) in &outline.parts {
-        let Part::Outline(part) = part else {
-            continue;
-        };
         let path = place.member(name);
         let place = place.at(&path);
         if name == "metadata" {
             metadata = Metadata::default();
-            if !matches!(part.json_type, Type::Object | Type::Null) {
-                place.expected("an object", part.json_type.name());
+            let got = part.raw().json_type();
+            if !matches!(got, Type::Object | Type::Null) {
+                place.expected("an object", got.name());
             }
-            for (name, raw) in part.texts() {
+            for (name, raw) in part.parts().iter() {
                 let path = place.member(name);
-                metadata.kept(name, Kept::new(raw, place.at(&path)));
+                metadata.kept(name, Kept::new(*raw, place.at(&path)));
             }
         } else {
             level.part(name, part, place)?;
@@ -219,7 +218,7 @@ impl<'a> Level<'_, 'a> {
     }
 
     /// Reads a member that was taken apart.
-    fn part(&mut self, name: &str, part: &Outline<'a>, place: Place<'_>) -> decode::Result<()> {
+    fn part(&mut self, name: &str, part: &Part<'a>, place: Place<'_>) -> decode::Result<()> {
         let (on, offset) = self.through("", name);
         if on.is_empty() {
             return Ok(());
@@ -227,7 +226,7 @@ impl<'a> Level<'_, 'a> {
         self.forget_earlier(on, place);
         let mut below = self.below(on, offset);
         let mut each = None;
-        for (name, raw) in part.texts() {
+        for (name, raw) in part.parts().iter() {
             let (on, offset) = below.through(".", name);
             let path = place.member(name);
             let place = place.at(&path);
@@ -235,18 +234,18 @@ impl<'a> Level<'_, 'a> {
                 below.forget_earlier(on, place);
                 if let Some(leaf) = below.leaf(on, offset) {
                     let is_strict = below.is_strict;
-                    below.reading.kept(leaf, Kept::new(raw, place), is_strict);
+                    below.reading.kept(leaf, Kept::new(*raw, place), is_strict);
                 } else {
-                    late(raw, place, |value| below.read((on, offset), value))?;
+                    late(*raw, place, |value| below.read((on, offset), value))?;
                 }
                 continue;
             }
             let each = *each.get_or_insert_with(|| below.through(EACH, ""));
             if !each.0.is_empty() {
-                late(raw, place, |value| below.read(each, value.keyed()))?;
+                late(*raw, place, |value| below.read(each, value.keyed()))?;
             }
         }
-        self.check(on, part.json_type, place);
+        self.check(on, part.raw().json_type(), place);
         Ok(())
     }
 }

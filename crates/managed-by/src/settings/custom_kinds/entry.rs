@@ -8,7 +8,7 @@ use super::words::{
     VALUES_LIST, VERSIONS_LIST, wrong_field_path, wrong_group, wrong_name, wrong_plural,
     wrong_value,
 };
-use crate::decode::{Outline, Path, Type};
+use crate::decode::{Part, Path, Type};
 use crate::kind::{self, EXTERNAL, Form, Holder, Kind, Status};
 use crate::settings::problem::Problem;
 use crate::settings::reading::Reading;
@@ -54,17 +54,18 @@ enum DeclaredForm<'a> {
 }
 
 impl<'a> CustomKind<'a> {
-    pub(super) fn read(entry: &Outline<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
+    pub(super) fn read(entry: &Part<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
         let mut kind = Self::default();
-        if entry.json_type != Type::Object {
-            let got = entry.json_type.name();
+        let got = entry.raw().json_type();
+        if got != Type::Object {
+            let got = got.name();
             let text = format!("got {got}, expected an object that declares a kind");
             reading.push(Problem::new(path, text));
             return kind;
         }
         let mut has = (false, false, false);
         reading.members(
-            entry.texts(),
+            entry.parts().iter().map(|(name, value)| (&**name, *value)),
             path,
             &KEYS,
             |reading, value, name, path| match name {

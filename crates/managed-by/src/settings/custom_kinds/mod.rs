@@ -26,7 +26,7 @@ pub(super) struct CustomKinds<'a> {
 
 impl<'a> CustomKinds<'a> {
     /// The entries, by their keys; none if the section is no list.
-    fn entries(self, reading: &mut Reading) -> Vec<Outline<'a>> {
+    fn entries(self, reading: &mut Reading) -> Vec<Part<'a>> {
         let expected = "a list of kinds, each an object";
         let section = self.section;
         let Some(section) = section.filter(|s| reading.is(*s, Type::Array, &PATH, expected)) else {
@@ -35,11 +35,7 @@ impl<'a> CustomKinds<'a> {
         let note = Note::default();
         let outline = late(section, Place::root(&note), |value| Outline::read(value));
         let parts = outline.map(|outline| outline.parts).unwrap_or_default();
-        let entries = parts.into_iter().filter_map(|(_, part)| match part {
-            Part::Outline(entry) => Some(entry),
-            Part::Text(_) => None,
-        });
-        entries.collect()
+        parts.into_iter().map(|(_, entry)| entry).collect()
     }
 
     /// The entry of a kind, if there is one for its version.
@@ -50,7 +46,8 @@ impl<'a> CustomKinds<'a> {
         let mut reading = Reading::lazy();
         for (index, entry) in self.entries(&mut reading).iter().enumerate() {
             let is = |key: &str, wanted: &str| {
-                let mut keys = entry.texts();
+                let keys = entry.parts();
+                let mut keys = keys.iter();
                 keys.any(|(name, value)| name == key && value.string().as_deref() == Some(wanted))
             };
             if is("kind", &wanted.kind) && is("group", &wanted.group) {
@@ -70,8 +67,9 @@ impl<'a> CustomKinds<'a> {
     /// The names of the kinds.
     pub(super) fn names(self) -> Vec<Cow<'a, str>> {
         let entries = self.entries(&mut Reading::lazy());
-        let keys = entries.iter().flat_map(Outline::texts);
-        keys.filter(|(name, _)| *name == "kind")
+        let keys = |entry: &Part<'a>| entry.parts().into_owned();
+        let keys = entries.iter().flat_map(keys);
+        keys.filter(|(name, _)| name == "kind")
             .filter_map(|(_, value)| value.string())
             .collect()
     }
