@@ -1,6 +1,6 @@
 // Writes the page to target/playground; with --serve, serves it and builds it anew when a source changes.
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,44 +9,65 @@ import { stringify } from "yaml";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "..");
-const out = join(root, "target/playground");
+const out = process.env.OUT ?? join(root, "target/playground");
 const at = (...parts) => join(here, ...parts);
 
 // The package, as `make npm` left it.
 rmSync(at("node_modules/managed-by"), { recursive: true, force: true });
 symlinkSync(join(root, "target/npm"), at("node_modules/managed-by"));
 
-mkdirSync(at("generated"), { recursive: true });
-writeFileSync(at("generated/examples.json"), JSON.stringify(examples()));
-execFileSync(at("node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
-
-rmSync(out, { recursive: true, force: true });
-mkdirSync(out, { recursive: true });
-const options = {
-  entryPoints: [at("src/main.ts"), at("src/main.css"), at("src/replay-worker.ts")],
-  outdir: out,
-  bundle: true,
-  format: "esm",
-  target: "es2022",
-  minify: true,
-  sourcemap: false,
-  legalComments: "none",
-  loader: { ".woff2": "file", ".woff": "empty" },
-  assetNames: "fonts/[name]",
-  logLevel: "warning",
-};
-cpSync(at("index.html"), join(out, "index.html"));
-cpSync(at("src/icon.svg"), join(out, "icon.svg"));
-cpSync(at("node_modules/managed-by/managed_by.wasm"), join(out, "managed_by.wasm"));
-
+await build();
 if (process.argv.includes("--serve")) {
-  const context = await esbuild.context({ ...options, minify: false });
-  await context.watch();
+  await serve();
+}
+
+/** Writes the page, as it is released. */
+async function build() {
+  mkdirSync(at("generated"), { recursive: true });
+  writeFileSync(at("generated/examples.json"), JSON.stringify(examples()));
+  execFileSync(at("node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  cpSync(at("index.html"), join(out, "index.html"));
+  cpSync(at("src/icon.svg"), join(out, "icon.svg"));
+  cpSync(at("src/sample.ndjson"), join(out, "sample.ndjson"));
+  cpSync(at("node_modules/managed-by/managed_by.wasm"), join(out, "managed_by.wasm"));
+  await esbuild.build({
+    entryPoints: [at("src/main.ts"), at("src/main.css"), at("src/replay-worker.ts")],
+    outdir: out,
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    minify: true,
+    sourcemap: false,
+    legalComments: "none",
+    loader: { ".woff2": "file", ".woff": "empty" },
+    assetNames: "fonts/[name]",
+    logLevel: "warning",
+  });
+  await serviceWorker();
+}
+
+/** Serves the page, and builds it anew when a source changes. Reload to see it. */
+async function serve() {
+  const context = await esbuild.context({ logLevel: "warning" });
   const { port } = await context.serve({ servedir: out, host: "127.0.0.1", port: Number(process.env.PORT ?? 8000) });
   console.log(`http://localhost:${port}/`);
-} else {
-  await esbuild.build(options);
-  await serviceWorker();
+  let building = Promise.resolve();
+  let wanted = false;
+  const rebuild = () => {
+    if (!wanted) {
+      wanted = true;
+      // An editor writes several files at once.
+      setTimeout(() => {
+        wanted = false;
+        building = building.then(build).then(() => console.log("built"), (error) => console.error(error.message));
+      }, 100);
+    }
+  };
+  for (const source of [at("src"), at("index.html")]) {
+    watch(source, rebuild);
+  }
 }
 
 /** The worker that keeps the page, with the names of the files and a version that changes with them. */

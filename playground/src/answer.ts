@@ -1,5 +1,5 @@
 // What the package says to a question.
-import { diff, lint, type Judged, type Place, validateSettings } from "managed-by/web";
+import { diff, lint, type Judged, type Place, type Verdict, validateSettings } from "managed-by/web";
 import type { Question } from "./question.js";
 
 /** The texts of a question, in which something may be wrong. */
@@ -19,6 +19,21 @@ export interface Answer {
   troubles: Trouble[];
   /** Objects of kinds that the policy does not know. */
   unknown: string[];
+  /** Why nothing was judged that could be read. */
+  refused?: string;
+}
+
+/** What a release says, or with `settings` the policy as the settings have it. Places are found in the other answer. */
+export function verdictOf(judged: Judged, release: string): Verdict {
+  const chosen = judged.releases?.find((of) => of.release === release)?.verdict;
+  if (chosen === undefined) {
+    return judged.verdict;
+  }
+  const findings = chosen.findings.map((finding) => {
+    const place = judged.verdict.findings.find(({ rule, path }) => rule === finding.rule && path === finding.path)?.place;
+    return place === undefined ? finding : { ...finding, place };
+  });
+  return { ...chosen, findings };
 }
 
 const NOWHERE: Place = { from: 0, to: 0, line: 1, column: 1, exact: false };
@@ -43,5 +58,33 @@ export function ask(question: Question): Answer {
       ? lint(object, settings, options)
       : diff(oldObject, object, settings, operation === "status" ? { ...options, subResource: "status" } : options);
   const troubles = unreadable.map(({ text, place, message }): Trouble => ({ part: text === "old" ? "oldObject" : "object", place, message }));
-  return { judged: objects, troubles, unknown };
+  const refused = objects.map(({ request }) => whyNot(request.object, operation === "create" ? undefined : request.oldObject)).find((why) => why !== undefined);
+  return refused === undefined ? { judged: objects, troubles, unknown } : { judged: [], troubles, unknown, refused };
+}
+
+/** Why an object is none that an API server would look at. */
+function whyNot(object: object | null | undefined, old: object | null | undefined): string | undefined {
+  const is = nameOf(object);
+  if (is.name === "") {
+    return is.generateName
+      ? "The object has generateName and no name: the API server makes the name before it judges. Write a name to judge the rest."
+      : "The object has no metadata.name.";
+  }
+  if (old === null || old === undefined) {
+    return undefined;
+  }
+  const was = nameOf(old);
+  for (const part of ["kind", "namespace", "name"] as const) {
+    if (is[part] !== was[part]) {
+      return `An update cannot change the ${part}: the old object has ${JSON.stringify(was[part])}, the object ${JSON.stringify(is[part])}.`;
+    }
+  }
+  return undefined;
+}
+
+function nameOf(object: object | null | undefined): { kind: string; namespace: string; name: string; generateName: boolean } {
+  const { kind, metadata } = (object ?? {}) as { kind?: unknown; metadata?: Record<string, unknown> | null };
+  const text = (value: unknown): string => (typeof value === "string" ? value : "");
+  const { name, namespace, generateName } = metadata ?? {};
+  return { kind: text(kind), namespace: text(namespace) || "default", name: text(name), generateName: text(generateName) !== "" };
 }

@@ -169,6 +169,11 @@ export class Editor {
     this.#view.focus();
   }
 
+  /** Puts the keyboard into the editor. */
+  focus(): void {
+    this.#view.focus();
+  }
+
   /** After it was hidden, the editor does not know its size. */
   measure(): void {
     this.#view.requestMeasure();

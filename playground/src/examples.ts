@@ -14,6 +14,7 @@ export const EXAMPLES = generated as Example[];
 
 /** What people read above the examples of a topic. */
 const TOPICS: Record<string, string> = {
+  custom: "Kinds of your own",
   field: "The field of a Job",
   kinds: "Other kinds",
   site: "Rules of a site",

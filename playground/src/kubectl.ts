@@ -9,17 +9,23 @@ export interface Line {
   text: string;
 }
 
-/** What kubectl prints: warnings first, then what was done, or the error. */
-export function transcript(request: AdmissionRequest, verdict: Verdict): Line[] {
-  const { group, kind } = request.kind;
-  const resource = `${kind.toLowerCase()}${group === "" ? "" : `.${group}`}/${request.name ?? ""}`;
-  const file = `${kind.toLowerCase()}.yml`;
+/** What is judged of an object: the rest of it is not looked at. */
+export function judgedParts(request: AdmissionRequest, isStored: boolean): string {
+  if (request.subResource === "status") {
+    return "the status";
+  }
+  return isStored ? "managedBy and the status" : "managedBy";
+}
+
+/** What kubectl prints: warnings first, then the error. Whether the object is stored, nobody knows here: that is the API server's to say. */
+export function transcript(request: AdmissionRequest, verdict: Verdict, isStored: boolean): Line[] {
+  const file = `${request.kind.kind.toLowerCase()}.yml`;
   const isCreate = request.operation === "CREATE";
   const subResource = request.subResource === "status" ? " --subresource=status" : "";
   const lines: Line[] = [{ kind: "command", text: `kubectl ${isCreate ? "create" : `replace${subResource}`} -f ${file}` }];
   lines.push(...verdict.warnings.map((text): Line => ({ kind: "warning", text: `Warning: ${text}` })));
   if (verdict.allowed) {
-    lines.push({ kind: "done", text: `${resource} ${isCreate ? "created" : "replaced"}` });
+    lines.push({ kind: "done", text: `# no objection to ${judgedParts(request, isStored)}` });
   } else {
     const what = `error when ${isCreate ? "creating" : "replacing"} "${file}"`;
     const text = `Error from server: ${what}: admission webhook "${WEBHOOK}" denied the request: ${verdict.message ?? ""}`;

@@ -1,15 +1,17 @@
 // The states of a Job's status as a picture. Which steps are allowed is asked of the package: nothing here knows a rule.
 import { type AdmissionRequest, diff, type Settings } from "managed-by/web";
+import { verdictOf } from "./answer.js";
 import { h, svg } from "./dom.js";
 
 type StateId = "none" | "running" | "suspended" | "criteria" | "target" | "complete" | "failed";
+
+/** Where the window has no room for a wide picture. The style sheet has the same width. */
+export const NARROW = "(max-width: 56rem)";
 
 interface State {
   label: string;
   /** What people call it, below the label. */
   about: string;
-  x: number;
-  y: number;
   status: object;
 }
 
@@ -19,17 +21,61 @@ const condition = (type: string): object => ({ type, status: "True", lastTransit
 
 /** Each state with a status that is in it, as the Job controller writes it. */
 const STATES: Record<StateId, State> = {
-  none: { label: "Not started", about: "no start time", x: 20, y: 100, status: {} },
-  running: { label: "Running", about: "start time", x: 200, y: 100, status: { ...START, active: 1 } },
-  suspended: { label: "Suspended", about: "no start time", x: 200, y: 190, status: { conditions: [condition("Suspended")] } },
-  criteria: { label: "Succeeding", about: "SuccessCriteriaMet", x: 380, y: 30, status: { ...START, active: 1, conditions: [condition("SuccessCriteriaMet")] } },
-  target: { label: "Failing", about: "FailureTarget", x: 380, y: 170, status: { ...START, active: 1, conditions: [condition("FailureTarget")] } },
-  complete: { label: "Complete", about: "for ever", x: 560, y: 30, status: { ...START, ...END, succeeded: 1, conditions: [condition("SuccessCriteriaMet"), condition("Complete")] } },
-  failed: { label: "Failed", about: "for ever", x: 560, y: 170, status: { ...START, failed: 1, conditions: [condition("FailureTarget"), condition("Failed")] } },
+  none: { label: "Not started", about: "no start time", status: {} },
+  running: { label: "Running", about: "start time", status: { ...START, active: 1 } },
+  suspended: { label: "Suspended", about: "no start time", status: { conditions: [condition("Suspended")] } },
+  criteria: { label: "Succeeding", about: "SuccessCriteriaMet", status: { ...START, active: 1, conditions: [condition("SuccessCriteriaMet")] } },
+  target: { label: "Failing", about: "FailureTarget", status: { ...START, active: 1, conditions: [condition("FailureTarget")] } },
+  complete: { label: "Complete", about: "for ever", status: { ...START, ...END, succeeded: 1, conditions: [condition("SuccessCriteriaMet"), condition("Complete")] } },
+  failed: { label: "Failed", about: "for ever", status: { ...START, failed: 1, conditions: [condition("FailureTarget"), condition("Failed")] } },
 };
+
+/** How the boxes lie. A Job goes along: from left to right in a wide window, downwards in a narrow one. */
+interface Layout {
+  /** The place of each state, along the way of a Job and across it. */
+  places: Record<StateId, { along: number; across: number }>;
+  isDown: boolean;
+  /** How far it is from one state to the next. */
+  pitch: number;
+  viewBox: string;
+  /** Where bows go that pass other boxes: on the near side, or on the far side of a box that begins beyond `middle`. */
+  bow: { near: number; far: number; middle: number };
+}
 
 const WIDTH = 120;
 const HEIGHT = 46;
+
+const WIDE: Layout = {
+  places: {
+    none: { along: 20, across: 100 },
+    running: { along: 200, across: 100 },
+    suspended: { along: 200, across: 190 },
+    criteria: { along: 380, across: 30 },
+    target: { along: 380, across: 170 },
+    complete: { along: 560, across: 30 },
+    failed: { along: 560, across: 170 },
+  },
+  isDown: false,
+  pitch: 180,
+  viewBox: "8 -8 684 262",
+  bow: { near: -2, far: 244, middle: 100 },
+};
+
+const DOWN: Layout = {
+  places: {
+    none: { along: 24, across: 84 },
+    running: { along: 114, across: 84 },
+    suspended: { along: 114, across: 238 },
+    criteria: { along: 204, across: 24 },
+    target: { along: 204, across: 184 },
+    complete: { along: 294, across: 24 },
+    failed: { along: 294, across: 184 },
+  },
+  isDown: true,
+  pitch: 90,
+  viewBox: "0 -8 372 356",
+  bow: { near: 4, far: 366, middle: 100 },
+};
 
 /** The steps worth an arrow: the way of a Job. One is drawn if it is allowed. */
 const WAY: [StateId, StateId][] = [
@@ -65,36 +111,36 @@ function job(status: object, suspend: boolean): object {
   return { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi" }, spec: { managedBy: "example.com/controller", completions: 1, suspend }, status };
 }
 
-/** Whether the policy lets a Job go from one state to another. */
-function isAllowed(from: StateId, to: StateId, settings: Settings | string): boolean {
+/** Whether a release allows a Job to go from one state to another. */
+function isAllowed(from: StateId, to: StateId, settings: Settings | string, release: string): boolean {
   const suspend = from === "suspended" || to === "suspended";
-  const answer = diff(job(STATES[from].status, suspend), job(STATES[to].status, suspend), settings, { subResource: "status" });
-  return answer.objects.every((judged) => judged.verdict.allowed);
+  const answer = diff(job(STATES[from].status, suspend), job(STATES[to].status, suspend), settings, { subResource: "status", releases: "all" });
+  return answer.objects.every((judged) => verdictOf(judged, release).allowed);
 }
 
 /** The picture for an update of a Job's status: the steps that are allowed, and the one that is taken. */
-export function machine(request: AdmissionRequest, isTakenAllowed: boolean, settings: Settings | string): HTMLElement | undefined {
+export function machine(request: AdmissionRequest, isTakenAllowed: boolean, settings: Settings | string, release: string): HTMLElement | undefined {
   if (request.kind.kind !== "Job" || request.kind.group !== "batch" || request.subResource !== "status") {
     return undefined;
   }
   const statusOf = (object: object | null | undefined): unknown => (object as { status?: unknown } | null | undefined)?.status;
+  const layout = matchMedia(NARROW).matches ? DOWN : WIDE;
   const from = stateOf(statusOf(request.oldObject));
   const to = stateOf(statusOf(request.object));
   const verdict = isTakenAllowed ? "allowed" : "forbidden";
-  const way = WAY.filter(([a, b]) => !(a === from && b === to) && isAllowed(a, b, settings));
+  const way = WAY.filter(([a, b]) => !(a === from && b === to) && isAllowed(a, b, settings, release));
   const step = from === to ? `stays ${STATES[from].label}` : `goes from ${STATES[from].label} to ${STATES[to].label}`;
   const sentence = `The Job ${step}: ${verdict}.`;
-  const states = (Object.entries(STATES) as [StateId, State][]).map(([id, state]) => box(state, id === from, id === to, verdict));
+  const states = (Object.entries(STATES) as [StateId, State][]).map(([id, state]) => box(state, corner(layout, id), id === from, id === to, verdict));
   const picture = svg(
     "svg",
-    { viewBox: "8 -8 684 262", role: "img", "aria-label": `${sentence} Grey arrows are the steps that are allowed otherwise.`, class: "machine" },
+    { viewBox: layout.viewBox, role: "img", "aria-label": `${sentence} Grey arrows are the steps that are allowed otherwise.`, class: layout.isDown ? "machine down" : "machine" },
     svg("defs", {}, arrowHead("way"), arrowHead("allowed"), arrowHead("forbidden")),
-    ...way.map(([a, b]) => arrow(a, b, "way")),
+    ...way.map(([a, b]) => arrow(layout, a, b, "way")),
     ...states,
-    from === to ? loop(STATES[to], verdict) : arrow(from, to, verdict),
+    from === to ? loop(corner(layout, to), verdict) : arrow(layout, from, to, verdict),
   );
-  // On a phone the picture is wider than the window.
-  return h("figure", {}, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The states of a Job" }, picture), h("figcaption", {}, sentence));
+  return h("figure", {}, picture, h("figcaption", {}, sentence));
 }
 
 function arrowHead(kind: string): SVGElement {
@@ -102,46 +148,53 @@ function arrowHead(kind: string): SVGElement {
   return svg("marker", { id: `head-${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, shape);
 }
 
-function box(state: State, isFrom: boolean, isTo: boolean, verdict: string): SVGElement {
+/** The upper left corner of a box. */
+function corner({ places, isDown }: Layout, id: StateId): { x: number; y: number } {
+  const { along, across } = places[id];
+  return isDown ? { x: across, y: along } : { x: along, y: across };
+}
+
+function box(state: State, { x, y }: { x: number; y: number }, isFrom: boolean, isTo: boolean, verdict: string): SVGElement {
   const classes = ["state", isFrom && "from", isTo && `to ${verdict}`].filter((name) => name !== false).join(" ");
-  const middle = state.x + WIDTH / 2;
+  const middle = x + WIDTH / 2;
   return svg(
     "g",
     { class: classes },
-    svg("rect", { x: state.x, y: state.y, width: WIDTH, height: HEIGHT, rx: 6 }),
-    svg("text", { x: middle, y: state.y + 19, class: "label" }, state.label),
-    svg("text", { x: middle, y: state.y + 35, class: "about" }, state.about),
+    svg("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 6 }),
+    svg("text", { x: middle, y: y + 19, class: "label" }, state.label),
+    svg("text", { x: middle, y: y + 35, class: "about" }, state.about),
   );
 }
 
 /** A step from the edge of one box to the edge of another; one that goes back, or past a box, in a bow. */
-function arrow(from: StateId, to: StateId, kind: string): SVGElement {
-  const [a, b] = [STATES[from], STATES[to]];
+function arrow(layout: Layout, from: StateId, to: StateId, kind: string): SVGElement {
+  const { isDown, pitch, bow } = layout;
+  const [a, b] = [layout.places[from], layout.places[to]];
+  const [length, breadth] = isDown ? [HEIGHT, WIDTH] : [WIDTH, HEIGHT];
+  const point = (along: number, across: number): string => (isDown ? `${across} ${along}` : `${along} ${across}`);
   const path = { class: `step ${kind}`, "marker-end": `url(#head-${kind})` };
-  if (Math.abs(a.x - b.x) < 10) {
-    // Above each other: two lanes, one for each way.
-    const down = a.y < b.y;
-    const x = a.x + WIDTH / 2 + (down ? -14 : 14);
-    const [y1, y2] = down ? [a.y + HEIGHT, b.y - 2] : [a.y, b.y + HEIGHT + 2];
-    return svg("path", { ...path, d: `M${x} ${y1} V${y2}` });
+  if (a.along === b.along) {
+    // Beside each other: two lanes, one for each way.
+    const isForth = a.across < b.across;
+    const lane = a.along + length / 2 + (isForth ? -1 : 1) * Math.min(14, length / 4);
+    const [start, end] = isForth ? [a.across + breadth, b.across - 2] : [a.across, b.across + breadth + 2];
+    return svg("path", { ...path, d: `M${point(lane, start)} L${point(lane, end)}` });
   }
-  const forward = a.x < b.x;
-  const [x1, x2] = forward ? [a.x + WIDTH, b.x - 2] : [a.x, b.x + WIDTH + 2];
-  const [y1, y2] = [a.y + HEIGHT / 2, b.y + HEIGHT / 2];
-  const isFar = Math.abs(a.x - b.x) > 200;
-  if (!forward || isFar) {
-    const edge = Math.min(a.y, b.y) <= 30 ? -2 : Math.min(y1, y2) < 130 ? 8 : 244;
-    const top = edge < 130;
-    const [sx, ex] = [a.x + WIDTH / 2, b.x + WIDTH / 2];
-    const [sy, ey] = top ? [a.y, b.y - 2] : [a.y + HEIGHT, b.y + HEIGHT + 2];
-    return svg("path", { ...path, d: `M${sx} ${sy} C${sx} ${edge} ${ex} ${edge} ${ex} ${ey}` });
+  const isOn = a.along < b.along;
+  const [middleOfA, middleOfB] = [a.across + breadth / 2, b.across + breadth / 2];
+  if (!isOn || Math.abs(a.along - b.along) > pitch * 1.5) {
+    const isNear = Math.min(a.across, b.across) <= bow.middle;
+    const edge = isNear ? bow.near : bow.far;
+    const [alongA, alongB] = [a.along + length / 2, b.along + length / 2];
+    const [start, end] = isNear ? [a.across, b.across - 2] : [a.across + breadth, b.across + breadth + 2];
+    return svg("path", { ...path, d: `M${point(alongA, start)} C${point(alongA, edge)} ${point(alongB, edge)} ${point(alongB, end)}` });
   }
-  const bend = (x1 + x2) / 2;
-  return svg("path", { ...path, d: `M${x1} ${y1} C${bend} ${y1} ${bend} ${y2} ${x2} ${y2}` });
+  const [start, end] = [a.along + length, b.along - 2];
+  const bend = (start + end) / 2;
+  return svg("path", { ...path, d: `M${point(start, middleOfA)} C${point(bend, middleOfA)} ${point(bend, middleOfB)} ${point(end, middleOfB)}` });
 }
 
-function loop(state: State, kind: string): SVGElement {
-  const x = state.x + WIDTH / 2;
-  const y = state.y;
+function loop({ x: left, y }: { x: number; y: number }, kind: string): SVGElement {
+  const x = left + WIDTH / 2;
   return svg("path", { class: `step ${kind}`, "marker-end": `url(#head-${kind})`, d: `M${x - 18} ${y} C${x - 30} ${y - 30} ${x + 30} ${y - 30} ${x + 18} ${y - 2}` });
 }

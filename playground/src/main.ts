@@ -1,17 +1,20 @@
 // The page: what is asked on the left, the answer on the right, as you type.
 import type { Diagnostic } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
-import { init, kinds, settingsSchema } from "managed-by/web";
-import { type Answer, ask, type Part } from "./answer.js";
+import { type AdmissionRequest, explain, init, kinds, releases, rules, settingsSchema } from "managed-by/web";
+import { type Answer, ask, type Part, verdictOf } from "./answer.js";
 import { completeBy } from "./completion.js";
 import { byId } from "./dom.js";
+import { NARROW } from "./machine.js";
 import { Editor } from "./editor.js";
 import { EXAMPLES, fillChoices } from "./examples.js";
-import { EMPTY, fromFragment, type Operation, type Question, toFragment } from "./question.js";
+import { FIRST, fromFragment, isShared, type Operation, type Question, toFragment } from "./question.js";
 import { ReplayView } from "./replay-view.js";
+import { forget, save, saved } from "./saved.js";
 import { objectSchema, type Schema, settingsSchemaWith } from "./schema.js";
 import { recall, switchWith } from "./theme.js";
-import { show } from "./view.js";
+import { SETTINGS, show } from "./view.js";
+import { toYaml } from "./yaml.js";
 
 recall();
 
@@ -20,6 +23,7 @@ const username = byId<HTMLInputElement>("username");
 const groups = byId<HTMLInputElement>("groups");
 const operation = byId<HTMLSelectElement>("operation");
 const choices = byId<HTMLSelectElement>("example");
+const release = byId<HTMLSelectElement>("release");
 const said = byId("said");
 const spoken = byId("spoken");
 
@@ -32,6 +36,7 @@ if ("serviceWorker" in navigator && location.protocol === "https:" || location.h
 
 await init();
 
+const NEWEST = releases().at(-1) ?? SETTINGS;
 const known = kinds();
 const settingsOf = settingsSchemaWith(known, settingsSchema() as Schema);
 const textOf = (doc: Text, key: string): string => new RegExp(`^${key}:\\s*["']?([\\w./-]+)`, "m").exec(doc.toString())?.[1] ?? "";
@@ -41,7 +46,12 @@ const editors: Record<Part, Editor> = {
   oldObject: new Editor(byId("panel-oldObject"), "Old object, as YAML", complete, edited),
   settings: new Editor(byId("panel-settings"), "Settings of the policy, as YAML", completeBy(() => settingsOf), edited),
 };
-const history = new ReplayView();
+const history = new ReplayView((opened) => {
+  history.close();
+  choices.value = "";
+  put({ ...question(), ...opened });
+  editors.object.focus();
+});
 let answer: Answer = { judged: [], troubles: [], unknown: [] };
 
 function question(): Question {
@@ -52,7 +62,25 @@ function question(): Question {
     username: username.value,
     groups: groups.value,
     settings: editors.settings.text,
+    release: release.value,
   };
+}
+
+/** The newest release stands first. What the settings say comes last: it is another question. */
+function fillReleases(): void {
+  const named = /^["']?kubernetes_version["']?:\s*["']?([\d.]+)/m.exec(editors.settings.text)?.[1];
+  const ofSettings = named === undefined ? "no release: what the settings {} do" : `${named}, as the settings say`;
+  const chosen = release.value;
+  release.replaceChildren(...releases().reverse().map((name) => new Option(name, name)), new Option(ofSettings, SETTINGS));
+  release.value = chosen === "" ? NEWEST : chosen;
+}
+
+/** Settings that name a release ask that one. */
+function releaseFor({ settings, release: chosen }: Question): string {
+  if (chosen !== undefined && (chosen === SETTINGS || releases().includes(chosen))) {
+    return chosen;
+  }
+  return settings.includes("kubernetes_version") ? SETTINGS : NEWEST;
 }
 
 function put(next: Question): void {
@@ -62,9 +90,12 @@ function put(next: Question): void {
   for (const part of PARTS) {
     editors[part].text = next[part];
   }
+  fillReleases();
+  release.value = releaseFor(next);
   open("object");
   judge();
-  const place = answer.judged[0]?.verdict.findings[0]?.place;
+  const [first] = answer.judged;
+  const place = first === undefined ? undefined : verdictOf(first, release.value).findings[0]?.place;
   if (place !== undefined) {
     editors.object.reveal(place.from);
   }
@@ -73,6 +104,8 @@ function put(next: Question): void {
 /** A person changed something: the example is no example any more. */
 function edited(): void {
   choices.value = "";
+  notify("");
+  save(question());
   if (location.hash !== "") {
     window.history.replaceState(null, "", location.pathname + location.search);
   }
@@ -88,8 +121,14 @@ function judge(): void {
     open("object");
   }
   editors.object.compareWith(isUpdate ? asked.oldObject : undefined);
+  fillReleases();
   answer = ask(asked);
-  spoken.textContent = show(said, answer, asked.settings, {
+  spoken.textContent = show(said, answer, asked.settings, release.value, {
+    choose: (chosen) => {
+      release.value = chosen;
+      edited();
+      document.getElementById(`release-${chosen}`)?.focus();
+    },
     goTo: (from) => goTo("object", from),
     goToTrouble: (index) => {
       const trouble = answer.troubles[index];
@@ -107,7 +146,7 @@ function underline(): void {
   for (const { part, place, message } of answer.troubles) {
     diagnostics[part].push({ from: place.from, to: place.to, severity: "error", message });
   }
-  for (const finding of answer.judged.flatMap(({ verdict }) => verdict.findings)) {
+  for (const finding of answer.judged.flatMap((judged) => verdictOf(judged, release.value).findings)) {
     const { place, enforcement, rule, message } = finding;
     if (place !== undefined) {
       diagnostics.object.push({ from: place.from, to: place.to, severity: enforcement === "deny" ? "error" : "warning", source: rule, message });
@@ -159,7 +198,7 @@ for (const part of PARTS) {
 
 /* What the fields and buttons do. */
 
-for (const field of [username, groups, operation]) {
+for (const field of [username, groups, operation, release]) {
   field.addEventListener("input", () => {
     // What is updated was there before.
     if (field === operation && operation.value !== "create" && editors.oldObject.text === "") {
@@ -173,6 +212,7 @@ choices.addEventListener("change", () => {
   const example = EXAMPLES.find(({ name }) => name === choices.value);
   if (example !== undefined) {
     history.close();
+    notify("");
     put(example.question);
     window.history.replaceState(null, "", `${location.pathname}${location.search}#example=${example.name}`);
   }
@@ -200,7 +240,7 @@ byId("replay-open").addEventListener("click", () => file.click());
 file.addEventListener("change", () => {
   const [chosen] = file.files ?? [];
   if (chosen !== undefined) {
-    history.start(chosen, editors.settings.text);
+    void take(chosen);
   }
   file.value = "";
 });
@@ -221,9 +261,69 @@ addEventListener("drop", (event) => {
   const [dropped] = event.dataTransfer?.files ?? [];
   if (dropped !== undefined) {
     event.preventDefault();
-    history.start(dropped, editors.settings.text);
+    void take(dropped);
   }
 });
+
+byId("replay-sample").addEventListener("click", async () => {
+  const response = await fetch(new URL("./sample.ndjson", import.meta.url));
+  replay(new File([await response.blob()], "sample.ndjson"));
+});
+
+/** Replays a history for the release that is asked. Settings of other forms than lines of YAML choose theirs themselves. */
+function replay(chosen: File): void {
+  const text = editors.settings.text;
+  const isOfLines = !/^\s*\{|^apiVersion:|^---/m.test(text);
+  const line = `kubernetes_version: "${release.value}"`;
+  const named = /^kubernetes_version:.*$/m;
+  if (release.value === SETTINGS || !isOfLines) {
+    history.start(chosen, text);
+  } else {
+    history.start(chosen, named.test(text) ? text.replace(named, line) : `${line}\n${text}`, release.value);
+  }
+}
+
+/** More than this is no manifest that a person wrote. */
+const MAX_MANIFEST = 2_000_000;
+
+/** A manifest goes into the editor. Anything else is a history. */
+async function take(chosen: File): Promise<void> {
+  if (chosen.size > MAX_MANIFEST || !(/\.ya?ml$/i.test(chosen.name) || isManifest(await chosen.text()))) {
+    replay(chosen);
+    return;
+  }
+  history.close();
+  put({ ...question(), object: await chosen.text() });
+  edited();
+  notify(`${chosen.name} is in the editor.`);
+}
+
+/** Whether a text is one object as kubectl writes it, and no event. */
+function isManifest(text: string): boolean {
+  try {
+    const { kind, metadata } = JSON.parse(text) as { kind?: unknown; metadata?: unknown };
+    return typeof kind === "string" && typeof metadata === "object" && !["Event", "EventList", "List"].includes(kind);
+  } catch {
+    return false;
+  }
+}
+
+/** Says something about the page itself; nothing with an empty text. */
+function notify(text: string, canForget = false): void {
+  byId("notice-text").textContent = text;
+  byId("notice").hidden = text === "";
+  byId("forget").hidden = !canForget;
+}
+
+byId("forget").addEventListener("click", () => {
+  forget();
+  notify("");
+  put(FIRST);
+  editors.object.focus();
+});
+
+/* The picture has one form for wide windows, and one for narrow ones. */
+matchMedia(NARROW).addEventListener("change", judge);
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && history.isOpen) {
     history.close();
@@ -231,18 +331,46 @@ addEventListener("keydown", (event) => {
   }
 });
 
-/** What the address asks for, or the first example with something to see. */
+/** The rejected example of a rule, as its page has it. */
+function ofRule(id: string): Question | undefined {
+  if (!rules().some((rule) => rule.id === id)) {
+    return undefined;
+  }
+  const { settings, request } = explain(id).rejected;
+  const yaml = (object: object | null | undefined): string => (object === null || object === undefined ? "" : toYaml(whole(request, object)));
+  return {
+    operation: request.subResource === "status" ? "status" : request.operation === "UPDATE" ? "update" : "create",
+    object: yaml(request.object),
+    oldObject: yaml(request.oldObject),
+    username: request.userInfo?.username ?? "",
+    groups: (request.userInfo?.groups ?? []).join(", "),
+    settings: Object.keys(settings).length === 0 ? "" : toYaml(settings),
+  };
+}
+
+/** An object of a rule's page, which has only what the rule reads, as an object that says what it is. */
+function whole({ requestKind, kind: judged, name, namespace }: AdmissionRequest, object: object): object {
+  // A person writes the version that is asked for, not the one that the API server makes of it.
+  const kind = requestKind ?? judged;
+  const { metadata, ...others } = object as { metadata?: object };
+  const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+  return { apiVersion, kind: kind.kind, metadata: { name: name ?? "example", namespace: namespace ?? "default", ...metadata }, ...others };
+}
+
+/** What the address asks for, what was typed at the last visit, or ten lines with something to see. */
 async function begin(): Promise<void> {
   const shared = await fromFragment(location.hash);
   const name = /^#example=(.*)$/.exec(location.hash)?.[1];
-  const example = EXAMPLES.find((candidate) => candidate.name === name) ?? EXAMPLES.find((candidate) => candidate.name === "field/04-typo-in-the-reserved-value");
-  if (shared !== undefined) {
-    put(shared);
-  } else if (example !== undefined) {
-    choices.value = example.name;
-    put(example.question);
-  } else {
-    put(EMPTY);
+  const example = EXAMPLES.find((candidate) => candidate.name === name);
+  const rule = ofRule(decodeURIComponent(/^#rule=([\w%/-]*)$/.exec(location.hash)?.[1] ?? ""));
+  const typed = location.hash === "" ? saved() : undefined;
+  choices.value = example?.name ?? "";
+  put(shared ?? example?.question ?? rule ?? typed ?? FIRST);
+  notify("");
+  if (isShared(location.hash) && shared === undefined) {
+    notify("The link is cut or broken, so that what was shared cannot be shown. Ask for it again. Below is the first example.");
+  } else if (typed !== undefined) {
+    notify("These are your edits of the last visit. They are kept on this machine.", true);
   }
 }
 

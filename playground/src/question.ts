@@ -12,9 +12,27 @@ export interface Question {
   /** Divided by commas. */
   groups: string;
   settings: string;
+  /** The release that is asked; without it the newest, or the one that the settings name. */
+  release?: string;
 }
 
 export const EMPTY: Question = { operation: "create", object: "", oldObject: "", username: "", groups: "", settings: "" };
+
+/** What the page begins with: an object that an API server takes, with a typo in the field. */
+export const FIRST: Question = {
+  ...EMPTY,
+  object: `apiVersion: batch/v1
+kind: Job
+metadata: {name: pi, namespace: default}
+spec:
+  managedBy: kubernetes.io/job-controler
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: pi, image: "perl:5.34"}
+`,
+};
 
 /** The version of what a link carries. */
 const PREFIX = "q1=";
@@ -27,6 +45,11 @@ export async function toFragment(question: Question): Promise<string> {
     binary += String.fromCharCode(byte);
   }
   return PREFIX + btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Whether a fragment is meant to hold a question. */
+export function isShared(fragment: string): boolean {
+  return fragment.replace(/^#/, "").startsWith(PREFIX);
 }
 
 /** The question in a fragment, if there is one that makes sense. */
@@ -50,7 +73,7 @@ async function through(stream: CompressionStream | DecompressionStream, bytes: U
 }
 
 /** A link comes from anybody: what is not as it should be is left empty. */
-function checked(value: unknown): Question | undefined {
+export function checked(value: unknown): Question | undefined {
   if (typeof value !== "object" || value === null) {
     return undefined;
   }
@@ -64,5 +87,6 @@ function checked(value: unknown): Question | undefined {
     username: text("username"),
     groups: text("groups"),
     settings: text("settings"),
+    ...(text("release") === "" ? {} : { release: text("release") }),
   };
 }

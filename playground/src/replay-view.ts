@@ -1,7 +1,9 @@
 // A history that was dropped on the page: how far it is, a timeline, and what was found.
 import { explain, type ReplayStep, type ReplayTally } from "managed-by/web";
 import { byId, h, prose, svg } from "./dom.js";
+import type { Operation, Question } from "./question.js";
 import type { Job, News } from "./replay-worker.js";
+import { toYaml } from "./yaml.js";
 
 /** The width of the timeline in bars. */
 const BARS = 120;
@@ -24,7 +26,12 @@ export class ReplayView {
   #worker: Worker | undefined;
   #steps: { step: ReplayStep; at: number }[] = [];
 
-  constructor() {
+  #file: File | undefined;
+  readonly #open: (question: Partial<Question>) => void;
+
+  /** Steps are opened with a function: what was asked for, as the page asks it. */
+  constructor(open: (question: Partial<Question>) => void) {
+    this.#open = open;
     byId("replay-close").addEventListener("click", () => this.close());
   }
 
@@ -39,9 +46,11 @@ export class ReplayView {
     document.body.classList.remove("replaying");
   }
 
-  start(file: File, settings: string): void {
+  /** Replays a file: for one release, or for what the settings say. */
+  start(file: File, settings: string, release?: string): void {
     this.#worker?.terminate();
     this.#steps = [];
+    this.#file = file;
     this.#panel.hidden = false;
     document.body.classList.add("replaying");
     byId("replay-name").textContent = file.name;
@@ -58,17 +67,17 @@ export class ReplayView {
         const share = file.size === 0 ? 1 : data.bytes / file.size;
         this.#steps.push(...data.steps.map((step) => ({ step, at: share })));
         this.#progress.value = share;
-        this.#status.textContent = `${megabytes(data.bytes)} of ${megabytes(file.size)} MB, ${this.#steps.length} to tell of`;
+        this.#status.textContent = `${size(data.bytes)} of ${size(file.size)}, ${this.#steps.length} to tell of`;
         this.#draw();
-      } else {
+      } else if (data.kind !== "states") {
         this.#progress.hidden = true;
         worker.terminate();
         if (data.kind === "failed") {
           this.#status.textContent = data.message;
         } else {
           const seconds = (performance.now() - began) / 1000;
-          this.#status.textContent = `${megabytes(file.size)} MB in ${seconds.toFixed(1)} seconds`;
-          this.#show(data.tally);
+          this.#status.textContent = `${size(file.size)} in ${seconds.toFixed(1)} seconds`;
+          this.#show(data.tally, release);
         }
       }
     });
@@ -78,6 +87,25 @@ export class ReplayView {
     });
     const job: Job = { file, settings };
     worker.postMessage(job);
+  }
+
+  /** Puts a step into the editors: the object before it, and after it. */
+  #showStep(step: ReplayStep): void {
+    const worker = new Worker(new URL("./replay-worker.js", import.meta.url), { type: "module" });
+    worker.addEventListener("message", ({ data }: MessageEvent<News>) => {
+      worker.terminate();
+      if (data.kind !== "states" || data.states === undefined) {
+        this.#status.textContent = `The states of line ${step.line} are not in the file as objects.`;
+        return;
+      }
+      const { now, before } = data.states;
+      const operation: Operation = step.operation === "CREATE" || before === undefined ? "create" : step.subResource === "status" ? "status" : "update";
+      this.#open({ operation, object: yaml(now), oldObject: operation === "create" || before === undefined ? "" : yaml(before), username: step.username ?? "", groups: "" });
+    });
+    if (this.#file !== undefined) {
+      const job: Job = { file: this.#file, step };
+      worker.postMessage(job);
+    }
   }
 
   /** The timeline: how much was denied and warned of, over the length of the file. */
@@ -106,7 +134,7 @@ export class ReplayView {
     this.#timeline.replaceChildren(picture);
   }
 
-  #show(tally: ReplayTally): void {
+  #show(tally: ReplayTally, release?: string): void {
     const { counts, rows, unknown } = tally;
     this.#draw(counts.lines);
     const number = (count: number, word: string, kind = ""): HTMLElement => h("div", { class: kind }, h("dd", {}, count.toLocaleString("en")), h("dt", {}, word));
@@ -121,7 +149,7 @@ export class ReplayView {
     );
     const parts: HTMLElement[] = [sums];
     if (rows.length > 0) {
-      parts.push(table(tally));
+      parts.push(table(tally, release));
     }
     if (unknown.length > 0) {
       parts.push(h("p", { class: "note" }, `Kinds that the policy does not know: ${unknown.join(", ")}.`));
@@ -130,7 +158,7 @@ export class ReplayView {
       // Denials first: they may come behind thousands of warnings.
       const isDenial = ({ step }: { step: ReplayStep }): boolean => step.verdict?.allowed === false;
       const ordered = [...this.#steps.filter(isDenial), ...this.#steps.filter((told) => !isDenial(told))];
-      const shown = ordered.slice(0, LISTED).map(({ step }) => item(step));
+      const shown = ordered.slice(0, LISTED).map(({ step }) => item(step, () => this.#showStep(step)));
       const rest = this.#steps.length - shown.length;
       parts.push(h("h3", {}, "One by one"), h("ol", { class: "steps" }, ...shown));
       if (rest > 0) {
@@ -143,26 +171,39 @@ export class ReplayView {
   }
 }
 
-function table(tally: ReplayTally): HTMLElement {
-  const head = h("tr", {}, ...["Rule", "Kind", "Times", "Releases", "Lines", "First object"].map((text) => h("th", { scope: "col" }, text)));
+function table(tally: ReplayTally, release?: string): HTMLElement {
+  const [ofRule, ...labels] = ["Rule", "Kind", "Times", "Releases", "Lines", "First object"];
+  const head = h("tr", {}, ...[ofRule ?? "", ...labels].map((text) => h("th", { scope: "col" }, text)));
   const rows = tally.rows.map((row) => {
     const { object } = row;
+    const cells: [string, string][] = [
+      ["", row.kind],
+      ["number", row.count.toLocaleString("en")],
+      ["", row.releases?.join(", ") ?? release ?? "all"],
+      ["number", row.firstLine === row.lastLine ? String(row.firstLine) : `${row.firstLine} to ${row.lastLine}`],
+      ["", [object.namespace, object.name].filter((part) => part !== "").join("/") + (row.username === undefined ? "" : ` by ${row.username}`)],
+    ];
     return h(
       "tr",
       {},
       h("th", { scope: "row", title: explain(row.rule).title }, h("span", { class: `badge ${row.enforcement}` }, row.enforcement === "deny" ? "denies" : "warns"), " ", h("code", {}, row.rule)),
-      h("td", {}, row.kind),
-      h("td", { class: "number" }, row.count.toLocaleString("en")),
-      h("td", {}, row.releases?.join(", ") ?? "all"),
-      h("td", { class: "number" }, row.firstLine === row.lastLine ? String(row.firstLine) : `${row.firstLine} to ${row.lastLine}`),
-      h("td", {}, [object.namespace, object.name].filter((part) => part !== "").join("/"), row.username === undefined ? "" : ` by ${row.username}`),
+      // In a narrow window a row is a block, and each cell says what it is.
+      ...cells.map(([kind, text], index) => h("td", { class: kind, "data-label": labels[index] }, text)),
     );
   });
-  const caption = h("caption", {}, prose("What each rule found, with the settings on the page. Where those name no release, `all` deny or the ones that are named."));
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What each rule found" }, h("table", {}, caption, h("thead", {}, head), h("tbody", {}, ...rows)));
+  const ofSettings = "What each rule found, with the settings on the page. Where those name no release, `all` deny or the ones that are named.";
+  const caption = h("caption", {}, prose(release === undefined ? ofSettings : `What each rule found on Kubernetes ${release}, with the settings on the page.`));
+  return h("table", {}, caption, h("thead", {}, head), h("tbody", {}, ...rows));
 }
 
-function item(step: ReplayStep): HTMLElement {
+/** An object as people look at it: without the list of who manages which field. */
+function yaml(object: object): string {
+  const { metadata, ...others } = object as { metadata?: Record<string, unknown> };
+  const { managedFields: _, ...rest } = metadata ?? {};
+  return toYaml({ ...("apiVersion" in others ? { apiVersion: others.apiVersion } : {}), ...("kind" in others ? { kind: others.kind } : {}), metadata: rest, ...others });
+}
+
+function item(step: ReplayStep, open: () => void): HTMLElement {
   const { object, verdict } = step;
   const word = verdict === undefined ? "not judged" : verdict.allowed ? "warned" : "denied";
   const kind = verdict === undefined ? "none" : verdict.allowed ? "warn" : "deny";
@@ -175,10 +216,11 @@ function item(step: ReplayStep): HTMLElement {
     h("span", { class: `badge ${kind}` }, word),
     h("span", { class: "where" }, `line ${step.line}${step.time === undefined ? "" : `, ${step.time}`}`),
     h("span", { class: "what" }, what, h("strong", {}, name)),
+    verdict !== undefined && h("button", { type: "button", class: "place", onclick: open }, `Open line ${step.line} in the editors`),
     h("p", { class: "message" }, text),
   );
 }
 
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1);
+function size(bytes: number): string {
+  return bytes < 1e5 ? `${(bytes / 1e3).toFixed(1)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }

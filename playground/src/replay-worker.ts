@@ -1,14 +1,14 @@
 // Replays a file away from the page, so that the page stays as quick as it was.
 import { init, ManagedByError, replay, type ReplayStep, type ReplayTally } from "managed-by/web";
+import { type States, statesOf } from "./states.js";
 
-export interface Job {
-  file: Blob;
-  settings: string;
-}
+/** A file to replay with settings, or to look for the states of a step in. */
+export type Job = { file: Blob; settings: string } | { file: Blob; step: ReplayStep };
 
 export type News =
   | { kind: "progress"; bytes: number; steps: ReplayStep[] }
   | { kind: "done"; tally: ReplayTally }
+  | { kind: "states"; states: States | undefined }
   | { kind: "failed"; message: string };
 
 /** More steps than anybody reads would only fill the memory of the page; the sums count all of them. */
@@ -21,13 +21,15 @@ const tell = (news: News): void => {
 };
 
 addEventListener("message", (event: MessageEvent<Job>) => {
-  run(event.data).catch((error: unknown) => {
+  const job = event.data;
+  const done = "step" in job ? find(job.file, job.step) : run(job);
+  done.catch((error: unknown) => {
     const message = error instanceof ManagedByError || error instanceof Error ? error.message : String(error);
     tell({ kind: "failed", message });
   });
 });
 
-async function run({ file, settings }: Job): Promise<void> {
+async function run({ file, settings }: { file: Blob; settings: string }): Promise<void> {
   await init();
   let bytes = 0;
   let told = 0;
@@ -47,11 +49,7 @@ async function run({ file, settings }: Job): Promise<void> {
       }
     },
   });
-  let stream = file.stream().pipeThrough(counted);
-  if (await isGzip(file)) {
-    // TypeScript knows its input as any kind of bytes.
-    stream = stream.pipeThrough(new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array>);
-  }
+  const stream = await unpacked(file, file.stream().pipeThrough(counted));
   const history = replay(chunks(stream), settings);
   for (let next = await history.next(); ; next = await history.next()) {
     if (next.done === true) {
@@ -63,6 +61,30 @@ async function run({ file, settings }: Job): Promise<void> {
     if (count <= MAX_STEPS) {
       steps.push(next.value);
     }
+  }
+}
+
+async function find(file: Blob, step: ReplayStep): Promise<void> {
+  tell({ kind: "states", states: await statesOf(linesOf(await unpacked(file, file.stream())), step) });
+}
+
+/** The stream of a file, unpacked if the file is. */
+async function unpacked(file: Blob, stream: ReadableStream<Uint8Array>): Promise<ReadableStream<Uint8Array>> {
+  // TypeScript knows its input as any kind of bytes.
+  const unpack = new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>;
+  return (await isGzip(file)) ? stream.pipeThrough(unpack) : stream;
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of chunks(stream)) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") {
+    yield rest;
   }
 }
 

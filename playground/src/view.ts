@@ -1,8 +1,8 @@
 // The right half of the page: the verdict, what kubectl prints, the findings with their rules, the releases, the picture.
 import { explain, type Finding, type Judged, type Settings, type Verdict } from "managed-by/web";
-import type { Answer } from "./answer.js";
+import { type Answer, verdictOf } from "./answer.js";
 import { h, prose } from "./dom.js";
-import { transcript } from "./kubectl.js";
+import { judgedParts, transcript } from "./kubectl.js";
 import { machine } from "./machine.js";
 
 export interface Actions {
@@ -10,6 +10,8 @@ export interface Actions {
   goTo(from: number): void;
   /** Shows the place of trouble in one of the editors. */
   goToTrouble(index: number): void;
+  /** Asks another release. */
+  choose(release: string): void;
 }
 
 const REPOSITORY = "https://github.com/managed-by-policy/managed-by-policy";
@@ -24,21 +26,25 @@ export function wordOf(verdict: Verdict): Word {
 }
 
 /** Fills the right half. Returns the sentence that a screen reader says. */
-export function show(parent: HTMLElement, answer: Answer, settings: Settings | string, actions: Actions): string {
-  const [judged, ...more] = answer.judged;
-  if (judged === undefined) {
+export function show(parent: HTMLElement, answer: Answer, settings: Settings | string, release: string, actions: Actions): string {
+  const [first, ...others] = answer.judged;
+  if (first === undefined) {
     return showNothing(parent, answer, actions);
   }
+  // All that is below is about one release.
+  const about = (judged: Judged): Judged => ({ ...judged, verdict: verdictOf(judged, release) });
+  const judged = about(first);
+  const more = others.map(about);
   const word = wordOf(judged.verdict);
   parent.replaceChildren(
-    headline(word, judged, more.length),
+    headline(word, judged, more.length, release),
+    ...releases(judged, release, actions),
     terminal(judged),
     ...(judged.remark === undefined ? [] : [h("p", { class: "subject" }, `Note: ${judged.remark}.`)]),
     ...troubles(answer, actions),
     findings(judged.verdict.findings, actions),
-    ...releases(judged),
-    ...optional(machine(judged.request, judged.verdict.allowed, settings), "The step"),
-    ...others(more),
+    ...optional(machine(judged.request, judged.verdict.allowed, settings, release), "The step"),
+    ...rest(more),
     audit(judged.verdict),
   );
   const count = judged.verdict.findings.length;
@@ -51,8 +57,10 @@ function showNothing(parent: HTMLElement, answer: Answer, actions: Actions): str
   const [word, text] = isBroken
     ? ["Cannot tell", "The question makes no sense yet:"]
     : unknown !== undefined
-      ? ["Not judged", `The policy knows no ${unknown}: it lets the object pass, with a warning.`]
-      : ["Nothing asked", "Write an object on the left, or choose an example above."];
+      ? ["Not judged", `The policy knows no ${unknown}: it allows the object, with a warning.`]
+      : answer.refused !== undefined
+        ? ["Not judged", answer.refused]
+        : ["Nothing asked", "Write an object on the left, or choose an example above."];
   parent.replaceChildren(
     h("div", { class: "headline none" }, h("p", { class: "word" }, word), h("p", { class: "subject" }, text)),
     ...troubles(answer, actions),
@@ -60,7 +68,7 @@ function showNothing(parent: HTMLElement, answer: Answer, actions: Actions): str
   return `${word}. ${text}`;
 }
 
-function headline(word: Word, judged: Judged, more: number): HTMLElement {
+function headline(word: Word, judged: Judged, more: number, release: string): HTMLElement {
   const { kind, operation, subResource, name, namespace } = { namespace: "", name: "", ...judged.request };
   const what = subResource === "status" ? "Status update" : operation === "CREATE" ? "Create" : "Update";
   const { code, auditAnnotations, warnings } = judged.verdict;
@@ -68,16 +76,23 @@ function headline(word: Word, judged: Judged, more: number): HTMLElement {
   const controller = auditAnnotations["controller"];
   const run = controller === undefined ? "" : ` Delegated to ${controller}.`;
   const also = more === 0 ? "" : ` The text holds ${more} more.`;
+  const by = judged.releases?.some((of) => of.release === release) === true ? `Kubernetes ${release}` : "the policy with these settings";
   return h(
     "div",
     { class: `headline ${word.toLowerCase()}` },
     h("p", { class: "word" }, word === "Denied" ? word : "Allowed", beside !== undefined && h("span", { class: "code" }, beside)),
-    h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `.${run}${also}`),
+    h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `, by ${by}.${run}${also}`),
+    h("p", { class: "scope" }, `Judged: ${judgedParts(judged.request, isStored(judged))}. Nothing else is, so an API server may still refuse the object for another field.`),
   );
 }
 
+/** Whether the object is judged as it is stored, with its status. */
+function isStored(judged: Judged): boolean {
+  return judged.remark?.includes("stored") === true;
+}
+
 function terminal(judged: Judged): HTMLElement {
-  const lines = transcript(judged.request, judged.verdict);
+  const lines = transcript(judged.request, judged.verdict, isStored(judged));
   const pre = h("pre", { tabindex: 0, role: "region", "aria-label": "What kubectl prints" });
   for (const { kind, text } of lines) {
     pre.append(h("span", { class: `line ${kind}` }, text), "\n");
@@ -163,20 +178,25 @@ function minor(release: string): number {
   return Number(release.split(".")[1]);
 }
 
-function releases(judged: Judged): HTMLElement[] {
+/** The choice of no release: the settings decide. */
+export const SETTINGS = "settings";
+
+function releases(judged: Judged, chosen: string, actions: Actions): HTMLElement[] {
   if (judged.releases === undefined) {
     return [];
   }
   const cells = judged.releases.map(({ release, verdict }) => {
     const word = wordOf(verdict);
-    const text = { Allowed: "accepts", Warned: "warns", Denied: "denies" }[word];
-    return h("li", { class: word.toLowerCase(), title: verdict.message ?? verdict.warnings.join("\n") }, h("span", { class: "release" }, release), h("span", { class: "says" }, text));
+    const text = { Allowed: "passes", Warned: "warns", Denied: "denies" }[word];
+    const title = verdict.message ?? verdict.warnings.join("\n");
+    const said = [h("span", { class: "release" }, release), " ", h("span", { class: "says" }, text)];
+    const button = h("button", { type: "button", id: `release-${release}`, "aria-pressed": String(release === chosen), title, onclick: () => actions.choose(release) }, ...said);
+    return h("li", { class: word.toLowerCase() }, button);
   });
-  const note = h("p", { class: "note" }, prose("The policy with `kubernetes_version` set to each release of Kubernetes."));
-  return [section("Which releases accept it", h("ol", { class: "releases" }, ...cells), note)];
+  return [section("What each release says", h("ol", { class: "releases" }, ...cells))];
 }
 
-function others(more: Judged[]): HTMLElement[] {
+function rest(more: Judged[]): HTMLElement[] {
   if (more.length === 0) {
     return [];
   }

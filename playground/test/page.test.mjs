@@ -1,9 +1,10 @@
 // The page in a real browser.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { answers, history, launch, root, serve } from "./support.mjs";
@@ -63,6 +64,8 @@ test("every example gets the engine's verdict", async () => {
     assert.deepEqual(names.sort(), [...expected.keys()].sort());
     for (const [name, { answer }] of expected) {
       await page.selectOption("#example", name);
+      // The engine answers as the settings say.
+      await page.selectOption("#release", "settings");
       // Of a kind that nobody knows there is nothing to say, not even who runs it.
       if (answer.audit_annotations === undefined) {
         assert.match(await word(page), /^Not judged/);
@@ -74,7 +77,7 @@ test("every example gets the engine's verdict", async () => {
       const lines = text.split("\n").filter((line) => line !== "").slice(1);
       assert.deepEqual(lines.slice(0, warnings.length), warnings.map((warning) => `Warning: ${warning}`), name);
       const last = lines.slice(warnings.length).join("\n");
-      assert.ok(accepted ? /(created|replaced)$/.test(last) : last.endsWith(`denied the request: ${message}`), `${name}: ${last}`);
+      assert.ok(accepted ? /^# no objection to (managedBy|the status|managedBy and the status)$/.test(last) : last.endsWith(`denied the request: ${message}`), `${name}: ${last}`);
     }
   });
 });
@@ -150,7 +153,7 @@ test("the releases and the states of a Job are drawn", async () => {
     assert.equal(await picture.locator(".step.forbidden").count(), 1);
     assert.equal(await picture.locator(".step.way").count(), 8);
     await page.selectOption("#example", "status/01-running-job-completes");
-    assert.deepEqual(await page.locator(".releases .says").allInnerTexts(), ["denies", ...Array(7).fill("accepts")]);
+    assert.deepEqual(await page.locator(".releases .says").allInnerTexts(), ["denies", ...Array(7).fill("passes")]);
     assert.match(await picture.getAttribute("aria-label"), /from Running to Complete: allowed/);
     await page.selectOption("#example", "kinds/04-jobset-with-an-outcome-taken-back");
     assert.equal(await picture.count(), 0);
@@ -184,8 +187,251 @@ test("a shared link restores what was asked", async () => {
     },
     { hash: link },
   );
-  for (const hash of ["#q1=", "#q1=AAAA", "#q1=%%%", "#example=nope", `#q1=${"A".repeat(50_000)}`]) {
-    await onPage(async (page) => assert.match(await word(page), /^Allowed/), { hash });
+  for (const hash of ["#q1=", "#q1=AAAA", "#q1=%%%", link.slice(0, -20), "#example=nope", `#q1=${"A".repeat(50_000)}`]) {
+    await onPage(
+      async (page) => {
+        assert.match(await word(page), /^Allowed/);
+        assert.equal(await page.locator("#notice").isVisible(), hash.startsWith("#q1="), hash);
+        if (hash.startsWith("#q1=")) {
+          assert.match(await page.locator("#notice").innerText(), /^The link is cut or broken/);
+        }
+      },
+      { hash },
+    );
+  }
+});
+
+test("it says what it judged, and nothing of what an API server stores", async () => {
+  const UPDATE = JOB.replace("name: pi", "name: other");
+  await onPage(async (page) => {
+    await paste(page, JOB.replace("name: pi", "name: NOT_A_NAME"));
+    assert.match(await word(page), /^Allowed/);
+    assert.match(await page.locator(".headline .scope").innerText(), /^Judged: managedBy\. Nothing else is/);
+    const text = await page.locator("main").innerText();
+    assert.doesNotMatch(text, /created|accepts/);
+    assert.match(await printed(page), /# no objection to managedBy$/m);
+    await paste(page, `${JOB}status:\n  active: 1\n`.replace("name: pi", "name: pi\n  uid: x"));
+    assert.match(await page.locator(".headline .scope").innerText(), /^Judged: managedBy and the status\./);
+    for (const [object, why] of [
+      [JOB.replace("name: pi", "generateName: pi-"), /generateName and no name/],
+      [JOB.replace("name: pi", "labels: {}"), /no metadata\.name/],
+    ]) {
+      await paste(page, object);
+      assert.equal(await word(page), "Not judged");
+      assert.match(await page.locator(".headline .subject").innerText(), why);
+    }
+    await paste(page, JOB);
+    await page.selectOption("#operation", "update");
+    for (const [object, why] of [
+      [UPDATE, /An update cannot change the name: the old object has "pi", the object "other"/],
+      [JOB.replace("name: pi", "name: pi\n  namespace: team-b"), /cannot change the namespace/],
+    ]) {
+      await paste(page, object);
+      assert.equal(await word(page), "Not judged");
+      assert.match(await page.locator(".headline .subject").innerText(), why);
+    }
+    await paste(page, JOB.replace("name: pi", "name: pi\n  namespace: default"));
+    assert.match(await word(page), /^Allowed/);
+    await page.selectOption("#operation", "status");
+    assert.match(await page.locator(".headline .scope").innerText(), /^Judged: the status\./);
+  });
+});
+
+test("a release is asked, the newest by default, and its boxes are buttons", async () => {
+  const running = `${JOB}status:\n  startTime: "2026-01-01T00:00:00Z"\n  active: 1\n`;
+  const complete = `${JOB}status:\n  startTime: "2026-01-01T00:00:00Z"\n  completionTime: "2026-01-01T01:00:00Z"\n  succeeded: 1\n  conditions:\n  - {type: Complete, status: "True"}\n`;
+  await onPage(async (page) => {
+    assert.equal(await page.inputValue("#release"), "1.37");
+    await paste(page, running);
+    await page.selectOption("#operation", "status");
+    await page.getByRole("tab", { name: "Object", exact: true }).click();
+    await paste(page, complete);
+    // A Complete without SuccessCriteriaMet: only 1.30 takes it.
+    assert.match(await word(page), /^Denied/);
+    assert.deepEqual(await page.locator(".releases .says").allInnerTexts(), ["passes", ...Array(7).fill("denies")]);
+    assert.equal(await page.locator('.releases [aria-pressed="true"]').innerText(), "1.37\ndenies");
+    assert.match(await page.locator("svg.machine").getAttribute("aria-label"), /forbidden/);
+    await page.getByRole("button", { name: "1.30 passes" }).click();
+    assert.match(await word(page), /^Allowed/);
+    assert.equal(await page.inputValue("#release"), "1.30");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "release-1.30");
+    assert.match(await page.locator("svg.machine").getAttribute("aria-label"), /allowed/);
+    await page.selectOption("#release", "settings");
+    assert.match(await page.locator("#release option:checked").innerText(), /what the settings {} do/);
+    assert.match(await page.locator(".headline .subject").innerText(), /by the policy with these settings/);
+    await page.selectOption("#example", "status/08-completion-before-start-in-the-words-of-1.33");
+    assert.match(await page.locator("#release option:checked").innerText(), /^1\.33, as the settings say/);
+    await page.selectOption("#example", "field/10-field-changed-after-creation");
+    assert.equal(await page.inputValue("#release"), "1.37");
+    assert.match(await page.locator(".headline .subject").innerText(), /by Kubernetes 1\.37/);
+  });
+});
+
+test("it begins with ten lines, of which one is marked and in sight", async () => {
+  for (const viewport of [{ width: 1440, height: 900 }, { width: 400, height: 844 }]) {
+    await onPage(
+      async (page) => {
+        assert.equal((await editor(page).innerText()).trimEnd().split("\n").length, 10);
+        assert.equal(await page.locator(".cm-lintRange-warning").innerText(), "kubernetes.io/job-controler");
+        const { top, bottom } = await page.locator(".cm-lintRange-warning").evaluate((element) => element.getBoundingClientRect().toJSON());
+        assert.ok(top > 0 && bottom < viewport.height, `${top} to ${bottom}`);
+      },
+      { viewport },
+    );
+  }
+});
+
+test("the examples stand in groups with titles", async () => {
+  await onPage(async (page) => {
+    const titles = await page.locator("#example optgroup").evaluateAll((groups) => groups.map((group) => group.label));
+    assert.ok(titles.length >= 5 && titles.every((title) => title.includes(" ") && /^[A-Z]/.test(title)), titles.join(", "));
+  });
+});
+
+test("edits are there after a reload, until they are to be forgotten", async () => {
+  await onPage(async (page) => {
+    await paste(page, JOB);
+    await page.fill("#username", "ana");
+    await page.reload();
+    await page.waitForSelector("body.ready");
+    assert.equal((await editor(page).innerText()).trimEnd(), JOB.trimEnd());
+    assert.equal(await page.inputValue("#username"), "ana");
+    assert.match(await page.locator("#notice").innerText(), /your edits of the last visit/);
+    await page.click("#forget");
+    assert.match(await editor(page).innerText(), /kubernetes\.io\/job-controler/);
+    assert.equal(await page.locator("#notice").isVisible(), false);
+    await page.reload();
+    await page.waitForSelector("body.ready");
+    assert.equal(await page.inputValue("#username"), "");
+    assert.equal(await page.locator("#notice").isVisible(), false);
+  });
+});
+
+test("the page of a rule leads to its example", async () => {
+  const { explain, rules } = await import("managed-by");
+  let count = 0;
+  for (const { id } of rules()) {
+    const text = readFileSync(join(root, `docs/rules/${id}.md`), "utf8");
+    const [, link] = /^\[Change this example in the playground\]\(\S+\/playground\/(#\S+)\)$/m.exec(text) ?? [];
+    const { kind } = explain(id).rejected.request.kind;
+    assert.equal(link, kind === "Pod" ? undefined : `#rule=${id}`);
+    count += link === undefined ? 0 : 1;
+  }
+  assert.ok(count > 50, `${count}`);
+  await onPage(async (page) => {
+    const missing = [];
+    for (const { id } of rules()) {
+      const { request } = explain(id).rejected;
+      // What cannot be asked here: a Job's pods, an object of a megabyte, a removed finalizer.
+      if (request.kind.kind === "Pod" || !["CREATE", "UPDATE"].includes(request.operation) || JSON.stringify(request).includes("1 MiB")) {
+        continue;
+      }
+      await page.evaluate((hash) => {
+        location.hash = hash;
+      }, `#rule=${id}`);
+      await page.waitForFunction((id) => [...document.querySelectorAll(".finding h4")].some((title) => title.textContent === id), id, { timeout: 3000 }).catch(() => missing.push(id));
+    }
+    assert.deepEqual(missing, []);
+  });
+});
+
+test("a finding of the sample history opens its step in the editors", async () => {
+  await onPage(async (page) => {
+    await page.click("#replay-sample");
+    await page.waitForSelector(".sums");
+    assert.equal((await page.locator(".sums .denied dd").innerText()).trim(), "3");
+    assert.match(await page.locator("#replay caption").innerText(), /found on Kubernetes 1\.37/);
+    const step = page.locator(".steps li", { hasText: "cannot decrease the failed counter" });
+    await step.getByRole("button", { name: /^Open line 8 in the editors/ }).click();
+    await page.waitForFunction(() => document.querySelector("#replay").hidden);
+    assert.equal(await page.inputValue("#operation"), "status");
+    assert.match(await editor(page).innerText(), /name: counter[\s\S]*failed: 1$/m);
+    assert.match(await word(page), /^Denied/);
+    assert.match(await printed(page), /status\.failed: Invalid value: 1: cannot decrease the failed counter/);
+    await page.getByRole("tab", { name: "Old object" }).click();
+    assert.match(await page.locator("#panel-oldObject .cm-content").innerText(), /failed: 2/);
+  });
+});
+
+test("a step is found in histories of every form", async () => {
+  const state = (version, failed) => ({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", namespace: "default", uid: "1", resourceVersion: version }, spec: { managedBy: "a.io/x" }, status: { failed } });
+  const [before, now] = [state("1", 2), state("2", 1)];
+  const event = (object) => ({
+    kind: "Event", apiVersion: "audit.k8s.io/v1", level: "RequestResponse", auditID: object.metadata.resourceVersion, stage: "ResponseComplete", verb: "update",
+    user: { username: "runner" }, objectRef: { resource: "jobs", namespace: "default", name: "pi", apiGroup: "batch", apiVersion: "v1", subresource: "status" },
+    responseStatus: { code: 200 }, requestObject: object, responseObject: object,
+  });
+  const pretty = [before, now].map((object) => `${JSON.stringify(object, null, 2)}\n`).join("");
+  const audit = [before, now].map((object) => `${JSON.stringify(event(object))}\n`).join("");
+  await onPage(async (page) => {
+    for (const [name, text] of [["pretty.json", pretty], ["audit.log", audit], ["packed.gz", gzipSync(audit)]]) {
+      await page.setInputFiles("#file", { name, mimeType: "text/plain", buffer: Buffer.from(text) });
+      await page.waitForSelector(".steps button");
+      await page.locator(".steps button").first().click();
+      await page.waitForFunction(() => document.querySelector("#replay").hidden);
+      assert.match(await editor(page).innerText(), /failed: 1/, name);
+      assert.match(await printed(page), /cannot decrease the failed counter/, name);
+    }
+  });
+});
+
+test("a manifest that is dropped is opened as one", async () => {
+  await onPage(async (page) => {
+    for (const [name, text] of [["job.yaml", JOB], ["job.yml", `# mine\n${JOB}`], ["job.json", JSON.stringify({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "json" }, spec: {} })]]) {
+      const transfer = await page.evaluateHandle(([text, name]) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([text], name));
+        return transfer;
+      }, [text, name]);
+      await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
+      await page.waitForFunction((name) => document.querySelector("#notice-text").textContent === `${name} is in the editor.`, name);
+      assert.equal((await editor(page).innerText()).trimEnd(), text.trimEnd());
+      assert.equal(await page.locator("#replay").isVisible(), false);
+    }
+  });
+});
+
+test("in a narrow window the table and the picture are whole", async () => {
+  await onPage(
+    async (page) => {
+      const isWhole = (selector) =>
+        page.locator(selector).evaluateAll((elements) => elements.map((element) => {
+          const { left, right } = element.getBoundingClientRect();
+          return left >= 0 && right <= document.documentElement.clientWidth && element.scrollWidth <= element.clientWidth + 1;
+        }));
+      await page.selectOption("#example", "status/03-terminal-condition-taken-back");
+      assert.deepEqual(await isWhole("svg.machine"), [true]);
+      const smallest = await page.locator("svg.machine text").evaluateAll((texts) => Math.min(...texts.map((text) => text.getBoundingClientRect().height)));
+      assert.ok(smallest >= 10, `text of ${smallest} pixels`);
+      await page.setInputFiles("#file", { name: "jobs.ndjson", mimeType: "text/plain", buffer: history(300_000) });
+      await page.waitForSelector(".sums");
+      const cells = await isWhole("#replay :is(th, td):not(thead *)");
+      assert.ok(cells.length > 5 && cells.every((whole) => whole), JSON.stringify(cells));
+      assert.match(await page.locator("#replay tbody td").nth(1).evaluate((cell) => getComputedStyle(cell, "::before").content), /Times/);
+    },
+    { viewport: { width: 400, height: 844 } },
+  );
+});
+
+test("what make playground serves is what is released", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "playground-served-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const serving = spawn(process.execPath, [join(root, "playground/build.mjs"), "--serve"], { env: { ...process.env, OUT: folder, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => serving.kill());
+  let said = "";
+  for await (const chunk of serving.stdout) {
+    said += chunk;
+    if (said.includes("\n")) {
+      break;
+    }
+  }
+  const origin = /http:\S+/.exec(said)[0];
+  const released = join(root, "target/playground");
+  const files = readdirSync(released, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => relative(released, join(entry.parentPath, entry.name)));
+  assert.ok(files.includes("sw.js") && files.includes("sample.ndjson"));
+  for (const file of files) {
+    const response = await fetch(origin + file);
+    assert.deepEqual(Buffer.from(await response.arrayBuffer()), readFileSync(join(released, file)), file);
   }
 });
 

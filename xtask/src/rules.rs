@@ -11,6 +11,9 @@ use serde_json::{Value, from_str};
 use crate::generated::{Generated, between_marks, read};
 use crate::judge::judge;
 
+/// The page that judges as one types, where it is served.
+const PLAYGROUND: &str = "https://managed-by-policy.github.io/managed-by-policy/playground/";
+
 /// The pages of all rules, their index, and the checklist.
 ///
 /// # Errors
@@ -139,6 +142,13 @@ fn page(rule: &Rule) -> Result<String> {
         text,
         "\nThe answer, with code {code}:\n\n```text\n{message}\n```\n"
     )?;
+    if request["kind"]["kind"] != "Pod" {
+        writeln!(
+            text,
+            "\n[Change this example in the playground]({PLAYGROUND}#rule={})",
+            rule.id()
+        )?;
+    }
     Ok(text)
 }
 

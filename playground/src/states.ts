@@ -1,0 +1,60 @@
+// The states of an object in a history: the one that a step is about, and the one before it.
+import type { ReplayStep } from "managed-by/web";
+
+/** What a step took an object from, and to. */
+export interface States {
+  now: object;
+  before: object | undefined;
+}
+
+type Document = Record<string, unknown>;
+
+/** Reads a history up to a step. A document is a line, or several whose last one is a brace alone. */
+export async function statesOf(lines: AsyncIterable<string>, step: ReplayStep): Promise<States | undefined> {
+  let before: Document | undefined;
+  let number = 0;
+  let text = "";
+  let begins = 1;
+  for await (const line of lines) {
+    number += 1;
+    if (text === "") {
+      begins = number;
+    }
+    text += `${line}\n`;
+    const isWhole = line.startsWith("}") || (line.startsWith("{") && line.trimEnd().endsWith("}"));
+    if (!isWhole && line.trim() !== "") {
+      continue;
+    }
+    const document = text;
+    text = "";
+    // Most documents are about other objects: reading them as JSON would take longest.
+    if (!document.includes(JSON.stringify(step.object.name))) {
+      continue;
+    }
+    const state = stateIn(document);
+    if (state === undefined || !isOf(state, step)) {
+      continue;
+    }
+    if (begins >= step.line) {
+      return { now: state, before };
+    }
+    before = state;
+  }
+  return undefined;
+}
+
+/** The object in a watch event, an audit event, or alone. */
+function stateIn(text: string): Document | undefined {
+  try {
+    const document = JSON.parse(text) as Document;
+    const state = document["responseObject"] ?? document["requestObject"] ?? document["object"] ?? document;
+    return typeof state === "object" && state !== null ? (state as Document) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isOf(state: Document, { object }: ReplayStep): boolean {
+  const { name, namespace } = (state["metadata"] ?? {}) as Document;
+  return state["kind"] === object.kind && name === object.name && (namespace ?? "") === object.namespace;
+}
