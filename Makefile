@@ -301,6 +301,10 @@ oracle: $(RELEASES:%=conformance/oracle/bin/%)
 conformance/oracle/bin/%: conformance/oracle/main.go conformance/oracle/v%.mod conformance/oracle/v%.sum
 	cd conformance/oracle && go build -modfile=v$*.mod -o bin/$* .
 
+.PHONY: kubectl-answers
+kubectl-answers: ## Ask kubectl's own decoder the rows of conformance/kubectl/answers.ndjson, and write its answers there (needs Go)
+	cd conformance/kubectl && go run . < answers.ndjson > answers.new && mv answers.new answers.ndjson
+
 $(PRINTABLE): conformance/printable/main.go ## Go's table of printable characters (needs Go)
 	go run $< > $@
 

@@ -43,7 +43,7 @@ pub struct Located {
 
 impl<'t> Document<'t> {
     /// The documents of a text: YAML divided by `---`, or JSON values one after another. What cannot be read is an error
-    /// that names the place, and the documents after it are read.
+    /// that names the place, and the documents after it are read. A document that is null is none.
     pub fn all(text: &'t str) -> Vec<Result<Self, Trouble>> {
         let mut documents = Vec::new();
         Self::each(text, |document| documents.push(document));
@@ -65,6 +65,7 @@ impl<'t> Document<'t> {
             if !matches!(values.first(), Some(Ok(_))) {
                 match Self::yaml(&places, part) {
                     Ok(document) => {
+                        let document = document.filter(|document| document.json() != "null");
                         document.into_iter().map(Ok).for_each(&mut each);
                         continue;
                     }
@@ -73,6 +74,9 @@ impl<'t> Document<'t> {
                 }
             }
             for value in values {
+                if value.as_deref() == Ok("null") {
+                    continue;
+                }
                 each(value.map(|value| Self {
                     places: Rc::clone(&places),
                     form: Form::Json(value, RefCell::default()),

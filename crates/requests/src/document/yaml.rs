@@ -25,7 +25,7 @@ const FREE_MERGES: usize = 16 << 20;
 /// What an entry takes beside its key, and a place by its key.
 const ENTRY: usize = 128;
 
-/// What it counts to look at an entry that is there already: it makes nothing, but takes time.
+/// What it counts to put an entry in the place of another one: it makes nothing, but takes time.
 const LOOK: usize = 8;
 
 /// So many keys of a mapping are found by looking at each.
@@ -194,6 +194,10 @@ impl<'t> Tree<'t> {
             },
             budget: growth.saturating_add(FREE_GROWTH),
         };
+        if let Some(at) = part.find(['\u{85}', '\u{2028}', '\u{2029}']) {
+            let what = "U+0085, U+2028 or U+2029: kubectl takes it for the end of a line";
+            return Err(places.trouble(builder.part_start.saturating_add(at), what));
+        }
         let mut parser = Parser::new_from_str(part);
         while let Some(event) = parser.next_event() {
             let (event, span) = event.map_err(|e| builder.unreadable(&e))?;
@@ -323,7 +327,9 @@ impl<'t> Builder<'_, 't> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 if let Some(key_span) = self.awaits_key().then(|| self.span(span)) {
-                    let (key, is_merge) = key(text, style);
+                    let Some((key, is_merge)) = key(text, style) else {
+                        return Err(self.trouble(span.start, "a key that is null"));
+                    };
                     return self.set_key(key, key_span, is_merge, span.start);
                 }
                 let value = self.scalar(text, style, tag.as_deref(), span.start)?;
@@ -347,13 +353,18 @@ impl<'t> Builder<'_, 't> {
                 self.close(open.node, open.anchor)
             }
             Event::Alias(anchor) => {
-                if self.awaits_key() {
-                    return Err(self.trouble(span.start, "an alias as a key"));
-                }
                 let known = self.anchors.get(anchor).copied();
                 let Some(node) = known.flatten() else {
                     return Err(self.trouble(span.start, "an alias of what stands around it"));
                 };
+                if self.awaits_key() {
+                    let key = match self.nodes.get(node).map(|n| &n.value) {
+                        Some(Value::Text(text)) => text.clone(),
+                        Some(Value::Word(word)) if word != "null" => Cow::Owned(word.clone()),
+                        _ => return Err(self.trouble(span.start, "a key that is no string")),
+                    };
+                    return self.set_key(key, self.span(span), false, span.start);
+                }
                 self.close(node, 0)
             }
             Event::Nothing
@@ -452,10 +463,12 @@ impl<'t> Builder<'_, 't> {
 
     /// `<<: *defaults`, or a list of such.
     fn merge(&mut self, into: usize, from: usize) -> Result<(), Trouble> {
-        let sources = match self.nodes.get(from).map(|n| &n.value) {
+        let mut sources = match self.nodes.get(from).map(|n| &n.value) {
             Some(Value::Sequence(items)) => items.clone(),
             _ => vec![from],
         };
+        // Of a list, the first counts most.
+        sources.reverse();
         for source in sources {
             let (at, count) = match self.nodes.get(source) {
                 Some(Node {
@@ -479,28 +492,28 @@ impl<'t> Builder<'_, 't> {
         Ok(())
     }
 
-    /// Puts an entry of one mapping into another one that does not have its key.
+    /// Puts an entry of one mapping into another one. As for kubectl, it counts more than a key before `<<`, and less than one
+    /// behind it.
     fn merge_entry(&mut self, into: usize, from: usize, place: usize) {
         self.merged.bytes = self.merged.bytes.saturating_add(LOOK);
-        let mapping = |id: usize| match self.nodes.get(id).map(|n| &n.value) {
-            Some(Value::Mapping(mapping)) => Some(mapping),
+        let entry = match self.nodes.get(from).map(|n| &n.value) {
+            Some(Value::Mapping(from)) => from.entries.get(place).cloned(),
             _ => None,
         };
-        let entry = mapping(from).and_then(|from| from.entries.get(place));
-        let new = entry.filter(|entry| mapping(into).is_some_and(|m| m.get(&entry.key).is_none()));
-        let Some(new) = new.cloned() else {
+        let into = self.nodes.get_mut(into).map(|n| &mut n.value);
+        let (Some(entry), Some(Value::Mapping(into))) = (entry, into) else {
             return;
         };
-        // The key is kept twice: in the entry, and with its place.
-        let keys = new.key.len().saturating_mul(2);
-        let bytes = keys.saturating_add(ENTRY);
-        self.merged.bytes = self.merged.bytes.saturating_add(bytes);
-        if let Some(Value::Mapping(into)) = self.nodes.get_mut(into).map(|n| &mut n.value) {
-            into.put(Entry {
-                is_merged: true,
-                ..new
-            });
+        if into.place(&entry.key).is_none() {
+            // The key is kept twice: in the entry, and with its place.
+            let keys = entry.key.len().saturating_mul(2);
+            let bytes = keys.saturating_add(ENTRY);
+            self.merged.bytes = self.merged.bytes.saturating_add(bytes);
         }
+        into.put(Entry {
+            is_merged: true,
+            ..entry
+        });
     }
 
     /// What a scalar is.
@@ -511,12 +524,29 @@ impl<'t> Builder<'_, 't> {
         tag: Option<&Tag>,
         at: Marker,
     ) -> Result<Value<'t>, Trouble> {
-        let is_string = style != ScalarStyle::Plain
-            || tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str");
-        if is_string {
+        let tag = tag.filter(|tag| tag.is_yaml_core_schema());
+        let tag = tag.map_or("", |tag| &tag.suffix);
+        if tag == "binary" {
+            return Err(self.trouble(at, "a value in base64 (!!binary)"));
+        }
+        let is_typed = ["bool", "int", "float", "null"].contains(&tag);
+        if tag == "str" || style != ScalarStyle::Plain && !is_typed {
             return Ok(Value::Text(text));
         }
-        Ok(match resolve(&text) {
+        let scalar = resolve(&text);
+        let is_of_tag = match &scalar {
+            Scalar::Null => tag == "null",
+            Scalar::Bool(_) => tag == "bool",
+            Scalar::Number(number) => {
+                tag == "float" || tag == "int" && !number.contains(['.', 'e', 'E'])
+            }
+            Scalar::NotInJson => true,
+            Scalar::Text => false,
+        };
+        if is_typed && !is_of_tag {
+            return Err(self.trouble(at, format!("no value of its type, !!{tag}")));
+        }
+        Ok(match scalar {
             Scalar::Null => Value::Word("null".to_owned()),
             Scalar::Bool(value) => Value::Word(value.to_string()),
             Scalar::Number(number) => Value::Word(number),
@@ -528,19 +558,19 @@ impl<'t> Builder<'_, 't> {
     }
 }
 
-/// A key as kubectl reads it, and whether it asks for a merge.
-fn key(text: Cow<'_, str>, style: ScalarStyle) -> (Cow<'_, str>, bool) {
+/// A key as kubectl reads it, and whether it asks for a merge; nothing for null, which is no key.
+fn key(text: Cow<'_, str>, style: ScalarStyle) -> Option<(Cow<'_, str>, bool)> {
     if style != ScalarStyle::Plain {
-        return (text, false);
+        return Some((text, false));
     }
     let key = match resolve(&text) {
         Scalar::Bool(value) => value.to_string(),
         Scalar::Number(number) => number,
-        Scalar::Null => "null".to_owned(),
+        Scalar::Null => return None,
         Scalar::NotInJson | Scalar::Text => {
             let is_merge = text == "<<";
-            return (text, is_merge);
+            return Some((text, is_merge));
         }
     };
-    (Cow::Owned(key), false)
+    Some((Cow::Owned(key), false))
 }

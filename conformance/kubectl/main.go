@@ -1,0 +1,70 @@
+// Command kubectl says what kubectl 1.32 makes of YAML and JSON: it reads the rows of answers.ndjson and writes each again with
+// kubectl's answer. The loop is the one of StreamVisitor in k8s.io/cli-runtime, the decoder is the same package.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"os"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+type row struct {
+	// What the row is about.
+	Name string `json:"name"`
+	// What kubectl is given.
+	Text string `json:"text"`
+	// The documents that it reads, up to the first error, as JSON.
+	Documents []string `json:"documents"`
+	// What it says of the first one that it cannot read.
+	Error string `json:"error,omitempty"`
+}
+
+// The size of kubectl's buffer.
+const buffer = 4096
+
+func answer(text string) ([]string, string) {
+	documents := []string{}
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), buffer)
+	for {
+		extension := runtime.RawExtension{}
+		if err := decoder.Decode(&extension); err != nil {
+			if errors.Is(err, io.EOF) {
+				return documents, ""
+			}
+			return documents, err.Error()
+		}
+		raw := bytes.TrimSpace(extension.Raw)
+		if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+			continue
+		}
+		documents = append(documents, string(raw))
+	}
+}
+
+func main() {
+	rows := bufio.NewScanner(os.Stdin)
+	rows.Buffer(nil, 1<<20)
+	out := json.NewEncoder(os.Stdout)
+	out.SetEscapeHTML(false)
+	for rows.Scan() {
+		var row row
+		if err := json.Unmarshal(rows.Bytes(), &row); err != nil {
+			log.Fatal(err)
+		}
+		row.Documents, row.Error = answer(row.Text)
+		if err := out.Encode(row); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		log.Fatal(err)
+	}
+}

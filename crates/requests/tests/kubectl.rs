@@ -1,0 +1,117 @@
+//! What documents of a text are, beside what kubectl's own decoder makes of it (`conformance/kubectl`).
+
+use managed_by_requests::Document;
+use serde_json::Value;
+
+const ANSWERS: &str = include_str!("../../../conformance/kubectl/answers.ndjson");
+
+/// Rows that kubectl reads and this project refuses, with the place. Of a key that is given twice, kubectl sends one value and
+/// says nothing; of `true` and `'true'` now one and now the other.
+const REFUSED: [&str; 12] = [
+    "binary",
+    "a key of YAML 1.1",
+    "a key twice",
+    "a key twice, nested",
+    "NEL as a line end",
+    "LS as a line end",
+    "PS as a line end",
+    "LS in a plain text",
+    "NEL in a quoted text",
+    "LS in a quoted text",
+    "LS in a block",
+    "a tab after a colon",
+];
+
+/// Rows that kubectl refuses and this project reads. kubectl sends nothing then, so that nothing is judged that it sends
+/// otherwise.
+const READ: [&str; 21] = [
+    "a tab after a dash",
+    "a tab on an empty line",
+    "a version of YAML",
+    "a newer version of YAML",
+    "an unknown version of YAML",
+    "a tag directive",
+    "an unknown directive",
+    "a flow map behind the line that divides",
+    "a flow map behind the line that divides, second",
+    "a text behind the line that divides",
+    "a tag behind the line that divides",
+    "JSON before YAML",
+    "JSON before YAML before JSON",
+    "YAML with an escaped slash",
+    "a comma too many in JSON",
+    "JSON with single quotes",
+    "a flow map without values",
+    "a flow map without a space after the colon",
+    "a quoted key without a space after the colon",
+    "a control character",
+    "a number of JSON that is none",
+];
+
+/// What a text holds up to the first trouble, as JSON, and the trouble.
+fn read(text: &str) -> (Vec<String>, Option<String>) {
+    let mut documents = Vec::new();
+    for document in Document::all(text) {
+        match document {
+            Ok(document) => documents.push(document.json().to_owned()),
+            Err(trouble) => return (documents, Some(trouble.to_string())),
+        }
+    }
+    (documents, None)
+}
+
+/// Whether two JSON texts say the same, as Go reads them: `1.0` is 1.
+fn is_same(a: &str, b: &str) -> bool {
+    fn is_same_value(a: &Value, b: &Value) -> bool {
+        match (a, b) {
+            (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+            (Value::Array(a), Value::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same_value(a, b))
+            }
+            (Value::Object(a), Value::Object(b)) => {
+                a.len() == b.len()
+                    && a.iter()
+                        .all(|(key, a)| b.get(key).is_some_and(|b| is_same_value(a, b)))
+            }
+            (a, b) => a == b,
+        }
+    }
+    let value = |text| serde_json::from_str::<Value>(text);
+    match (value(a), value(b)) {
+        (Ok(a), Ok(b)) => is_same_value(&a, &b),
+        // Half a surrogate is in no string of Rust.
+        _ => a == b,
+    }
+}
+
+#[test]
+fn texts_are_what_kubectl_takes_them_for() {
+    let mut wrong = Vec::new();
+    let (mut refused, mut more) = (Vec::new(), Vec::new());
+    for line in ANSWERS.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let name = row["name"].as_str().unwrap();
+        let (documents, trouble) = read(row["text"].as_str().unwrap());
+        let expected: Vec<&str> = row["documents"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|d| d.as_str().unwrap())
+            .collect();
+        match (row["error"].as_str(), trouble) {
+            (None, Some(trouble)) => refused.push((name.to_owned(), trouble)),
+            (Some(_), None) => more.push(name.to_owned()),
+            (None, None) => {
+                let same = documents.iter().zip(&expected).all(|(a, b)| is_same(a, b));
+                if documents.len() != expected.len() || !same {
+                    wrong.push(format!("{name}: {documents:?} and not {expected:?}"));
+                }
+            }
+            (Some(_), Some(_)) => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?} {refused:#?} {more:#?}");
+    let refused: Vec<_> = refused.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(refused, REFUSED);
+    assert_eq!(more, READ);
+}
