@@ -77,17 +77,19 @@ pub struct Unreadable {
 }
 
 pub(crate) fn lint(text: &str, settings: &str, options: Options) -> Result<Lint, Trouble> {
+    let Options {
+        namespace,
+        user,
+        all_releases,
+    } = options;
     settings::with(settings, |settings| {
         // No API server stands behind a text, so that its checks are all made here, as on the command line.
         let settings = settings.clone().for_tools();
-        let Options {
-            namespace, user, ..
-        } = &options;
-        let mut answers = Answers::new(&settings, options.all_releases);
+        let mut answers = Answers::new(&settings, all_releases);
         let documents = answers.documents(text, "new");
         for document in &documents {
             for object in answers.objects(text, document, "new") {
-                let request = object.alone(namespace, user);
+                let request = object.alone(&namespace, &user);
                 answers.judge(text, document, &object, &request);
             }
         }
@@ -102,12 +104,14 @@ pub(crate) fn diff(
     settings: &str,
     options: Options,
 ) -> Result<Lint, Trouble> {
+    let Options {
+        namespace,
+        user,
+        all_releases,
+    } = options;
     settings::with(settings, |settings| {
         let settings = settings.clone().for_tools();
-        let Options {
-            namespace, user, ..
-        } = &options;
-        let mut answers = Answers::new(&settings, options.all_releases);
+        let mut answers = Answers::new(&settings, all_releases);
         let old_documents = answers.documents(old, "old");
         let mut olds: Vec<Object<'_>> = Vec::new();
         for document in &old_documents {
@@ -127,7 +131,7 @@ pub(crate) fn diff(
                 olds => olds.iter().find(|old| is_same(old, &object)),
             };
             if let Some(old) = pair {
-                let requests = manifest::updates(old, &object, is_status, namespace, user);
+                let requests = manifest::updates(old, &object, is_status, &namespace, &user);
                 for request in &requests {
                     answers.judge(new, document, &object, request);
                 }

@@ -25,51 +25,27 @@ pub fn review_in<'a>(
     settings: &'a Settings<'a>,
     cluster: &dyn Cluster,
 ) -> Verdict<'a> {
-    match asked(request, settings, cluster) {
-        Asked::Answered(verdict) => verdict,
-        Asked::Declared(unread, declared) => declared.with_kind(&unread.kind.version, |kind| {
-            request.of_kind(unread, kind).map_or_else(
-                |malformed| Verdict::malformed(&malformed),
-                |request| review_in(&request, settings, cluster).into_owned(),
-            )
-        }),
-        Asked::Change(kind, change) => by_settings(request, kind, change, settings),
-    }
-}
-
-/// What a request asks the rules.
-enum Asked<'a> {
-    /// Nothing that depends on a release: this is the answer.
-    Answered(Verdict<'a>),
-    /// Whether the object may be of a kind that the settings declare, which is to be read by it first.
-    Declared(&'a UnreadChange<'a>, CustomKind<'a>),
-    /// Whether an object may change.
-    Change(&'a Kind<'a>, &'a Change<Object<'a>>),
-}
-
-fn asked<'a>(
-    request: &'a AdmissionRequest<'a>,
-    settings: &'a Settings<'a>,
-    cluster: &dyn Cluster,
-) -> Asked<'a> {
-    Asked::Answered(match &request.subject {
-        Subject::NotJudged => Verdict::accepted(),
-        Subject::UnknownKind(unread) => match settings.custom_kind(&unread.kind) {
-            Ok(Some(declared)) => return Asked::Declared(unread, declared),
-            Ok(None) => Verdict::unknown_kind(&unread.kind),
-            Err(problems) => Verdict::misconfigured(&problems),
-        },
-        Subject::Pod(_) if !settings.judges_pods() => Verdict::pod_not_judged(settings.role()),
+    let findings = match &request.subject {
+        Subject::NotJudged => return Verdict::accepted(),
+        Subject::UnknownKind(unread) => {
+            return match settings.custom_kind(&unread.kind) {
+                Ok(Some(declared)) => review_declared(request, unread, &declared, settings),
+                Ok(None) => Verdict::unknown_kind(&unread.kind),
+                Err(problems) => Verdict::misconfigured(&problems),
+            };
+        }
+        Subject::Pod(_) if !settings.judges_pods() => {
+            return Verdict::pod_not_judged(settings.role());
+        }
         Subject::Pod(pod) => match pods::run(request, pod, settings, cluster) {
             PodFindings::Unanswered(failure) => {
-                Verdict::lookup_failed(&failure, settings.on_lookup_failure())
+                return Verdict::lookup_failed(&failure, settings.on_lookup_failure());
             }
-            PodFindings::Found(findings) => {
-                answered(request, settings, Ok(findings), settings.text_release())
-            }
+            PodFindings::Found(findings) => Ok(findings),
         },
-        Subject::Change(kind, change) => return Asked::Change(kind, change),
-    })
+        Subject::Change(kind, change) => run(request, kind, change, settings),
+    };
+    answered(request, settings, findings, settings.text_release())
 }
 
 /// Judges a request by the rules of each release of a set, without a cluster to ask. With no set, the settings choose: the answer
@@ -108,25 +84,25 @@ pub fn judge_in<'a>(
     releases: Option<ReleaseSet>,
     cluster: &dyn Cluster,
 ) -> Judgement<'a> {
-    match asked(request, settings, cluster) {
-        Asked::Answered(verdict) => match releases {
-            Some(_) => Judgement::of_all(verdict, releases),
-            None => Judgement::of_settings(verdict, settings.text_release()),
-        },
-        Asked::Declared(unread, declared) => declared.with_kind(&unread.kind.version, |kind| {
-            request.of_kind(unread, kind).map_or_else(
-                |malformed| Judgement::of_all(Verdict::malformed(&malformed), releases),
-                |request| judge_in(&request, settings, releases, cluster).into_owned(),
-            )
-        }),
-        Asked::Change(kind, change) => match releases {
-            Some(releases) => ask_each(request, kind, change, settings, releases),
-            None => {
-                let verdict = by_settings(request, kind, change, settings);
-                Judgement::of_settings(verdict, settings.text_release())
-            }
-        },
+    let Some(releases) = releases else {
+        let verdict = review_in(request, settings, cluster);
+        return Judgement::of_settings(verdict, settings.text_release());
+    };
+    if let Subject::Change(kind, change) = &request.subject {
+        return ask_each(request, kind, change, settings, releases);
     }
+    if let Subject::UnknownKind(unread) = &request.subject
+        && let Ok(Some(declared)) = settings.custom_kind(&unread.kind)
+    {
+        return declared.with_kind(&unread.kind.version, |kind| {
+            request.of_kind(unread, kind).map_or_else(
+                |malformed| Judgement::of_all(Verdict::malformed(&malformed), Some(releases)),
+                |request| judge_in(&request, settings, Some(releases), cluster).into_owned(),
+            )
+        });
+    }
+    // No release has a say in what is no change of a workload.
+    Judgement::of_all(review_in(request, settings, cluster), Some(releases))
 }
 
 /// Asks each release about a change: those that share rules once.
@@ -179,19 +155,39 @@ pub fn with_kind<T>(
     })
 }
 
-/// Judges a change as the settings choose: by the rules of one release, or by what all of them agree on.
-fn by_settings<'a>(
+/// Judges a change of an object of a kind that the settings declare.
+#[inline(never)]
+fn review_declared(
+    request: &AdmissionRequest<'_>,
+    unread: &UnreadChange<'_>,
+    declared: &CustomKind<'_>,
+    settings: &Settings<'_>,
+) -> Verdict<'static> {
+    declared.with_kind(&unread.kind.version, |kind| {
+        let request = match request.of_kind(unread, kind) {
+            Ok(request) => request,
+            Err(malformed) => return Verdict::malformed(&malformed),
+        };
+        let findings = match &request.subject {
+            Subject::Change(kind, change) => run(&request, kind, change, settings),
+            Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => Ok(Vec::new()),
+        };
+        answered(&request, settings, findings, settings.text_release()).into_owned()
+    })
+}
+
+/// What the rules find in a change.
+fn run<'a>(
     request: &'a AdmissionRequest<'a>,
     kind: &'a Kind<'a>,
     change: &'a Change<Object<'a>>,
     settings: &'a Settings<'a>,
-) -> Verdict<'a> {
+) -> Result<Vec<Found<'a>>, Problems> {
     let context = |release| Context::new(request, kind, change, settings, release);
-    let findings = match settings.kubernetes_version() {
+    match settings.kubernetes_version() {
         Some(release) => catalogue::run(&context(release)),
         None => run_on_all_releases(context),
-    };
-    answered(request, settings, findings, settings.text_release())
+    }
 }
 
 fn answered<'a>(

@@ -111,7 +111,7 @@ pub(crate) enum Who<'a> {
 /// The UID of requests that no API server made.
 const UID: &str = "00000000-0000-0000-0000-000000000000";
 
-impl<'a> Request<'a> {
+impl Request<'_> {
     /// Hands out the request as the library reads it.
     ///
     /// # Errors
@@ -188,14 +188,10 @@ impl Serialize for Request<'_> {
             ..
         } = self.state;
         let known = Kind::find(group, version, kind);
-        let own = |text| Written { text, status: None };
-        let with = |text, status| Written {
-            text,
-            status: Some(status),
-        };
-        let half = || with(text, self.before.and_then(Before::status));
+        let own = Written::Whole;
+        let half = || Written::WithStatus(text, self.before.and_then(Before::status));
         let (object, old) = match (self.asks, self.before) {
-            (Asks::Create, _) => (with(text, None), None),
+            (Asks::Create, _) => (Written::WithStatus(text, None), None),
             (Asks::Update, Some(old)) if self.is_half => (half(), Some(own(old.text()))),
             (Asks::UpdateStatus, Some(_)) if self.is_half => (own(text), Some(half())),
             (_, old) => (own(text), old.map(|old| own(old.text()))),
@@ -249,18 +245,20 @@ impl Serialize for Names<'_> {
 }
 
 /// An object that is to be written.
-struct Written<'a> {
-    text: &'a str,
-    /// Another status than its own, or none.
-    status: Option<Option<&'a str>>,
+enum Written<'a> {
+    /// As it stands.
+    Whole(&'a str),
+    /// With another status than its own, or with none.
+    WithStatus(&'a str, Option<&'a str>),
 }
 
 impl Serialize for Written<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
-        let Some(status) = self.status else {
-            return raw::<S>(self.text)?.serialize(json);
+        let (text, status) = match self {
+            Self::Whole(text) => return raw::<S>(text)?.serialize(json),
+            Self::WithStatus(text, status) => (text, status),
         };
-        let members = Members::of(self.text).unwrap_or_default();
+        let members = Members::of(text).unwrap_or_default();
         let mut object = json.serialize_map(None)?;
         for (name, value) in members.iter().filter(|(name, _)| name != "status") {
             object.serialize_entry(&name, raw::<S>(value)?)?;

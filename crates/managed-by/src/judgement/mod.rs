@@ -335,18 +335,15 @@ fn merged<'a>(verdicts: &[(ReleaseSet, &Verdict<'a>)]) -> Vec<JudgedFinding<'a>>
             let before = verdict.findings.iter().take(index);
             let place = before.filter(|(_, f)| is_same_place(f, finding)).count();
             let releases = finding.releases().unwrap_or(*set);
-            match all
-                .iter_mut()
-                .find(|known| known.is(*enforcement, place, finding))
-            {
-                Some(known) => known.add(releases, finding),
-                None => {
-                    let rank = catalogue::place(finding.rule());
-                    let at = all.partition_point(|known| catalogue::place(known.rule()) <= rank);
-                    let found = JudgedFinding::new(*enforcement, place, releases, finding);
-                    all.insert(at, found);
-                }
+            let mut known = all.iter_mut();
+            if let Some(known) = known.find(|known| known.is(*enforcement, place, finding)) {
+                known.add(releases, finding);
+                continue;
             }
+            let rank = catalogue::place(finding.rule());
+            let at = all.partition_point(|known| catalogue::place(known.rule()) <= rank);
+            let found = JudgedFinding::new(*enforcement, place, releases, finding);
+            all.insert(at, found);
         }
     }
     all

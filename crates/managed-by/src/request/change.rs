@@ -4,7 +4,7 @@ use crate::decode::{Malformed, Result};
 use crate::object::Object;
 
 /// What happens to an object, with the objects that rules judge.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<O> {
     /// A client creates it. A status in it counts for nothing: kube-apiserver drops the status of a create.
     Create {
