@@ -214,7 +214,7 @@ impl Reading {
         }
         let elements = value.elements();
         let count = elements.len();
-        for (index, element) in elements.take(list.at_most).enumerate() {
+        for (index, (_, element)) in elements.iter().take(list.at_most).enumerate() {
             let path = Path::Index(path, index);
             let before = self.count();
             let problem = if list.is_semantic {
@@ -222,7 +222,7 @@ impl Reading {
             } else {
                 Problem::new
             };
-            let item = self.checked(element, &path, list.wrong, problem);
+            let item = self.checked(*element, &path, list.wrong, problem);
             if self.is_complete
                 && self.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))
