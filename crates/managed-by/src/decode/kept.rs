@@ -37,9 +37,14 @@ impl<'t, 'a> Kept<'t, 'a> {
         got == wanted
     }
 
+    /// Whether it is an object. `null` is an absent one; anything else is noted.
+    pub(crate) fn is_object(self) -> bool {
+        self.is_or_null(Type::Object, "an object")
+    }
+
     /// Reads an object: hands out its members. Gives `false` for `null`, which is an absent one; anything else is noted.
     pub(crate) fn object_or_null(self, mut member: impl FnMut(&str, Kept<'_, 'a>)) -> bool {
-        let is_object = self.is_or_null(Type::Object, "an object");
+        let is_object = self.is_object();
         if is_object {
             for (name, raw) in self.raw.members() {
                 let path = self.place.member(&name);
@@ -61,7 +66,7 @@ impl<'t, 'a> Kept<'t, 'a> {
     pub(crate) fn array_or_null(self, mut element: impl FnMut(usize, Kept<'_, 'a>)) -> bool {
         let is_array = self.is_or_null(Type::Array, "an array");
         if is_array {
-            for (index, raw) in self.raw.elements().enumerate() {
+            for (index, (_, raw)) in self.raw.elements().into_iter().enumerate() {
                 let path = Path::Index(&self.place.path, index);
                 let place = self.place.at(&path);
                 element(index, Kept { raw, place });

@@ -44,12 +44,6 @@ impl<'a> Part<'a> {
     }
 }
 
-impl<'a> From<&Part<'a>> for Raw<'a> {
-    fn from(part: &Part<'a>) -> Self {
-        part.raw()
-    }
-}
-
 impl<'a> Outline<'a> {
     /// The parts of a value as text.
     pub(crate) fn of(raw: Raw<'a>) -> Self {

@@ -133,9 +133,9 @@ impl<'a> Raw<'a> {
         self.parts(Type::Object)
     }
 
-    /// The elements of the array that it is; none of anything else.
-    pub(crate) fn elements(self) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
-        self.parts(Type::Array).into_iter().map(|(_, raw)| raw)
+    /// The elements of the array that it is, without names; none of anything else.
+    pub(crate) fn elements(self) -> Parts<'a> {
+        self.parts(Type::Array)
     }
 
     pub(super) fn parts(self, wanted: Type) -> Parts<'a> {

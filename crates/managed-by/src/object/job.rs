@@ -268,7 +268,7 @@ impl<'a> Members<'a> for SpecReading<'a> {
             "template" => self.template = Some(value.raw()?),
             "suspend" => self.spec.suspend = value.keep()?.bool_or_null(),
             "successPolicy" => {
-                self.spec.success_policy = value.keep()?.object_or_null(|_, _| {});
+                self.spec.success_policy = value.keep()?.is_object();
             }
             _ => value.skip()?,
         }

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::decode::{Raw, Type};
+use crate::decode::{Parts, Raw, Type};
 use crate::release::Release;
 use crate::sorted::Sorted;
 
@@ -183,7 +183,8 @@ impl Comparison {
             Shape::List(element) => {
                 let (a, b) = (elements(a), elements(b));
                 let mut pairs = a.iter().zip(&b);
-                a.len() == b.len() && pairs.all(|(a, b)| self.same(Some(*a), Some(*b), element))
+                a.len() == b.len()
+                    && pairs.all(|((_, a), (_, b))| self.same(Some(*a), Some(*b), element))
             }
             Shape::Struct(fields) => self.same_members(a, b, fields),
             Shape::Pointer(fields) => a.is_some() == b.is_some() && self.same_members(a, b, fields),
@@ -199,20 +200,18 @@ impl Comparison {
     }
 }
 
-type Members<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;
-
-fn members(object: Option<Raw<'_>>) -> Members<'_> {
+fn members(object: Option<Raw<'_>>) -> Parts<'_> {
     object.map(Raw::members).unwrap_or_default()
 }
 
 /// The member with a name; of several the last.
-fn last<'a>(members: &Members<'a>, name: &str) -> Option<Raw<'a>> {
+fn last<'a>(members: &Parts<'a>, name: &str) -> Option<Raw<'a>> {
     let found = members.iter().rev().find(|(known, _)| known == name);
     found.map(|(_, value)| *value)
 }
 
 /// The members in the order of their names, the last of those with one name.
-fn by_name<'m, 'a>(members: &'m Members<'a>) -> Vec<(&'m str, Raw<'a>)> {
+fn by_name<'m, 'a>(members: &'m Parts<'a>) -> Vec<(&'m str, Raw<'a>)> {
     let mut sorted: Vec<(&str, Raw<'a>)> = Vec::new();
     for (name, place) in Sorted::of(members.iter().map(|(name, _)| &**name)).iter() {
         let Some((_, value)) = members.get(place) else {
@@ -231,9 +230,10 @@ fn uses_keys(template: Option<Raw<'_>>) -> bool {
     let affinity = get(get(template, "spec"), "affinity");
     ["podAffinity", "podAntiAffinity"].iter().any(|kind| {
         let terms = get(affinity, kind);
-        let required = elements(get(terms, REQUIRED)).into_iter().map(Some);
+        let required = elements(get(terms, REQUIRED)).into_iter();
+        let required = required.map(|(_, term)| Some(term));
         let preferred = elements(get(terms, PREFERRED)).into_iter();
-        let preferred = preferred.map(|term| get(Some(term), "podAffinityTerm"));
+        let preferred = preferred.map(|(_, term)| get(Some(term), "podAffinityTerm"));
         let mut terms = required.chain(preferred);
         terms.any(|term| {
             let keys = [MATCH_LABEL_KEYS, MISMATCH_LABEL_KEYS];
@@ -249,9 +249,8 @@ fn get<'a>(object: Option<Raw<'a>>, name: &str) -> Option<Raw<'a>> {
 }
 
 /// The elements of a list.
-fn elements(list: Option<Raw<'_>>) -> Vec<Raw<'_>> {
-    list.map(|list| list.elements().collect())
-        .unwrap_or_default()
+fn elements(list: Option<Raw<'_>>) -> Parts<'_> {
+    list.map(Raw::elements).unwrap_or_default()
 }
 
 /// A string or an integer, nothing for the zero value.

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 #[cfg(feature = "k8s-openapi")]
 use k8s_openapi::api::batch::v1::Job;
 
-use crate::decode::{Malformed, Note, Place, Raw, Result, document, late};
+use crate::decode::{Malformed, Note, Place, Raw, Result, document};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::object::pod::Pod;
@@ -151,17 +151,13 @@ impl<'a> AdmissionRequest<'a> {
 
     /// The version that the client wrote: of `requestKind`, else of `kind`. Nothing in `requestKind` makes a request malformed.
     pub(crate) fn written_version(&self) -> Cow<'a, str> {
-        let unheard = Note::default();
-        let read = |raw| {
-            late(raw, Place::root(&unheard), |value| {
-                GroupVersionKind::read(value)
-            })
-        };
-        let written = self.request_kind.and_then(|raw| read(raw).ok());
-        match written {
-            Some(written) if !written.version.is_empty() => written.version,
-            _ => self.version.clone(),
-        }
+        let members = self.request_kind.map(Raw::members).unwrap_or_default();
+        let mut members = members.into_iter();
+        let written = members.rfind(|(name, _)| name == "version");
+        written
+            .and_then(|(_, version)| version.string())
+            .filter(|version| !version.is_empty())
+            .unwrap_or_else(|| self.version.clone())
     }
 
     /// The object's namespace; empty if it has none.

@@ -185,40 +185,39 @@ impl<'a> Settings<'a> {
         {
             return self;
         }
-        let members = json.parts.iter();
-        let members = members.map(|(name, section)| (&**name, section));
-        reading.members(
-            members,
-            &Path::Root,
-            KEYS,
-            |reading, section, name, path| {
-                let value = section.raw();
-                match name {
-                    "kubernetes_version" => {
-                        let release = value.string().and_then(|text| text.parse().ok());
-                        if release.is_none() {
-                            reading.push_with(|| Problem::version(path, value));
-                        }
-                        self.kubernetes_version = release;
+        let mut seen = Vec::with_capacity(KEYS.len());
+        for (key, part) in &json.parts {
+            let known = reading.known(key, &Path::Root, KEYS, &mut seen);
+            let value = part.raw();
+            let Some(name) = known.filter(|_| value.json_type() != Type::Null) else {
+                continue;
+            };
+            let path = &Path::Member(&Path::Root, name);
+            match name {
+                "kubernetes_version" => {
+                    let release = value.string().and_then(|text| text.parse().ok());
+                    if release.is_none() {
+                        reading.push_with(|| Problem::version(path, value));
                     }
-                    "reserved_value" => {
-                        let word = reading.word(value, path, ReservedValue::ALL);
-                        self.reserved_value = word.unwrap_or_default();
-                    }
-                    "role" => self.role = reading.word(value, path, Role::ALL),
-                    "on_lookup_failure" => {
-                        let word = reading.word(value, path, OnLookupFailure::ALL);
-                        self.on_lookup_failure = word.unwrap_or_default();
-                    }
-                    "controllers" => self.controllers = Controllers::read(section, reading),
-                    "namespaces" => self.namespaces = Namespaces::read(section, reading),
-                    "custom_kinds" => self.custom_kinds.section = Some(value),
-                    "standard_status_writers" => self.standard_status_writers.section = Some(value),
-                    "exempt" => self.exempt.section = Some(value),
-                    _ => self.read_rules(section, path, reading),
+                    self.kubernetes_version = release;
                 }
-            },
-        );
+                "reserved_value" => {
+                    let word = reading.word(value, path, ReservedValue::ALL);
+                    self.reserved_value = word.unwrap_or_default();
+                }
+                "role" => self.role = reading.word(value, path, Role::ALL),
+                "on_lookup_failure" => {
+                    let word = reading.word(value, path, OnLookupFailure::ALL);
+                    self.on_lookup_failure = word.unwrap_or_default();
+                }
+                "controllers" => self.controllers = Controllers::read(part, reading),
+                "namespaces" => self.namespaces = Namespaces::read(part, reading),
+                "custom_kinds" => self.custom_kinds.section = Some(value),
+                "standard_status_writers" => self.standard_status_writers.section = Some(value),
+                "exempt" => self.exempt.section = Some(value),
+                _ => self.read_rules(part, path, reading),
+            }
+        }
         self
     }
 

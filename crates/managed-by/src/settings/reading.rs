@@ -114,35 +114,45 @@ impl Reading {
         field: impl FnMut(&mut Self, Raw<'a>, &'static str, &Path<'_>),
     ) {
         if self.is(value, Type::Object, path, "an object") {
-            let members = value.members();
-            let members = members.iter().map(|(name, value)| (&**name, *value));
-            self.members(members, path, keys, field);
+            self.members(&value.members(), path, keys, field);
         }
     }
 
     /// The same with the members of the object.
-    pub(super) fn members<'a, 'm, V: Into<Raw<'a>> + Copy>(
+    pub(super) fn members<'a>(
         &mut self,
-        members: impl Iterator<Item = (&'m str, V)>,
+        members: &[(Cow<'a, str>, Raw<'a>)],
         path: &Path<'_>,
         keys: &[&'static str],
-        mut field: impl FnMut(&mut Self, V, &'static str, &Path<'_>),
+        mut field: impl FnMut(&mut Self, Raw<'a>, &'static str, &Path<'_>),
     ) {
-        let mut seen: Vec<&str> = Vec::with_capacity(keys.len());
+        let mut seen = Vec::with_capacity(keys.len());
         for (key, value) in members {
-            let Some(&name) = keys.iter().find(|name| **name == key) else {
-                self.push_with(|| Problem::unknown_key(path, key, keys));
-                continue;
-            };
-            let path = Path::Member(path, name);
-            if seen.contains(&name) {
-                self.push(Problem::twice(&path));
-            }
-            seen.push(name);
-            if value.into().json_type() != Type::Null {
-                field(self, value, name, &path);
+            let known = self.known(key, path, keys, &mut seen);
+            if let Some(name) = known.filter(|_| value.json_type() != Type::Null) {
+                field(self, *value, name, &Path::Member(path, name));
             }
         }
+    }
+
+    /// The key that a member has, if it is known. Another one is a problem, and so is one that was seen.
+    #[inline(never)]
+    pub(super) fn known(
+        &mut self,
+        key: &str,
+        path: &Path<'_>,
+        keys: &[&'static str],
+        seen: &mut Vec<&'static str>,
+    ) -> Option<&'static str> {
+        let Some(&name) = keys.iter().find(|name| **name == key) else {
+            self.push_with(|| Problem::unknown_key(path, key, keys));
+            return None;
+        };
+        if seen.contains(&name) {
+            self.push(Problem::twice(&Path::Member(path, name)));
+        }
+        seen.push(name);
+        Some(name)
     }
 
     /// Reads one of a few words. [`None`] is a problem.
@@ -204,7 +214,7 @@ impl Reading {
         }
         let elements = value.elements();
         let count = elements.len();
-        for (index, element) in elements.take(list.at_most).enumerate() {
+        for (index, (_, element)) in elements.iter().take(list.at_most).enumerate() {
             let path = Path::Index(path, index);
             let before = self.count();
             let problem = if list.is_semantic {
@@ -212,7 +222,7 @@ impl Reading {
             } else {
                 Problem::new
             };
-            let item = self.checked(element, &path, list.wrong, problem);
+            let item = self.checked(*element, &path, list.wrong, problem);
             if self.is_complete
                 && self.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))

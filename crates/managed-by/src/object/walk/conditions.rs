@@ -81,7 +81,7 @@ impl<'p> Conditions<'p, '_> {
 
 impl<'a> Conditions<'_, 'a> {
     pub(super) fn read(&mut self, list: Raw<'a>) {
-        for entry in list.elements() {
+        for (_, entry) in list.elements() {
             let mut condition = Condition::default();
             for (name, value) in entry.members() {
                 match &*name {

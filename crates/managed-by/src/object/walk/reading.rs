@@ -111,11 +111,11 @@ impl<'a> Reading<'a> {
             Leaf::TerminalState => self.status.terminal_state = raw.string(),
             Leaf::Reason => self.status.reason = raw.string(),
             Leaf::Attempts(attempts) => {
-                let mut attempts_made = raw.elements();
+                let attempts_made = raw.elements();
                 self.status.attempts = attempts_made.len();
                 let notes = attempts_made
-                    .next_back()
-                    .map(|attempt| notes_of(attempt, attempts.notes));
+                    .last()
+                    .map(|(_, attempt)| notes_of(*attempt, attempts.notes));
                 self.attempt_notes = notes.unwrap_or_default();
             }
             Leaf::Start => self.status.start = time(raw),

@@ -65,7 +65,7 @@ impl<'a> CustomKind<'a> {
         }
         let mut has = (false, false, false);
         reading.members(
-            entry.parts().iter().map(|(name, value)| (&**name, *value)),
+            &entry.parts(),
             path,
             &KEYS,
             |reading, value, name, path| match name {
