@@ -90,9 +90,9 @@ pub enum Command {
         /// Files in the order of time, or - for standard input
         #[arg(value_name = "FILE", default_value = "-")]
         files: Vec<PathBuf>,
-        /// Print the first N requests with findings in full
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        show: usize,
+        /// Print the first N requests with findings in full: 0 of files, and from standard input all, when they come
+        #[arg(long, value_name = "N")]
+        show: Option<usize>,
         #[command(flatten)]
         judging: Judging,
         #[command(flatten)]

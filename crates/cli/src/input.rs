@@ -39,6 +39,11 @@ impl Input {
         }
     }
 
+    /// Whether it is standard input, into which somebody may write for hours.
+    pub fn is_stdin(&self) -> bool {
+        self.path.is_none()
+    }
+
     /// All bytes.
     ///
     /// # Errors

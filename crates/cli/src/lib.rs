@@ -9,6 +9,8 @@ mod hint;
 pub mod input;
 pub mod output;
 pub mod report;
+mod stop;
+mod stream;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

@@ -24,7 +24,11 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+/// Prints what was found in one request.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     for finding in &outcome.findings {
         writeln!(out, "{}\n", self::finding(outcome, finding))?;
     }

@@ -11,6 +11,7 @@ mod bad_input;
 mod engine;
 mod formats;
 mod history;
+mod live;
 mod nothing;
 mod pages;
 mod releases;
