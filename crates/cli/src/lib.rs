@@ -78,7 +78,7 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(Stop::BrokenPipe) => Exit::Accepted,
         Err(Stop::Error(text)) => {
-            anstream::eprintln!("error: {text}");
+            anstream::eprintln!("error: {}", output::plain::plain(&text));
             Exit::Unjudged
         }
         Err(Stop::Settings(problems)) => {

@@ -270,9 +270,10 @@ mod tests {
     fn pieces(coming: &[&str]) -> Vec<String> {
         let mut pieces = Pieces::default();
         let mut handed_out = Vec::new();
-        for (index, bytes) in coming.iter().enumerate() {
+        let mut coming = coming.iter().peekable();
+        while let Some(bytes) = coming.next() {
             pieces.bytes.extend_from_slice(bytes.as_bytes());
-            let piece = pieces.next(index + 1 == coming.len()).unwrap();
+            let piece = pieces.next(coming.peek().is_none()).unwrap();
             handed_out.push(String::from_utf8(piece).unwrap());
         }
         handed_out

@@ -13,7 +13,7 @@ use managed_by_requests::{Judge, Releases, Replay, Trouble};
 use super::settings::Chosen;
 use crate::args::{Judging, ListOutput};
 use crate::input::Input;
-use crate::output;
+use crate::output::{self, plain::plain};
 use crate::report::Unjudged;
 use crate::stream::pieces;
 use crate::{Exit, Stop};
@@ -88,7 +88,7 @@ pub(super) fn run(
         ListOutput::Text => {}
     }
     if let Some(nothing) = &nothing {
-        anstream::eprintln!("error: {nothing}");
+        anstream::eprintln!("error: {}", plain(nothing));
     }
     Ok(if troubles > 0 {
         Exit::Unjudged
@@ -132,6 +132,7 @@ fn write(path: Option<&Path>, make: impl FnOnce() -> String) -> Result<(), Stop>
 fn summary(report: &Report) -> Result<(), Stop> {
     let mut out = io::stdout().lock();
     let (controller, writes, objects) = (&report.controller, report.writes, report.objects);
+    let controller = plain(controller);
     writeln!(out, "{controller}: {writes} writes to {objects} objects")?;
     writeln!(out, "{}", report.badge_text())?;
     for row in &report.rows {

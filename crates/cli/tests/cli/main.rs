@@ -14,6 +14,7 @@ mod history;
 mod live;
 mod nothing;
 mod pages;
+mod plain;
 mod releases;
 mod stored;
 mod support;
