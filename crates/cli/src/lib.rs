@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod command;
+mod git;
 mod hint;
 pub mod input;
 pub mod output;

@@ -16,6 +16,7 @@ mod nothing;
 mod pages;
 mod plain;
 mod releases;
+mod sides;
 mod stored;
 mod support;
 mod transcripts;
