@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use managed_by::{Enforcement, Release, rule, rules};
+use managed_by::{Enforcement, Release, nearest, nearest_name, rule, rules};
 
 /// Checks Kubernetes workloads with `managedBy`: manifests, changes and recordings, without a cluster.
 #[derive(Debug, Parser)]
@@ -46,6 +46,9 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Judge manifests as if they were created: YAML, JSON, lists, folders
+    #[command(
+        after_help = "Examples:\n  managed-by lint job.yaml\n  helm template . | managed-by lint --kubernetes 1.36\n  managed-by lint manifests/ --exclude node_modules -o github"
+    )]
     Lint {
         /// Files, folders, or - for standard input
         #[arg(value_name = "PATH", default_value = "-")]
@@ -59,12 +62,19 @@ pub enum Command {
         #[command(flatten)]
         printing: Printing,
     },
-    /// Judge the update between two manifests, or two files of objects with the same kinds and names
+    /// Judge the updates between two files or folders, or since a commit: objects of the same kinds and names
+    #[command(
+        after_help = "Examples:\n  managed-by diff stored.yaml new.yaml\n  managed-by diff --git main manifests/\n  managed-by diff --status old.json new.json --kubernetes all"
+    )]
     Diff {
-        /// The stored objects
+        /// The stored objects: a file, a folder or /dev/null; with --git, the new ones
         old: PathBuf,
         /// The new objects
-        new: PathBuf,
+        #[arg(required_unless_present = "git", conflicts_with = "git")]
+        new: Option<PathBuf>,
+        /// Take the stored objects from a commit of git
+        #[arg(long, value_name = "COMMIT")]
+        git: Option<String>,
         /// Judge an update of the status
         #[arg(long)]
         status: bool,
@@ -76,6 +86,9 @@ pub enum Command {
         printing: Printing,
     },
     /// Answer AdmissionReview or AdmissionRequest objects: JSON, NDJSON or YAML
+    #[command(
+        after_help = "Examples:\n  managed-by review review.json --settings settings.yml\n  managed-by review reviews.ndjson -o ndjson"
+    )]
     Review {
         /// Files, or - for standard input
         #[arg(value_name = "FILE", default_value = "-")]
@@ -86,19 +99,25 @@ pub enum Command {
         printing: Printing,
     },
     /// Judge recorded history: `kubectl get -w -o json`, watch events, audit logs; also gzip and zstd
+    #[command(
+        after_help = "Examples:\n  kubectl get jobs -A -w -o json | managed-by replay\n  managed-by replay audit-1.log.gz audit-2.log --kubernetes 1.36 --show 5"
+    )]
     Replay {
         /// Files in the order of time, or - for standard input
         #[arg(value_name = "FILE", default_value = "-")]
         files: Vec<PathBuf>,
-        /// Print the first N requests with findings in full
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        show: usize,
+        /// Print the first N requests with findings in full: 0 of files, and from standard input all, when they come
+        #[arg(long, value_name = "N")]
+        show: Option<usize>,
         #[command(flatten)]
         judging: Judging,
         #[command(flatten)]
         printing: Printing,
     },
     /// Report on a controller: which recorded writes each release denies, and which rules no write tested
+    #[command(
+        after_help = "Example:\n  managed-by conformance watch.ndjson --controller kueue.x-k8s.io/multikueue --html report.html"
+    )]
     Conformance {
         /// Recordings in the order of time, as for replay
         #[arg(value_name = "TRACE", default_value = "-")]
@@ -123,6 +142,9 @@ pub enum Command {
         output: ListOutput,
     },
     /// List the rules
+    #[command(
+        after_help = "Examples:\n  managed-by rules --kind RayJob\n  managed-by rules --family job-status -o json"
+    )]
     Rules {
         /// Only rules of a family: managed-by, job-spec, job-status, status, status-writer, pods
         #[arg(long)]
@@ -135,25 +157,34 @@ pub enum Command {
         output: ListOutput,
     },
     /// Explain a rule: what it checks, why, what to do
+    #[command(after_help = "Example:\n  managed-by explain managed-by/immutable")]
     Explain {
         /// The id of the rule, such as managed-by/immutable
         rule: String,
     },
     /// List the kinds
+    #[command(after_help = "Example:\n  managed-by kinds -o json")]
     Kinds {
         /// text or json
         #[arg(long, short, value_name = "FORMAT", default_value = "text")]
         output: ListOutput,
     },
     /// Check settings, propose the writers in them, or print their schema
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  managed-by settings check settings.yml"
+    )]
     Settings(SettingsCommand),
     /// Print the completions for a shell
+    #[command(
+        after_help = "Example:\n  managed-by completions bash > /etc/bash_completion.d/managed-by"
+    )]
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Print the manual page, of the program or of one of its commands
+    #[command(after_help = "Example:\n  managed-by man lint | man -l -")]
     Man {
         /// The command
         command: Option<String>,
@@ -164,6 +195,9 @@ pub enum Command {
 #[derive(Debug, Subcommand)]
 pub enum SettingsCommand {
     /// Print every problem of the settings, each with its place
+    #[command(
+        after_help = "Examples:\n  managed-by settings check settings.yml\n  managed-by settings check deploy/policies.yml"
+    )]
     Check {
         /// A file of settings, a manifest of a policy, or - for standard input
         #[arg(value_name = "FILE", default_value = "-")]
@@ -173,7 +207,7 @@ pub enum SettingsCommand {
     },
     /// Propose `standard_status_writers` and `status_writers`: who wrote which status, as audit logs tell it
     #[command(
-        after_help = "Example: managed-by settings writers audit.log > writers.yml\n\nRead each line before you copy it into the settings."
+        after_help = "Example:\n  managed-by settings writers audit.log > writers.yml\n\nRead each line before you copy it into the settings."
     )]
     Writers {
         /// Audit logs in the order of time, or - for standard input; also gzip and zstd
@@ -187,6 +221,7 @@ pub enum SettingsCommand {
         output: WritersOutput,
     },
     /// Print the JSON Schema of the settings
+    #[command(after_help = "Example:\n  managed-by settings schema > settings.schema.json")]
     Schema,
 }
 
@@ -336,12 +371,23 @@ impl FromStr for Choice {
         let mut all = Enforcement::ALL.iter().copied();
         let enforcement = all
             .find(|enforcement| enforcement.as_str() == level)
-            .ok_or_else(|| format!("got {level}, expected deny, warn or off"))?;
+            .ok_or_else(|| {
+                let levels = Enforcement::ALL.iter().map(|level| level.as_str());
+                format!(
+                    "got {level}, expected deny, warn or off{}",
+                    did_you_mean(level, levels)
+                )
+            })?;
         Ok(Self {
             rule: rule.id(),
             enforcement,
         })
     }
+}
+
+/// `; did you mean deny?`, if a word is near to one of several.
+pub fn did_you_mean<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> String {
+    nearest(word, words).map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 
 /// What to say of an id that no rule has.
@@ -351,7 +397,10 @@ pub fn unknown_rule(id: &str) -> String {
         let name = short(rule.id()).unwrap_or_default();
         rule.id().starts_with(id) || name == id || rule.id().contains(id)
     });
-    let hint = near.map(|rule| format!("; did you mean {}?", rule.id()));
+    let near = near
+        .map(|rule| rule.id())
+        .or_else(|| nearest_name(id, rules().iter().map(|rule| rule.id())));
+    let hint = near.map(|rule| format!("; did you mean {rule}?"));
     let hint = hint.unwrap_or_else(|| "; `managed-by rules` lists them".to_owned());
     format!("no rule is called {id}{hint}")
 }

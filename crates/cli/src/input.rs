@@ -19,10 +19,18 @@ pub struct Input {
     /// As the user named it, for messages.
     pub name: Arc<str>,
     path: Option<PathBuf>,
+    /// What it holds, if it was read already.
+    held: Option<Arc<[u8]>>,
 }
 
 /// What files of a folder hold manifests.
 const MANIFESTS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// Whether a file of a folder holds manifests, as far as its name says.
+pub fn is_manifest(path: &Path) -> bool {
+    let extension = path.extension();
+    extension.is_some_and(|e| MANIFESTS.iter().any(|m| e == *m))
+}
 
 impl Input {
     /// A file, or standard input for `-`.
@@ -31,12 +39,28 @@ impl Input {
             return Self {
                 name: Arc::from("stdin"),
                 path: None,
+                held: None,
             };
         }
         Self {
             name: Arc::from(&*path.display().to_string()),
             path: Some(path.to_owned()),
+            held: None,
         }
+    }
+
+    /// Something that is no file here, such as one of a commit, and what it holds.
+    pub fn held(name: &str, bytes: Vec<u8>) -> Self {
+        Self {
+            name: Arc::from(name),
+            path: None,
+            held: Some(Arc::from(bytes)),
+        }
+    }
+
+    /// Whether it is standard input, into which somebody may write for hours.
+    pub fn is_stdin(&self) -> bool {
+        self.path.is_none() && self.held.is_none()
     }
 
     /// All bytes.
@@ -44,6 +68,9 @@ impl Input {
     /// # Errors
     /// If it cannot be read.
     pub fn bytes(&self) -> Result<Vec<u8>, Unjudged> {
+        if let Some(held) = &self.held {
+            return Ok(held.to_vec());
+        }
         let bytes = if let Some(path) = &self.path {
             fs::read(path)
         } else {
@@ -139,8 +166,7 @@ fn add_folder(
         };
         // A link to a folder is not followed: it may lead to where it came from.
         let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir()) || entry.path().is_dir();
-        let extension = entry.path().extension();
-        if !is_folder && extension.is_some_and(|e| MANIFESTS.iter().any(|m| e == *m)) {
+        if !is_folder && is_manifest(entry.path()) {
             files.push(Ok(Input::new(entry.path())));
         }
     }

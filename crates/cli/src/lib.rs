@@ -5,10 +5,13 @@
 
 pub mod args;
 pub mod command;
+mod git;
 mod hint;
 pub mod input;
 pub mod output;
 pub mod report;
+mod stop;
+mod stream;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -76,7 +79,7 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(Stop::BrokenPipe) => Exit::Accepted,
         Err(Stop::Error(text)) => {
-            anstream::eprintln!("error: {text}");
+            anstream::eprintln!("error: {}", output::plain::plain(&text));
             Exit::Unjudged
         }
         Err(Stop::Settings(problems)) => {

@@ -356,9 +356,9 @@ impl Report {
         }
     }
 
-    /// Whether nothing was judged, though there is nothing wrong with what was read.
+    /// Whether nothing was judged, though there is nothing wrong with what was read. What is gone needs no verdict.
     pub fn is_nothing(&self) -> bool {
-        self.results.is_empty() && self.unjudged.is_empty()
+        self.results.is_empty() && self.unjudged.is_empty() && self.gone.is_empty()
     }
 
     /// Keeps what somebody probably meant.

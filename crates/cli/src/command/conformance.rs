@@ -6,17 +6,16 @@ use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use indicatif::ProgressBar;
 use managed_by::{Release, nearest_name};
 use managed_by_report::{Place, Recording, Report};
 use managed_by_requests::{Judge, Releases, Replay, Trouble};
 
-use super::replay::pieces;
 use super::settings::Chosen;
 use crate::args::{Judging, ListOutput};
 use crate::input::Input;
-use crate::output;
+use crate::output::{self, plain::plain};
 use crate::report::Unjudged;
+use crate::stream::pieces;
 use crate::{Exit, Stop};
 
 /// Where a report goes, beside standard output.
@@ -52,7 +51,7 @@ pub(super) fn run(
     for (source, trace) in traces.iter().enumerate() {
         let input = Input::new(trace);
         let mut lines = 0_u64;
-        let of_file = pieces(&input, &ProgressBar::hidden(), |piece| {
+        let of_file = pieces(&input, |piece, _| {
             let more = replay.requests(piece, source, lines, |seen, request| {
                 let place = Place {
                     source: input.name.to_string(),
@@ -91,7 +90,7 @@ pub(super) fn run(
         ListOutput::Text => {}
     }
     if let Some(nothing) = &nothing {
-        anstream::eprintln!("error: {nothing}");
+        anstream::eprintln!("error: {}", plain(nothing));
     }
     Ok(if troubles > 0 {
         Exit::Unjudged
@@ -135,6 +134,7 @@ fn write(path: Option<&Path>, make: impl FnOnce() -> String) -> Result<(), Stop>
 fn summary(report: &Report) -> Result<(), Stop> {
     let mut out = io::stdout().lock();
     let (controller, writes, objects) = (&report.controller, report.writes, report.objects);
+    let controller = plain(controller);
     writeln!(out, "{controller}: {writes} writes to {objects} objects")?;
     writeln!(out, "{}", report.badge_text())?;
     for row in &report.rows {

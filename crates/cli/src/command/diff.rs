@@ -1,7 +1,8 @@
-//! `managed-by diff`: the updates between two files.
+//! `managed-by diff`: the updates between two files or folders, or since a commit.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use managed_by_requests::Document;
 use managed_by_requests::manifest::{self, Object};
@@ -11,22 +12,81 @@ use serde_json::Value;
 use super::lint::{At, for_each_object, object_name, user};
 use super::settings::Chosen;
 use crate::Stop;
-use crate::args::{Judging, Who};
-use crate::input::Input;
-use crate::report::Report;
+use crate::args::{Folders, Judging, Who};
+use crate::git;
+use crate::input::{Input, files};
+use crate::report::{Report, Unjudged, place};
+
+/// What is compared.
+pub(super) struct Sides {
+    old: PathBuf,
+    /// Without it, the working tree is compared with a commit.
+    new: Option<PathBuf>,
+    commit: String,
+}
+
+impl Sides {
+    /// The sides that the arguments name.
+    pub(super) fn new(old: PathBuf, new: Option<PathBuf>, commit: Option<String>) -> Self {
+        let commit = commit.unwrap_or_default();
+        Self { old, new, commit }
+    }
+
+    fn inputs(&self) -> Result<[Vec<Result<Input, Unjudged>>; 2], Stop> {
+        if let Some(new) = &self.new {
+            return Ok([side(&self.old)?, side(new)?]);
+        }
+        let old = git::files(&self.commit, &self.old)?;
+        Ok([old.into_iter().map(Ok).collect(), side(&self.old)?])
+    }
+}
+
+/// The files of one side. `/dev/null` has none, as for git: all objects of the other side are new, or gone.
+fn side(path: &Path) -> Result<Vec<Result<Input, Unjudged>>, Stop> {
+    if path.as_os_str() == "/dev/null" {
+        return Ok(Vec::new());
+    }
+    files(&[path.to_owned()], &Folders::default())
+}
 
 /// Group, kind, namespace and name.
 type Key = (String, String, String, String);
 
-fn key(object: &Object<'_>, namespace: &str) -> Key {
-    let name = object_name(object, namespace);
-    (name.group, name.kind, name.namespace, name.name)
+/// The keys of the objects of one side. Those without a name have their `generateName` and a number instead.
+#[derive(Default)]
+struct Keys {
+    unnamed: BTreeMap<Key, usize>,
 }
 
-/// Judges the updates between two files. What is new is judged as created, what is gone is named.
+impl Keys {
+    fn of(&mut self, object: &Object<'_>, namespace: &str) -> Key {
+        let name = object_name(object, namespace);
+        let mut key = (name.group, name.kind, name.namespace, name.name);
+        if key.3.is_empty() {
+            let json: Value = serde_json::from_str(object.json()).unwrap_or_default();
+            let prefix = json.pointer("/metadata/generateName");
+            let prefix = prefix.and_then(Value::as_str).unwrap_or_default();
+            prefix.clone_into(&mut key.3);
+            let count = self.unnamed.entry(key.clone()).or_default();
+            // No name has a slash.
+            key.3 = format!("{prefix}/{count}");
+            *count = count.saturating_add(1);
+        }
+        key
+    }
+}
+
+/// An object as it was.
+struct Stored {
+    name: ObjectName,
+    json: String,
+    /// Its file, by its number.
+    file: usize,
+}
+
+/// Judges the updates between two sides. What is new is judged as created, what is gone is named.
 pub(super) fn run(
-    old: &Path,
-    new: &Path,
+    sides: &Sides,
     is_status: bool,
     who: &Who,
     judging: &Judging,
@@ -35,60 +95,101 @@ pub(super) fn run(
     let judge = chosen.judge()?;
     let user = user(who);
     let namespace = &*who.namespace;
-    let (old, new) = (Input::new(old), Input::new(new));
+    let [old, new] = sides.inputs()?;
     let mut report = Report::default();
-    let (old_bytes, new_bytes) = match (old.bytes(), new.bytes()) {
-        (Ok(old), Ok(new)) => (old, new),
-        (old, new) => {
-            report
-                .unjudged
-                .extend(old.err().into_iter().chain(new.err()));
-            return Ok(report);
-        }
-    };
     // The old objects borrow from their documents, of which there is one at a time.
-    let mut stored: BTreeMap<Key, (ObjectName, String)> = BTreeMap::new();
-    for_each_object(&old.name, &old_bytes, &mut report, |_, _, object, _| {
-        let name = object_name(object, namespace);
-        stored.insert(key(object, namespace), (name, object.json().to_owned()));
-    });
-    for_each_object(
-        &new.name,
-        &new_bytes,
-        &mut report,
-        |text, document, object, report| {
+    let mut stored: BTreeMap<Key, Stored> = BTreeMap::new();
+    let mut keys = Keys::default();
+    for (file, input) in old.iter().enumerate() {
+        for_each_object_of(input, &mut report, |_, _, object, _| {
+            let old = Stored {
+                name: object_name(object, namespace),
+                json: object.json().to_owned(),
+                file,
+            };
+            stored.insert(keys.of(object, namespace), old);
+        });
+    }
+    // What is wrong with old objects, by their file and key: the path, and what to say.
+    let mut wrong: BTreeMap<(usize, Key), (String, String)> = BTreeMap::new();
+    let mut keys = Keys::default();
+    for input in &new {
+        for_each_object_of(input, &mut report, |text, document, object, report| {
+            let file = input.as_ref().map(|input| Arc::clone(&input.name));
             let at = At {
-                file: &new.name,
+                file: &file.unwrap_or_else(|unjudged| Arc::clone(&unjudged.file)),
                 text,
                 document,
                 object,
             };
-            let before = stored.remove(&key(object, namespace));
+            let key = keys.of(object, namespace);
+            let before = stored.remove(&key);
             let Some(name) = at.known(&judge, namespace, report) else {
                 return;
             };
-            let Some((_, before)) = before else {
+            let Some(before) = before else {
                 report.created.push(name.clone());
                 at.add(&judge, &object.alone(namespace, &user), name, report);
                 return;
             };
-            let documents = Document::all(&before);
+            let documents = Document::all(&before.json);
             let objects = documents.iter().flatten().flat_map(manifest::objects);
-            for before in objects.flatten() {
-                let requests = manifest::updates(&before, object, is_status, namespace, &user);
+            for old in objects.flatten() {
+                let judged = report.results.len();
+                let requests = manifest::updates(&old, object, is_status, namespace, &user);
                 for request in &requests {
-                    at.add(&judge, request, name.clone(), report);
+                    if let Some(trouble) = at.add(&judge, request, name.clone(), report) {
+                        wrong.insert((before.file, key.clone()), trouble);
+                    }
                 }
-                if let Some(last) = report.results.last_mut().filter(|_| !is_status) {
-                    last.unchecked = unchecked(&before, object);
+                if let Some(last) = report.results.get_mut(judged..).and_then(<[_]>::last_mut)
+                    && !is_status
+                {
+                    last.unchecked = unchecked(&old, object);
                 }
             }
-        },
-    );
-    let gone = stored.into_values();
-    let gone = gone.filter(|(name, _)| judge.knows(&name.group, &name.version, &name.kind));
-    report.gone = gone.map(|(name, _)| name).collect();
+        });
+    }
+    tell_wrong(&old, &wrong, namespace, &mut report);
+    let gone = stored.into_values().map(|old| old.name);
+    let gone = gone.filter(|name| judge.knows(&name.group, &name.version, &name.kind));
+    report.gone = gone.collect();
     Ok(report)
+}
+
+/// Does something with each object of a file, if there is one.
+fn for_each_object_of(
+    input: &Result<Input, Unjudged>,
+    report: &mut Report,
+    each: impl FnMut(&str, &Document<'_>, &Object<'_>, &mut Report),
+) {
+    let read = input.as_ref().map_err(Clone::clone);
+    match read.and_then(|input| Ok((input, input.bytes()?))) {
+        Ok((input, bytes)) => for_each_object(&input.name, &bytes, report, each),
+        Err(unjudged) => report.unjudged.push(unjudged),
+    }
+}
+
+/// Tells what is wrong with old objects, where it stands.
+fn tell_wrong(
+    old: &[Result<Input, Unjudged>],
+    wrong: &BTreeMap<(usize, Key), (String, String)>,
+    namespace: &str,
+    report: &mut Report,
+) {
+    let mut keys = Keys::default();
+    for (file, input) in old.iter().enumerate().filter(|_| !wrong.is_empty()) {
+        // What else there is to say of the file was said.
+        let mut again = Report::default();
+        for_each_object_of(input, &mut again, |text, document, object, _| {
+            let key = keys.of(object, namespace);
+            if let (Some((path, said)), Ok(input)) = (wrong.get(&(file, key)), input) {
+                let (place, source) = place(text, document, &object.path_of(path));
+                let unjudged = Unjudged::at(&input.name, &place, source, said.clone());
+                report.unjudged.push(unjudged);
+            }
+        });
+    }
 }
 
 /// The parts of a Job that kube-apiserver does not let everybody change, and that no rule judges.

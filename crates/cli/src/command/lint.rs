@@ -210,14 +210,15 @@ impl At<'_, '_> {
         None
     }
 
-    /// Adds what the library says about a request on the object.
+    /// Adds what the library says about a request on the object. What is wrong with the old object stands in another file: its
+    /// path in that object, and what to say of it, are handed back.
     pub(super) fn add(
         &self,
         judge: &Judge<'_>,
         request: &Request<'_>,
         name: ObjectName,
         report: &mut Report,
-    ) {
+    ) -> Option<(String, String)> {
         match request.read(|request| judge.review(request)) {
             Ok(judgement) => {
                 let locate = |found: &managed_by_requests::Found| {
@@ -232,6 +233,10 @@ impl At<'_, '_> {
             }
             Err(malformed) => {
                 let text = malformed.to_string();
+                if let Some(path) = malformed.path().and_then(|p| p.strip_prefix("oldObject.")) {
+                    let text = text.strip_prefix("oldObject.").unwrap_or(&text);
+                    return Some((path.to_owned(), format!("{name}: {text}")));
+                }
                 // The path is of the request; only what is in the new object stands in this file.
                 let path = malformed.path().unwrap_or_default();
                 let path = self
@@ -247,5 +252,6 @@ impl At<'_, '_> {
                 ));
             }
         }
+        None
     }
 }

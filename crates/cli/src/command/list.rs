@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use managed_by::{Anchor, Holder, Kind, Rule, kinds as all_kinds, rules as all_rules};
 use serde_json::{Value, json};
 
-use crate::args::ListOutput;
+use crate::args::{ListOutput, did_you_mean};
 use crate::output::table::Table;
 use crate::report::page;
 use crate::{Exit, Stop};
@@ -36,7 +36,8 @@ pub(super) fn rules(
     if let Some(family) = family.filter(|family| !families().contains(family)) {
         let known = families().join(", ");
         return Err(Stop::Error(format!(
-            "no family is called {family}, expected one of {known}"
+            "no family is called {family}, expected one of {known}{}",
+            did_you_mean(family, families())
         )));
     }
     let of_kind = match kind {
@@ -93,9 +94,10 @@ fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, Stop> {
     if of.is_empty() {
         let mut known: Vec<_> = all_kinds().iter().map(|kind| kind.name()).collect();
         known.dedup();
+        let near = did_you_mean(name, known.iter().copied());
         let known = known.join(", ");
         return Err(Stop::Error(format!(
-            "no kind is called {name}, expected one of {known}"
+            "no kind is called {name}, expected one of {known}{near}"
         )));
     }
     let specific: Vec<_> = all_kinds().iter().flat_map(|kind| kind.rules()).collect();

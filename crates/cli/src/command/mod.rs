@@ -43,12 +43,13 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
         Command::Diff {
             old,
             new,
+            git,
             status,
             who,
             judging,
             printing,
         } => {
-            let report = diff::run(&old, &new, status, &who, &judging)?;
+            let report = diff::run(&diff::Sides::new(old, new, git), status, &who, &judging)?;
             finish(&report, "diff", &judging, &printing, quiet)
         }
         Command::Review {

@@ -10,7 +10,7 @@ use clap::CommandFactory as _;
 use managed_by::{Anchor, Example, Rule, rule};
 use textwrap::Options;
 
-use crate::args::{Args, unknown_rule};
+use crate::args::{Args, did_you_mean, unknown_rule};
 use crate::output::examples::answer;
 use crate::report::page;
 use crate::{Exit, Stop};
@@ -36,7 +36,11 @@ pub(super) fn man(command: Option<&str>) -> Result<Exit, Stop> {
         None => program,
         Some(name) => {
             let found = program.find_subcommand(name).cloned();
-            found.ok_or_else(|| Stop::Error(format!("there is no command {name}")))?
+            found.ok_or_else(|| {
+                let names = program.get_subcommands().map(clap::Command::get_name);
+                let near = did_you_mean(name, names);
+                Stop::Error(format!("there is no command {name}{near}"))
+            })?
         }
     };
     let mut page = Vec::new();

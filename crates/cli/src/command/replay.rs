@@ -1,32 +1,23 @@
 //! `managed-by replay`: recorded history.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread;
 
-use flate2::read::MultiGzDecoder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use managed_by::Release;
 use managed_by_requests::replay::{self, Said, Seen, Step, Why};
-use managed_by_requests::{Replay, Trouble, complete};
+use managed_by_requests::{Replay, Trouble};
 
 use super::settings::Chosen;
 use crate::args::{Judging, Output, Printing};
 use crate::input::Input;
 use crate::output;
 use crate::report::{Outcome, Unjudged};
-use crate::{Exit, Stop};
-
-/// So much is read at once. A few such pieces are in memory at a time.
-const CHUNK: usize = 4 << 20;
-
-/// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
-const MAX_DOCUMENT: usize = 64 << 20;
+use crate::stream::pieces;
+use crate::{Exit, Stop, stop};
 
 /// So many troubles of one kind in one file are told one by one.
 const TOLD: u64 = 3;
@@ -61,7 +52,10 @@ impl Summary {
 struct Sink<'r> {
     replay: Replay<'r>,
     summary: Summary,
-    show: usize,
+    /// How many requests with findings are printed in full; without a number, those that come through a pipe, when they come.
+    show: Option<usize>,
+    /// How many were.
+    shown: usize,
     format: Output,
     told: Told,
     stopped: Option<io::Error>,
@@ -70,7 +64,7 @@ struct Sink<'r> {
 /// Judges the history in files.
 pub(super) fn run(
     files: &[PathBuf],
-    show: usize,
+    show: Option<usize>,
     judging: &Judging,
     printing: &Printing,
     quiet: bool,
@@ -80,6 +74,7 @@ pub(super) fn run(
         replay: Replay::new(chosen.judge()?),
         summary: Summary::default(),
         show,
+        shown: 0,
         format: printing.output,
         told: Told::default(),
         stopped: None,
@@ -87,12 +82,16 @@ pub(super) fn run(
     sink.summary.release = chosen.release();
     let inputs: Vec<Input> = files.iter().map(|file| Input::new(file)).collect();
     sink.summary.files = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
+    stop::on_signals();
     let bar = bar(&inputs, quiet);
     bar.set_message(so_far(0, 0));
     for (source, input) in inputs.iter().enumerate() {
         sink.file(source, input, &bar);
         if let Some(e) = sink.stopped.take() {
             return Err(e.into());
+        }
+        if stop::is_asked() {
+            break;
         }
     }
     bar.finish_and_clear();
@@ -157,20 +156,22 @@ impl Sink<'_> {
     /// Reads a file, and judges what it says while the rest is read.
     fn file(&mut self, source: usize, input: &Input, bar: &ProgressBar) {
         let mut lines = 0_u64;
-        let trouble = pieces(input, bar, |piece| {
+        let before = bar.position();
+        let trouble = pieces(input, |piece, read| {
             let mut steps = Vec::new();
             let more = self
                 .replay
                 .chunk(piece, source, lines, |step| steps.push(step));
             lines = lines.saturating_add(more);
             for step in steps {
-                if let Err(e) = bar.suspend(|| self.step(step)) {
+                if let Err(e) = bar.suspend(|| self.step(step, input.is_stdin())) {
                     self.stopped = Some(e);
                     return ControlFlow::Break(());
                 }
             }
             let denied = self.replay.tally().denied;
             bar.set_message(so_far(self.replay.live(), denied));
+            bar.set_position(before.saturating_add(read));
             ControlFlow::Continue(())
         });
         if let Some(trouble) = trouble {
@@ -179,7 +180,7 @@ impl Sink<'_> {
         }
     }
 
-    fn step(&mut self, step: Step) -> io::Result<()> {
+    fn step(&mut self, step: Step, is_piped: bool) -> io::Result<()> {
         let file = self.summary.files.get(step.seen.source).cloned();
         let file = file.unwrap_or_else(|| Arc::from(""));
         let line = usize::try_from(step.seen.line).unwrap_or(usize::MAX);
@@ -192,9 +193,13 @@ impl Sink<'_> {
                 Ok(())
             }
             Said::Found(request) => {
-                if self.format != Output::Ndjson && self.summary.shown.len() >= self.show {
+                // What comes through a pipe is told when it comes: nobody knows when that ends.
+                let is_live = is_piped && self.format == Output::Text;
+                let most = self.show.unwrap_or(if is_live { usize::MAX } else { 0 });
+                if self.format != Output::Ndjson && self.shown >= most {
                     return Ok(());
                 }
+                self.shown = self.shown.saturating_add(1);
                 let mut outcome =
                     Outcome::new(&file, step.object, request.asks, request.judgement, |_| {
                         None
@@ -204,6 +209,11 @@ impl Sink<'_> {
                 outcome.place = Some(output::line(line));
                 if self.format == Output::Ndjson {
                     return output::json::line(&mut io::stdout().lock(), &outcome);
+                }
+                if is_live {
+                    let mut out = anstream::AutoStream::auto(io::stdout()).lock();
+                    output::text::outcome(&mut out, &outcome)?;
+                    return out.flush();
                 }
                 self.summary.shown.push(outcome);
                 Ok(())
@@ -248,120 +258,6 @@ impl Told {
             }
         }
     }
-}
-
-/// Reads a file in pieces that end with a document, and hands out each while the next one is read. The bar shows how much of
-/// the file was read. Returns what is wrong with the file.
-pub(super) fn pieces(
-    input: &Input,
-    bar: &ProgressBar,
-    mut each: impl FnMut(&[u8]) -> ControlFlow<()>,
-) -> Option<Unjudged> {
-    let (file, _) = match input.open() {
-        Ok(file) => file,
-        Err(unjudged) => return Some(unjudged),
-    };
-    let read = Arc::new(AtomicU64::new(0));
-    let counted = Counted {
-        inner: file,
-        count: Arc::clone(&read),
-    };
-    let before = bar.position();
-    let (pieces, incoming) = sync_channel(1);
-    let trouble = thread::scope(|scope| {
-        let reader = scope.spawn(move || pump(counted, &pieces));
-        for piece in &incoming {
-            if each(&piece).is_break() {
-                break;
-            }
-            bar.set_position(before.saturating_add(read.load(Ordering::Relaxed)));
-        }
-        drop(incoming);
-        reader
-            .join()
-            .unwrap_or_else(|_| Some(Trouble::whole("could not be read")))
-    });
-    trouble.map(|trouble| Unjudged::new(&input.name, trouble))
-}
-
-/// Counts what is read of a file, before it is unpacked.
-struct Counted<R> {
-    inner: R,
-    count: Arc<AtomicU64>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        let more = u64::try_from(read).unwrap_or(u64::MAX);
-        self.count.fetch_add(more, Ordering::Relaxed);
-        Ok(read)
-    }
-}
-
-/// Reads a file in pieces that end with a document, and sends them. Returns what is wrong with the file.
-fn pump(file: impl Read + Send, pieces: &SyncSender<Vec<u8>>) -> Option<Trouble> {
-    let mut file = BufReader::with_capacity(1 << 16, file);
-    let mut start = [0_u8; 4];
-    let known = read_full(&mut file, &mut start).unwrap_or(0);
-    let start = start.get(..known).unwrap_or_default().to_owned();
-    let whole = io::Cursor::new(start.clone()).chain(file);
-    match &*start {
-        [] => Some(Trouble::whole("is empty")),
-        [0x1f, 0x8b, ..] => pump_plain(MultiGzDecoder::new(whole), "gzip", pieces),
-        [0x28, 0xb5, 0x2f, 0xfd] => match zstd::Decoder::new(whole) {
-            Ok(unpacked) => pump_plain(unpacked, "zstd", pieces),
-            Err(e) => Some(Trouble::whole(format!("is no zstd: {e}"))),
-        },
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(Trouble::whole("is UTF-16, expected UTF-8")),
-        _ => pump_plain(whole, "", pieces),
-    }
-}
-
-fn pump_plain(mut file: impl Read, packed: &str, pieces: &SyncSender<Vec<u8>>) -> Option<Trouble> {
-    let mut rest: Vec<u8> = Vec::new();
-    let mut is_first = true;
-    loop {
-        let mut piece = Vec::with_capacity(CHUNK.saturating_add(rest.len()));
-        piece.append(&mut rest);
-        let limit = u64::try_from(CHUNK).unwrap_or(u64::MAX);
-        let before = piece.len();
-        let read = file.by_ref().take(limit).read_to_end(&mut piece);
-        // What was read before the trouble is judged.
-        let trouble = read.err().map(|e| {
-            Trouble::whole(match packed {
-                "" => format!("cannot be read to its end: {e}"),
-                packed => format!("is {packed} that was cut or damaged: {e}"),
-            })
-        });
-        let is_last = trouble.is_some() || piece.len() == before;
-        if is_first && piece.iter().take(8192).any(|byte| *byte == 0) {
-            return Some(Trouble::whole("is a binary file, expected JSON"));
-        }
-        is_first = false;
-        let end = complete(&piece, is_last);
-        if end == 0 && piece.len() > MAX_DOCUMENT {
-            let text = format!("holds a document of more than {} MiB", MAX_DOCUMENT >> 20);
-            return Some(Trouble::whole(text));
-        }
-        rest = piece.split_off(end);
-        // Nobody listens where the output is closed.
-        if pieces.send(piece).is_err() || is_last {
-            return trouble;
-        }
-    }
-}
-
-/// Fills the buffer, or as much of it as there is.
-fn read_full(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut known = 0_usize;
-    while let Some(rest) = buffer.get_mut(known..).filter(|rest| !rest.is_empty()) {
-        match file.read(rest)? {
-            0 => break,
-            read => known = known.saturating_add(read),
-        }
-    }
-    Ok(known)
 }
 
 #[cfg(test)]

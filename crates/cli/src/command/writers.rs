@@ -9,12 +9,13 @@ use managed_by_requests::StatusWriters;
 use managed_by_requests::replay::{StatusWriter, WriterSums};
 use serde_json::{Map, Value, json};
 
-use super::replay::{Told, bar, pieces};
+use super::replay::{Told, bar};
 use super::settings::Chosen;
 use crate::args::{Judging, Output, WritersOutput};
 use crate::input::Input;
 use crate::output;
 use crate::report::Unjudged;
+use crate::stream::pieces;
 use crate::{Exit, Stop};
 
 /// What the audit logs propose for the settings.
@@ -72,12 +73,14 @@ pub(super) fn run(
     let (mut told, mut unreadable) = (Told::default(), Vec::new());
     for (source, input) in inputs.iter().enumerate() {
         let mut lines = 0_u64;
-        let trouble = pieces(input, &bar, |piece| {
+        let before = bar.position();
+        let trouble = pieces(input, |piece, read| {
             let more = writers.chunk(piece, source, lines, |seen, unjudged| {
                 bar.suspend(|| told.tell(&input.name, &seen, unjudged, Output::Text));
             });
             lines = lines.saturating_add(more);
             bar.set_message(format!("{} status writes", writers.writes()));
+            bar.set_position(before.saturating_add(read));
             ControlFlow::Continue(())
         });
         if let Some(trouble) = trouble {

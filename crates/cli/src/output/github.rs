@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use managed_by::Enforcement;
 
+use super::plain::plain;
 use crate::report::{Place, Report, Unjudged};
 
 /// Prints a command for each finding.
@@ -72,9 +73,11 @@ fn command(level: &str, file: &str, place: Option<&Place>, title: &str, text: &s
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25")
+    let text = text
+        .replace('%', "%25")
         .replace('\r', "%0D")
-        .replace('\n', "%0A")
+        .replace('\n', "%0A");
+    plain(&text).into_owned()
 }
 
 fn property(text: &str) -> String {

@@ -4,6 +4,7 @@ pub mod examples;
 pub mod github;
 pub mod json;
 pub mod junit;
+pub mod plain;
 pub mod sarif;
 pub mod table;
 pub mod text;

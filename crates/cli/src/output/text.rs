@@ -8,6 +8,7 @@ use managed_by::{Enforcement, Release, ReleaseSet};
 use managed_by_requests::Remark;
 use managed_by_requests::replay::{ObjectName, Seen};
 
+use super::plain::{plain, plain_line};
 use super::table::Table;
 use crate::command::Summary;
 use crate::hint;
@@ -24,7 +25,11 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+/// Prints what was found in one request.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     for finding in &outcome.findings {
         writeln!(out, "{}\n", self::finding(outcome, finding))?;
     }
@@ -38,7 +43,7 @@ fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
             let group = at(
                 level
                     .clone()
-                    .primary_title(&**text)
+                    .primary_title(plain(text))
                     .element(origin(outcome, None)),
                 outcome,
             );
@@ -63,7 +68,7 @@ fn finding(outcome: &Outcome, finding: &Finding) -> String {
         Enforcement::Deny => Level::ERROR,
         Enforcement::Warn | Enforcement::Off => Level::WARNING,
     };
-    let title = level.primary_title(&*found.text).id(found.rule.id());
+    let title = level.primary_title(plain(&found.text)).id(found.rule.id());
     let group = match (&finding.source, &finding.place) {
         (Some(source), _) => title.element(snippet(&outcome.file, source)),
         (None, place) => title.element(origin(outcome, place.as_ref())),
@@ -84,7 +89,7 @@ fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
             .map(|time| format!(" since {time}"))
             .unwrap_or_default();
         let text = format!("{}, as it is stored{time}", outcome.object);
-        return group.element(Level::NOTE.message(text));
+        return group.element(Level::NOTE.message(plain(&text).into_owned()));
     }
     let sub = match outcome.asks.sub_resource() {
         "" => String::new(),
@@ -92,13 +97,14 @@ fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
     };
     let by = outcome.user.as_ref().map(|user| format!(" by {user}"));
     let time = outcome.time.as_ref().map(|time| format!(" at {time}"));
-    let group = group.element(Level::NOTE.message(format!(
+    let text = format!(
         "{} of {}{sub}{}{}",
         outcome.asks.operation(),
         outcome.object,
         by.unwrap_or_default(),
         time.unwrap_or_default(),
-    )));
+    );
+    let group = group.element(Level::NOTE.message(plain(&text).into_owned()));
     match outcome.remark {
         Some(remark) if !outcome.findings.is_empty() => {
             group.element(Level::NOTE.message(remark.as_str()))
@@ -108,7 +114,7 @@ fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
 }
 
 fn origin(outcome: &Outcome, place: Option<&Place>) -> Origin<'static> {
-    let origin = Origin::path(outcome.file.to_string());
+    let origin = Origin::path(plain(&outcome.file).into_owned());
     match place.or(outcome.place.as_ref()) {
         Some(place) => origin.line(place.line).char_column(place.column),
         None => origin,
@@ -119,9 +125,9 @@ fn snippet<'s>(
     file: &'s str,
     source: &'s Source,
 ) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
-    Snippet::source(&*source.text)
+    Snippet::source(plain_line(&source.text))
         .line_start(source.first_line)
-        .path(file)
+        .path(plain(file))
         .annotation(AnnotationKind::Primary.span(source.span.clone()))
 }
 
@@ -133,13 +139,12 @@ fn words(text: &str) -> String {
 /// What could not be judged, with the line of the file where that is known.
 pub(crate) fn unjudged(unjudged: &Unjudged) -> String {
     let Some(source) = &unjudged.source else {
-        return format!("error: {}: {}\n", unjudged.place(), unjudged.text);
+        let text = format!("{}: {}", unjudged.place(), unjudged.text);
+        return format!("error: {}\n", plain(&text));
     };
-    let snippet = Snippet::source(&*source.text)
-        .line_start(source.first_line)
-        .path(&*unjudged.file)
-        .annotation(AnnotationKind::Primary.span(source.span.clone()));
-    let group = Level::ERROR.primary_title(&*unjudged.text).element(snippet);
+    let snippet = snippet(&unjudged.file, source);
+    let text = plain(&unjudged.text);
+    let group = Level::ERROR.primary_title(text).element(snippet);
     format!("{}\n\n", Renderer::styled().render(&[group]))
 }
 
@@ -177,17 +182,19 @@ pub(crate) fn created_and_deleted(report: &Report) -> String {
     let gone = report.gone.iter().map(|object| (object, "deleted"));
     let mut text = String::new();
     for (object, what) in created.chain(gone) {
-        let _ = writeln!(text, "{what}: {object}");
+        let _ = writeln!(text, "{what}: {}", plain(&object.to_string()));
     }
     text
 }
 
 /// What somebody probably meant whose objects are not judged.
 pub(crate) fn hints(report: &Report) -> String {
-    let hints = report.hints.iter();
-    let hints =
-        hints.map(|(text, hint)| format!("help: {}: {text}{}\n", hint.place, times(hint.count)));
-    hints.collect()
+    let mut text = String::new();
+    for (hint, seen) in &report.hints {
+        let place = plain(&seen.place);
+        let _ = writeln!(text, "help: {place}: {}{}", plain(hint), times(seen.count));
+    }
+    text
 }
 
 /// How often something was seen, if it was more than once.
@@ -203,7 +210,7 @@ pub(crate) fn hints_of_kinds(summary: &Summary) -> String {
     let hints = summary.tally.unknown.iter().filter_map(|(name, count)| {
         let (kind, group) = name.split_once('.').unwrap_or((name, ""));
         let hint = hint::of_kind(group, None, kind)?;
-        Some(format!("help: {hint}{}\n", times(*count)))
+        Some(format!("help: {}{}\n", plain(&hint), times(*count)))
     });
     hints.collect()
 }
@@ -219,7 +226,7 @@ pub(crate) fn nothing<'u>(unknown: impl Iterator<Item = (&'u str, u64)>, skipped
                 "{open}what is no object of Kubernetes{}",
                 times(count)
             ),
-            kind => write!(text, "{open}{kind}{}", times(count)),
+            kind => write!(text, "{open}{}{}", plain(kind), times(count)),
         };
         open = ", ";
     }
@@ -271,10 +278,12 @@ pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Resul
             .to_owned(),
             releases(row.releases, summary.release),
             row.count.to_string(),
-            seen(&row.first, summary),
-            seen(&row.last, summary),
-            name(&row.object),
-            row.user.clone().unwrap_or_else(|| "-".to_owned()),
+            plain(&seen(&row.first, summary)).into_owned(),
+            plain(&seen(&row.last, summary)).into_owned(),
+            plain(&name(&row.object)).into_owned(),
+            row.user
+                .as_deref()
+                .map_or_else(|| "-".to_owned(), |user| plain(user).into_owned()),
         ]);
     }
     write!(out, "{table}")

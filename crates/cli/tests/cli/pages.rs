@@ -91,3 +91,32 @@ fn bash_completes() {
     let said = String::from_utf8(bash.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(said, "review replay\n--deny-warnings\n");
 }
+
+#[test]
+fn every_help_has_an_example() {
+    let mut commands: Vec<Vec<&str>> = Vec::new();
+    for command in [
+        "lint",
+        "diff",
+        "review",
+        "replay",
+        "conformance",
+        "rules",
+        "explain",
+        "kinds",
+        "settings",
+        "completions",
+        "man",
+    ] {
+        commands.push(vec![command]);
+    }
+    for command in ["check", "writers", "schema"] {
+        commands.push(vec!["settings", command]);
+    }
+    for command in commands {
+        let ran = run(&[&command[..], &["--help"]].concat(), b"");
+        let (_, examples) = ran.out.split_once("\nExample").unwrap();
+        let named = format!("managed-by {}", command.join(" "));
+        assert!(examples.contains(&named), "{command:?}: {}", ran.out);
+    }
+}

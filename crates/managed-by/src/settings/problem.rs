@@ -90,7 +90,11 @@ impl Problem {
     #[inline(never)]
     pub(super) fn not_one_of(path: &Path<'_>, got: Raw<'_>, words: &[&str]) -> Self {
         let mut text = format!("got {}, expected one of {}", Got(got), words.join(", "));
-        hint(&mut text, &got.string().unwrap_or_default(), words);
+        if got.as_str() == "false" && words.contains(&"off") {
+            text.push_str("; write it in quotes, \"off\": YAML takes off for false");
+        } else {
+            hint(&mut text, &got.string().unwrap_or_default(), words);
+        }
         Self::new(path, text)
     }
 

@@ -81,6 +81,17 @@ fn a_version_that_yaml_took_for_a_number_is_told_how_to_write_it() {
     }
 }
 
+/// `rules: {managed-by/format: off}`
+#[test]
+fn a_word_that_yaml_took_for_a_boolean_is_told_how_to_write_it() {
+    assert_eq!(
+        problems(r#"{"rules":{"managed-by/format":false}}"#),
+        [
+            r#"rules["managed-by/format"]: got false, expected one of deny, warn, off; write it in quotes, "off": YAML takes off for false"#
+        ]
+    );
+}
+
 #[test]
 fn a_version_as_kubectl_prints_it_is_told_what_it_means() {
     for (got, meant) in [

@@ -1,0 +1,52 @@
+//! Files as they are in a commit of git. The program `git` reads them.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::Stop;
+use crate::input::{Input, is_manifest};
+
+/// The file or the manifests of a folder in a commit. None, if the commit does not have the path.
+///
+/// # Errors
+/// If git does not know the commit, or is not there.
+pub(crate) fn files(commit: &str, path: &Path) -> Result<Vec<Input>, Stop> {
+    if commit.starts_with('-') {
+        return Err(Stop::Error(format!("--git {commit}: expected a commit")));
+    }
+    let path_name = path.display().to_string();
+    let listed = git(&[
+        "ls-tree",
+        "-r",
+        "-z",
+        "--name-only",
+        commit,
+        "--",
+        &path_name,
+    ])?;
+    let listed = String::from_utf8_lossy(&listed).into_owned();
+    let mut inputs = Vec::new();
+    for name in listed.split_terminator('\0') {
+        let file = Path::new(name);
+        // A file that was named counts whatever it is called.
+        let is_named = !path.is_dir() && listed.len() == name.len().saturating_add(1);
+        if is_named || is_manifest(file) {
+            let named = format!("{commit}:./{name}");
+            let bytes = git(&["show", &named])?;
+            inputs.push(Input::held(&format!("{commit}:{name}"), bytes));
+        }
+    }
+    Ok(inputs)
+}
+
+/// What git prints.
+fn git(args: &[&str]) -> Result<Vec<u8>, Stop> {
+    let output = Command::new("git").args(args).output();
+    let output = output.map_err(|e| Stop::Error(format!("git cannot be run: {e}")))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim().trim_start_matches("fatal: ");
+    Err(Stop::Error(format!("git: {said}")))
+}

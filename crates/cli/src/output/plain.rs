@@ -1,0 +1,78 @@
+//! Text of others in a line of ours: names write neither lines nor commands, whoever chose them.
+
+use std::borrow::Cow;
+
+/// Whether a character does more than to stand there: it ends the line, moves the cursor, turns the text around or hides.
+fn is_more(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{61c}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A text with such characters as escapes. `##[` begins a command of GitHub Actions wherever it stands.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let is_command = text.contains("##[");
+    if !is_command && !text.contains(is_more) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_more(c) {
+            plain.extend(c.escape_default());
+        } else {
+            plain.push(c);
+        }
+    }
+    Cow::Owned(plain.replace("##[", "#\\u{23}["))
+}
+
+/// A line of a file in which each such character is another one of as many bytes, so that places in it stay.
+pub(crate) fn plain_line(line: &str) -> Cow<'_, str> {
+    let is_bad = |c: char| is_more(c) && c != '\t';
+    if !line.contains(is_bad) && !line.contains("##[") {
+        return Cow::Borrowed(line);
+    }
+    let mut plain = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c.len_utf8() {
+            _ if !is_bad(c) => plain.push(c),
+            3 => plain.push('\u{fffd}'),
+            bytes => plain.extend(std::iter::repeat_n('?', bytes)),
+        }
+    }
+    Cow::Owned(plain.replace("##[", "#?["))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{plain, plain_line};
+
+    #[test]
+    fn what_does_more_than_to_stand_there_is_escaped() {
+        for (text, expected) in [
+            ("team-a/pi", "team-a/pi"),
+            ("\u{e4} \u{1f600} ::error::", "\u{e4} \u{1f600} ::error::"),
+            ("a\n::error::b", "a\\n::error::b"),
+            ("a\u{1b}[2Jb\r", "a\\u{1b}[2Jb\\r"),
+            (
+                "a\u{202e}b\u{2028}c\u{85}d",
+                "a\\u{202e}b\\u{2028}c\\u{85}d",
+            ),
+            ("##[error]a", "#\\u{23}[error]a"),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
+        for line in [
+            "a: \u{202e}b",
+            "a:\tb",
+            "a: \u{1b}[1mb",
+            "\u{85}\u{e0001}",
+            "##[error]",
+        ] {
+            let shown = plain_line(line);
+            assert_eq!(shown.len(), line.len());
+            assert_eq!(plain(&shown.replace('\t', " ")), shown.replace('\t', " "));
+        }
+    }
+}

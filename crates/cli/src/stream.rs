@@ -1,0 +1,312 @@
+//! Streams, read while what came before is judged: files, also packed ones, and pipes that others write to for hours.
+
+use std::io::{self, BufReader, Read};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+
+use flate2::read::MultiGzDecoder;
+use managed_by_requests::{Trouble, complete};
+use serde::de::IgnoredAny;
+
+use crate::input::Input;
+use crate::report::Unjudged;
+use crate::stop;
+
+/// So much of a file is read at once, and so much may wait for its turn.
+const CHUNK: usize = 4 << 20;
+
+/// So much of a pipe: what is there counts, however little it is.
+const PIPE: usize = 64 << 10;
+
+/// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
+const MAX_DOCUMENT: usize = 64 << 20;
+
+/// Where the reader puts what it reads, and the judge takes it from.
+#[derive(Default)]
+struct Between {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    /// Whether no more comes of the file, and what is wrong with it.
+    is_ended: bool,
+    trouble: Option<Trouble>,
+    /// Nobody takes what is read any more.
+    is_unread: bool,
+}
+
+/// What comes behind what was taken.
+enum More {
+    Comes,
+    /// Somebody wants an end.
+    Stopped,
+    /// The end of the file, and what is wrong with it.
+    Ended(Option<Trouble>),
+}
+
+impl Between {
+    /// Puts something in, once there is room for it. Says whether to go on.
+    fn put(&self, bytes: &[u8]) -> bool {
+        let lock = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = self.changed.wait_while(lock, |waiting| {
+            waiting.bytes.len() >= CHUNK && !waiting.is_unread
+        });
+        let mut waiting = lock.unwrap_or_else(PoisonError::into_inner);
+        waiting.bytes.extend_from_slice(bytes);
+        self.changed.notify_all();
+        !waiting.is_unread
+    }
+
+    fn end(&self, trouble: Option<Trouble>) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.is_ended = true;
+        waiting.trouble = trouble;
+        self.changed.notify_all();
+    }
+
+    /// Waits for something to come, and takes it. Says whether more may come.
+    fn take(&self, bytes: &mut Vec<u8>) -> More {
+        let mut lock = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        while lock.bytes.is_empty() && !lock.is_ended && !stop::is_asked() {
+            // A signal wakes nobody up.
+            let waited = self.changed.wait_timeout(lock, stop::INTERVAL);
+            (lock, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        bytes.append(&mut lock.bytes);
+        self.changed.notify_all();
+        if stop::is_asked() {
+            More::Stopped
+        } else if lock.is_ended {
+            More::Ended(lock.trouble.take())
+        } else {
+            More::Comes
+        }
+    }
+
+    fn leave(&self) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.is_unread = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Reads a file in pieces that end with a document, and hands out each while the next one is read, with the number of bytes
+/// read so far. What comes through a pipe is handed out when it comes. Returns what is wrong with the file.
+pub(crate) fn pieces(
+    input: &Input,
+    mut each: impl FnMut(&[u8], u64) -> ControlFlow<()>,
+) -> Option<Unjudged> {
+    let (file, size) = match input.open() {
+        Ok(file) => file,
+        Err(unjudged) => return Some(unjudged),
+    };
+    let read = Arc::new(AtomicU64::new(0));
+    let counted = Counted {
+        inner: file,
+        count: Arc::clone(&read),
+    };
+    let between = Arc::new(Between::default());
+    let to = Arc::clone(&between);
+    let chunk = if size.is_some() { CHUNK } else { PIPE };
+    // Nobody waits for this thread: it may wait for a pipe into which nothing comes.
+    thread::spawn(move || to.end(pump(counted, chunk, &to)));
+    let mut pieces = Pieces::default();
+    let trouble = loop {
+        let more = between.take(&mut pieces.bytes);
+        let piece = match pieces.next(matches!(more, More::Ended(_))) {
+            Ok(piece) => piece,
+            Err(trouble) => break Some(trouble),
+        };
+        let is_over = !piece.is_empty() && each(&piece, read.load(Ordering::Relaxed)).is_break();
+        match more {
+            More::Ended(trouble) => break trouble,
+            More::Stopped => break None,
+            More::Comes if is_over => break None,
+            More::Comes => {}
+        }
+    };
+    between.leave();
+    trouble.map(|trouble| Unjudged::new(&input.name, trouble))
+}
+
+/// Bytes that came, and were not handed out.
+#[derive(Default)]
+struct Pieces {
+    bytes: Vec<u8>,
+    /// So many of them hold no complete document.
+    known: usize,
+}
+
+impl Pieces {
+    /// The documents that are complete.
+    fn next(&mut self, is_last: bool) -> Result<Vec<u8>, Trouble> {
+        // A document may begin with the first new byte.
+        let from = self.known.saturating_sub(1);
+        let new = self.bytes.get(from..).unwrap_or_default();
+        let mut end = match complete(new, is_last) {
+            0 => 0,
+            found => from.saturating_add(found),
+        };
+        let rest = self.bytes.get(end..).unwrap_or_default();
+        if !is_last && is_document(rest) {
+            end = self.bytes.len();
+        }
+        if end == 0 && self.bytes.len() > MAX_DOCUMENT {
+            let text = format!("holds a document of more than {} MiB", MAX_DOCUMENT >> 20);
+            return Err(Trouble::whole(text));
+        }
+        let rest = self.bytes.split_off(end);
+        self.known = rest.len();
+        Ok(std::mem::replace(&mut self.bytes, rest))
+    }
+}
+
+/// Whether bytes are one document to the end of a line, so that nothing more needs to come.
+fn is_document(bytes: &[u8]) -> bool {
+    bytes.ends_with(b"}\n") && serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
+}
+
+/// Counts what is read of a file, before it is unpacked.
+struct Counted<R> {
+    inner: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        let more = u64::try_from(read).unwrap_or(u64::MAX);
+        self.count.fetch_add(more, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// Reads a file, and puts what it unpacks where it is taken from. Returns what is wrong with the file.
+fn pump(file: impl Read + Send, chunk: usize, to: &Between) -> Option<Trouble> {
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let mut start = [0_u8; 4];
+    let known = read_full(&mut file, &mut start).unwrap_or(0);
+    let start = start.get(..known).unwrap_or_default().to_owned();
+    let whole = |start: &[u8], file| io::Cursor::new(start.to_owned()).chain(file);
+    match &*start {
+        [] => Some(Trouble::whole("is empty")),
+        [0x1f, 0x8b, ..] => pump_plain(
+            MultiGzDecoder::new(whole(&start, file)),
+            "gzip",
+            &[],
+            chunk,
+            to,
+        ),
+        [0x28, 0xb5, 0x2f, 0xfd] => match zstd::Decoder::new(whole(&start, file)) {
+            Ok(unpacked) => pump_plain(unpacked, "zstd", &[], chunk, to),
+            Err(e) => Some(Trouble::whole(format!("is no zstd: {e}"))),
+        },
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(Trouble::whole("is UTF-16, expected UTF-8")),
+        _ => pump_plain(file, "", &start, chunk, to),
+    }
+}
+
+/// The same of a file that is not packed, or unpacked already, whose first bytes were read.
+fn pump_plain(
+    mut file: impl Read,
+    packed: &str,
+    start: &[u8],
+    chunk: usize,
+    to: &Between,
+) -> Option<Trouble> {
+    let mut buffer = vec![0; chunk.max(start.len())];
+    // What was read already stands before what comes first.
+    let mut known = start.len();
+    buffer
+        .iter_mut()
+        .zip(start)
+        .for_each(|(to, from)| *to = *from);
+    let mut is_first = true;
+    loop {
+        let read = match file.read(buffer.get_mut(known..).unwrap_or_default()) {
+            Ok(read) => read,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => {
+                return Some(Trouble::whole(match packed {
+                    "" => format!("cannot be read to its end: {e}"),
+                    packed => format!("is {packed} that was cut or damaged: {e}"),
+                }));
+            }
+        };
+        let bytes = buffer.get(..known.saturating_add(read)).unwrap_or_default();
+        if is_first && bytes.iter().take(8192).any(|byte| *byte == 0) {
+            return Some(Trouble::whole("is a binary file, expected JSON"));
+        }
+        if !to.put(bytes) || read == 0 {
+            return None;
+        }
+        is_first = false;
+        known = 0;
+    }
+}
+
+/// Fills the buffer, or as much of it as there is.
+fn read_full(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut known = 0_usize;
+    while let Some(rest) = buffer.get_mut(known..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest)? {
+            0 => break,
+            read => known = known.saturating_add(read),
+        }
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pieces;
+
+    /// What is handed out when something comes.
+    fn pieces(coming: &[&str]) -> Vec<String> {
+        let mut pieces = Pieces::default();
+        let mut handed_out = Vec::new();
+        let mut coming = coming.iter().peekable();
+        while let Some(bytes) = coming.next() {
+            pieces.bytes.extend_from_slice(bytes.as_bytes());
+            let piece = pieces.next(coming.peek().is_none()).unwrap();
+            handed_out.push(String::from_utf8(piece).unwrap());
+        }
+        handed_out
+    }
+
+    #[test]
+    fn a_document_is_handed_out_when_it_has_come() {
+        // Lines, as kube-apiserver writes them.
+        assert_eq!(
+            pieces(&["{\"a\":1}\n{\"b\"", ":2}\n", "{\"c\":3}", "\n", ""]),
+            ["{\"a\":1}\n", "{\"b\":2}\n", "", "{\"c\":3}\n", ""]
+        );
+        // Many lines, as kubectl writes them. What looks complete is looked at.
+        assert_eq!(
+            pieces(&["{\n  \"a\": {", "\n  }\n", "}\n{\n  \"b\": 1\n", "}\n"]),
+            ["", "", "{\n  \"a\": {\n  }\n}\n", "{\n  \"b\": 1\n}\n"]
+        );
+        // The end of a line and the next document come apart.
+        assert_eq!(
+            pieces(&["{\"a\":1} \n", "{\"b\":2} \n", ""]),
+            ["", "{\"a\":1} \n", "{\"b\":2} \n"]
+        );
+    }
+
+    /// What was looked at is not looked at again: a list may come in a thousand pieces.
+    #[test]
+    fn what_is_known_to_be_incomplete_is_remembered() {
+        let mut pieces = Pieces::default();
+        pieces.bytes.extend_from_slice(b"{\n  \"items\": [\n");
+        for _ in 0..100 {
+            pieces.bytes.extend_from_slice(b"    {\n    },\n");
+            assert_eq!(pieces.next(false).unwrap(), b"");
+            assert_eq!(pieces.known, pieces.bytes.len());
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `kubectl get jobs -w -o json | managed-by replay`: told when it comes, and summed up when somebody stops it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use crate::support::run;
+
+/// Nothing that works takes so long; without it, a test that fails would not end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A Job as kubectl prints it, over many lines.
+fn job(name: &str, managed_by: &str, version: u32) -> String {
+    format!(
+        "{{\n    \"apiVersion\": \"batch/v1\",\n    \"kind\": \"Job\",\n    \"metadata\": {{\n        \"name\": \"{name}\",\n        \"resourceVersion\": \"{version}\",\n        \"uid\": \"{name}\"\n    }},\n    \"spec\": {{\n        \"managedBy\": \"{managed_by}\"\n    }}\n}}\n"
+    )
+}
+
+fn start(args: &[&str]) -> (Child, Receiver<String>) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_managed-by"))
+        .args(args)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (to, from) = channel();
+    std::thread::spawn(move || {
+        lines
+            .map_while(Result::ok)
+            .try_for_each(|line| to.send(line))
+    });
+    (child, from)
+}
+
+/// The next line that begins so.
+fn wait_for(lines: &Receiver<String>, start: &str) -> String {
+    loop {
+        let line = lines.recv_timeout(PATIENCE).unwrap();
+        if line.starts_with(start) {
+            return line;
+        }
+    }
+}
+
+#[test]
+fn a_watch_is_told_as_it_happens_and_summed_up_when_it_is_stopped() {
+    for signal in ["INT", "TERM"] {
+        let (mut child, lines) = start(&["replay"]);
+        let mut to = child.stdin.take().unwrap();
+        for (index, text) in [
+            job("a", "a.io/b", 1),
+            job("a", "a.io/c", 2),
+            job("b", "bad", 3),
+        ]
+        .iter()
+        .enumerate()
+        {
+            to.write_all(text.as_bytes()).unwrap();
+            // Nothing more comes before what came was told.
+            match index {
+                1 => drop(wait_for(&lines, "error[managed-by/immutable]: ")),
+                2 => drop(wait_for(&lines, "error[managed-by/format]: ")),
+                _ => {}
+            }
+        }
+        // A document that has only begun is no trouble.
+        to.write_all(b"{\n    \"kind\":").unwrap();
+        let id = child.id().to_string();
+        let mut kill = Command::new("kill");
+        kill.args([&format!("-{signal}"), &*id]);
+        assert!(kill.status().unwrap().success());
+        wait_for(&lines, "KIND ");
+        assert!(wait_for(&lines, "Job.batch ").contains("managed-by/format"));
+        let mut err = String::new();
+        let mut from = child.stderr.take().unwrap();
+        from.read_to_string(&mut err).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{err}");
+        let sums = "3 documents, 3 requests judged: 2 denied, 0 with warnings\n";
+        assert!(err.ends_with(sums), "{err}");
+        drop(to);
+    }
+}
+
+#[test]
+fn how_much_is_printed_in_full_can_be_said() {
+    let stream = [job("a", "bad", 1), job("b", "bad", 2), job("c", "bad", 3)].concat();
+    for (args, expected) in [
+        (&["replay"][..], 3),
+        (&["replay", "--show", "0"], 0),
+        (&["replay", "--show", "2"], 2),
+    ] {
+        let ran = run(args, stream.as_bytes());
+        assert_eq!(ran.code, 1, "{ran:?}");
+        let shown = ran.out.matches("error[managed-by/format]").count();
+        assert_eq!(shown, expected, "{args:?}: {}", ran.out);
+    }
+}

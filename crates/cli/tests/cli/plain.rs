@@ -1,0 +1,85 @@
+//! Names write neither lines nor commands.
+
+use serde_json::json;
+
+use crate::support::{Ran, run, run_in};
+
+/// Ends the line, begins a command of GitHub Actions, moves the cursor, turns the text around.
+const NAME: &str = "x\n::error::y\r\u{1b}[2J\u{202e}\u{2028}##[group]z";
+
+fn is_plain(what: &str, ran: &Ran, commands: &str) {
+    for out in [&ran.out, &ran.err] {
+        let bad = ['\r', '\u{1b}', '\u{202e}', '\u{2028}'];
+        assert!(!out.contains(bad), "{what}: {out:?}");
+        assert!(!out.contains("##["), "{what}: {out:?}");
+        for line in out
+            .split('\n')
+            .filter(|line| line.trim_start().starts_with("::"))
+        {
+            assert!(line.starts_with(commands), "{what}: {line}");
+        }
+    }
+    // It is shown, in one form or another.
+    let forms = ["\\u{202e}", "\\u202e", "\u{fffd}"];
+    let is_shown = forms
+        .iter()
+        .any(|form| ran.out.contains(form) || ran.err.contains(form));
+    assert!(is_shown, "{what}: {ran:?}");
+}
+
+#[test]
+fn names_write_neither_lines_nor_commands() {
+    let job = |kind: &str, managed_by: &str| {
+        let metadata = json!({"name": NAME, "namespace": NAME, "uid": NAME});
+        json!({"apiVersion": "batch/v1", "kind": kind, "metadata": metadata, "spec": {"managedBy": managed_by}}).to_string()
+    };
+    let denied = job("Job", NAME);
+    let mistyped = denied.replace("\"spec\":", "\"spec\": 7, \"was\":");
+    let unknown = job(NAME, "a.io/b");
+    let event = json!({
+        "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse", "stage": "ResponseComplete", "verb": "create",
+        "user": {"username": NAME}, "requestReceivedTimestamp": NAME,
+        "objectRef": {"apiGroup": "batch", "apiVersion": "v1", "resource": "jobs"}, "responseStatus": {"code": 201},
+        "responseObject": serde_json::from_str::<serde_json::Value>(&denied).unwrap(),
+    })
+    .to_string();
+    for (args, stdin) in [
+        (&["lint"][..], &denied),
+        (&["lint"], &mistyped),
+        (&["lint"], &unknown),
+        (&["lint", "no/\n::error::\u{202e}"], &denied),
+        (&["replay"], &event),
+        (&["replay", "--show", "0"], &event),
+        (&["replay"], &mistyped),
+        (&["conformance", "--controller", "x"], &denied),
+        (&["conformance", "--controller", NAME], &denied),
+        (&["settings", "check"], &json!({NAME: 1}).to_string()),
+        (&["explain", NAME], &denied),
+    ] {
+        is_plain(
+            &format!("{args:?}"),
+            &run(args, stdin.as_bytes()),
+            "nothing",
+        );
+    }
+    for (args, stdin) in [
+        (&["lint", "-o", "github"][..], &denied),
+        (&["lint", "-o", "github"], &mistyped),
+        (&["replay", "-o", "github"], &event),
+    ] {
+        is_plain(
+            &format!("{args:?}"),
+            &run(args, stdin.as_bytes()),
+            "::error file=stdin,line=1",
+        );
+    }
+    // A line of a file is shown as far as it is harmless.
+    let folder = tempfile::tempdir().unwrap();
+    let text = "apiVersion: batch/v1\nkind: Job\nspec: {managedBy: bad} # \u{202e}\u{200b}\n";
+    std::fs::write(folder.path().join("a\u{202e}.yaml"), text).unwrap();
+    is_plain(
+        "a line",
+        &run_in(folder.path(), &["lint", "."], b""),
+        "nothing",
+    );
+}
