@@ -73,7 +73,7 @@ fi
 endef
 
 PRINTABLE := crates/managed-by/src/upstream/go/printable.rs
-.PHONY: fmt lint check-each generated
+.PHONY: fmt lint rust-version check-each generated
 fmt: ## Fail unless the code is formatted
 	cargo fmt --all -- --check
 
@@ -82,6 +82,13 @@ lint: ## Clippy, warnings denied
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features findings --target $(TARGET) --quiet -- -D warnings
+
+# The library has users of its own, who may have an older compiler than the one that builds the policy.
+LIBRARY_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' crates/managed-by/Cargo.toml)
+rust-version: setup ## Check the library with the oldest compiler that it promises
+	@rustup toolchain list | grep -q '^$(LIBRARY_RUST)' || rustup toolchain install --profile minimal $(LIBRARY_RUST)
+	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/rust-version
+	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/rust-version --features k8s-openapi,k8s-openapi/v1_37
 
 check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
 	for crate in managed-by managed-by-cli managed-by-conformance managed-by-report managed-by-requests xtask; do cargo check --quiet --package $$crate || exit 1; done

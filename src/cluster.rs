@@ -1,7 +1,7 @@
 //! The cluster, asked through the host (`kubewarden/kubernetes/get_resource`).
 
 use kubewarden_policy_sdk::wapc_guest as guest;
-use managed_by::{Cluster, Job, Unanswered};
+use managed_by::{Cluster, FoundJob, Unanswered};
 use serde::Serialize;
 
 /// How the host says that there is no such object: `policy-evaluator` has no other way than these words.
@@ -21,7 +21,7 @@ struct GetResource<'a> {
 }
 
 impl Cluster for Host {
-    fn job(&self, namespace: &str, name: &str) -> Result<Job, Unanswered> {
+    fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered> {
         let question = GetResource {
             api_version: "batch/v1",
             kind: "Job",
@@ -32,12 +32,12 @@ impl Cluster for Host {
         };
         let question = serde_json::to_vec(&question).map_err(|e| Unanswered::new(e.to_string()))?;
         match guest::host_call("kubewarden", "kubernetes", "get_resource", &question) {
-            Ok(job) => Ok(Job::Found(job)),
+            Ok(job) => Ok(FoundJob::Found(job)),
             Err(e) => {
                 let text = e.to_string();
                 let words = text.as_bytes().windows(NOT_FOUND.len());
                 if words.into_iter().any(|w| w == NOT_FOUND.as_bytes()) {
-                    Ok(Job::NotFound)
+                    Ok(FoundJob::NotFound)
                 } else {
                     Err(Unanswered::new(text))
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use managed_by::{AdmissionRequest, Settings, Verdict, review_in};
-use managed_by::{Cluster, Job, Unanswered};
+use managed_by::{Cluster, FoundJob, Unanswered};
 use serde_json::{Value, json};
 
 /// An answer, whichever front end gave it.
@@ -100,10 +100,10 @@ pub fn documented_job() -> Value {
 pub struct Documented;
 
 impl Cluster for Documented {
-    fn job(&self, namespace: &str, name: &str) -> Result<Job, Unanswered> {
+    fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered> {
         Ok(match (namespace, name) {
-            ("team-a", "pi") => Job::Found(documented_job().to_string().into_bytes()),
-            _ => Job::NotFound,
+            ("team-a", "pi") => FoundJob::Found(documented_job().to_string().into_bytes()),
+            _ => FoundJob::NotFound,
         })
     }
 }

@@ -8,13 +8,13 @@ pub trait Cluster {
     ///
     /// # Errors
     /// If the question was not answered.
-    fn job(&self, namespace: &str, name: &str) -> Result<Job, Unanswered>;
+    fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered>;
 }
 
 /// A Job that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Job {
+pub enum FoundJob {
     /// It is there: the object as JSON.
     Found(Vec<u8>),
     /// There is none.
@@ -45,7 +45,7 @@ impl std::error::Error for Unanswered {}
 pub struct Offline;
 
 impl Cluster for Offline {
-    fn job(&self, _: &str, _: &str) -> Result<Job, Unanswered> {
+    fn job(&self, _: &str, _: &str) -> Result<FoundJob, Unanswered> {
         Err(Unanswered::new("there is no cluster to ask"))
     }
 }

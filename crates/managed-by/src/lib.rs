@@ -52,7 +52,7 @@ mod upstream;
 mod verdict;
 
 pub use catalogue::{rule, rules};
-pub use cluster::{Cluster, Job, Offline, Unanswered};
+pub use cluster::{Cluster, FoundJob, Offline, Unanswered};
 pub use decode::Malformed;
 pub use description::{Anchor, Documentation, Enforcement, Example, Rule};
 pub use finding::{ErrorType, FieldError, Finding};
@@ -69,5 +69,5 @@ pub use settings::{
     Settings, kinds as workload_kinds,
 };
 #[cfg(feature = "k8s-openapi")]
-pub use typed::JobChecker;
+pub use typed::{JobChecker, JobFindings};
 pub use verdict::Verdict;

@@ -103,7 +103,7 @@ impl fmt::Display for Release {
 }
 
 /// A set of releases. One release makes a set too: `ReleaseSet::from(Release::V1_36)`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReleaseSet(u16);
 
 impl ReleaseSet {
@@ -191,6 +191,13 @@ impl fmt::Display for ReleaseSet {
             }
         }
         Ok(())
+    }
+}
+
+/// By the names of the releases: `ReleaseSet(1.30, 1.32 to 1.37)`.
+impl fmt::Debug for ReleaseSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReleaseSet({self})")
     }
 }
 

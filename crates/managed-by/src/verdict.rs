@@ -419,7 +419,7 @@ fn quoted(word: &str) -> String {
 /// The text, or as much of it as fits with three dots behind.
 fn cut(mut text: String, max: usize) -> String {
     if text.len() > max {
-        text.truncate(text.floor_char_boundary(max.saturating_sub(3)));
+        text.truncate(go::prefix(&text, max.saturating_sub(3)).len());
         text.push_str("...");
     }
     text

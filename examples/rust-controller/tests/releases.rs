@@ -3,7 +3,7 @@
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
-use managed_by::{Enforcement, JobChecker, JudgedFinding, Release};
+use managed_by::{Enforcement, JobChecker, JobFindings, Release};
 use rust_controller::NAME;
 use rust_controller::status::{Progress, next};
 
@@ -48,7 +48,7 @@ impl Cluster {
     }
 
     /// A queue sets `suspend`, and where the pods go.
-    fn suspend(&mut self, suspend: bool, pool: &str) -> Vec<JudgedFinding<'static>> {
+    fn suspend(&mut self, suspend: bool, pool: &str) -> JobFindings {
         let old = self.job.clone();
         let spec = self.job.spec.as_mut().unwrap();
         spec.suspend = Some(suspend);

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread::sleep;
 use std::time::Duration;
 
-use managed_by::{Cluster, Job, Unanswered};
+use managed_by::{Cluster, FoundJob, Unanswered};
 use managed_by_engine::Host;
 use serde_json::Value;
 use xtask::judge::documented_job;
@@ -89,10 +89,10 @@ impl Played {
 }
 
 impl Cluster for Played {
-    fn job(&self, namespace: &str, name: &str) -> Result<Job, Unanswered> {
+    fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered> {
         match self.get(namespace, name) {
-            Ok(bytes) => Ok(Job::Found(bytes)),
-            Err(text) if text.starts_with("Cannot find") => Ok(Job::NotFound),
+            Ok(bytes) => Ok(FoundJob::Found(bytes)),
+            Err(text) if text.starts_with("Cannot find") => Ok(FoundJob::NotFound),
             // As the guest's SDK words it.
             Err(text) => Err(Unanswered::new(format!("Host error: {text}"))),
         }

@@ -33,7 +33,7 @@ pub struct Opinion<'a> {
 ///
 /// Two releases find the same thing if the rule, what it does and the path are the same, and as many findings of the rule at
 /// that path go before it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct JudgedFinding<'a> {
     enforcement: Enforcement,
     place: usize,
@@ -309,6 +309,13 @@ impl fmt::Display for JudgedFinding<'_> {
             write!(f, "{line_break}{releases}: {warning}{text} [{id}]")?;
         }
         Ok(())
+    }
+}
+
+/// As it is told: an assertion that fails prints it.
+impl fmt::Debug for JudgedFinding<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JudgedFinding({self})")
     }
 }
 

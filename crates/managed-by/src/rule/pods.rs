@@ -1,6 +1,6 @@
 //! `pods/delegated-owner`
 
-use crate::cluster::{Cluster, Job, Unanswered};
+use crate::cluster::{Cluster, FoundJob, Unanswered};
 use crate::decode::{Malformed, Note, Place, document};
 use crate::description::{
     Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
@@ -104,7 +104,7 @@ fn check<'a>(
     owner: &Owner<'_>,
     cluster: &dyn Cluster,
 ) -> Result<Option<FieldError<'a>>, Unanswered> {
-    let Job::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
+    let FoundJob::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
         return Ok(None);
     };
     let job = read_job(&bytes).map_err(|e| Unanswered::new(format!("not a Job: {e}")))?;

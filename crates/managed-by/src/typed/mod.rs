@@ -7,8 +7,12 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+use std::ops::Deref;
+
 use k8s_openapi::api::batch::v1::Job;
 
+use crate::description::Enforcement;
 use crate::judgement::JudgedFinding;
 use crate::kind::Kind;
 use crate::object::Object;
@@ -52,33 +56,35 @@ use view::{Parts, object};
 /// ]);
 /// ```
 ///
-/// In a test suite, assert that there is nothing: `assert_eq!(checker.status_update(&old, &new), [])`.
+/// In a test suite, assert that there is nothing: `assert_eq!(checker.status_update(&old, &new), [])`. If warnings are fine,
+/// `assert_eq!(findings.denials(), [])`.
 ///
 /// The API version of the types is yours to choose, with a feature of `k8s-openapi` in your own `Cargo.toml`
 /// (`k8s-openapi = { version = "0.29", features = ["v1_36"] }`): this crate chooses none, and works with each.
 ///
-/// A checker can be made once and shared; it holds nothing of what it has judged.
+/// A checker can be made once and shared; it owns its settings, and holds nothing of what it has judged.
 #[derive(Debug, Clone)]
-pub struct JobChecker<'s> {
-    settings: Settings<'s>,
+pub struct JobChecker {
+    /// JSON that was found to be good; none for the defaults.
+    settings: Option<Vec<u8>>,
     releases: ReleaseSet,
     username: String,
     groups: Vec<String>,
 }
 
-impl Default for JobChecker<'_> {
+impl Default for JobChecker {
     /// Asks every release that the library knows.
     fn default() -> Self {
         Self::new(ReleaseSet::all())
     }
 }
 
-impl JobChecker<'_> {
+impl JobChecker {
     /// Asks these releases: one ([`Release::V1_36`](crate::Release::V1_36)), all ([`ReleaseSet::all`]), or those that you collect into a
     /// [`ReleaseSet`].
     pub fn new(releases: impl Into<ReleaseSet>) -> Self {
         Self {
-            settings: Settings::default().for_tools(),
+            settings: None,
             releases: releases.into(),
             username: String::new(),
             groups: Vec::new(),
@@ -98,21 +104,21 @@ impl JobChecker<'_> {
     /// What is wrong with a Job that is created.
     ///
     /// A status in it counts for nothing: kube-apiserver drops the status of a create. [`JobChecker::stored`] judges it.
-    pub fn create(&self, job: &Job) -> Vec<JudgedFinding<'static>> {
+    pub fn create(&self, job: &Job) -> JobFindings {
         let parts = Parts::of_metadata(job);
         let object = object(job, &parts);
         self.judge(Change::Create { object }, job, None)
     }
 
     /// What is wrong with a Job as it is stored, with its status. Nobody asks for it: what is found is denied to nobody.
-    pub fn stored(&self, job: &Job) -> Vec<JudgedFinding<'static>> {
+    pub fn stored(&self, job: &Job) -> JobFindings {
         let parts = Parts::of_metadata(job);
         let object = object(job, &parts);
         self.judge(Change::Stored { object }, job, None)
     }
 
     /// What is wrong with an update of the main resource, which changes the spec. The status that counts is the old one.
-    pub fn update(&self, old: &Job, new: &Job) -> Vec<JudgedFinding<'static>> {
+    pub fn update(&self, old: &Job, new: &Job) -> JobFindings {
         let (mut old_parts, mut new_parts) = (Parts::of_metadata(old), Parts::of_metadata(new));
         let is_suspended = old.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
         if is_suspended {
@@ -127,7 +133,7 @@ impl JobChecker<'_> {
     }
 
     /// What is wrong with an update of the subresource `status`. The spec that counts is the old one.
-    pub fn status_update(&self, old: &Job, new: &Job) -> Vec<JudgedFinding<'static>> {
+    pub fn status_update(&self, old: &Job, new: &Job) -> JobFindings {
         let parts = Parts::default();
         let change = Change::UpdateStatus {
             object: object(new, &parts),
@@ -136,23 +142,21 @@ impl JobChecker<'_> {
         self.judge(change, new, Some(old))
     }
 
-    fn judge(
-        &self,
-        change: Change<Object<'_>>,
-        new: &Job,
-        old: Option<&Job>,
-    ) -> Vec<JudgedFinding<'static>> {
+    fn judge(&self, change: Change<Object<'_>>, new: &Job, old: Option<&Job>) -> JobFindings {
         let Some(kind) = Kind::find("batch", "v1", "Job") else {
-            return Vec::new();
+            return JobFindings::default();
         };
+        let settings = self.settings.as_deref().map(Settings::from_json);
+        let settings = settings.and_then(Result::ok).unwrap_or_default();
+        let settings = settings.for_tools();
         let user = UserInfo {
             username: self.username.as_str().into(),
             groups: self.groups.iter().map(Into::into).collect(),
         };
         let request = AdmissionRequest::of_typed(kind, change, user, new, old);
-        let judgement = judge(&request, &self.settings, Some(self.releases));
+        let judgement = judge(&request, &settings, Some(self.releases));
         let findings = judgement.findings().iter();
-        findings.map(|found| found.clone().into_owned()).collect()
+        JobFindings(findings.map(|found| found.clone().into_owned()).collect())
     }
 
     /// The same checker with the policy's settings, as JSON: a site's own rules are judged too. Of these, `kubernetes_version`
@@ -160,12 +164,71 @@ impl JobChecker<'_> {
     ///
     /// # Errors
     /// All problems of the settings, as [`Settings::from_json`] finds them.
-    pub fn with_settings(self, json: &[u8]) -> Result<JobChecker<'_>, Problems> {
-        Ok(JobChecker {
-            settings: Settings::from_json(json)?.for_tools(),
-            releases: self.releases,
-            username: self.username,
-            groups: self.groups,
+    pub fn with_settings(self, json: impl Into<Vec<u8>>) -> Result<Self, Problems> {
+        let json = json.into();
+        Settings::from_json(&json)?;
+        Ok(Self {
+            settings: Some(json),
+            ..self
         })
+    }
+}
+
+/// What a [`JobChecker`] found, in the order of the rules.
+///
+/// It is a slice of [`JudgedFinding`]s, and equals an array of them: `assert_eq!(findings, [])`.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct JobFindings(Vec<JudgedFinding<'static>>);
+
+impl JobFindings {
+    /// What a release denies: without the likely typos and the early patches of a release, which only warn.
+    pub fn denials(&self) -> Vec<&JudgedFinding<'static>> {
+        let is_denial = |found: &&JudgedFinding<'_>| found.enforcement() == Enforcement::Deny;
+        self.iter().filter(is_denial).collect()
+    }
+
+    /// The releases that deny.
+    pub fn denied_by(&self) -> ReleaseSet {
+        let sets = self.denials().into_iter().map(JudgedFinding::releases);
+        sets.fold(ReleaseSet::default(), ReleaseSet::union)
+    }
+}
+
+impl Deref for JobFindings {
+    type Target = [JudgedFinding<'static>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl IntoIterator for JobFindings {
+    type Item = JudgedFinding<'static>;
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'f> IntoIterator for &'f JobFindings {
+    type Item = &'f JudgedFinding<'static>;
+    type IntoIter = std::slice::Iter<'f, JudgedFinding<'static>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<const N: usize> PartialEq<[JudgedFinding<'static>; N]> for JobFindings {
+    fn eq(&self, other: &[JudgedFinding<'static>; N]) -> bool {
+        self.0 == other
+    }
+}
+
+/// A list, as an assertion that fails prints it.
+impl fmt::Debug for JobFindings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
     }
 }

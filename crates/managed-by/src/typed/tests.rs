@@ -114,6 +114,63 @@ fn suspended(pool: &str, status: JobStatus) -> Job {
     }
 }
 
+/// An assertion that fails prints this.
+#[test]
+fn debug_says_what_display_says() {
+    let ready = with_status(JobStatus {
+        ready: Some(1),
+        ..JobStatus::default()
+    });
+    let findings = JobChecker::default().status_update(&with_status(JobStatus::default()), &ready);
+    assert_eq!(
+        format!("{findings:?}"),
+        "[JudgedFinding(1.31 to 1.37: status.ready: Invalid value: 1: cannot set more ready pods than active \
+         [job-status/ready-exceeds-active])]"
+    );
+    let set = format!("{:?}", findings[0].releases());
+    assert_eq!(set, "ReleaseSet(1.31 to 1.37)");
+}
+
+#[test]
+fn denials_are_told_from_warnings() {
+    let directed = |pool| suspended(pool, JobStatus::default());
+    let mut resumed = directed("b");
+    resumed.spec.as_mut().unwrap().suspend = Some(false);
+    // Only the first patches of 1.36 deny it.
+    let findings = JobChecker::default().update(&directed("a"), &resumed);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(
+        findings.denials(),
+        [] as [&super::JudgedFinding<'static>; 0]
+    );
+    assert_eq!(findings.denied_by(), ReleaseSet::default());
+
+    let ready = with_status(JobStatus {
+        ready: Some(1),
+        ..JobStatus::default()
+    });
+    let findings = JobChecker::default().status_update(&with_status(JobStatus::default()), &ready);
+    assert_eq!(findings.denials(), [&findings[0]]);
+    assert_eq!(findings.denied_by().to_string(), "1.31 to 1.37");
+    assert_eq!(findings.into_iter().count(), 1);
+}
+
+/// A struct of a test suite keeps it, with no text beside it.
+#[test]
+fn a_checker_owns_its_settings() {
+    struct Suite {
+        checker: JobChecker,
+    }
+    let suite = {
+        let settings = "{\"controllers\":{\"acme.io/other\":{}}}".to_owned();
+        let checker = JobChecker::default().with_settings(settings).unwrap();
+        Suite { checker }
+    };
+    let findings = suite.checker.create(&with_status(JobStatus::default()));
+    let rules: Vec<_> = findings.iter().map(|f| f.rule().id()).collect();
+    assert_eq!(rules, ["managed-by/allowed"]);
+}
+
 fn lines(findings: &[super::JudgedFinding<'_>]) -> Vec<String> {
     let told = findings.iter().map(ToString::to_string);
     told.flat_map(|told| told.lines().map(str::to_owned).collect::<Vec<_>>())

@@ -14,11 +14,14 @@ fn beginning(text: &str) -> (&str, &'static str) {
     if text.len() <= MAX_PRINTED {
         return (text, "");
     }
-    (
-        text.get(..text.floor_char_boundary(MAX_PRINTED))
-            .unwrap_or_default(),
-        "...",
-    )
+    (prefix(text, MAX_PRINTED), "...")
+}
+
+/// As much of the beginning as fits, without half a character. (The standard library has it from Rust 1.91 on.)
+pub(crate) fn prefix(text: &str, max: usize) -> &str {
+    let mut ends = (0..=max.min(text.len())).rev();
+    let end = ends.find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
 /// `strconv.Quote`, which `%q` uses.
@@ -132,7 +135,15 @@ fn unicode(out: &mut String, c: char) {
 
 #[cfg(test)]
 mod tests {
-    use super::{json_size, json_string, quote};
+    use super::{json_size, json_string, prefix, quote};
+
+    #[test]
+    fn a_prefix_has_whole_characters() {
+        let text = "aé🙂";
+        let cut: Vec<_> = (0..9).map(|max| prefix(text, max)).collect();
+        let whole = ["", "a", "a", "aé", "aé", "aé", "aé", text, text];
+        assert_eq!(cut, whole);
+    }
 
     /// The sizes of what Go 1.26 prints: `json.Marshal` of what `json.Unmarshal` makes of the text.
     #[test]

@@ -10,6 +10,7 @@ use super::reading::Reading;
 use crate::decode::{Members, Raw, Type, Value, late};
 use crate::kind::{JOB, Kind, Template};
 use crate::object::custom::{MAX_NESTED, MAX_TEMPLATES, Nested};
+use crate::upstream::go;
 
 /// Objects that are nested deeper than this are not read.
 const MAX_DEPTH: usize = 8;
@@ -179,9 +180,6 @@ impl<'a> Members<'a> for Made<'_, 'a> {
 fn beginning<'a>(value: &Cow<'a, str>) -> Cow<'a, str> {
     match value {
         Cow::Borrowed(value) => Cow::Borrowed(value),
-        Cow::Owned(value) => {
-            let end = value.floor_char_boundary(MAX_NAME);
-            Cow::Owned(value.get(..end).unwrap_or_default().to_owned())
-        }
+        Cow::Owned(value) => Cow::Owned(go::prefix(value, MAX_NAME).to_owned()),
     }
 }

@@ -1,0 +1,218 @@
+//! The reconciler with a client whose writes are judged. No cluster is needed: an API server that stores one Job is enough.
+
+mod judging;
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use http::{Method, Request, Response, StatusCode};
+use judging::Judging;
+use k8s_openapi::api::batch::v1::{Job, JobSpec, JobStatus};
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::client::{Body, ClientBuilder};
+use managed_by::{JobChecker, Release};
+use rust_controller::NAME;
+use rust_controller::controller::{Context, PROGRESS, reconcile};
+use serde_json::{Value, json};
+
+/// Stores one Job, as the API server of any release would that says yes to everything.
+#[derive(Clone)]
+struct Store(Arc<Mutex<Job>>);
+
+impl Store {
+    fn new() -> Self {
+        let mut job = Job {
+            spec: Some(JobSpec {
+                managed_by: Some(NAME.to_owned()),
+                completions: Some(1),
+                ..JobSpec::default()
+            }),
+            ..Job::default()
+        };
+        job.metadata.name = Some("pi".to_owned());
+        job.metadata.namespace = Some("default".to_owned());
+        job.metadata.resource_version = Some("1".to_owned());
+        Self(Arc::new(Mutex::new(job)))
+    }
+
+    fn job(&self) -> Job {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// The runner notes what it knows of the pods.
+    fn note(&self, progress: &Value) {
+        let mut job = self.0.lock().unwrap();
+        let annotations = job.metadata.annotations.get_or_insert_default();
+        annotations.insert(PROGRESS.to_owned(), progress.to_string());
+    }
+
+    async fn answer(self, request: Request<Body>) -> Result<Response<Body>, Infallible> {
+        let (parts, body) = request.into_parts();
+        let sent = body.collect_bytes().await.unwrap();
+        let (status, answer) = match parts.method {
+            Method::GET if parts.uri.path().ends_with("/missing") => {
+                (StatusCode::NOT_FOUND, json!({}))
+            }
+            Method::GET => (StatusCode::OK, json!(self.job())),
+            Method::PUT => {
+                let new: Job = serde_json::from_slice(&sent).unwrap();
+                *self.0.lock().unwrap() = new.clone();
+                (StatusCode::OK, json!(new))
+            }
+            // What it does not store it gives back.
+            _ => (StatusCode::OK, json!(self.job())),
+        };
+        let body = serde_json::to_vec(&answer).unwrap();
+        Ok(Response::builder()
+            .status(status)
+            .body(body.into())
+            .unwrap())
+    }
+}
+
+fn client(store: &Store, judging: &Judging) -> Client {
+    let store = store.clone();
+    let server = tower::service_fn(move |request| store.clone().answer(request));
+    ClientBuilder::new(server, "default")
+        .with_layer(judging)
+        .build()
+}
+
+/// What you would write: each write of the reconciler is judged, for the release that it believes to write to.
+#[tokio::test]
+async fn every_write_of_the_reconciler_is_accepted() {
+    for &release in Release::ALL {
+        let (store, judging) = (Store::new(), Judging::new(JobChecker::new(release)));
+        let (_, minor) = release.as_str().split_once('.').unwrap();
+        let context = Arc::new(Context {
+            client: client(&store, &judging),
+            minor: minor.parse().unwrap(),
+        });
+        for progress in [
+            json!({"active": 1}),
+            json!({"active": 1, "ready": 1}),
+            json!({"succeeded": 1}),
+        ] {
+            store.note(&progress);
+            reconcile(Arc::new(store.job()), Arc::clone(&context))
+                .await
+                .unwrap();
+        }
+        assert_eq!(judging.denied(), [""; 0]);
+        let conditions = store.job().status.unwrap().conditions.unwrap();
+        assert_eq!(conditions.last().unwrap().type_, "Complete", "{release}");
+    }
+}
+
+/// The same reconciler believes that it writes to 1.30, and forgets the condition that later releases want.
+#[tokio::test]
+async fn a_mistake_of_the_reconciler_is_found() {
+    let (store, judging) = (Store::new(), Judging::new(JobChecker::default()));
+    let context = Arc::new(Context {
+        client: client(&store, &judging),
+        minor: 30,
+    });
+    store.note(&json!({"succeeded": 1}));
+    let error = reconcile(Arc::new(store.job()), context).await.unwrap_err();
+    let message = "Job.batch \"pi\" is invalid: status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
+    assert!(error.to_string().contains(message), "{error}");
+    assert_eq!(
+        judging.denied(),
+        [
+            "PUT /apis/batch/v1/namespaces/default/jobs/pi/status: 1.31 to 1.37: status.conditions: Invalid value: cannot set \
+          Complete=True condition without the SuccessCriteriaMet=true condition [job-status/complete-without-success-criteria-met]"
+        ]
+    );
+    assert_eq!(store.job().status, None, "it was not made");
+}
+
+#[tokio::test]
+async fn writes_of_every_form_are_judged() {
+    let (store, judging) = (Store::new(), Judging::new(JobChecker::default()));
+    let jobs: Api<Job> = Api::namespaced(client(&store, &judging), "default");
+    let code = |result: kube::Result<Job>| match result {
+        Ok(_) => 200,
+        Err(kube::Error::Api(status)) => status.code,
+        Err(error) => panic!("{error}"),
+    };
+    let patch = PatchParams::apply("test").force();
+    for (ready, expected) in [(1, 200), (2, 422)] {
+        let status = json!({"apiVersion": "batch/v1", "kind": "Job", "status": {"startTime": "2026-01-01T00:00:00Z", "active": 1, "ready": ready}});
+        assert_eq!(
+            code(
+                jobs.patch_status("pi", &PatchParams::default(), &Patch::Merge(&status))
+                    .await
+            ),
+            expected
+        );
+        assert_eq!(
+            code(
+                jobs.patch_status("pi", &patch, &Patch::Apply(&status))
+                    .await
+            ),
+            expected
+        );
+    }
+    for (name, expected) in [(NAME, 200), ("runner", 422)] {
+        let mut new = store.job();
+        new.metadata.resource_version = None;
+        new.spec.as_mut().unwrap().managed_by = Some(name.to_owned());
+        assert_eq!(
+            code(jobs.create(&PostParams::default(), &new).await),
+            expected
+        );
+        assert_eq!(
+            code(jobs.replace("pi", &PostParams::default(), &new).await),
+            expected
+        );
+    }
+    let mut denied: Vec<_> = judging
+        .denied()
+        .iter()
+        .map(|told| told.split([' ', ':']).next().unwrap().to_owned())
+        .collect();
+    // The replacement has a bad name, and changes the field.
+    assert_eq!(denied.split_off(2), ["POST", "PUT", "PUT"]);
+    assert_eq!(denied, ["PATCH", "PATCH"]);
+
+    // What the API server refuses by itself is not judged.
+    let bad = Job {
+        status: Some(JobStatus {
+            ready: Some(1),
+            ..JobStatus::default()
+        }),
+        ..store.job()
+    };
+    let mut stale = bad.clone();
+    stale.metadata.resource_version = Some("0".to_owned());
+    assert_eq!(
+        code(
+            jobs.replace_status("pi", &PostParams::default(), &stale)
+                .await
+        ),
+        200
+    );
+    assert_eq!(
+        code(
+            jobs.patch_status("missing", &PatchParams::default(), &Patch::Merge(&bad))
+                .await
+        ),
+        200
+    );
+    assert_eq!(judging.denied().len(), 5);
+    assert_eq!(judging.unjudged(), [""; 0]);
+    assert_eq!(
+        code(
+            jobs.patch_status("pi", &PatchParams::default(), &Patch::Strategic(&bad))
+                .await
+        ),
+        200
+    );
+    assert_eq!(
+        judging.unjudged(),
+        [
+            "application/strategic-merge-patch+json of /apis/batch/v1/namespaces/default/jobs/pi/status"
+        ]
+    );
+}
