@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use managed_by::{Cluster, Job, Unanswered};
+use managed_by::{Cluster, FoundJob, Unanswered};
 use serde_json::{Value, json};
 
 use crate::cluster::api_server::{ADMIN, ApiServer, POLICY_SERVER};
@@ -92,11 +92,11 @@ fn pod(owner: &str, uid: &Value) -> Value {
 struct Asked<'c>(&'c Client);
 
 impl Cluster for Asked<'_> {
-    fn job(&self, namespace: &str, name: &str) -> Result<Job, Unanswered> {
+    fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered> {
         let answer = self.0.get(&format!("{}/{name}", jobs(namespace)));
         match answer.map_err(|e| Unanswered::new(e.to_string()))? {
-            answer if answer.code == 404 => Ok(Job::NotFound),
-            answer => Ok(Job::Found(answer.body.to_string().into_bytes())),
+            answer if answer.code == 404 => Ok(FoundJob::NotFound),
+            answer => Ok(FoundJob::Found(answer.body.to_string().into_bytes())),
         }
     }
 }
