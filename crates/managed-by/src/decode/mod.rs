@@ -312,11 +312,7 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
 
     /// As [`Kept::int32_or_null`].
     pub(crate) fn int32_or_null(self) -> std::result::Result<Option<i32>, D::Error> {
-        if self.with_care {
-            return Ok(self.keep()?.int32_or_null());
-        }
-        // A fraction is an error, and so is `-0`.
-        Option::deserialize(self.json)
+        Ok(self.keep()?.int32_or_null())
     }
 }
 
