@@ -11,9 +11,9 @@
 //! - A lone surrogate in a string becomes U+FFFD.
 //! - Nesting ends at 10,000 levels ([`nesting`]).
 //!
-//! `serde_json` refuses a lone surrogate where it reads a string as text, and it reads one as bytes, which have to be checked
-//! for UTF-8 again. Hardly any document has one. So a document is read as text first; if that fails, it is read once more
-//! *with care*: names as bytes, and scalars as what is written. What fails then too is not JSON.
+//! `serde_json` refuses a lone surrogate where it reads a string as text. Hardly any document has one. So a document is read
+//! that way first; if that fails, it is read once more *with care*: names as bytes, and scalars as they are written. What fails
+//! then too is not JSON.
 //!
 //! Trouble is of two kinds. Bytes that are not JSON end the reading, as an error of `serde_json`. A value of another type than
 //! a view expects is noted in a [`Note`] and passed over, because whether it matters may depend on what comes after it: the
@@ -32,7 +32,8 @@ use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{
-    Deserialize as _, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+    Deserialize as _, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess,
+    Visitor,
 };
 use serde_json::value::RawValue;
 
@@ -161,6 +162,9 @@ pub(crate) trait Members<'de> {
     /// Whether it reads arrays.
     const OF_ARRAY: bool = false;
 
+    /// Whether it is small. With care its text is taken first, which may be a scalar that `serde_json` does not read.
+    const IS_SMALL: bool = false;
+
     /// Reads a member of the object.
     ///
     /// # Errors
@@ -228,15 +232,26 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
     }
 
     /// Reads an object or an array by its members, passes over anything else, and says what it was.
-    pub(crate) fn visit(
+    pub(crate) fn visit<M: Members<'de>>(
         self,
-        members: &mut impl Members<'de>,
+        members: &mut M,
     ) -> std::result::Result<Type, D::Error> {
-        self.json.deserialize_any(Walk {
+        let walk = Walk {
             members,
             place: self.place,
             with_care: self.with_care,
-        })
+        };
+        if !(M::IS_SMALL && self.with_care) {
+            return self.json.deserialize_any(walk);
+        }
+        let raw = self.raw()?;
+        match raw.json_type() {
+            Type::Object | Type::Array => {
+                let mut json = serde_json::Deserializer::from_str(raw.as_str());
+                json.deserialize_any(walk).map_err(D::Error::custom)
+            }
+            scalar => Ok(scalar),
+        }
     }
 
     /// Reads an object. Anything else is noted.
@@ -297,11 +312,7 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
 
     /// As [`Kept::int32_or_null`].
     pub(crate) fn int32_or_null(self) -> std::result::Result<Option<i32>, D::Error> {
-        if self.with_care {
-            return Ok(self.keep()?.int32_or_null());
-        }
-        // A fraction is an error, and so is `-0`.
-        Option::deserialize(self.json)
+        Ok(self.keep()?.int32_or_null())
     }
 }
 

@@ -20,6 +20,8 @@ impl<'s, 'a> Strings<'s, 'a> {
 }
 
 impl<'a> Members<'a> for Strings<'_, 'a> {
+    const IS_SMALL: bool = true;
+
     fn member<D: Deserializer<'a>>(
         &mut self,
         name: &str,

@@ -369,6 +369,7 @@ impl<'a> Members<'a> for Uids<'a> {
 impl<'a> Members<'a> for Conditions {
     const OF_OBJECT: bool = false;
     const OF_ARRAY: bool = true;
+    const IS_SMALL: bool = true;
 
     fn element<D: Deserializer<'a>>(
         &mut self,

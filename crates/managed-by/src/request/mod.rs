@@ -261,6 +261,38 @@ mod tests {
         findings.map(|(_, finding)| finding.rule().id()).collect()
     }
 
+    /// A scalar that `serde_json` does not read, and a name that it does not read as text.
+    #[test]
+    fn what_is_json_for_go_is_json_here() {
+        let json = |kind: &str| {
+            format!(r#"{{"\ud800":1,"kind":{kind},"operation":"CREATE","object":{JOB}}}"#)
+        };
+        let read = |kind: &str| {
+            let json = json(kind);
+            let request = AdmissionRequest::from_json(json.as_bytes());
+            request.map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(
+            read(r#"{"group":"batch","version":"v1","kind":"Job"}"#),
+            Ok(())
+        );
+        for (kind, got) in [
+            ("1e999", "a number"),
+            (r#""\ud800""#, "a string"),
+            ("[]", "an array"),
+        ] {
+            assert_eq!(
+                read(kind),
+                Err(format!("kind: expected an object, got {got}"))
+            );
+        }
+        let kind = r#"{"group":5,"version":"v1","kind":"Job"}"#;
+        assert_eq!(
+            read(kind).unwrap_err(),
+            "kind.group: expected a string, got a number"
+        );
+    }
+
     /// Of objects the caller says whether it is created or stored; of JSON the status says it.
     #[test]
     fn what_is_stored_has_a_status_and_what_is_created_has_none() {
