@@ -23,6 +23,18 @@ pub struct Input {
     held: Option<Arc<[u8]>>,
 }
 
+impl Input {
+    /// Whether it is a link to a file.
+    pub(crate) fn is_link(&self) -> bool {
+        self.path.as_deref().is_some_and(Path::is_symlink)
+    }
+
+    /// Its place in the file system, if it is a file that is there.
+    pub(crate) fn place(&self) -> Option<PathBuf> {
+        self.path.as_deref()?.canonicalize().ok()
+    }
+}
+
 /// What files of a folder hold manifests.
 const MANIFESTS: [&str; 3] = ["yaml", "yml", "json"];
 

@@ -133,7 +133,12 @@ pub(crate) fn diff(
             if let Some(old) = pair {
                 let requests = manifest::updates(old, &object, is_status, &namespace, &user);
                 for request in &requests {
+                    let troubles = answers.lint.unreadable.len();
                     answers.judge(new, document, &object, request);
+                    // The second half of a change has the same object.
+                    if answers.lint.unreadable.len() > troubles {
+                        break;
+                    }
                 }
             } else {
                 let message = format!("the old text has no {} of this name", object.kind());

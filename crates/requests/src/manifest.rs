@@ -151,9 +151,8 @@ fn add<'d>(
         None => State::of(json, &members),
     };
     let items = state.items.filter(|_| state.kind.ends_with("List"));
-    let items = items.and_then(elements);
-    match items {
-        Some(items) if depth < MAX_LISTS => {
+    match items.map(elements) {
+        Some(Some(items)) if depth < MAX_LISTS => {
             let place = if place.is_empty() {
                 "items".to_owned()
             } else {
@@ -162,7 +161,8 @@ fn add<'d>(
             let deeper = depth.saturating_add(1);
             add_items(&items, &place, deeper, Some(&state), objects);
         }
-        Some(_) => objects.push(Err((place, "a list in a list in a list, and so on"))),
+        Some(Some(_)) => objects.push(Err((place, "a list in a list in a list, and so on"))),
+        Some(None) => objects.push(Err((place, "a list whose items are no array"))),
         None => objects.push(Ok(Object { state, place })),
     }
 }

@@ -145,3 +145,34 @@ fn an_update_of_the_status_and_the_rest_is_two() {
     manifest.as_object_mut().unwrap().remove("status");
     assert_eq!(asked(&updates(&old, &manifest, false)), [of_spec]);
 }
+
+/// What the API server drops, and what it keeps, does not count for the size: as JSON, each request has its own status.
+#[test]
+fn a_status_counts_where_it_is_stored() {
+    let long = |from: usize| {
+        let indexes: Vec<String> = (from..from + 100_000)
+            .map(|i| (2 * i).to_string())
+            .collect();
+        json!({"completedIndexes": indexes.join(",")})
+    };
+    let (short, long) = (json!({"active": 1}), [long(1_000_000), long(2_000_000)]);
+    assert_eq!(alone(&job("a.io/x", &long[0])).rules, [""; 0]);
+    let mut changed = job("a.io/x", &long[1]);
+    changed["metadata"]["labels"] = json!({"a": "b"});
+    for old in [&short, &long[0]] {
+        let requests = updates(&job("a.io/x", old), &changed, false);
+        assert_eq!(requests.len(), 2);
+    }
+}
+
+#[test]
+fn a_list_has_an_array_of_items() {
+    let text = r#"{"apiVersion":"batch/v1","kind":"JobList","items":{"a":{}}}"#;
+    let documents = Document::all(text);
+    let objects = manifest::objects(documents.first().unwrap().as_ref().unwrap());
+    let trouble = objects.into_iter().map(|object| object.unwrap_err().text);
+    assert_eq!(
+        trouble.collect::<Vec<_>>(),
+        ["a list whose items are no array"]
+    );
+}

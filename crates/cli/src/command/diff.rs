@@ -36,8 +36,16 @@ impl Sides {
         if let Some(new) = &self.new {
             return Ok([side(&self.old)?, side(new)?]);
         }
-        let old = git::files(&self.commit, &self.old)?;
-        Ok([old.into_iter().map(Ok).collect(), side(&self.old)?])
+        // Both sides have the same files: a commit has links and ignored files, which a folder is read without.
+        let mut new = side(&self.old)?;
+        new.retain(|input| !input.as_ref().is_ok_and(Input::is_link));
+        let there: Vec<_> = new.iter().flatten().filter_map(Input::place).collect();
+        let is_left_out = |file: &Path| {
+            let file = file.canonicalize();
+            file.is_ok_and(|file| !there.contains(&file))
+        };
+        let old = git::files(&self.commit, &self.old, is_left_out)?;
+        Ok([old.into_iter().map(Ok).collect(), new])
     }
 }
 
@@ -138,8 +146,14 @@ pub(super) fn run(
                 let judged = report.results.len();
                 let requests = manifest::updates(&old, object, is_status, namespace, &user);
                 for request in &requests {
+                    let troubles = report.unjudged.len();
                     if let Some(trouble) = at.add(&judge, request, name.clone(), report) {
                         wrong.insert((before.file, key.clone()), trouble);
+                        break;
+                    }
+                    // The second half of a change has the same object.
+                    if report.unjudged.len() > troubles {
+                        break;
                     }
                 }
                 if let Some(last) = report.results.get_mut(judged..).and_then(<[_]>::last_mut)

@@ -2,7 +2,7 @@ import type { LintAnswer, ReplaySums } from "../generated/types.js";
 
 /** One look for a script: what there was, and whether all of it may go on. */
 export interface Summary {
-  /** Whether nothing was denied, by the settings' release or by any that was asked, and everything could be read. */
+  /** Whether something was judged, nothing denied, by the settings' release or by any that was asked, and everything could be read. */
   ok: boolean;
   /** How much was judged: objects of `lint` and `diff`, requests of `replay`. 0 says that nothing of a known kind was there. */
   judged: number;

@@ -19,7 +19,7 @@ use crate::object::pod::Pod;
 use crate::object::unread::Unread;
 use change::{Says, required};
 use reading::RequestReading;
-use source::Source;
+use source::{Part, Source, StatusOf};
 
 pub use change::Change;
 pub(crate) use identity::GroupVersionKind;
@@ -92,6 +92,11 @@ impl<'a> AdmissionRequest<'a> {
         new: &'a Job,
         old: Option<&'a Job>,
     ) -> Self {
+        let status = match &change {
+            Change::Create { .. } => StatusOf::Nothing,
+            _ => StatusOf::Itself,
+        };
+        let source = Source::Typed(new, status, old);
         Self {
             name: change.object().metadata.name.clone(),
             namespace: new.metadata.namespace.as_deref().unwrap_or_default().into(),
@@ -100,7 +105,7 @@ impl<'a> AdmissionRequest<'a> {
             request_kind: None,
             user,
             subject: Subject::Change(kind, change),
-            source: Source::Typed(new, old),
+            source,
         }
     }
 
@@ -138,7 +143,16 @@ impl<'a> AdmissionRequest<'a> {
             request_kind: None,
             user,
             subject,
-            source: Source::Objects(object.text, change.old().map(|old| old.text)),
+            source: Source::Objects(
+                match &change {
+                    Change::Create { .. } => Part {
+                        text: object.text,
+                        status: StatusOf::Nothing,
+                    },
+                    _ => object.part(),
+                },
+                change.old().map(|old| old.part()),
+            ),
         };
         request.take_own_name();
         Ok(request)

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::identity::GroupVersionKind;
+use super::source::{Part, StatusOf};
 use crate::decode::{Malformed, Note, Place, Result, document_of_text};
 use crate::kind::Kind;
 use crate::object::Object;
@@ -74,6 +75,14 @@ impl<'a> ReadObject<'a> {
         match &self.read {
             Some((known, read)) if std::ptr::eq(*known, profile) => read.clone(),
             _ => object(self.text, profile),
+        }
+    }
+
+    /// The object by its text.
+    pub(super) fn part(&self) -> Part<'a> {
+        Part {
+            text: self.text,
+            status: self.status_of.map_or(StatusOf::Itself, StatusOf::Other),
         }
     }
 

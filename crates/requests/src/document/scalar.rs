@@ -40,9 +40,8 @@ pub(super) fn resolve(text: &str) -> Scalar {
         return Scalar::Number(number);
     }
     if is_float(&plain) {
-        let plain = plain.strip_prefix('+').unwrap_or(&plain);
-        return match plain.parse::<f64>() {
-            Ok(number) if number.is_finite() => Scalar::Number(float(number)),
+        return match serde_json::from_str(&as_json(&plain)) {
+            Ok(number) => Scalar::Number(float(number)),
             // Go holds no such float, and takes it for a word.
             _ => Scalar::Text,
         };
@@ -95,6 +94,22 @@ fn is_float(text: &str) -> bool {
         digits(e) && !e.is_empty()
     });
     is_mantissa && is_exponent
+}
+
+/// A float of YAML, as JSON allows it: digits on both sides of the point, and no zeros before them.
+fn as_json(text: &str) -> String {
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(text) => ("-", text),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = text.find(['e', 'E']).unwrap_or(text.len());
+    let (mantissa, exponent) = text.split_at_checked(end).unwrap_or((text, ""));
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        whole => whole,
+    };
+    format!("{sign}{whole}.{part}0{exponent}")
 }
 
 /// A float as JSON: whole ones without a fraction, as Go writes them.

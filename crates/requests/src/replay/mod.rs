@@ -72,7 +72,16 @@ impl<'s> Replay<'s> {
         let answers: Vec<Answer> = in_groups(&tasks, |(_, task), answers| {
             answers.push(Answer::to(task, judge));
         });
+        let mut is_told = false;
         for ((item, task), answer) in tasks.iter().zip(answers) {
+            // Both halves of a change have the same object: what is wrong with it is told once.
+            let is_second = std::mem::take(&mut is_told) && task.is_half();
+            if let Answer::Malformed(_) = answer {
+                if is_second {
+                    continue;
+                }
+                is_told = task.is_half();
+            }
             let seen = |time| Seen {
                 source,
                 line: item.line,

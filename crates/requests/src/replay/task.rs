@@ -13,6 +13,13 @@ pub(super) enum Task<'c> {
     Unknown(&'c State<'c>),
 }
 
+impl Task<'_> {
+    /// Whether it is half of a change of the status and the rest.
+    pub(super) fn is_half(&self) -> bool {
+        matches!(self, Self::Judge(asking) if asking.request.is_half)
+    }
+}
+
 /// A request to ask for, and the write that a record says it was.
 #[derive(Clone, Copy)]
 pub(super) struct Asking<'c> {

@@ -307,7 +307,8 @@ fn denial(name: &str, findings: &JobFindings) -> Result<Response<Body>, BoxError
         .filter(|finding| finding.releases().contains(newest));
     let texts: Vec<_> = of_newest
         .flat_map(|finding| finding.texts())
-        .filter_map(|(releases, text)| releases.contains(newest).then_some(text))
+        .filter(|said| said.releases.contains(newest))
+        .map(|said| said.text)
         .collect();
     let text = match &texts[..] {
         [only] => only.clone(),
