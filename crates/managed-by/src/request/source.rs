@@ -52,8 +52,8 @@ impl Part<'_> {
 
 /// How many bytes the status is of an object with this text.
 fn status_size(object: &str) -> usize {
-    let members = Raw::unread(object).members().into_iter();
-    let status = members.filter(|(name, _)| name == "status").last();
+    let mut members = Raw::unread(object).members().into_iter();
+    let status = members.rfind(|(name, _)| name == "status");
     let size = status.map(|(_, value)| go::json_size(value.as_str().as_bytes()));
     size.map_or(0, |size| size.saturating_add("\"status\":,".len()))
 }
