@@ -227,7 +227,10 @@ test("every result of many has a summary", async () => {
   const fine = job("a.io/x");
   assert.deepEqual(lint(fine).summary, { ok: true, judged: 1, denied: 0, unreadable: 0 });
   assert.deepEqual(lint(`${job("x")}---\n${fine}---\na: [\n`).summary, { ok: false, judged: 2, denied: 1, unreadable: 1 });
-  assert.deepEqual(lint("").summary, { ok: true, judged: 0, denied: 0, unreadable: 0 });
+  // Nothing is judged, so that nothing is well.
+  for (const text of ["", "apiVersion: batch/v1\nkind: job\nmetadata: {name: pi}\n"]) {
+    assert.deepEqual(lint(text).summary, { ok: false, judged: 0, denied: 0, unreadable: 0 });
+  }
   assert.deepEqual(lint("- 1").summary.ok, false);
   assert.deepEqual(diff(fine, job("a.io/y")).summary, { ok: false, judged: 1, denied: 1, unreadable: 0 });
   // Denied by 1.31 and later, and the settings choose 1.30.
