@@ -147,9 +147,9 @@ function underline(): void {
     diagnostics[part].push({ from: place.from, to: place.to, severity: "error", message });
   }
   for (const finding of answer.judged.flatMap((judged) => verdictOf(judged, release.value).findings)) {
-    const { place, enforcement, rule, message } = finding;
+    const { place, enforcement, rule, text } = finding;
     if (place !== undefined) {
-      diagnostics.object.push({ from: place.from, to: place.to, severity: enforcement === "deny" ? "error" : "warning", source: rule, message });
+      diagnostics.object.push({ from: place.from, to: place.to, severity: enforcement === "deny" ? "error" : "warning", source: rule, message: text });
     }
   }
   for (const part of PARTS) {
