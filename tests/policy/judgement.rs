@@ -117,6 +117,9 @@ impl Seen {
             })
         });
         assert_eq!(by_tool.collect::<Vec<_>>(), told, "{name}");
+        let matrix = tool.releases.unwrap();
+        let said = (judgement.accepted_by(), judgement.denied_by());
+        assert_eq!((matrix.accepted, matrix.denied), said, "{name}");
 
         self.requests += 1;
         self.findings += expected.len();

@@ -4,7 +4,7 @@ use crate::catalogue;
 use crate::cluster::{Cluster, Offline};
 use crate::description::Enforcement;
 use crate::finding::Finding;
-use crate::judgement::{Judgement, is_same_place};
+use crate::judgement::{JudgedFinding, Judgement, merged};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::release::{Release, ReleaseSet};
@@ -236,38 +236,22 @@ fn run_on_all_releases<'a>(
     if is_unanimous || is_undisputed {
         return Ok(opinions.swap_remove(0).1);
     }
-    Ok(disputed(opinions, verdicts))
+    Ok(disputed(&opinions, verdicts))
 }
 
 /// What some releases find and others do not, each thing once, as a warning that says which do.
 #[cold]
-fn disputed<'a>(opinions: Vec<(Release, Vec<Found<'a>>)>, verdicts: &[Release]) -> Vec<Found<'a>> {
-    let mut all: Vec<(Found<'a>, ReleaseSet)> = Vec::new();
-    for (release, findings) in opinions {
-        for found in findings {
-            let is_same =
-                |((_, known), _): &&mut (Found<'a>, ReleaseSet)| is_same_place(known, &found.1);
-            match all.iter_mut().find(is_same) {
-                Some((_, releases)) => *releases = releases.union(release.run(verdicts)),
-                None => all.push((found, release.run(verdicts))),
-            }
-        }
-    }
-    let warn = |((enforcement, finding), releases): (Found<'a>, ReleaseSet)| {
+fn disputed<'a>(opinions: &[(Release, Vec<Found<'a>>)], verdicts: &[Release]) -> Vec<Found<'a>> {
+    let opinions = opinions.iter();
+    let said: Vec<_> = opinions
+        .map(|(release, findings)| (release.run(verdicts), &**findings))
+        .collect();
+    let warn = |found: &JudgedFinding<'a>| {
+        let finding = found.finding().clone();
         if !finding.is_upstream() || !finding.rule().is_disputed() {
-            return (enforcement, finding);
+            return (found.enforcement(), finding);
         }
-        (Enforcement::Warn, finding.of_releases(releases))
+        (Enforcement::Warn, finding.of_releases(found.releases()))
     };
-    let mut findings: Vec<_> = all.into_iter().map(warn).map(Some).collect();
-    // In the order of the catalogue, as the findings of one release are.
-    let mut ordered = Vec::new();
-    for rule in catalogue::rules() {
-        let of_rule = |found: &&mut Option<Found<'a>>| {
-            let finding = found.as_ref().map(|(_, finding)| finding);
-            finding.is_some_and(|finding| finding.rule() == *rule)
-        };
-        ordered.extend(findings.iter_mut().filter(of_rule).filter_map(Option::take));
-    }
-    ordered
+    merged(&said).iter().map(warn).collect()
 }

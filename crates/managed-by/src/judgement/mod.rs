@@ -62,7 +62,7 @@ impl<'a> Judgement<'a> {
     /// Of a verdict that settings give without being asked for a release.
     pub(crate) fn of_settings(verdict: Verdict<'a>, release: Release) -> Self {
         Self {
-            findings: merged(&[(release.into(), &verdict)]),
+            findings: merged(&[(release.into(), &verdict.findings)]),
             verdict,
             opinions: Vec::new(),
         }
@@ -71,7 +71,7 @@ impl<'a> Judgement<'a> {
     /// The same answer from all releases that are asked: no rule was. With no set, it is the answer of the settings.
     pub fn of_all(verdict: Verdict<'a>, releases: Option<ReleaseSet>) -> Self {
         Self {
-            findings: merged(&[(releases.unwrap_or_default(), &verdict)]),
+            findings: merged(&[(releases.unwrap_or_default(), &verdict.findings)]),
             opinions: releases
                 .map(|releases| Opinion {
                     releases,
@@ -99,7 +99,8 @@ impl<'a> Judgement<'a> {
                 None => opinions.push(Opinion { releases, verdict }),
             }
         }
-        let said: Vec<_> = opinions.iter().map(|o| (o.releases, &o.verdict)).collect();
+        let said = opinions.iter();
+        let said: Vec<_> = said.map(|o| (o.releases, &*o.verdict.findings)).collect();
         let findings = merged(&said);
         let verdict = match &*opinions {
             [only] => only.verdict.clone(),
@@ -320,7 +321,7 @@ impl fmt::Debug for JudgedFinding<'_> {
 }
 
 /// Whether two findings are of one rule at one path.
-pub(crate) fn is_same_place(one: &Finding<'_>, other: &Finding<'_>) -> bool {
+fn is_same_place(one: &Finding<'_>, other: &Finding<'_>) -> bool {
     one.rule() == other.rule() && one.error().path() == other.error().path()
 }
 
@@ -333,13 +334,15 @@ fn texts(verdict: &Verdict<'_>, releases: ReleaseSet) -> Vec<String> {
         .collect()
 }
 
-/// The findings of verdicts, each once, in the order of the catalogue. A verdict counts for the releases beside it, and a finding
-/// that names its releases for these.
-fn merged<'a>(verdicts: &[(ReleaseSet, &Verdict<'a>)]) -> Vec<JudgedFinding<'a>> {
+/// What releases find, each thing once, in the order of the catalogue. A list of findings counts for the releases beside it, and a
+/// finding that names its releases for these.
+pub(crate) fn merged<'a>(
+    said: &[(ReleaseSet, &[(Enforcement, Finding<'a>)])],
+) -> Vec<JudgedFinding<'a>> {
     let mut all: Vec<JudgedFinding<'a>> = Vec::new();
-    for (set, verdict) in verdicts {
-        for (index, (enforcement, finding)) in verdict.findings.iter().enumerate() {
-            let before = verdict.findings.iter().take(index);
+    for (set, findings) in said {
+        for (index, (enforcement, finding)) in findings.iter().enumerate() {
+            let before = findings.iter().take(index);
             let place = before.filter(|(_, f)| is_same_place(f, finding)).count();
             let releases = finding.releases().unwrap_or(*set);
             let mut known = all.iter_mut();
