@@ -413,15 +413,10 @@ impl<'de, M: Members<'de>> DeserializeSeed<'de> for Member<'_, '_, M> {
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
         let path = Path::Member(&self.place.path, self.name);
-        let place = Place {
-            path,
-            note: self.place.note,
-        };
-        let with_care = self.with_care;
         let value = Value {
             json,
-            place,
-            with_care,
+            place: self.place.at(&path),
+            with_care: self.with_care,
         };
         self.members.member(self.name, value)
     }
@@ -439,15 +434,10 @@ impl<'de, M: Members<'de>> DeserializeSeed<'de> for Element<'_, '_, M> {
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
         let path = Path::Index(&self.place.path, self.index);
-        let place = Place {
-            path,
-            note: self.place.note,
-        };
-        let with_care = self.with_care;
         let value = Value {
             json,
-            place,
-            with_care,
+            place: self.place.at(&path),
+            with_care: self.with_care,
         };
         self.members.element(self.index, value)
     }
