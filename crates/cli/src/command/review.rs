@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use managed_by::{AdmissionRequest, Verdict};
+use managed_by::Verdict;
 use managed_by_requests::replay::ObjectName;
 use managed_by_requests::{Asks, Judgement, NotJudged};
 use serde::Deserialize;
@@ -52,8 +52,7 @@ pub(super) fn run(
             &mut report,
             |text, document, report| {
                 let (json, prefix) = request_in(document.json());
-                let answer = AdmissionRequest::from_json(json.as_bytes())
-                    .map(|request| judge.review(&request));
+                let answer = judge.ask(json.as_bytes());
                 let asked = Asked::of(json);
                 answers.push(admission_review(&asked.uid, &answer));
                 let path = |path: &str| {

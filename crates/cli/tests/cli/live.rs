@@ -1,11 +1,11 @@
 //! `kubectl get jobs -w -o json | managed-by replay`: told when it comes, and summed up when somebody stops it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use crate::support::run;
+use crate::support::{self, run};
 
 /// Nothing that works takes so long; without it, a test that fails would not end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -18,14 +18,7 @@ fn job(name: &str, managed_by: &str, version: u32) -> String {
 }
 
 fn start(args: &[&str]) -> (Child, Receiver<String>) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_managed-by"))
-        .args(args)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = support::start(&xtask::root(""), args);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let (to, from) = channel();
     std::thread::spawn(move || {

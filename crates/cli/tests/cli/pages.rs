@@ -95,19 +95,7 @@ fn bash_completes() {
 #[test]
 fn every_help_has_an_example() {
     let mut commands: Vec<Vec<&str>> = Vec::new();
-    for command in [
-        "lint",
-        "diff",
-        "review",
-        "replay",
-        "conformance",
-        "rules",
-        "explain",
-        "kinds",
-        "settings",
-        "completions",
-        "man",
-    ] {
+    for command in COMMANDS {
         commands.push(vec![command]);
     }
     for command in ["check", "writers", "schema"] {

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// What a run printed.
 #[derive(Debug)]
@@ -12,9 +12,9 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// Runs the program in a folder.
-pub(crate) fn run_in(folder: &Path, args: &[&str], stdin: &[u8]) -> Ran {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_managed-by"))
+/// Starts the program in a folder, with pipes for all that it reads and writes.
+pub(crate) fn start(folder: &Path, args: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_managed-by"))
         .args(args)
         .current_dir(folder)
         .env("NO_COLOR", "1")
@@ -22,7 +22,12 @@ pub(crate) fn run_in(folder: &Path, args: &[&str], stdin: &[u8]) -> Ran {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+/// Runs the program in a folder.
+pub(crate) fn run_in(folder: &Path, args: &[&str], stdin: &[u8]) -> Ran {
+    let mut child = start(folder, args);
     let mut to = child.stdin.take().unwrap();
     let bytes = stdin.to_owned();
     // A program that has read enough closes its end.
