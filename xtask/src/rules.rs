@@ -69,7 +69,7 @@ fn is_for_custom_kinds(rule: &Rule) -> bool {
     let mut custom = managed_by::kinds()
         .iter()
         .filter(|kind| !kind.is_built_in());
-    custom.any(|kind| kind.rules().contains(&rule.id()))
+    custom.any(|kind| rule.applies_to(kind))
 }
 
 /// The rules as a table, with links to their pages.

@@ -1,12 +1,18 @@
 //! The registry: every rule, in the order in which findings are reported, and what runs them.
 
 use crate::decode::{Outline, Raw};
+#[cfg(feature = "docs")]
+use crate::description::Scope;
 use crate::description::{Enforcement, Rule};
 use crate::finding::Finding;
+#[cfg(feature = "docs")]
+use crate::kind::{Kind, is_job, kinds};
 use crate::release::Release;
 use crate::request::AdmissionReview;
+#[cfg(feature = "docs")]
+use crate::rule::Check;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
-use crate::rule::{Context, Findings, custom_status, field, job_spec, pods, writer};
+use crate::rule::{Context, Findings, custom_status, field, job_spec, pods, status_writer};
 use crate::settings::{Problems, Settings};
 
 /// Makes the registry, and what runs it, of one list.
@@ -16,6 +22,9 @@ use crate::settings::{Problems, Settings};
 macro_rules! catalogue {
     ($($check:path,)*) => {
         static RULES: &[&Rule] = &[$(&$check.rule),*];
+
+        #[cfg(feature = "docs")]
+        static CHECKS: &[&Check] = &[$(&$check),*];
 
         /// What all rules find that hold in the release and are not off, each with what it does.
         pub(crate) fn run<'a>(
@@ -76,8 +85,8 @@ catalogue! {
     field::nested::RULE,
     field::allowed::RULE,
     field::delegation::RULE,
-    writer::DELEGATED,
-    writer::STANDARD,
+    status_writer::DELEGATED,
+    status_writer::STANDARD,
     custom_status::outcome::CHANGED,
     custom_status::outcome::BOTH,
     custom_status::outcome::TERMINAL_STATE,
@@ -99,6 +108,31 @@ pub fn rules() -> &'static [&'static Rule] {
 /// The rule with an id.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.id == id)
+}
+
+/// The rules about what a controller writes that judge objects of a change's kind, each with whether the change exercises it.
+#[cfg(feature = "docs")]
+pub(crate) fn exercised(context: &Context<'_>) -> Vec<(&'static Rule, bool)> {
+    let judging = CHECKS
+        .iter()
+        .filter(|check| check.rule.applies_to(context.kind));
+    let asked = judging.map(|check| Some((&check.rule, check.is_exercised(context)?)));
+    asked.flatten().collect()
+}
+
+#[cfg(feature = "docs")]
+impl Kind<'_> {
+    /// The ids of the rules that judge its field, its templates and its status, beside those for all kinds and those that an
+    /// admin asks for. A Job's status has a family of rules of its own, which is left out.
+    pub fn rules(&self) -> Vec<&'static str> {
+        let custom = || kinds().iter().filter(|kind| !is_job(kind));
+        let is_shared = |rule: &Rule| kinds().iter().all(|kind| rule.applies_to(kind));
+        let is_of_jobs = |rule: &Rule| !custom().any(|kind| rule.applies_to(kind));
+        let of_it = RULES.iter().filter(|rule| rule.applies_to(self));
+        let own =
+            of_it.filter(|rule| rule.scope != Scope::Site && !is_shared(rule) && !is_of_jobs(rule));
+        own.map(|rule| rule.id).collect()
+    }
 }
 
 /// The place of a rule in the order in which findings are reported.

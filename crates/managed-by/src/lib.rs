@@ -61,6 +61,8 @@ pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
 pub use near::{nearest, nearest_name};
 pub use release::{Release, ReleaseSet, UnknownRelease};
 pub use request::{AdmissionRequest, AdmissionReview, Change, ReadObject, UserInfo};
+#[cfg(feature = "docs")]
+pub use review::exercised;
 pub use review::{judge, judge_in, review, review_in, with_kind};
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, Key};

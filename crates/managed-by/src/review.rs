@@ -3,6 +3,8 @@
 use crate::catalogue;
 use crate::cluster::{Cluster, Offline};
 use crate::description::Enforcement;
+#[cfg(feature = "docs")]
+use crate::description::Rule;
 use crate::finding::Finding;
 use crate::judgement::{JudgedFinding, Judgement, merged};
 use crate::kind::Kind;
@@ -152,6 +154,40 @@ pub fn with_kind<T>(
             .custom_kind(&unread.kind)?
             .map(|declared| declared.with_kind(&unread.kind.version, read)),
         Subject::NotJudged | Subject::Pod(_) => None,
+    })
+}
+
+/// The rules about what a controller writes that judge objects of a request's kind, each with whether the request exercises it:
+/// the rule looked at it, and it could have broken the rule. Whatever such a rule denies, exercises it. Empty if no kind is
+/// judged.
+///
+/// # Errors
+/// If the settings declare the kind badly, as [`Settings::from_json`] finds it.
+#[cfg(feature = "docs")]
+pub fn exercised(
+    request: &AdmissionRequest<'_>,
+    settings: &Settings<'_>,
+) -> Result<Vec<(&'static Rule, bool)>, Problems> {
+    let of = |request: &AdmissionRequest<'_>, kind: &Kind<'_>| match &request.subject {
+        Subject::Change(_, change) => {
+            let release = Release::default();
+            catalogue::exercised(&Context::new(request, kind, change, settings, release))
+        }
+        Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => Vec::new(),
+    };
+    Ok(match &request.subject {
+        Subject::Change(kind, _) => of(request, kind),
+        Subject::UnknownKind(unread) => {
+            let declared = settings.custom_kind(&unread.kind)?;
+            let rules = declared.map(|declared| {
+                declared.with_kind(&unread.kind.version, |kind| {
+                    let request = request.of_kind(unread, kind);
+                    request.map_or_else(|_| Vec::new(), |request| of(&request, kind))
+                })
+            });
+            rules.unwrap_or_default()
+        }
+        Subject::NotJudged | Subject::Pod(_) => Vec::new(),
     })
 }
 

@@ -30,18 +30,9 @@
 //! ```
 
 mod badge;
-mod exercise;
 mod page;
 mod recording;
 mod report;
 
 pub use recording::{Place, Recording};
 pub use report::{Cell, Denial, Report, Row, State, Step, Timeline};
-
-use managed_by::Kind;
-use serde_json::Value;
-
-/// Whether an admission request exercises a rule on objects of its kind.
-pub fn exercises(request: &Value, rule: &str, kind: &Kind<'_>) -> bool {
-    exercise::Write::of(request).exercises(rule, kind)
-}

@@ -1,14 +1,13 @@
 //! Takes writes, asks every release about each, and keeps the sums.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use managed_by::{
     AdmissionRequest, Enforcement, JudgedFinding, Kind, Mode, Release, ReleaseSet, Rule, Settings,
-    judge, rules, with_kind,
+    exercised, judge, rules, with_kind,
 };
 use serde_json::Value;
 
-use crate::exercise::Write;
 use crate::report::{Cell, Denial, Report, Row, State, Step, Timeline};
 
 /// Accepted writes of an object that are kept, in case that a later one is denied.
@@ -77,15 +76,15 @@ impl<'s> Recording<'s> {
     /// reconciles is passed over.
     pub fn add(&mut self, request: &AdmissionRequest<'_>, value: &Value, place: &Place) {
         let write = Write::of(value);
-        let judged = with_kind(request, &self.settings, |kind| {
-            Judged::of(kind, &write, request, &self.controller)
+        let object = with_kind(request, &self.settings, |kind| {
+            reconciled(kind, &write, request, &self.controller)
         });
         // A kind that nobody knows says nothing of a controller.
-        let Ok(Some(judged)) = judged else {
+        let (Ok(Some(object)), Ok(rules)) = (object, exercised(request, &self.settings)) else {
             return;
         };
-        let judged = match judged {
-            Ok(judged) => judged,
+        let object = match object {
+            Ok(object) => object,
             Err(other) => {
                 let count = self.passed_over.entry(other).or_default();
                 *count = count.saturating_add(1);
@@ -99,13 +98,16 @@ impl<'s> Recording<'s> {
         let judgement = judge(request, &self.settings, Some(ReleaseSet::all()));
         let findings = judgement.findings().iter();
         let found: Vec<&JudgedFinding<'_>> = findings
-            .filter(|found| found.enforcement() == Enforcement::Deny && is_reported(found.rule()))
+            .filter(|found| {
+                found.enforcement() == Enforcement::Deny
+                    && rules.iter().any(|(rule, _)| *rule == found.rule())
+            })
             .collect();
-        for (rule, exercised) in judged.rules {
+        for (rule, exercised) in rules {
             Self::count(&mut self.sums, rule, exercised, &found);
         }
         self.objects
-            .entry(judged.object)
+            .entry(object)
             .or_default()
             .add(step(&write, place, &found));
     }
@@ -211,48 +213,62 @@ impl<'s> Recording<'s> {
     }
 }
 
-/// What there is to know of a write to an object that the controller reconciles.
-struct Judged {
-    /// `Job.batch team-a/pi`
-    object: String,
-    /// The rules of the report that judge its kind, and whether the write exercises each.
-    rules: Vec<(&'static Rule, bool)>,
+/// A write, as its two objects.
+struct Write<'v> {
+    /// The object as stored; `null` if it is created.
+    old: &'v Value,
+    /// The object as it is to become.
+    new: &'v Value,
+    /// Whether the subresource `status` was written.
+    is_status: bool,
 }
 
-impl Judged {
-    /// The name of the other controller, if one reconciles the object; empty if nobody can tell.
-    fn of(
-        kind: &Kind<'_>,
-        write: &Write<'_>,
-        request: &AdmissionRequest<'_>,
-        controller: &str,
-    ) -> Result<Self, String> {
-        let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
-        let managed_by = write.spec_holder().pointer(&pointer);
-        let reconciles = match kind.mode(managed_by.and_then(Value::as_str)) {
-            Mode::Delegated(name) => name,
-            Mode::Standard => kind.reserved_value().ok_or_else(String::new)?,
-        };
-        if reconciles != controller {
-            return Err(reconciles.to_owned());
+impl<'v> Write<'v> {
+    /// The write that an admission request asks for.
+    fn of(request: &'v Value) -> Self {
+        let member = |name: &str| request.get(name).unwrap_or(&Value::Null);
+        Self {
+            old: member("oldObject"),
+            new: member("object"),
+            is_status: member("subResource") == "status",
         }
-        let rules = kind_rules(kind).into_iter();
-        let mut object = kind.name().to_owned();
-        if !kind.group().is_empty() {
-            object.extend([".", kind.group()]);
-        }
-        object.push(' ');
-        if !request.namespace().is_empty() {
-            object.extend([request.namespace(), "/"]);
-        }
-        object.push_str(request.name());
-        Ok(Self {
-            object,
-            rules: rules
-                .map(|rule| (rule, write.exercises(rule.id(), kind)))
-                .collect(),
-        })
     }
+}
+
+/// The object that was written, as in `Job.batch team-a/pi`, if the controller reconciles it.
+///
+/// # Errors
+/// The name of the other controller, if one reconciles the object; empty if nobody can tell.
+fn reconciled(
+    kind: &Kind<'_>,
+    write: &Write<'_>,
+    request: &AdmissionRequest<'_>,
+    controller: &str,
+) -> Result<String, String> {
+    let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
+    let spec_holder = if write.is_status {
+        write.old
+    } else {
+        write.new
+    };
+    let managed_by = spec_holder.pointer(&pointer);
+    let reconciles = match kind.mode(managed_by.and_then(Value::as_str)) {
+        Mode::Delegated(name) => name,
+        Mode::Standard => kind.reserved_value().ok_or_else(String::new)?,
+    };
+    if reconciles != controller {
+        return Err(reconciles.to_owned());
+    }
+    let mut object = kind.name().to_owned();
+    if !kind.group().is_empty() {
+        object.extend([".", kind.group()]);
+    }
+    object.push(' ');
+    if !request.namespace().is_empty() {
+        object.extend([request.namespace(), "/"]);
+    }
+    object.push_str(request.name());
+    Ok(object)
 }
 
 impl History {
@@ -276,24 +292,6 @@ impl History {
         }
         self.steps.push(step);
     }
-}
-
-/// Whether a rule is about what a controller writes, or what hangs on it. The field is somebody else's.
-fn is_reported(rule: &Rule) -> bool {
-    let family = rule.id().split_once('/').map(|(family, _)| family);
-    matches!(family, Some("job-spec" | "job-status" | "status"))
-}
-
-/// The rules of the report that judge a kind.
-fn kind_rules(kind: &Kind<'_>) -> Vec<&'static Rule> {
-    let of_kind: BTreeSet<_> = kind.rules().into_iter().collect();
-    let is_of_job = |rule: &Rule| kind.is_built_in() && kind.name() == "Job" && rule.is_upstream();
-    rules()
-        .iter()
-        .copied()
-        .filter(|rule| is_reported(rule))
-        .filter(|rule| is_of_job(rule) || of_kind.contains(rule.id()))
-        .collect()
 }
 
 fn step(write: &Write<'_>, place: &Place, found: &[&JudgedFinding<'_>]) -> Step {

@@ -100,22 +100,11 @@ fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, Stop> {
             "no kind is called {name}, expected one of {known}{near}"
         )));
     }
-    let specific: Vec<_> = all_kinds().iter().flat_map(|kind| kind.rules()).collect();
-    let own: Vec<_> = of.iter().flat_map(|kind| kind.rules()).collect();
-    let is_job = of
-        .iter()
-        .any(|kind| kind.name() == "Job" && kind.is_built_in());
-    let has_status = of.iter().any(|kind| kind.has_status_rules());
-    let judges = |id: &&'static str| match id.split('/').next() {
-        Some("job-status" | "pods") => is_job,
-        Some("status") => own.contains(id),
-        Some("status-writer") => has_status,
-        _ => own.contains(id) || !specific.contains(id),
-    };
+    let judges = |rule: &&&Rule| of.iter().any(|kind| rule.applies_to(kind));
     Ok(all_rules()
         .iter()
-        .map(|rule| rule.id())
         .filter(judges)
+        .map(|rule| rule.id())
         .collect())
 }
 

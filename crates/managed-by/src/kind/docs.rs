@@ -2,37 +2,13 @@
 
 use std::fmt;
 
-use super::status::{Both, Ends, FailureNotes, StatusProfile, When};
-use super::{Form, Holder, Kind, KindDocs};
+use super::status::{Ends, FailureNotes, When};
+use super::{Kind, KindDocs};
 
 impl Kind<'_> {
     /// What people read about it.
     pub fn docs(&self) -> &KindDocs {
         &self.about.docs
-    }
-
-    /// The ids of the rules that judge its field, its templates and its status, beside those for all kinds. A Job's
-    /// status has a family of rules of its own, which is left out.
-    pub fn rules(&self) -> Vec<&'static str> {
-        let form = match self.form {
-            Form::Path => "managed-by/format",
-            Form::OneOf(_) => "managed-by/closed-set",
-            Form::Open => "managed-by/unchecked-format",
-        };
-        let mut rules = vec![form];
-        if self.holder == Holder::Workload {
-            rules.push("managed-by/immutable");
-        }
-        if !self.templates.is_empty() {
-            rules.push("managed-by/nested");
-        }
-        if !self.pruned_in.is_empty() {
-            rules.push("managed-by/pruned-version");
-        }
-        if let Some(status) = self.status_profile() {
-            rules.extend(status.rules());
-        }
-        rules
     }
 
     /// The ways out of an outcome that the kind's own controller takes: which outcome, and when.
@@ -62,36 +38,6 @@ impl Kind<'_> {
             let when: Vec<_> = when.collect();
             (names(exit.from), when.join(", and "))
         })
-        .collect()
-    }
-}
-
-impl StatusProfile<'_> {
-    fn rules(&self) -> Vec<&'static str> {
-        let end = self.end.as_ref();
-        let excluded = self
-            .outcome
-            .is_some_and(|o| o.can_be_both() && matches!(o.both, Both::Never | Both::AfterSuccess));
-        let counts = !self.counters.is_empty() || !self.totals.is_empty();
-        [
-            ("status/outcome-changed", self.outcome.is_some()),
-            ("status/two-outcomes", excluded),
-            ("status/terminal-state", self.terminal_state.is_some()),
-            ("status/exclusive-conditions", self.exclusive.is_some()),
-            ("status/negative-counter", counts),
-            ("status/counter-decreased", !self.totals.is_empty()),
-            ("status/end-before-start", end.is_some()),
-            (
-                "status/end-without-outcome",
-                end.is_some_and(|e| e.needs_outcome),
-            ),
-            (
-                "status/outcome-without-end",
-                end.is_some_and(|e| !e.required_by.is_empty()),
-            ),
-        ]
-        .into_iter()
-        .filter_map(|(rule, applies)| applies.then_some(rule))
         .collect()
     }
 }

@@ -323,6 +323,11 @@ impl<'k> Kind<'k> {
         self.group == "batch"
     }
 
+    /// Whether its status promises something.
+    pub(crate) fn promises(&self, holds: impl Fn(&StatusProfile<'_>) -> bool) -> bool {
+        self.status_profile().is_some_and(holds)
+    }
+
     /// Whether there is a status to judge.
     pub fn has_status_rules(&self) -> bool {
         !matches!(self.status, Status::Unjudged)
@@ -343,6 +348,11 @@ impl<'k> Kind<'k> {
             Status::Unjudged | Status::Job => None,
         }
     }
+}
+
+/// Whether a kind is Job of `batch`.
+pub(crate) fn is_job(kind: &Kind<'_>) -> bool {
+    kind.is_built_in() && kind.name == "Job"
 }
 
 #[cfg(test)]

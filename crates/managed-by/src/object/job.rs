@@ -44,6 +44,11 @@ impl JobSpec {
         self.completion_mode == CompletionMode::Indexed
     }
 
+    /// Whether it may shrink, so that fewer of its pods have succeeded than before.
+    pub(crate) fn is_elastic(&self) -> bool {
+        self.is_indexed() && self.completions == self.parallelism
+    }
+
     /// The spec with these numbers, as `SetDefaults_Job` leaves them: completions get a default only where both are unset.
     pub(crate) fn with_numbers(self, completions: Option<i32>, parallelism: Option<i32>) -> Self {
         let completions = match (completions, parallelism) {

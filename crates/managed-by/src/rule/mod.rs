@@ -6,9 +6,9 @@ pub(crate) mod job_spec;
 pub(crate) mod job_status;
 mod owner;
 pub(crate) mod pods;
-pub(crate) mod writer;
+pub(crate) mod status_writer;
 
-use crate::description::{Enforcement, Rule};
+use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{BadValue, FieldError, Finding};
 use crate::kind::{Kind, Mode};
 use crate::object::Object;
@@ -23,7 +23,20 @@ use job_status::StatusChange;
 pub(crate) struct Check {
     /// The rule as people know it.
     pub(crate) rule: Rule,
-    pub(crate) run: Run,
+    run: Run,
+    #[cfg(feature = "docs")]
+    exercised: Exercised,
+}
+
+/// Which changes exercise a rule: it looks at them, and they could break it. A report on a controller counts them; a rule that
+/// is about somebody else's writes is in no such report.
+#[cfg(feature = "docs")]
+pub(crate) enum Exercised {
+    Never,
+    By(fn(&Change<Object<'_>>) -> bool),
+    /// For a check of kube-apiserver that is its switch (`getStatusValidationOptions`: what must have changed) together with
+    /// what the rule is about: a running Job exercises no rule on finished ones.
+    ByStatus(fn(&StatusChange<'_>) -> bool),
 }
 
 /// What a rule looks at, and how.
@@ -43,6 +56,51 @@ pub(crate) enum Run {
 }
 
 impl Check {
+    pub(crate) const fn new(rule: Rule, run: Run) -> Self {
+        Self {
+            rule,
+            run,
+            #[cfg(feature = "docs")]
+            exercised: Exercised::Never,
+        }
+    }
+
+    /// Says which changes exercise it.
+    pub(crate) const fn exercised_by_change(
+        self,
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only tools ask"))]
+        by: fn(&Change<Object<'_>>) -> bool,
+    ) -> Self {
+        Self {
+            #[cfg(feature = "docs")]
+            exercised: Exercised::By(by),
+            ..self
+        }
+    }
+
+    /// Says which changes of a Job's status exercise it.
+    pub(crate) const fn exercised_by(
+        self,
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only tools ask"))]
+        by: fn(&StatusChange<'_>) -> bool,
+    ) -> Self {
+        Self {
+            #[cfg(feature = "docs")]
+            exercised: Exercised::ByStatus(by),
+            ..self
+        }
+    }
+
+    /// Whether a change exercises it, if it is about what a controller writes.
+    #[cfg(feature = "docs")]
+    pub(crate) fn is_exercised(&self, context: &Context<'_>) -> Option<bool> {
+        match (&self.exercised, &context.status) {
+            (Exercised::Never, _) => None,
+            (Exercised::By(by), _) => Some(by(context.change)),
+            (Exercised::ByStatus(by), status) => Some(status.as_ref().is_some_and(by)),
+        }
+    }
+
     /// Adds what the rule finds, if it holds and is not off.
     ///
     /// # Errors
@@ -96,22 +154,11 @@ impl Check {
         let is_own = || context.transition.as_ref().is_some_and(|t| !t.is_delegated);
         match (&self.run, context.settings.default_of(&self.rule)) {
             (Run::CustomStatus(_), Enforcement::Deny) if is_own() => Enforcement::Warn,
-            (_, Enforcement::Deny) if context.kind.is_declared && self.is_guess_on_declared() => {
+            (_, Enforcement::Deny) if context.kind.is_declared && self.rule.scope == Scope::Api => {
                 Enforcement::Warn
             }
             (_, default) => default,
         }
-    }
-
-    /// Whether the rule rests on what a project is known to do, which nobody knows of a kind that the settings declare.
-    /// What is left is what each such kind promises, and what the settings ask for.
-    fn is_guess_on_declared(&self) -> bool {
-        let promised = [
-            &field::immutable::RULE,
-            &field::reserved::RULE,
-            &custom_status::outcome::CHANGED,
-        ];
-        !self.rule.is_site_specific() && !promised.iter().any(|check| std::ptr::eq(*check, self))
     }
 }
 

@@ -69,45 +69,7 @@ impl<'a> Transition<'a> {
     }
 }
 
-/// A status update of a delegated custom resource as an example: its group, version and kind, the old status and the new
-/// one. With `standard` first, of one that its own controller reconciles.
-macro_rules! status_update {
-    (standard $settings:literal, $group:literal, $version:literal, $kind:literal, $old:literal, $new:literal) => {
-        status_update!(@of "{}", $settings, $group, $version, $kind, $old, $new)
-    };
-    ($settings:literal, "kubeflow.org", $version:literal, $kind:literal, $old:literal, $new:literal) => {
-        status_update!(
-            @of r#"{"runPolicy":{"managedBy":"kueue.x-k8s.io/multikueue"}}"#,
-            $settings, "kubeflow.org", $version, $kind, $old, $new
-        )
-    };
-    ($settings:literal, $group:literal, $version:literal, $kind:literal, $old:literal, $new:literal) => {
-        status_update!(
-            @of r#"{"managedBy":"kueue.x-k8s.io/multikueue"}"#,
-            $settings, $group, $version, $kind, $old, $new
-        )
-    };
-    (@of $spec:literal, $settings:literal, $group:literal, $version:literal, $kind:literal, $old:literal, $new:literal) => {
-        Example {
-            settings: $settings,
-            request: concat!(
-                r#"{"operation":"UPDATE","subResource":"status","kind":{"group":""#,
-                $group,
-                r#"","version":""#,
-                $version,
-                r#"","kind":""#,
-                $kind,
-                r#""},"oldObject":{"metadata":{"name":"train"},"spec":"#,
-                $spec,
-                r#","status":"#,
-                $old,
-                r#"},"object":{"metadata":{"name":"train"},"spec":"#,
-                $spec,
-                r#","status":"#,
-                $new,
-                "}}"
-            ),
-        }
-    };
+/// Whether a change writes a status: each such write could break a promise.
+fn brings_status(change: &Change<Object<'_>>) -> bool {
+    matches!(change, Change::Stored { .. } | Change::UpdateStatus { .. })
 }
-use status_update;

@@ -2,44 +2,20 @@
 
 use std::borrow::Cow;
 
-use super::{Transition, status_update};
-use crate::description::{
-    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
-};
+use super::{Transition, brings_status};
+use crate::description::{Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::status::{Both, CONDITIONS, Ends, FailureNotes};
 use crate::object::custom::{NO_STATUS, Step};
 use crate::rule::{Check, Findings, Run};
 
-pub(crate) static CHANGED: Check = Check {
-    rule: Rule {
-    id: "status/outcome-changed",
-    docs: Docs::new(Documentation {
-        title: "An outcome cannot be changed",
-        text: "\
-Checks that a workload that has succeeded or failed keeps this outcome and its end time. A RayJob also keeps its `jobStatus`,
-and a TaskRun keeps its attempts. Clients, quotas and other controllers act on an outcome only once.
-
-Runs on status updates. A status without an outcome may go back to an earlier state, for example after a second dispatch or
-a resume. If several conditions have the same type, the first one counts, as in the projects' own code.
-
-Some controllers change an outcome of their own. The rule accepts these steps:",
-        fix: "Leave the outcome as it is. To run the workload again, create a new one.",
-        accepted: status_update!("{}", "kubeflow.org", "v2beta1", "MPIJob",
-            r#"{"conditions":[{"type":"Failed","status":"True","reason":"MPIJobEvicted"}]}"#,
-            r#"{"conditions":[{"type":"Failed","status":"False"},{"type":"Succeeded","status":"True"}],"completionTime":"2026-01-01T00:00:00Z"}"#),
-        rejected: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet",
-            r#"{"conditions":[{"type":"Failed","status":"True"}],"terminalState":"Failed"}"#,
-            r#"{"conditions":[{"type":"Failed","status":"False"}]}"#),
-    }),
-    anchor: Anchored::new(Anchor::Ours {
-        source: "`jobSetFinished`, `IsTrainJobFinished`, `IsJobDeploymentTerminal`, the phases of AppWrapper, `IsDone` of Tekton, `IsFinished` of kubeflow.org: each controller returns there",
-    }),
-    default: Enforcement::Deny,
-    scope: Scope::Api,
-    },
-    run: Run::CustomStatus(changed),
-};
+pub(crate) static CHANGED: Check = Check::new(
+    Rule::ours("status/outcome-changed", include_str!("outcome-changed.md"))
+        .about(Scope::Promise)
+        .of_kinds(|kind| kind.promises(|profile| profile.outcome.is_some())),
+    Run::CustomStatus(changed),
+)
+.exercised_by_change(brings_status);
 
 fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let (Some(outcome), Some(old)) = (&status.profile.outcome, status.old) else {
@@ -104,31 +80,17 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-pub(crate) static BOTH: Check = Check {
-    rule: Rule {
-    id: "status/two-outcomes",
-    docs: Docs::new(Documentation {
-        title: "Success and failure exclude each other",
-        text: "\
-Checks that a status does not report both success and failure.
-
-Runs when a change makes both true. The rule accepts what the built-in controllers write. A Complete TrainJob may fail later,
-or in the same update when its deadline is over. The Training Operator may report both outcomes of a TFJob or a PyTorchJob,
-so the rule does not judge these kinds.",
-        fix: "Set the condition of the other outcome to False, or remove it.",
-        accepted: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
-            r#"{"conditions":[{"type":"Failed","status":"False"},{"type":"Completed","status":"True"}],"terminalState":"Completed"}"#),
-        rejected: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
-            r#"{"conditions":[{"type":"Failed","status":"True"},{"type":"Completed","status":"True"}],"terminalState":"Failed"}"#),
+pub(crate) static BOTH: Check = Check::new(
+    Rule::ours("status/two-outcomes", include_str!("two-outcomes.md")).of_kinds(|kind| {
+        kind.promises(|profile| {
+            profile.outcome.is_some_and(|outcome| {
+                outcome.can_be_both() && matches!(outcome.both, Both::Never | Both::AfterSuccess)
+            })
+        })
     }),
-    anchor: Anchored::new(Anchor::Ours {
-        source: "pkg/controllers of JobSet, trainjob_controller.go of Trainer, `UpdateJobStatus` and `setCondition` of the Training Operator, `setCondition` of the mpi-operator; for Tekton one condition says both",
-    }),
-    default: Enforcement::Deny,
-    scope: Scope::Api,
-    },
-    run: Run::CustomStatus(both),
-};
+    Run::CustomStatus(both),
+)
+.exercised_by_change(brings_status);
 
 fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(outcome) = status.profile.outcome.as_ref().filter(|o| o.can_be_both()) else {
@@ -158,29 +120,12 @@ fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-pub(crate) static TERMINAL_STATE: Check = Check {
-    rule: Rule {
-    id: "status/terminal-state",
-    docs: Docs::new(Documentation {
-        title: "`terminalState` of a JobSet names its true condition",
-        text: "\
-Checks that `terminalState`, if it is set, is `Completed` or `Failed`, and that the condition with this name is True.
-
-Runs when one of the two changes. An older JobSet may have the condition without `terminalState`.",
-        fix: "Write `terminalState` and the condition in the same update.",
-        accepted: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
-            r#"{"conditions":[{"type":"Completed","status":"True"}],"terminalState":"Completed"}"#),
-        rejected: status_update!("{}", "jobset.x-k8s.io", "v1alpha2", "JobSet", "{}",
-            r#"{"conditions":[{"type":"Completed","status":"True"}],"terminalState":"Failed"}"#),
-    }),
-    anchor: Anchored::new(Anchor::Ours {
-        source: "API comment of `JobSetStatus.terminalState`; `setJobSetCompletedCondition` and `setJobSetFailedCondition` set both",
-    }),
-    default: Enforcement::Deny,
-    scope: Scope::Api,
-    },
-    run: Run::CustomStatus(terminal_state),
-};
+pub(crate) static TERMINAL_STATE: Check = Check::new(
+    Rule::ours("status/terminal-state", include_str!("terminal-state.md"))
+        .of_kinds(|kind| kind.promises(|profile| profile.terminal_state.is_some())),
+    Run::CustomStatus(terminal_state),
+)
+.exercised_by_change(brings_status);
 
 fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let profile = status.profile;
@@ -217,32 +162,15 @@ fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-pub(crate) static EXCLUSIVE: Check = Check {
-    rule: Rule {
-    id: "status/exclusive-conditions",
-    docs: Docs::new(Documentation {
-        title: "Two conditions that exclude each other are not both True",
-        text: "\
-Checks `StartupPolicyInProgress` and `StartupPolicyCompleted` of a JobSet, and `RayClusterSuspending` and
-`RayClusterSuspended` of a RayCluster.
-
-Runs when a change makes both True.",
-        fix: "Set one condition to False in the update that sets the other to True.",
-        accepted: status_update!("{}", "ray.io", "v1", "RayCluster",
-            r#"{"conditions":[{"type":"RayClusterSuspending","status":"True"}]}"#,
-            r#"{"conditions":[{"type":"RayClusterSuspending","status":"False"},{"type":"RayClusterSuspended","status":"True"}]}"#),
-        rejected: status_update!("{}", "ray.io", "v1", "RayCluster",
-            r#"{"conditions":[{"type":"RayClusterSuspending","status":"True"}]}"#,
-            r#"{"conditions":[{"type":"RayClusterSuspending","status":"True"},{"type":"RayClusterSuspended","status":"True"}]}"#),
-    }),
-    anchor: Anchored::new(Anchor::Ours {
-        source: "`exclusiveConditions` of JobSet; raycluster_types.go of KubeRay (\"cannot both be true at the same time\"), which its controller refuses to go on with",
-    }),
-    default: Enforcement::Deny,
-    scope: Scope::Api,
-    },
-    run: Run::CustomStatus(exclusive),
-};
+pub(crate) static EXCLUSIVE: Check = Check::new(
+    Rule::ours(
+        "status/exclusive-conditions",
+        include_str!("exclusive-conditions.md"),
+    )
+    .of_kinds(|kind| kind.promises(|profile| profile.exclusive.is_some())),
+    Run::CustomStatus(exclusive),
+)
+.exercised_by_change(brings_status);
 
 fn exclusive<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some((first, second)) = status.profile.exclusive else {

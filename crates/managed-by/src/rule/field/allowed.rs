@@ -1,8 +1,6 @@
 //! `managed-by/allowed`
 
-use crate::description::{
-    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
-};
+use crate::description::{Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::near::nearest_name;
 use crate::rule::{Check, Context, Findings, Run};
@@ -12,39 +10,10 @@ use crate::upstream::go;
 /// A denial names no more controllers than that.
 const MAX_LISTED: usize = 8;
 
-pub(crate) static RULE: Check = Check {
-    rule: Rule {
-    id: "managed-by/allowed",
-    docs: Docs::new(Documentation {
-    title: "With `controllers`, `managedBy` names a listed controller",
-    text: "\
-With the setting `controllers`, checks that a delegated workload names a controller in that list, and that the list allows
-this controller for the kind and the namespace. A typo, or a controller that is not installed, orphans the workload, and
-nothing reports it.
-
-Runs on create, and on updates that change the value. A stored value is not checked again, and neither is an object that is
-being deleted. The template of a CronJob, a RayCronJob or an OptimizationJob is judged like the workloads that come from it.
-Templates in other kinds are not judged here. See `managed-by/nested` for those.",
-        fix: "Name one of the controllers that the message lists. Or ask the admin to add yours to `controllers`.",
-    accepted: Example {
-        settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"kinds":["Job"],"namespaces":["team-*"]}}}"#,
-        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",
-            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}}"#,
-    },
-    rejected: Example {
-        settings: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"kinds":["Job"],"namespaces":["team-*"]}}}"#,
-        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",
-            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/multikueue"}}}"#,
-    },
-    }),
-    anchor: Anchored::new(Anchor::Ours {
-        source: "KEP-4368, Debuggability: the cluster's admin may not have installed the controller, and nothing reports it",
-    }),
-    default: Enforcement::Deny,
-    scope: Scope::Site,
-    },
-    run: Run::Configured(check),
-};
+pub(crate) static RULE: Check = Check::new(
+    Rule::ours("managed-by/allowed", include_str!("allowed.md")).about(Scope::Site),
+    Run::Configured(check),
+);
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
     let settings = context.settings;

@@ -1,64 +1,18 @@
 //! `managed-by/delegation`
 
-use crate::description::{
-    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
-};
+use crate::description::{Rule, Scope};
 use crate::finding::FieldError;
 use crate::kind::{Form, Holder, MULTIKUEUE, Mode};
 use crate::request::Change;
-use crate::rule::writer::is_listed;
+use crate::rule::status_writer::is_listed;
 use crate::rule::{Check, Context, Findings, Run, owner};
 use crate::settings::{Delegation, Problems, Role};
 use crate::upstream::go;
 
-pub(crate) static RULE: Check = Check {
-    rule: Rule {
-    id: "managed-by/delegation",
-    docs: Docs::new(Documentation {
-    title: "Workloads are delegated where `role` and `namespaces` require it, and not where they forbid it",
-    text: "\
-With the settings `role` and `namespaces`, checks whether a workload must or must not be delegated.
-
-- A worker cluster runs what it receives. A workload that is delegated there waits for a controller in another cluster.
-- A management cluster runs no workloads itself. A workload that is not delegated starts there, or waits forever.
-
-The first matching entry of `namespaces` decides. If no entry matches, the role decides: `worker` forbids delegation,
-`management` requires it, `hybrid` allows both.
-
-Runs on create, and on updates that delegate a workload or undo that. Does not run on objects that are being deleted.
-
-**Children.** A controller creates children of a workload, such as the Jobs of a JobSet. The owner was judged when it was created, so the
-child need not be delegated if its owner (`ownerReferences` with `controller: true`) is a workload that has the field itself,
-and if a writer of the owner's kind creates it: a user in `standard_status_writers` for that kind, or in the `status_writers` of
-a controller that may be delegated that kind. Where no writer is listed, no child is exempt, because every user can write an
-owner reference, also to a workload that does not exist.
-
-**Templates.** Where delegation is required, the rule warns about the template of a CronJob. Each Job from the template is
-judged when it is created. It is denied unless a webhook sets the field first. On a management cluster Kueue's webhook sets
-the field before this policy runs, but only on Jobs with the label `kueue.x-k8s.io/queue-name`. Jobs of Helm hooks, backups
-and CronJobs have no such label. Add the label, or allow them with an entry of `namespaces` that has `matchLabels`.",
-        fix: "Where delegation is required, name a controller. Where it is forbidden, leave the field out. See `namespaces` and `role` in the settings.",
-    accepted: Example {
-        settings: r#"{"role":"worker"}"#,
-        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",
-            "resource":{"group":"batch","version":"v1","resource":"jobs"},
-            "object":{"metadata":{"name":"pi"},"spec":{}}}"#,
-    },
-    rejected: Example {
-        settings: r#"{"role":"worker"}"#,
-        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"namespace":"team-a",
-            "resource":{"group":"batch","version":"v1","resource":"jobs"},
-            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}}"#,
-    },
-    }),
-    anchor: Anchored::new(Anchor::Ours {
-        source: "Kueue, MultiKueue: the manager cluster delegates, and the copy on a worker cluster has no managedBy",
-    }),
-    default: Enforcement::Deny,
-    scope: Scope::Site,
-    },
-    run: Run::Configured(check),
-};
+pub(crate) static RULE: Check = Check::new(
+    Rule::ours("managed-by/delegation", include_str!("delegation.md")).about(Scope::Site),
+    Run::Configured(check),
+);
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
     let new = match context.change {

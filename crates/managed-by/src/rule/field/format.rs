@@ -1,8 +1,6 @@
 //! `managed-by/format`
 
-use crate::description::{
-    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
-};
+use crate::description::{Rule, Upstream};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::Form;
 use crate::release::Release;
@@ -15,44 +13,17 @@ const BAD_HOST: &str = "a lowercase RFC 1123 subdomain must consist of lower cas
 const BAD_PATH: &str =
     r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
 
-pub(crate) static RULE: Check = Check {
-    rule: Rule {
-    id: "managed-by/format",
-    docs: Docs::new(Documentation {
-    title: "`managedBy` is a domain-prefixed path of at most 63 bytes",
-    text: "\
-Checks that the value looks like `acme.io/foo`. The part before the first `/` is a lower-case RFC 1123 subdomain. The part
-after it is one or more characters of an RFC 3986 path. The whole value has at most 63 bytes. `\"\"` is a value, and it is not
-valid. One value may have several errors.
-
-Runs on create, and on updates that change the value. A stored value is not checked again. Of the custom resources, JobSet
-has the same check. For the other kinds see `managed-by/unchecked-format` and `managed-by/closed-set`.",
-        fix: "Write a domain that you own, a slash and a name, such as `acme.io/runner`. To choose the built-in controller, leave the field out.",
-    accepted: Example {
-        settings: "{}",
-        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
-            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"acme.io/batch/runner"}}}"#,
-    },
-    rejected: Example {
-        settings: "{}",
-        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
-            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"multikueue"}}}"#,
-    },
-    }),
-    anchor: Anchored::new(Anchor::Upstream {
-        function: "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
-        option: None,
-        since: Release::V1_30,
-        until: None,
-        deviation: Some(
-            "upstream checks the value on every update. This policy checks it only when it changes, so that an object with an invalid stored value can still be updated, finalized and deleted",
+pub(crate) static RULE: Check = Check::new(
+    Rule::upstream(
+        "managed-by/format",
+        include_str!("format.md"),
+        Upstream::in_function(
+            "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
         ),
-    }),
-    default: Enforcement::Deny,
-    scope: Scope::Api,
-    },
-    run: Run::Change(check),
-};
+    )
+    .of_kinds(|kind| kind.form == Form::Path),
+    Run::Change(check),
+);
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     if let Some(value) = context

@@ -1,9 +1,7 @@
 //! `managed-by/nested`
 
 use super::closed_set;
-use crate::description::{
-    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
-};
+use crate::description::{Enforcement, Rule};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
 use crate::object::custom::Nested;
@@ -12,56 +10,12 @@ use crate::rule::{Check, Context, Findings, Run};
 use crate::sorted::Sorted;
 use crate::upstream::names::is_managed_by;
 
-pub(crate) static RULE: Check = Check {
-    rule: Rule {
-    id: "managed-by/nested",
-    docs: Docs::new(Documentation {
-    title: "`managedBy` in a template names a controller that runs the child",
-    text: "\
-Some workloads create children from templates. A JobSet creates Jobs. A RayJob and a RayService create a RayCluster. An
-AppWrapper creates the objects in its components. Each template has a `managedBy` of its own, and the projects do not check
-it. In these four cases the rule warns:
-
-| the workload | the template | what happens to the child |
-| --- | --- | --- |
-| is not delegated | names another controller | the built-in controller creates the child in this cluster, and only the named controller would run it |
-| is delegated | names a different controller | the same, in the cluster where the workload runs |
-| is delegated to MultiKueue | names MultiKueue too | Kueue copies the workload to a worker cluster and removes only the outer field, so the child waits for a MultiKueue that the worker does not have |
-| any | has a value that the child's API refuses | it cannot be created |
-
-A template is fine if its field is unset or has the reserved value. It is also fine if workload and template name the same
-controller, except MultiKueue: that controller creates the children.
-
-The rule does not judge templates of a CronJob, a RayCronJob or an OptimizationJob. The other rules for the field judge them.
-It does not judge a JAXJob in a template, because its controller ignores the field. The rule reads templates up to eight
-levels deep, and the first thousand of them, because an object with more would keep PolicyServer busy. It reports that it did
-not look at the others.
-
-Runs on create, and on updates that add such a template. The rule warns, because a controller of your own may run such
-children.",
-        fix: "Leave the field out of the template. If a controller of your own runs such children, set the rule to `off`.",
-    accepted: Example {
-        settings: "{}",
-        request: r#"{"operation":"CREATE","kind":{"group":"jobset.x-k8s.io","version":"v1alpha2","kind":"JobSet"},
-            "object":{"metadata":{"name":"train"},"spec":{"managedBy":"acme.io/runner","replicatedJobs":[
-                {"name":"workers","template":{"spec":{"managedBy":"acme.io/runner"}}}]}}}"#,
-    },
-    rejected: Example {
-        settings: r#"{"rules":{"managed-by/nested":"deny"}}"#,
-        request: r#"{"operation":"CREATE","kind":{"group":"jobset.x-k8s.io","version":"v1alpha2","kind":"JobSet"},
-            "object":{"metadata":{"name":"train"},"spec":{"replicatedJobs":[
-                {"name":"driver","template":{"spec":{}}},
-                {"name":"workers","template":{"spec":{"managedBy":"acme.io/runner"}}}]}}}"#,
-    },
-    }),
-    anchor: Anchored::new(Anchor::Ours {
-        source: "recorded: the Jobs of such a JobSet and the RayCluster of such a RayJob are never reconciled, an AppWrapper gives up on such a Job; Kueue removes only the top-level field from its remote copy",
-    }),
-    default: Enforcement::Warn,
-    scope: Scope::Api,
-    },
-    run: Run::Change(check),
-};
+pub(crate) static RULE: Check = Check::new(
+    Rule::ours("managed-by/nested", include_str!("nested.md"))
+        .by_default(Enforcement::Warn)
+        .of_kinds(|kind| !kind.templates.is_empty()),
+    Run::Change(check),
+);
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let (object, old) = match context.change {

@@ -1,8 +1,6 @@
 //! `managed-by/reserved-domain`
 
-use crate::description::{
-    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
-};
+use crate::description::{Enforcement, Rule};
 use crate::kind::{EXTERNAL, Kind, RESERVED};
 use crate::near::nearest;
 use crate::rule::{Check, Context, Findings, Run};
@@ -11,39 +9,14 @@ use crate::settings::Problems;
 /// Domains of the Kubernetes project; their subdomains are its own too.
 const PROJECT: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
 
-pub(crate) static RULE: Check = Check {
-    rule: Rule {
-    id: "managed-by/reserved-domain",
-    docs: Docs::new(Documentation {
-    title: "`managedBy` under a built-in controller's domain names a known controller",
-    text: "\
-Checks values under the domains of the Kubernetes project (`kubernetes.io`, `k8s.io`, `x-k8s.io` and their subdomains) and
-under the domain of each built-in controller (`ray.io`, `kubeflow.org`, ...). Such a value must be a reserved value, a known
-external controller such as `kueue.x-k8s.io/multikueue`, or a controller that the setting `controllers` lists. Any other
-value there is almost certainly a typo, such as `kubernetes.io/job-controler`. The API server accepts it, and the workload
-is orphaned.
-
-Runs on create, and on updates that change the value.",
-        fix: "Correct the name. If it is a controller of your own, use a domain that you own.",
-    accepted: Example {
-        settings: "{}",
-        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
-            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}}"#,
-    },
-    rejected: Example {
-        settings: r#"{"rules":{"managed-by/reserved-domain":"deny"}}"#,
-        request: r#"{"operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},
-            "object":{"metadata":{"name":"pi"},"spec":{"managedBy":"kubernetes.io/job-controler"}}}"#,
-    },
-    }),
-    anchor: Anchored::new(Anchor::Ours {
-        source: "KEP-4368, Debuggability: a typo in the value is a risk that nothing reports",
-    }),
-    default: Enforcement::Warn,
-    scope: Scope::Api,
-    },
-    run: Run::Configured(check),
-};
+pub(crate) static RULE: Check = Check::new(
+    Rule::ours(
+        "managed-by/reserved-domain",
+        include_str!("reserved-domain.md"),
+    )
+    .by_default(Enforcement::Warn),
+    Run::Configured(check),
+);
 
 /// The names that are known, with the reserved value of a kind that the settings declare.
 fn known<'k>(kind: &Kind<'k>) -> impl Iterator<Item = &'k str> {

@@ -1,7 +1,7 @@
 //! Conditions: what excludes what, what needs what, and what is final.
 
-use super::{NEWEST, StatusChange, status_rule, status_update};
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use super::{STATE, StatusChange, TRANSITION, rule};
+use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, JobStatus};
 use crate::release::Release;
@@ -13,17 +13,15 @@ fn invalid(detail: &'static str) -> FieldError<'static> {
     FieldError::invalid(PATH, BadValue::Omitted, detail)
 }
 
-status_rule! {
-    COMPLETE_AND_FAILED, "complete-and-failed", "`Complete` and `Failed` exclude each other",
-    "Checks that the conditions `Complete` and `Failed` are not both True. Runs when either changes.",
-    fix "Keep the outcome that was set first. Do not set the other one.",
-    STATE, option "RejectCompleteJobWithFailedCondition", since V1_30,
-    accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"Failed","status":"False"}]}"#),
-    rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"Failed","status":"True"}]}"#),
+pub(crate) static COMPLETE_AND_FAILED: Check = Check::new(
+    rule(
+        "job-status/complete-and-failed",
+        include_str!("complete-and-failed.md"),
+        Upstream::in_function(STATE).with_option("RejectCompleteJobWithFailedCondition"),
+    ),
     Run::JobStatus(complete_and_failed),
-}
+)
+.exercised_by(|status| (status.changed.complete || status.changed.failed) && status.is_finished());
 
 fn complete_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.complete || status.changed.failed;
@@ -35,16 +33,18 @@ fn complete_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a
     }
 }
 
-status_rule! {
-    COMPLETE_AND_FAILURE_TARGET, "complete-and-failure-target", "`Complete` and `FailureTarget` exclude each other",
-    "Checks that the conditions `Complete` and `FailureTarget` are not both True. Runs when either changes.",
-    fix "A Job with `FailureTarget` ends as `Failed`. Set `Failed` instead of `Complete`, or do not set `FailureTarget`.",
-    STATE, option "RejectCompleteJobWithFailureTargetCondition", since V1_30,
-    accepted status_update!(NEWEST, "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
-    rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"},{"type":"FailureTarget","status":"True"}]}"#),
+pub(crate) static COMPLETE_AND_FAILURE_TARGET: Check = Check::new(
+    rule(
+        "job-status/complete-and-failure-target",
+        include_str!("complete-and-failure-target.md"),
+        Upstream::in_function(STATE).with_option("RejectCompleteJobWithFailureTargetCondition"),
+    ),
     Run::JobStatus(complete_and_failure_target),
-}
+)
+.exercised_by(|status| {
+    let either = ConditionTypes::COMPLETE | ConditionTypes::FAILURE_TARGET;
+    (status.changed.complete || status.changed.failure_target) && status.is_true(either)
+});
 
 fn complete_and_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.complete || status.changed.failure_target;
@@ -58,18 +58,20 @@ fn complete_and_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Fin
     }
 }
 
-status_rule! {
-    FAILED_WITHOUT_FAILURE_TARGET, "failed-without-failure-target", "`Failed` requires `FailureTarget`",
-    "Checks that a Job with `Failed` also has `FailureTarget`. A controller sets `FailureTarget` when it decides that the Job fails,
-and `Failed` when all pods have ended. Runs when `Failed` or `failedIndexes` changes, as upstream.",
-    fix "Set `FailureTarget` before `Failed`, or in the same update. Use the same reason for both.",
-    STATE, option "RejectFailedJobWithoutFailureTarget", since V1_31,
-    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Failed","status":"True"}]}"#),
+pub(crate) static FAILED_WITHOUT_FAILURE_TARGET: Check = Check::new(
+    rule(
+        "job-status/failed-without-failure-target",
+        include_str!("failed-without-failure-target.md"),
+        Upstream::in_function(STATE)
+            .with_option("RejectFailedJobWithoutFailureTarget")
+            .since(Release::V1_31),
+    ),
     Run::JobStatus(failed_without_failure_target),
-}
+)
+.exercised_by(|status| {
+    (status.changed.failed || status.changed.failed_indexes)
+        && status.is_true(ConditionTypes::FAILED)
+});
 
 fn failed_without_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.failed || status.changed.failed_indexes;
@@ -83,18 +85,20 @@ fn failed_without_failure_target<'a>(status: &StatusChange<'a>, findings: &mut F
     }
 }
 
-status_rule! {
-    COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET, "complete-without-success-criteria-met", "`Complete` requires `SuccessCriteriaMet`",
-    "Checks that a Job with `Complete` also has `SuccessCriteriaMet`. A controller sets `SuccessCriteriaMet` when it decides that the
-Job succeeds, and `Complete` when all pods have ended. Runs when either changes.",
-    fix "Set `SuccessCriteriaMet` before `Complete`, or in the same update. Use the same reason for both.",
-    STATE, option "RejectCompleteJobWithoutSuccessCriteriaMet", since V1_31,
-    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"Complete","status":"True"}]}"#),
+pub(crate) static COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET: Check = Check::new(
+    rule(
+        "job-status/complete-without-success-criteria-met",
+        include_str!("complete-without-success-criteria-met.md"),
+        Upstream::in_function(STATE)
+            .with_option("RejectCompleteJobWithoutSuccessCriteriaMet")
+            .since(Release::V1_31),
+    ),
     Run::JobStatus(complete_without_success_criteria_met),
-}
+)
+.exercised_by(|status| {
+    (status.changed.complete || status.changed.success_criteria_met)
+        && status.is_true(ConditionTypes::COMPLETE)
+});
 
 fn complete_without_success_criteria_met<'a>(
     status: &StatusChange<'a>,
@@ -111,18 +115,17 @@ fn complete_without_success_criteria_met<'a>(
     }
 }
 
-status_rule! {
-    SUCCESS_CRITERIA_MET_NON_INDEXED, "success-criteria-met-non-indexed", "In 1.30, `SuccessCriteriaMet` requires `completionMode: Indexed`",
-    "Checks that only Indexed Jobs have `SuccessCriteriaMet`. Runs in release 1.30 only. From 1.31 on, every Job that completes has
-this condition.",
-    fix "In release 1.30, leave the condition out. From 1.31 on, every Job may have it.",
-    STATE, since V1_30, until V1_30,
-    accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
-        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"successPolicy":{}}"#, "{}",
-        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+pub(crate) static SUCCESS_CRITERIA_MET_NON_INDEXED: Check = Check::new(
+    rule(
+        "job-status/success-criteria-met-non-indexed",
+        include_str!("success-criteria-met-non-indexed.md"),
+        Upstream::in_function(STATE).until(Release::V1_30),
+    ),
     Run::JobStatus(success_criteria_met_non_indexed),
-}
+)
+.exercised_by(|status| {
+    !status.spec.is_indexed() && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+});
 
 fn success_criteria_met_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if !status.spec.is_indexed() && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
@@ -130,17 +133,17 @@ fn success_criteria_met_non_indexed<'a>(status: &StatusChange<'a>, findings: &mu
     }
 }
 
-status_rule! {
-    SUCCESS_CRITERIA_MET_AND_FAILED, "success-criteria-met-and-failed", "`SuccessCriteriaMet` and `Failed` exclude each other",
-    "Checks that the conditions `SuccessCriteriaMet` and `Failed` are not both True. Runs on every status update, also when neither
-changes.",
-    fix "Keep the outcome that was set first. Do not set the other one.",
-    STATE, since V1_30,
-    accepted status_update!(NEWEST, "{}", "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"Failed","status":"True"}]}"#,
-        r#"{"conditions":[{"type":"Failed","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILED: Check = Check::new(
+    rule(
+        "job-status/success-criteria-met-and-failed",
+        include_str!("success-criteria-met-and-failed.md"),
+        Upstream::in_function(STATE),
+    ),
     Run::JobStatus(success_criteria_met_and_failed),
-}
+)
+.exercised_by(|status| {
+    status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET | ConditionTypes::FAILED)
+});
 
 fn success_criteria_met_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
@@ -152,17 +155,17 @@ fn success_criteria_met_and_failed<'a>(status: &StatusChange<'a>, findings: &mut
     }
 }
 
-status_rule! {
-    SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET, "success-criteria-met-and-failure-target", "`SuccessCriteriaMet` and `FailureTarget` exclude each other",
-    "Checks that the conditions `SuccessCriteriaMet` and `FailureTarget` are not both True. Runs on every status update, also when
-neither changes.",
-    fix "Keep the condition that was set first. Do not set the other one.",
-    STATE, since V1_30,
-    accepted status_update!(NEWEST, "{}", "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", "{}",
-        r#"{"conditions":[{"type":"FailureTarget","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET: Check = Check::new(
+    rule(
+        "job-status/success-criteria-met-and-failure-target",
+        include_str!("success-criteria-met-and-failure-target.md"),
+        Upstream::in_function(STATE),
+    ),
     Run::JobStatus(success_criteria_met_and_failure_target),
-}
+)
+.exercised_by(|status| {
+    status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET | ConditionTypes::FAILURE_TARGET)
+});
 
 fn success_criteria_met_and_failure_target<'a>(
     status: &StatusChange<'a>,
@@ -177,18 +180,17 @@ fn success_criteria_met_and_failure_target<'a>(
     }
 }
 
-status_rule! {
-    SUCCESS_CRITERIA_MET_WITHOUT_POLICY, "success-criteria-met-without-success-policy", "In 1.30, `SuccessCriteriaMet` requires `successPolicy`",
-    "Checks that only Jobs with a `successPolicy` have `SuccessCriteriaMet`. Runs in release 1.30 only. From 1.31 on, every Job that
-completes has this condition.",
-    fix "In release 1.30, leave the condition out. From 1.31 on, every Job may have it.",
-    STATE, since V1_30, until V1_30,
-    accepted status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
-        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    rejected status_update!(r#"{"kubernetes_version":"1.30"}"#, r#"{"completionMode":"Indexed","completions":1}"#, "{}",
-        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+pub(crate) static SUCCESS_CRITERIA_MET_WITHOUT_POLICY: Check = Check::new(
+    rule(
+        "job-status/success-criteria-met-without-success-policy",
+        include_str!("success-criteria-met-without-success-policy.md"),
+        Upstream::in_function(STATE).until(Release::V1_30),
+    ),
     Run::JobStatus(success_criteria_met_without_policy),
-}
+)
+.exercised_by(|status| {
+    !status.spec.success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+});
 
 fn success_criteria_met_without_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if !status.spec.success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
@@ -198,19 +200,15 @@ fn success_criteria_met_without_policy<'a>(status: &StatusChange<'a>, findings: 
     }
 }
 
-status_rule! {
-    SUCCESS_POLICY, "success-policy-without-success-criteria-met", "`Complete` requires `SuccessCriteriaMet` in a Job with `successPolicy`",
-    "Checks that a Complete Job with a `successPolicy` has `SuccessCriteriaMet`. Runs on every status update, also when neither
-changes.",
-    fix "Set `SuccessCriteriaMet` when the Job meets its success policy. Set `Complete` after that, or in the same update.",
-    STATE, since V1_30,
-    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#, "{}",
-        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":1,"successPolicy":{}}"#,
-        r#"{"conditions":[{"type":"Complete","status":"True"}]}"#,
-        r#"{"succeeded":1,"conditions":[{"type":"Complete","status":"True"}]}"#),
+pub(crate) static SUCCESS_POLICY: Check = Check::new(
+    rule(
+        "job-status/success-policy-without-success-criteria-met",
+        include_str!("success-policy-without-success-criteria-met.md"),
+        Upstream::in_function(STATE),
+    ),
     Run::JobStatus(success_policy),
-}
+)
+.exercised_by(|status| status.spec.success_policy && status.is_true(ConditionTypes::COMPLETE));
 
 fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.spec.success_policy
@@ -223,16 +221,20 @@ fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-status_rule! {
-    TERMINAL_DISABLED, "terminal-condition-disabled", "`Failed`, `Complete` and `FailureTarget` cannot be unset",
-    "Checks that `Failed`, `Complete` and `FailureTarget`, once True, stay True. An update may neither remove them nor set them to
-another status. Clients act on these conditions only once.",
-    fix "Leave the condition as it is. To run the Job again, create a new one.",
-    TRANSITION, option "RejectDisablingTerminalCondition", since V1_30,
-    accepted status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"Suspended","status":"True"}]}"#, r#"{"conditions":[{"type":"Suspended","status":"False"}]}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"FailureTarget","status":"True"}]}"#, r#"{"conditions":[]}"#),
+pub(crate) static TERMINAL_DISABLED: Check = Check::new(
+    rule(
+        "job-status/terminal-condition-disabled",
+        include_str!("terminal-condition-disabled.md"),
+        Upstream::in_function(TRANSITION).with_option("RejectDisablingTerminalCondition"),
+    ),
     Run::JobStatusTransition(terminal_disabled),
-}
+)
+.exercised_by(|status| {
+    status.was(|old| {
+        old.conditions
+            .is_true(ConditionTypes::FINISHED | ConditionTypes::FAILURE_TARGET)
+    })
+});
 
 fn terminal_disabled<'a>(
     status: &StatusChange<'a>,
@@ -251,17 +253,17 @@ fn terminal_disabled<'a>(
     }
 }
 
-status_rule! {
-    SUCCESS_CRITERIA_MET_DISABLED, "success-criteria-met-disabled", "`SuccessCriteriaMet` cannot be unset",
-    "Checks that `SuccessCriteriaMet`, once True, stays True. An update may neither remove it nor set it to another status.",
-    fix "Leave the condition as it is.",
-    TRANSITION, since V1_30,
-    accepted status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
-        r#"{"succeeded":1,"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]}"#,
-        r#"{"conditions":[{"type":"SuccessCriteriaMet","status":"False"}]}"#),
+pub(crate) static SUCCESS_CRITERIA_MET_DISABLED: Check = Check::new(
+    rule(
+        "job-status/success-criteria-met-disabled",
+        include_str!("success-criteria-met-disabled.md"),
+        Upstream::in_function(TRANSITION),
+    ),
     Run::JobStatusTransition(success_criteria_met_disabled),
-}
+)
+.exercised_by(|status| {
+    status.was(|old| old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET))
+});
 
 fn success_criteria_met_disabled<'a>(
     status: &StatusChange<'a>,
@@ -277,17 +279,15 @@ fn success_criteria_met_disabled<'a>(
     }
 }
 
-status_rule! {
-    SUCCESS_CRITERIA_MET_AFTER_COMPLETE, "success-criteria-met-after-complete", "`SuccessCriteriaMet` cannot be added after `Complete`",
-    "Checks that an update does not add `SuccessCriteriaMet` to a Job that is already Complete.",
-    fix "Set `SuccessCriteriaMet` before `Complete`, or in the same update.",
-    TRANSITION, since V1_30,
-    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"conditions":[{"type":"Complete","status":"True"}]}"#,
-        r#"{"conditions":[{"type":"Complete","status":"True"},{"type":"SuccessCriteriaMet","status":"True"}]}"#),
+pub(crate) static SUCCESS_CRITERIA_MET_AFTER_COMPLETE: Check = Check::new(
+    rule(
+        "job-status/success-criteria-met-after-complete",
+        include_str!("success-criteria-met-after-complete.md"),
+        Upstream::in_function(TRANSITION),
+    ),
     Run::JobStatusTransition(success_criteria_met_after_complete),
-}
+)
+.exercised_by(|status| status.was(|old| old.conditions.is_true(ConditionTypes::COMPLETE)));
 
 fn success_criteria_met_after_complete<'a>(
     status: &StatusChange<'a>,

@@ -1,22 +1,31 @@
 //! The counters of pods.
 
-use super::{NEWEST, StatusChange, status_rule, status_update};
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use super::{STATE, StatusChange, TRANSITION, rule};
+use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::JobStatus;
 use crate::release::Release;
 use crate::rule::{Check, Findings, Run};
 
-status_rule! {
-    NEGATIVE, "negative-counter", "`active`, `succeeded`, `failed`, `ready` and `terminating` are not negative",
-    "Checks that `active`, `succeeded`, `failed`, `ready` and `terminating` are at least 0. Runs on every status update, also when
-they do not change.",
-    fix "Count from zero. Leave out a counter that you do not know yet.",
-    STATE, since V1_30,
-    accepted status_update!(NEWEST, "{}", "{}", r#"{"active":1,"ready":0,"terminating":0}"#),
-    rejected status_update!(NEWEST, "{}", "{}", r#"{"active":-1}"#),
+pub(crate) static NEGATIVE: Check = Check::new(
+    rule(
+        "job-status/negative-counter",
+        include_str!("negative-counter.md"),
+        Upstream::in_function(STATE),
+    ),
     Run::JobStatus(negative),
-}
+)
+.exercised_by(|status| {
+    let new = status.new;
+    let counters = [
+        new.active,
+        new.succeeded,
+        new.failed,
+        new.ready.unwrap_or(0),
+        new.terminating.unwrap_or(0),
+    ];
+    counters.iter().any(|count| *count != 0)
+});
 
 fn negative<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let new = status.new;
@@ -35,17 +44,15 @@ fn negative<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-status_rule! {
-    ACTIVE_OF_FINISHED, "finished-with-active-pods", "`active` is 0 in a finished Job",
-    "Checks that `active` is 0 in a Complete or Failed Job. Runs when the Job becomes finished, and when `active` changes.",
-    fix "Wait until the pods have ended. Then write `active: 0` together with the terminal condition.",
-    STATE, option "RejectFinishedJobWithActivePods", since V1_30,
-    accepted status_update!(NEWEST, "{}", "{}",
-        r#"{"active":0,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", "{}",
-        r#"{"active":1,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
+pub(crate) static ACTIVE_OF_FINISHED: Check = Check::new(
+    rule(
+        "job-status/finished-with-active-pods",
+        include_str!("finished-with-active-pods.md"),
+        Upstream::in_function(STATE).with_option("RejectFinishedJobWithActivePods"),
+    ),
     Run::JobStatus(active_of_finished),
-}
+)
+.exercised_by(|status| (status.changed.finished || status.changed.active) && status.is_finished());
 
 fn active_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let active = status.new.active;
@@ -59,18 +66,19 @@ fn active_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>
     }
 }
 
-status_rule! {
-    TERMINATING_OF_FINISHED, "finished-with-terminating-pods", "`terminating` is 0 or unset in a finished Job",
-    "Checks that `terminating` is 0 or unset in a Complete or Failed Job. Runs when the Job becomes finished, and when `terminating`
-changes.",
-    fix "While pods terminate, set `FailureTarget` or `SuccessCriteriaMet`. Set the terminal condition when `terminating` is 0.",
-    STATE, option "RejectFinishedJobWithTerminatingPods", since V1_31,
-    accepted status_update!(NEWEST, "{}", "{}",
-        r#"{"terminating":0,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", "{}",
-        r#"{"terminating":2,"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
+pub(crate) static TERMINATING_OF_FINISHED: Check = Check::new(
+    rule(
+        "job-status/finished-with-terminating-pods",
+        include_str!("finished-with-terminating-pods.md"),
+        Upstream::in_function(STATE)
+            .with_option("RejectFinishedJobWithTerminatingPods")
+            .since(Release::V1_31),
+    ),
     Run::JobStatus(terminating_of_finished),
-}
+)
+.exercised_by(|status| {
+    (status.changed.finished || status.changed.terminating) && status.is_finished()
+});
 
 fn terminating_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let Some(terminating) = status.new.terminating.filter(|t| *t > 0) else {
@@ -86,15 +94,19 @@ fn terminating_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Finding
     }
 }
 
-status_rule! {
-    READY, "ready-exceeds-active", "`ready` is at most `active`",
-    "Checks that `ready` is not greater than `active`. Runs when either changes.",
-    fix "Read both counters from the same list of pods. Every ready pod is also active.",
-    STATE, option "RejectMoreReadyThanActivePods", since V1_31,
-    accepted status_update!(NEWEST, "{}", r#"{"active":1}"#, r#"{"active":1,"ready":1}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"active":1}"#, r#"{"active":1,"ready":2}"#),
+pub(crate) static READY: Check = Check::new(
+    rule(
+        "job-status/ready-exceeds-active",
+        include_str!("ready-exceeds-active.md"),
+        Upstream::in_function(STATE)
+            .with_option("RejectMoreReadyThanActivePods")
+            .since(Release::V1_31),
+    ),
     Run::JobStatus(ready),
-}
+)
+.exercised_by(|status| {
+    (status.changed.ready || status.changed.active) && status.new.ready.is_some()
+});
 
 fn ready<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let Some(ready) = status.new.ready.filter(|r| *r > status.new.active) else {
@@ -110,16 +122,15 @@ fn ready<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-status_rule! {
-    FAILED_DECREASED, "failed-decreased", "`failed` cannot decrease",
-    "Checks that `failed` is at least the stored value. Clients use it to count retries. A controller that starts a Job again keeps
-the old count, also if the new cluster counts from zero.",
-    fix "Add the count of the new run to the stored value.",
-    TRANSITION, option "RejectDecreasingFailedCounter", since V1_30,
-    accepted status_update!(NEWEST, "{}", r#"{"failed":1}"#, r#"{"failed":2}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"failed":2}"#, r#"{"failed":1}"#),
+pub(crate) static FAILED_DECREASED: Check = Check::new(
+    rule(
+        "job-status/failed-decreased",
+        include_str!("failed-decreased.md"),
+        Upstream::in_function(TRANSITION).with_option("RejectDecreasingFailedCounter"),
+    ),
     Run::JobStatusTransition(failed_decreased),
-}
+)
+.exercised_by(|status| status.was(|old| old.failed > 0) || status.new.failed < 0);
 
 fn failed_decreased<'a>(
     status: &StatusChange<'a>,
@@ -137,16 +148,17 @@ fn failed_decreased<'a>(
     }
 }
 
-status_rule! {
-    SUCCEEDED_DECREASED, "succeeded-decreased", "`succeeded` cannot decrease",
-    "Checks that `succeeded` is at least the stored value. Indexed Jobs with `completions` equal to `parallelism` are exempt, because
-they can be scaled down.",
-    fix "Add the count of the new run to the stored value.",
-    TRANSITION, option "RejectDecreasingSucceededCounter", since V1_30,
-    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":3,"parallelism":3}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),
-    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":3,"parallelism":2}"#, r#"{"succeeded":2}"#, r#"{"succeeded":1}"#),
+pub(crate) static SUCCEEDED_DECREASED: Check = Check::new(
+    rule(
+        "job-status/succeeded-decreased",
+        include_str!("succeeded-decreased.md"),
+        Upstream::in_function(TRANSITION).with_option("RejectDecreasingSucceededCounter"),
+    ),
     Run::JobStatusTransition(succeeded_decreased),
-}
+)
+.exercised_by(|status| {
+    !status.spec.is_elastic() && (status.was(|old| old.succeeded > 0) || status.new.succeeded < 0)
+});
 
 fn succeeded_decreased<'a>(
     status: &StatusChange<'a>,
@@ -154,8 +166,7 @@ fn succeeded_decreased<'a>(
     findings: &mut Findings<'a>,
 ) {
     let succeeded = status.new.succeeded;
-    let elastic = status.spec.is_indexed() && status.spec.completions == status.spec.parallelism;
-    if succeeded < old.succeeded && !elastic {
+    if succeeded < old.succeeded && !status.spec.is_elastic() {
         let detail = "cannot decrease the succeeded counter";
         findings.push(FieldError::invalid(
             "status.succeeded",

@@ -1,25 +1,25 @@
 //! `completedIndexes` and `failedIndexes`: numbers and intervals such as `1,3-5,7`.
 
-use super::{NEWEST, StatusChange, status_rule, status_update};
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use super::{STATE, StatusChange, rule};
+use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
-use crate::release::Release;
 use crate::rule::{Check, Findings, Run};
 use crate::upstream::go;
 
 const COMPLETED: &str = "status.completedIndexes";
 const FAILED: &str = "status.failedIndexes";
 
-status_rule! {
-    INVALID_COMPLETED, "invalid-completed-indexes", "`completedIndexes` lists increasing indexes below `completions`",
-    "Checks that `completedIndexes` is a comma-separated list of numbers and intervals, that they increase, and that each index is
-below `completions`. Runs when it changes.",
-    fix "Write the indexes in increasing order and each one once. Write neighbours as an interval: `0,2-4`.",
-    STATE, option "RejectInvalidCompletedIndexes", since V1_30,
-    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-3,5"}"#),
-    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6}"#, "{}", r#"{"completedIndexes":"0,2-6"}"#),
+pub(crate) static INVALID_COMPLETED: Check = Check::new(
+    rule(
+        "job-status/invalid-completed-indexes",
+        include_str!("invalid-completed-indexes.md"),
+        Upstream::in_function(STATE).with_option("RejectInvalidCompletedIndexes"),
+    ),
     Run::JobStatus(invalid_completed),
-}
+)
+.exercised_by(|status| {
+    status.changed.completed_indexes && !status.new.completed_indexes.is_empty()
+});
 
 fn invalid_completed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = &*status.new.completed_indexes;
@@ -40,16 +40,22 @@ fn invalid_completed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>)
     }
 }
 
-status_rule! {
-    INVALID_FAILED, "invalid-failed-indexes", "`failedIndexes` lists increasing indexes below `completions`",
-    "Checks that `failedIndexes` is a comma-separated list of numbers and intervals, that they increase, and that each index is below
-`completions`. Runs when it changes, on Jobs with `backoffLimitPerIndex`.",
-    fix "Write the indexes in increasing order and each one once. Write neighbours as an interval: `0,2-4`.",
-    STATE, option "RejectInvalidFailedIndexes", since V1_30,
-    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"0,2-3,5"}"#),
-    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"2,1"}"#),
+pub(crate) static INVALID_FAILED: Check = Check::new(
+    rule(
+        "job-status/invalid-failed-indexes",
+        include_str!("invalid-failed-indexes.md"),
+        Upstream::in_function(STATE).with_option("RejectInvalidFailedIndexes"),
+    ),
     Run::JobStatus(invalid_failed),
-}
+)
+.exercised_by(|status| {
+    status.changed.failed_indexes
+        && status
+            .new
+            .failed_indexes
+            .as_deref()
+            .is_some_and(|list| !list.is_empty())
+});
 
 fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let applies = status.changed.failed_indexes && status.spec.backoff_limit_per_index;
@@ -67,15 +73,19 @@ fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-status_rule! {
-    COMPLETED_OF_NON_INDEXED, "completed-indexes-non-indexed", "`completedIndexes` requires `completionMode: Indexed`",
-    "Checks that `completedIndexes` is empty in a Job that is not Indexed. Runs when it changes.",
-    fix "Leave `completedIndexes` out. Count in `succeeded`.",
-    STATE, option "RejectCompletedIndexesForNonIndexedJob", since V1_30,
-    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
-    rejected status_update!(NEWEST, r#"{"completionMode":"NonIndexed","completions":2}"#, "{}", r#"{"completedIndexes":"1"}"#),
+pub(crate) static COMPLETED_OF_NON_INDEXED: Check = Check::new(
+    rule(
+        "job-status/completed-indexes-non-indexed",
+        include_str!("completed-indexes-non-indexed.md"),
+        Upstream::in_function(STATE).with_option("RejectCompletedIndexesForNonIndexedJob"),
+    ),
     Run::JobStatus(completed_of_non_indexed),
-}
+)
+.exercised_by(|status| {
+    !status.spec.is_indexed()
+        && (status.changed.completed_indexes
+            || status.new.succeeded != status.old.map_or(0, |old| old.succeeded))
+});
 
 fn completed_of_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = &*status.new.completed_indexes;
@@ -89,16 +99,19 @@ fn completed_of_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findin
     }
 }
 
-status_rule! {
-    FAILED_WITHOUT_LIMIT, "failed-indexes-without-backoff-limit-per-index", "`failedIndexes` requires `backoffLimitPerIndex`",
-    "Checks that `failedIndexes` is unset in a Job without `backoffLimitPerIndex`. An empty string is not unset. Runs when it
-changes.",
-    fix "Leave `failedIndexes` out. Count in `failed`.",
-    STATE, option "RejectFailedIndexesForNoBackoffLimitPerIndex", since V1_30,
-    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":2,"backoffLimitPerIndex":1}"#, "{}", r#"{"failedIndexes":"1"}"#),
-    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":2}"#, "{}", r#"{"failedIndexes":"1"}"#),
+pub(crate) static FAILED_WITHOUT_LIMIT: Check = Check::new(
+    rule(
+        "job-status/failed-indexes-without-backoff-limit-per-index",
+        include_str!("failed-indexes-without-backoff-limit-per-index.md"),
+        Upstream::in_function(STATE).with_option("RejectFailedIndexesForNoBackoffLimitPerIndex"),
+    ),
     Run::JobStatus(failed_without_limit),
-}
+)
+.exercised_by(|status| {
+    !status.spec.backoff_limit_per_index
+        && (status.changed.failed_indexes
+            || status.new.failed != status.old.map_or(0, |old| old.failed))
+});
 
 fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = status.new.failed_indexes.as_deref();
@@ -114,17 +127,23 @@ fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'
     }
 }
 
-status_rule! {
-    OVERLAP, "failed-indexes-overlap-completed", "`failedIndexes` and `completedIndexes` have no index in common",
-    "Checks that no index is in both `failedIndexes` and `completedIndexes`. Runs when either changes.",
-    fix "Remove the index from one list. An index that has completed cannot fail later.",
-    STATE, option "RejectFailedIndexesOverlappingCompleted", since V1_30,
-    accepted status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}",
-        r#"{"completedIndexes":"0,2-3","failedIndexes":"1,4"}"#),
-    rejected status_update!(NEWEST, r#"{"completionMode":"Indexed","completions":6,"backoffLimitPerIndex":1}"#, "{}",
-        r#"{"completedIndexes":"0,2-3","failedIndexes":"3-4"}"#),
+pub(crate) static OVERLAP: Check = Check::new(
+    rule(
+        "job-status/failed-indexes-overlap-completed",
+        include_str!("failed-indexes-overlap-completed.md"),
+        Upstream::in_function(STATE).with_option("RejectFailedIndexesOverlappingCompleted"),
+    ),
     Run::JobStatus(overlap),
-}
+)
+.exercised_by(|status| {
+    (status.changed.completed_indexes || status.changed.failed_indexes)
+        && !status.new.completed_indexes.is_empty()
+        && status
+            .new
+            .failed_indexes
+            .as_deref()
+            .is_some_and(|list| !list.is_empty())
+});
 
 fn overlap<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.failed_indexes || status.changed.completed_indexes;

@@ -11,6 +11,8 @@ pub(crate) mod indexes;
 pub(crate) mod times;
 pub(crate) mod uncounted;
 
+use crate::description::{Rule, Upstream};
+use crate::kind::is_job;
 use crate::object::Object;
 use crate::object::job::{ConditionTypes, JobSpec, JobStatus};
 use crate::release::Release;
@@ -84,6 +86,11 @@ impl<'a> StatusChange<'a> {
     fn is_finished(&self) -> bool {
         self.new.conditions.is_true(ConditionTypes::FINISHED)
     }
+
+    /// Whether something holds of the old status.
+    fn was(&self, holds: impl Fn(&JobStatus<'a>) -> bool) -> bool {
+        self.old.is_some_and(holds)
+    }
 }
 
 impl Changed {
@@ -108,68 +115,7 @@ impl Changed {
     }
 }
 
-/// Settings of an example in the newest release: without one, what the releases disagree on is warned of.
-const NEWEST: &str = r#"{"kubernetes_version":"1.37"}"#;
-
-/// A status update of a Job as an example: its spec, the old status and the new one.
-macro_rules! status_update {
-    ($settings:expr, $spec:literal, $old:literal, $new:literal) => {
-        Example {
-            settings: $settings,
-            request: concat!(
-                r#"{"operation":"UPDATE","subResource":"status","kind":{"group":"batch","version":"v1","kind":"Job"},"#,
-                r#""oldObject":{"metadata":{"name":"pi"},"spec":"#,
-                $spec,
-                r#","status":"#,
-                $old,
-                r#"},"object":{"metadata":{"name":"pi"},"spec":"#,
-                $spec,
-                r#","status":"#,
-                $new,
-                "}}"
-            ),
-        }
-    };
-}
-use status_update;
-
 /// A rule of kube-apiserver on a Job's status.
-macro_rules! status_rule {
-    (
-        $(#[$meta:meta])*
-        $name:ident, $id:literal, $title:literal, $doc:literal, fix $fix:literal,
-        $function:ident $(, option $option:literal)?, since $since:ident $(, until $until:ident)? $(, changing in $changed:ident)?,
-        accepted $accepted:expr,
-        rejected $rejected:expr,
-        $check:expr $(,)?
-    ) => {
-        $(#[$meta])*
-        pub(crate) static $name: Check = Check {
-            rule: Rule {
-                id: concat!("job-status/", $id),
-                docs: Docs::new(Documentation {
-                    title: $title,
-                    text: $doc,
-                    fix: $fix,
-                    accepted: $accepted,
-                    rejected: $rejected,
-                }),
-                anchor: status_rule!(@anchored $($changed)?)(Anchor::Upstream {
-                    function: super::$function,
-                    option: status_rule!(@optional $($option)?),
-                    since: Release::$since,
-                    until: status_rule!(@optional $(Release::$until)?),
-                    deviation: None,
-                }),
-                default: Enforcement::Deny,
-                scope: Scope::Api,
-            },
-            run: $check,
-        };
-    };
-    (@anchored) => { $crate::description::Anchored::new };
-    (@anchored $changed:ident) => { $crate::description::Anchored::changing };
-    (@optional) => { None };
-    (@optional $value:expr) => { Some($value) };
+const fn rule(id: &'static str, page: &'static str, check: Upstream) -> Rule {
+    Rule::upstream(id, page, check).of_kinds(is_job)
 }
-use status_rule;

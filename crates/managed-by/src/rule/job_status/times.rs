@@ -1,7 +1,7 @@
 //! `startTime` and `completionTime`.
 
-use super::{NEWEST, StatusChange, status_rule, status_update};
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use super::{STATE, StatusChange, TRANSITION, rule};
+use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, JobStatus};
 use crate::release::Release;
@@ -10,17 +10,18 @@ use crate::rule::{Check, Findings, Run};
 const START: &str = "status.startTime";
 const COMPLETION: &str = "status.completionTime";
 
-status_rule! {
-    COMPLETION_WITHOUT_COMPLETE, "completion-time-without-complete", "`completionTime` requires `Complete`",
-    "Checks that only a Complete Job has `completionTime`. A failed Job has none. Runs when either changes.",
-    fix "Write `completionTime` in the update that sets `Complete`. Leave it out of a failed Job.",
-    STATE, option "RejectNotCompleteJobWithCompletionTime", since V1_30,
-    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:01:00Z"}"#),
+pub(crate) static COMPLETION_WITHOUT_COMPLETE: Check = Check::new(
+    rule(
+        "job-status/completion-time-without-complete",
+        include_str!("completion-time-without-complete.md"),
+        Upstream::in_function(STATE).with_option("RejectNotCompleteJobWithCompletionTime"),
+    ),
     Run::JobStatus(completion_without_complete),
-}
+)
+.exercised_by(|status| {
+    (status.changed.complete || status.changed.completion_time)
+        && status.new.completion_time.is_some()
+});
 
 fn completion_without_complete<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.complete || status.changed.completion_time;
@@ -35,17 +36,18 @@ fn completion_without_complete<'a>(status: &StatusChange<'a>, findings: &mut Fin
     }
 }
 
-status_rule! {
-    COMPLETE_WITHOUT_COMPLETION, "complete-without-completion-time", "`Complete` requires `completionTime`",
-    "Checks that a Complete Job has `completionTime`. Runs when either changes.",
-    fix "Write `completionTime` in the update that sets `Complete`.",
-    STATE, option "RejectCompleteJobWithoutCompletionTime", since V1_30,
-    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+pub(crate) static COMPLETE_WITHOUT_COMPLETION: Check = Check::new(
+    rule(
+        "job-status/complete-without-completion-time",
+        include_str!("complete-without-completion-time.md"),
+        Upstream::in_function(STATE).with_option("RejectCompleteJobWithoutCompletionTime"),
+    ),
     Run::JobStatus(complete_without_completion),
-}
+)
+.exercised_by(|status| {
+    (status.changed.complete || status.changed.completion_time)
+        && status.is_true(ConditionTypes::COMPLETE)
+});
 
 fn complete_without_completion<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.complete || status.changed.completion_time;
@@ -57,17 +59,22 @@ fn complete_without_completion<'a>(status: &StatusChange<'a>, findings: &mut Fin
     }
 }
 
-status_rule! {
-    COMPLETION_BEFORE_START, "completion-time-before-start-time", "`completionTime` is not before `startTime`",
-    "Checks that `completionTime` is not before `startTime`. The two may be equal. Runs when either changes.",
-    fix "Take both times from the same clock. The API server keeps whole seconds.",
-    STATE, option "RejectCompletionTimeBeforeStartTime", since V1_30,
-    accepted status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T01:00:00+01:00","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#,
-        r#"{"startTime":"2026-01-01T00:00:00Z","completionTime":"2025-12-31T23:59:59Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+pub(crate) static COMPLETION_BEFORE_START: Check = Check::new(
+    rule(
+        "job-status/completion-time-before-start-time",
+        include_str!("completion-time-before-start-time.md"),
+        Upstream::in_function(STATE).with_option("RejectCompletionTimeBeforeStartTime"),
+    ),
     Run::JobStatus(completion_before_start),
-}
+)
+.exercised_by(|status| {
+    (status.changed.start_time || status.changed.completion_time)
+        && status
+            .new
+            .start_time
+            .and(status.new.completion_time)
+            .is_some()
+});
 
 fn completion_before_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.start_time || status.changed.completion_time;
@@ -86,18 +93,20 @@ fn completion_before_start<'a>(status: &StatusChange<'a>, findings: &mut Finding
     }
 }
 
-status_rule! {
-    FINISHED_WITHOUT_START, "finished-without-start-time", "A finished Job requires `startTime`",
-    "Checks that a Complete or Failed Job has `startTime`. From 1.32 on, a suspended Job with `completions: 0` is exempt. Runs when the
-Job becomes finished, and when `startTime` changes.",
-    fix "Write `startTime` when the controller starts the Job. Write it no later than the terminal condition.",
-    STATE, option "RejectFinishedJobWithoutStartTime", since V1_30, changing in V1_32,
-    accepted status_update!(NEWEST, r#"{"suspend":true,"completions":0}"#, "{}",
-        r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", "{}",
-        r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}"#),
+pub(crate) static FINISHED_WITHOUT_START: Check = Check::new(
+    rule(
+        "job-status/finished-without-start-time",
+        include_str!("finished-without-start-time.md"),
+        // In V1_32.
+        Upstream::in_function(STATE)
+            .with_option("RejectFinishedJobWithoutStartTime")
+            .that_changes(),
+    ),
     Run::JobStatus(finished_without_start),
-}
+)
+.exercised_by(|status| {
+    (status.changed.finished || status.changed.start_time) && status.is_finished()
+});
 
 fn finished_without_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.finished || status.changed.start_time;
@@ -111,19 +120,17 @@ fn finished_without_start<'a>(status: &StatusChange<'a>, findings: &mut Findings
     }
 }
 
-status_rule! {
-    COMPLETION_CHANGED, "completion-time-changed", "`completionTime` cannot be changed",
-    "Checks that `completionTime`, once set, keeps its instant. The same instant with another offset is no change.",
-    fix "Keep the first value.",
-    TRANSITION, option "RejectMutatingCompletionTime", since V1_30,
-    accepted status_update!(NEWEST, "{}",
-        r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}"#,
-        r#"{"completionTime":"2026-01-01T01:00:00+01:00","conditions":[{"type":"Complete","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}",
-        r#"{"completionTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}"#,
-        r#"{"completionTime":"2026-01-01T00:00:01Z","conditions":[{"type":"Complete","status":"True"}]}"#),
+pub(crate) static COMPLETION_CHANGED: Check = Check::new(
+    rule(
+        "job-status/completion-time-changed",
+        include_str!("completion-time-changed.md"),
+        Upstream::in_function(TRANSITION).with_option("RejectMutatingCompletionTime"),
+    ),
     Run::JobStatusTransition(completion_changed),
-}
+)
+.exercised_by(|status| {
+    status.was(|old| old.completion_time.is_some()) && status.new.completion_time.is_some()
+});
 
 fn completion_changed<'a>(
     status: &StatusChange<'a>,
@@ -146,18 +153,18 @@ fn completion_changed<'a>(
     }
 }
 
-status_rule! {
-    START_CHANGED, "start-time-changed", "`startTime` of a running Job cannot be changed",
-    "Checks that `startTime`, once set, is neither changed nor removed while the Job is not suspended. From 1.32 on, `startTime` may
-change in the update that sets the condition `Suspended` from True to False. That is how a Job resumes.",
-    fix "Keep the value while the Job runs. You may remove it while the Job is suspended, and set a new one when the Job resumes.",
-    TRANSITION, option "RejectStartTimeUpdateForUnsuspendedJob", since V1_30, changing in V1_32,
-    accepted status_update!(NEWEST, "{}",
-        r#"{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]}"#,
-        r#"{"startTime":"2026-01-01T00:05:00Z","conditions":[{"type":"Suspended","status":"False"}]}"#),
-    rejected status_update!(NEWEST, "{}", r#"{"startTime":"2026-01-01T00:00:00Z"}"#, r#"{"startTime":"2026-01-01T00:05:00Z"}"#),
+pub(crate) static START_CHANGED: Check = Check::new(
+    rule(
+        "job-status/start-time-changed",
+        include_str!("start-time-changed.md"),
+        // In V1_32.
+        Upstream::in_function(TRANSITION)
+            .with_option("RejectStartTimeUpdateForUnsuspendedJob")
+            .that_changes(),
+    ),
     Run::JobStatusTransition(start_changed),
-}
+)
+.exercised_by(|status| status.was(|old| old.start_time.is_some()) && !status.spec.suspend);
 
 fn start_changed<'a>(status: &StatusChange<'a>, old: &JobStatus<'a>, findings: &mut Findings<'a>) {
     let resuming = old.conditions.is_true(ConditionTypes::SUSPENDED)

@@ -1,7 +1,7 @@
 //! `uncountedTerminatedPods`: pods that have ended and are not in the counters yet.
 
-use super::{NEWEST, StatusChange, status_rule, status_update};
-use crate::description::{Anchor, Docs, Documentation, Enforcement, Example, Rule, Scope};
+use super::{STATE, StatusChange, rule};
+use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::Uncounted;
 use crate::release::Release;
@@ -16,16 +16,21 @@ pub(super) fn differ(old: Option<&Uncounted<'_>>, new: Option<&Uncounted<'_>>) -
     }
 }
 
-status_rule! {
-    UIDS, "uncounted-uids", "UIDs in `uncountedTerminatedPods` are distinct and not empty",
-    "Checks that no UID in `uncountedTerminatedPods` is empty, and that no UID occurs twice in the two lists. A repeated UID would be
-counted twice. Runs on every status update, also when the lists do not change.",
-    fix "Write the UID of each pod once, in the list for its result. Remove it when the pod is counted.",
-    STATE, since V1_30,
-    accepted status_update!(NEWEST, "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["b"]}}"#),
-    rejected status_update!(NEWEST, "{}", "{}", r#"{"uncountedTerminatedPods":{"succeeded":["a"],"failed":["a"]}}"#),
+pub(crate) static UIDS: Check = Check::new(
+    rule(
+        "job-status/uncounted-uids",
+        include_str!("uncounted-uids.md"),
+        Upstream::in_function(STATE),
+    ),
     Run::JobStatus(uids),
-}
+)
+.exercised_by(|status| {
+    status
+        .new
+        .uncounted
+        .as_ref()
+        .is_some_and(|pods| !pods.is_empty())
+});
 
 fn uids<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let Some(pods) = &status.new.uncounted else {
@@ -65,18 +70,17 @@ fn repeated(pods: &Uncounted<'_>) -> Vec<bool> {
     repeated
 }
 
-status_rule! {
-    OF_FINISHED, "finished-with-uncounted-pods", "`uncountedTerminatedPods` is empty in a finished Job",
-    "Checks that `uncountedTerminatedPods` has no UID in a Complete or Failed Job, because the counters of a finished Job are final.
-Runs when the Job becomes finished, and when the lists change.",
-    fix "Add the pods to `succeeded` and `failed`, and empty the lists. Set the terminal condition in the same update, or later.",
-    STATE, option "RejectFinishedJobWithUncountedTerminatedPods", since V1_30,
-    accepted status_update!(NEWEST, "{}", "{}",
-        r#"{"startTime":"2026-01-01T00:00:00Z","uncountedTerminatedPods":{},"conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
-    rejected status_update!(NEWEST, "{}", "{}",
-        r#"{"startTime":"2026-01-01T00:00:00Z","uncountedTerminatedPods":{"failed":["a"]},"conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]}"#),
+pub(crate) static OF_FINISHED: Check = Check::new(
+    rule(
+        "job-status/finished-with-uncounted-pods",
+        include_str!("finished-with-uncounted-pods.md"),
+        Upstream::in_function(STATE).with_option("RejectFinishedJobWithUncountedTerminatedPods"),
+    ),
     Run::JobStatus(of_finished),
-}
+)
+.exercised_by(|status| {
+    (status.changed.finished || status.changed.uncounted) && status.is_finished()
+});
 
 fn of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let changed = status.changed.finished || status.changed.uncounted;

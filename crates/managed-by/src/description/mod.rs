@@ -1,7 +1,11 @@
 //! What people know a rule by: its name, its source, its documentation. What it does is in [`crate::rule`].
 
+#[cfg(feature = "docs")]
+mod page;
+
 use std::fmt;
 
+use crate::kind::Kind;
 use crate::release::Release;
 
 /// What happens when a rule fires.
@@ -84,18 +88,6 @@ pub struct Example {
     pub request: &'static str,
 }
 
-/// What a request of an [`Example`] says instead of a text that no page has room for.
-#[cfg(feature = "docs")]
-const MUCH_TEXT: &str = "(1 MiB of text)";
-
-#[cfg(feature = "docs")]
-impl Example {
-    /// The request as it is sent, with all of its text.
-    pub fn full_request(&self) -> String {
-        self.request.replace(MUCH_TEXT, &"x".repeat(1 << 20))
-    }
-}
-
 /// What people read about a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -112,54 +104,55 @@ pub struct Documentation {
     pub rejected: Example,
 }
 
-/// A rule's documentation where the feature `docs` asks for it. A policy has no use for it, and would be half as big
-/// again with it.
-pub(crate) struct Docs {
-    #[cfg(feature = "docs")]
-    documentation: Documentation,
+/// A check of kube-apiserver, as the releases have it.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "people read it"))]
+pub(crate) struct Upstream {
+    function: &'static str,
+    option: Option<&'static str>,
+    since: Release,
+    until: Option<Release>,
+    changes: bool,
 }
 
-impl Docs {
-    #[cfg(feature = "docs")]
-    pub(crate) const fn new(documentation: Documentation) -> Self {
-        Self { documentation }
-    }
-
-    #[cfg(not(feature = "docs"))]
-    pub(crate) const fn new(_: Documentation) -> Self {
-        Self {}
-    }
-}
-
-/// A rule's anchor: in which releases it holds, and the rest for people, as with [`Docs`].
-pub(crate) struct Anchored {
-    #[cfg(feature = "docs")]
-    anchor: Anchor,
-    /// Since when kube-apiserver checks it, and until when; of a check of this project nothing.
-    upstream: Option<(Release, Option<Release>)>,
-    /// See [`Rule::is_disputed`].
-    is_disputed: bool,
-}
-
-impl Anchored {
-    pub(crate) const fn new(anchor: Anchor) -> Self {
-        let upstream = match anchor {
-            Anchor::Upstream { since, until, .. } => Some((since, until)),
-            Anchor::Ours { .. } => None,
-        };
+impl Upstream {
+    /// One that all supported releases make, in this function of `k8s.io/kubernetes`.
+    pub(crate) const fn in_function(function: &'static str) -> Self {
         Self {
-            upstream,
-            is_disputed: !matches!(upstream, None | Some((Release::OLDEST, None))),
-            #[cfg(feature = "docs")]
-            anchor,
+            function,
+            option: None,
+            since: Release::OLDEST,
+            until: None,
+            changes: false,
         }
     }
 
-    /// The same of a check that all releases have, and that denies something else since some release.
-    pub(crate) const fn changing(anchor: Anchor) -> Self {
+    /// The option that switches it on.
+    pub(crate) const fn with_option(self, option: &'static str) -> Self {
         Self {
-            is_disputed: true,
-            ..Self::new(anchor)
+            option: Some(option),
+            ..self
+        }
+    }
+
+    /// The first release that has it.
+    pub(crate) const fn since(self, since: Release) -> Self {
+        Self { since, ..self }
+    }
+
+    /// The last release that has it.
+    pub(crate) const fn until(self, until: Release) -> Self {
+        Self {
+            until: Some(until),
+            ..self
+        }
+    }
+
+    /// It denies something else since some release.
+    pub(crate) const fn that_changes(self) -> Self {
+        Self {
+            changes: true,
+            ..self
         }
     }
 }
@@ -167,11 +160,22 @@ impl Anchored {
 /// One named check, as people know it.
 pub struct Rule {
     pub(crate) id: &'static str,
-    #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
-    pub(crate) docs: Docs,
-    pub(crate) anchor: Anchored,
+    /// Since when kube-apiserver checks it, and until when; of a check of this project nothing.
+    upstream: Option<(Release, Option<Release>)>,
+    /// See [`Rule::is_disputed`].
+    is_disputed: bool,
     pub(crate) default: Enforcement,
     pub(crate) scope: Scope,
+    #[cfg(feature = "docs")]
+    about: About,
+}
+
+/// What only tools ask of a rule. A policy has no use for it, and would be half as big again with it.
+#[cfg(feature = "docs")]
+struct About {
+    documentation: Documentation,
+    anchor: Anchor,
+    applies: fn(&Kind<'_>) -> bool,
 }
 
 /// What a rule is about.
@@ -179,6 +183,9 @@ pub struct Rule {
 pub(crate) enum Scope {
     /// The API's own rules: what they deny is wrong for everybody.
     Api,
+    /// As [`Scope::Api`], of what each kind promises that the settings declare. The other rules of the API rest on what a
+    /// project is known to do, so that of a declared kind they only warn.
+    Promise,
     /// What the admin chose for the cluster. Objects that are being deleted are left alone, so that nothing is stuck there,
     /// and the exempt may do what it denies.
     Site,
@@ -187,7 +194,86 @@ pub(crate) enum Scope {
     Guard,
 }
 
+/// A rule denies by default, is the API's, and judges every kind, unless it says otherwise.
 impl Rule {
+    /// A check of kube-apiserver, with the text of its page.
+    pub(crate) const fn upstream(
+        id: &'static str,
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "people read it"))]
+        page: &'static str,
+        check: Upstream,
+    ) -> Self {
+        let Upstream { since, until, .. } = check;
+        Self {
+            id,
+            upstream: Some((since, until)),
+            is_disputed: check.changes || !matches!((since, until), (Release::OLDEST, None)),
+            default: Enforcement::Deny,
+            scope: Scope::Api,
+            #[cfg(feature = "docs")]
+            about: About {
+                documentation: page::documentation(page),
+                anchor: Anchor::Upstream {
+                    function: check.function,
+                    option: check.option,
+                    since,
+                    until,
+                    deviation: page::deviation(page),
+                },
+                applies: |_| true,
+            },
+        }
+    }
+
+    /// A check of this project, with the text of its page.
+    pub(crate) const fn ours(
+        id: &'static str,
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "people read it"))]
+        page: &'static str,
+    ) -> Self {
+        Self {
+            id,
+            upstream: None,
+            is_disputed: false,
+            default: Enforcement::Deny,
+            scope: Scope::Api,
+            #[cfg(feature = "docs")]
+            about: About {
+                documentation: page::documentation(page),
+                anchor: Anchor::Ours {
+                    source: page::source(page),
+                },
+                applies: |_| true,
+            },
+        }
+    }
+
+    /// It does something else by default.
+    pub(crate) const fn by_default(self, default: Enforcement) -> Self {
+        Self { default, ..self }
+    }
+
+    /// It is about something else than the API's own rules.
+    pub(crate) const fn about(self, scope: Scope) -> Self {
+        Self { scope, ..self }
+    }
+
+    /// It judges objects of some kinds only. The check says the same for itself: what it looks at, other kinds do not have.
+    pub(crate) const fn of_kinds(
+        self,
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only tools ask"))]
+        applies: fn(&Kind<'_>) -> bool,
+    ) -> Self {
+        Self {
+            #[cfg(feature = "docs")]
+            about: About {
+                applies,
+                ..self.about
+            },
+            ..self
+        }
+    }
+
     /// Stable name; users write it in settings and read it in messages.
     pub fn id(&self) -> &'static str {
         self.id
@@ -196,7 +282,7 @@ impl Rule {
     /// Where it comes from.
     #[cfg(feature = "docs")]
     pub fn anchor(&self) -> &Anchor {
-        &self.anchor.anchor
+        &self.about.anchor
     }
 
     /// What happens when it fires with settings that choose nothing.
@@ -207,29 +293,35 @@ impl Rule {
     /// What people read about it.
     #[cfg(feature = "docs")]
     pub fn documentation(&self) -> &Documentation {
-        &self.docs.documentation
+        &self.about.documentation
+    }
+
+    /// Whether it judges objects of a kind.
+    #[cfg(feature = "docs")]
+    pub fn applies_to(&self, kind: &Kind<'_>) -> bool {
+        (self.about.applies)(kind)
     }
 
     /// Whether this is a check of kube-apiserver, so that its error texts are kept.
     pub fn is_upstream(&self) -> bool {
-        self.anchor.upstream.is_some()
+        self.upstream.is_some()
     }
 
     /// Whether a release has the rule. This project's own rules hold in all.
     pub fn holds_in(&self, release: Release) -> bool {
-        self.anchor.upstream.is_none_or(|(since, until)| {
+        self.upstream.is_none_or(|(since, until)| {
             since <= release && until.is_none_or(|until| release <= until)
         })
     }
 
     /// Whether the supported releases disagree on what the rule denies: not all have it, or its condition has changed.
     pub(crate) fn is_disputed(&self) -> bool {
-        self.anchor.is_disputed
+        self.is_disputed
     }
 
     /// Whether this rule is the admin's to give, rather than the API's.
     pub fn is_site_specific(&self) -> bool {
-        self.scope != Scope::Api
+        matches!(self.scope, Scope::Site | Scope::Guard)
     }
 
     /// Whether it denies by default where the settings say who delegates, and only warns elsewhere.

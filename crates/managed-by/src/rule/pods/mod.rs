@@ -2,11 +2,9 @@
 
 use crate::cluster::{Cluster, FoundJob, Unanswered};
 use crate::decode::{Malformed, Note, Place, document};
-use crate::description::{
-    Anchor, Anchored, Docs, Documentation, Enforcement, Example, Rule, Scope,
-};
+use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{FieldError, Finding};
-use crate::kind::{JOB, Mode};
+use crate::kind::{JOB, Mode, is_job};
 use crate::object::Object;
 use crate::object::pod::{Owner, Pod};
 use crate::request::AdmissionRequest;
@@ -14,47 +12,12 @@ use crate::rule::{Check, Run};
 use crate::settings::Settings;
 use crate::upstream::go;
 
-pub(crate) static DELEGATED_OWNER: Check = Check {
-    rule: Rule {
-    id: "pods/delegated-owner",
-    docs: Docs::new(Documentation {
-    title: "On a management cluster, no pod is created for a delegated Job",
-    text: "\
-Checks that the Job that controls a new pod is not delegated. Such a pod shows that two controllers run the Job: its external
-controller, and a built-in controller that ignores `managedBy`, because its release does not know the field or because the
-feature `JobManagedBy` is off.
-
-The rule looks the Job up in the cluster. It is part of a second policy with a manifest of its own, which may read Jobs
-(`pods-metadata.yml`).
-
-Runs when a pod is created. A pod is allowed if no Job can have that name, if there is no such Job, or if the Job has another UID than the owner reference says. If
-the look-up fails, the setting `on_lookup_failure` decides. A pod of more than 2 MiB is never judged, because PolicyServer takes no
-such request: with `failurePolicy: Ignore`, as in the manifest, it is created. In the examples below, the Job `pi` is delegated to MultiKueue,
-and the Job `other` does not exist.",
-    fix: "Switch the feature `JobManagedBy` on in every kube-apiserver and kube-controller-manager of this cluster. Find the second controller that runs the Job, and stop it.",
-    accepted: Example {
-        settings: r#"{"role":"management"}"#,
-        request: r#"{"operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},"namespace":"team-a",
-            "resource":{"group":"","version":"v1","resource":"pods"},
-            "object":{"metadata":{"name":"other-x7k2p","ownerReferences":[
-                {"apiVersion":"batch/v1","kind":"Job","name":"other","uid":"0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7c","controller":true}]}}}"#,
-    },
-    rejected: Example {
-        settings: r#"{"role":"management"}"#,
-        request: r#"{"operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},"namespace":"team-a",
-            "resource":{"group":"","version":"v1","resource":"pods"},
-            "object":{"metadata":{"name":"pi-x7k2p","ownerReferences":[
-                {"apiVersion":"batch/v1","kind":"Job","name":"pi","uid":"0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7b","controller":true}]}}}"#,
-    },
-    }),
-    anchor: Anchored::new(Anchor::Ours {
-        source: "KEP-4368, Risks: two controllers running when the feature is disabled",
-    }),
-    default: Enforcement::Deny,
-    scope: Scope::Site,
-    },
-    run: Run::Pod,
-};
+pub(crate) static DELEGATED_OWNER: Check = Check::new(
+    Rule::ours("pods/delegated-owner", include_str!("delegated-owner.md"))
+        .about(Scope::Site)
+        .of_kinds(is_job),
+    Run::Pod,
+);
 
 /// What the rules about pods found.
 pub(crate) enum PodFindings<'a> {

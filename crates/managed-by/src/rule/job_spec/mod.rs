@@ -1,0 +1,101 @@
+//! `job-spec/...`: what kube-apiserver checks of a Job's spec because of the status that its controller wrote.
+
+use crate::description::{Enforcement, Rule, Upstream};
+use crate::finding::{BadValue, FieldError};
+use crate::kind::is_job;
+use crate::object::Object;
+use crate::object::job::{ConditionTypes, Job};
+use crate::object::template::{same_directives, same_for_good};
+use crate::release::Release;
+use crate::request::Change;
+use crate::rule::{Check, Context, Findings, Run};
+
+pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
+    Rule::upstream(
+        "job-spec/scheduling-directives",
+        include_str!("scheduling-directives.md"),
+        // In 1.36.
+        Upstream::in_function("validatePodTemplateUpdate (pkg/apis/batch/validation)")
+            .with_option("AllowMutableSchedulingDirectives")
+            .that_changes(),
+    )
+    .by_default(Enforcement::Off)
+    .of_kinds(is_job),
+    Run::Change(check),
+)
+.exercised_by_change(|change| {
+    Suspended::of(change).is_some_and(|job| job.new.template != job.old.template)
+});
+
+/// An update of the main resource of a Job that is suspended as stored.
+pub(crate) struct Suspended<'a> {
+    new: &'a Job<'a>,
+    old: &'a Job<'a>,
+}
+
+impl<'a> Suspended<'a> {
+    /// That update, if the change is one.
+    pub(crate) fn of(change: &'a Change<Object<'a>>) -> Option<Self> {
+        let Change::Update { object, old } = change else {
+            return None;
+        };
+        let (new, old) = (object.job.as_ref()?, old.job.as_ref()?);
+        old.spec.suspend.then_some(Self { new, old })
+    }
+
+    /// Whether the status lets the scheduling directives change (`validationOptionsForJob`).
+    fn may_change(&self, release: Release) -> bool {
+        let status = &self.old.status;
+        let is_not_started = status.start_time.is_none();
+        if release < Release::V1_36 {
+            return is_not_started;
+        }
+        status.active == 0 && (is_not_started || self.has_condition())
+    }
+
+    /// Whether the controller has said that it has suspended the Job.
+    fn has_condition(&self) -> bool {
+        let conditions = self.old.status.conditions;
+        conditions.is_true(ConditionTypes::SUSPENDED)
+    }
+}
+
+const TEMPLATE: &str = "spec.template";
+const POD_SPEC: &str = "spec.template.spec";
+
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
+    let Some(job) = Suspended::of(context.change) else {
+        return;
+    };
+    if job.new.template == job.old.template {
+        return;
+    }
+    let release = context.release;
+    let (new, old) = (job.new.template, job.old.template);
+    let immutable = |path: &'static str, detail: &'static str| {
+        FieldError::invalid(path, BadValue::Omitted, detail)
+    };
+    if !job.may_change(release) {
+        if !same_directives(new, old, release) {
+            findings.push(immutable(TEMPLATE, "field is immutable"));
+        }
+        return;
+    }
+    if !same_for_good(new, old, release) {
+        // Of a template that may change otherwise, 1.36 compares what is left of the pods' spec.
+        let path = if release < Release::V1_36 {
+            TEMPLATE
+        } else {
+            POD_SPEC
+        };
+        findings.push(immutable(path, "field is immutable"));
+    } else if release == Release::V1_36
+        && !job.has_condition()
+        && !same_directives(new, old, release)
+    {
+        findings.warn(immutable(
+            TEMPLATE,
+            "kube-apiserver 1.36.0 and 1.36.1 take it only with the condition Suspended=True",
+        ));
+    }
+}

@@ -1,0 +1,110 @@
+//! `status-writer/delegated`, `status-writer/standard`
+
+use std::borrow::Cow;
+
+use crate::description::{Rule, Scope};
+use crate::finding::FieldError;
+use crate::kind::{Holder, Status};
+use crate::object::Object;
+use crate::request::{Change, UserInfo};
+use crate::rule::{Check, Context, Findings, Run, owner};
+use crate::settings::Problems;
+use crate::upstream::go;
+
+/// A denial names no more writers than that.
+const MAX_LISTED: usize = 4;
+
+pub(crate) static DELEGATED: Check = Check::new(
+    Rule::ours("status-writer/delegated", include_str!("delegated.md"))
+        .about(Scope::Site)
+        .of_kinds(|kind| !matches!(kind.status, Status::Unjudged)),
+    Run::Configured(check_delegated),
+);
+
+pub(crate) static STANDARD: Check = Check::new(
+    Rule::ours("status-writer/standard", include_str!("standard.md"))
+        .about(Scope::Site)
+        .of_kinds(|kind| !matches!(kind.status, Status::Unjudged)),
+    Run::Configured(check_standard),
+);
+
+fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
+    let Some(name) = stored(context).and_then(|stored| context.mode(stored).controller()) else {
+        return Ok(());
+    };
+    let controller = context.settings.controller(name)?;
+    if let Some(writers) = controller.as_ref().and_then(|c| c.status_writers()) {
+        let of = format!("what is delegated to {}", go::quote(name));
+        if !may_write(context, writers) {
+            deny(context, writers, &of, None, findings);
+        }
+    }
+    Ok(())
+}
+
+fn check_standard<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
+    let standard = stored(context).filter(|stored| !context.mode(stored).is_delegated());
+    let Some(stored) = standard else {
+        return Ok(());
+    };
+    let kind = context.kind.name;
+    if let Some(writers) = context.settings.standard_writers(kind)? {
+        let of = format!("a {kind} that is not delegated");
+        if !may_write(context, &writers) {
+            let parent = owner::workload(context, stored)?.map(|owner| owner.kind);
+            deny(context, &writers, &of, parent.as_deref(), findings);
+        }
+    }
+    Ok(())
+}
+
+/// The object as stored, on a status update of a workload. Its spec counts: kube-apiserver keeps it.
+fn stored<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
+    match context.change {
+        Change::UpdateStatus { old, .. } if context.kind.holder == Holder::Workload => Some(old),
+        _ => None,
+    }
+}
+
+/// Whether who asks is listed, or changes nothing.
+fn may_write(context: &Context<'_>, writers: &[Cow<'_, str>]) -> bool {
+    is_listed(&context.request.user, writers) || context.request.is_noop()
+}
+
+/// Denies who is not listed. Controllers write the status of children too: of what a known `parent` controls, the denial says
+/// whose name may be missing.
+fn deny<'a>(
+    context: &Context<'a>,
+    writers: &[Cow<'_, str>],
+    of: &str,
+    parent: Option<&str>,
+    findings: &mut Findings<'a>,
+) {
+    let shown: Vec<&str> = writers.iter().take(MAX_LISTED).map(|w| &**w).collect();
+    let more = writers.len().saturating_sub(MAX_LISTED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let mut detail = format!(
+        "only {}{more} may write the status of {of}",
+        shown.join(", ")
+    );
+    if let Some(parent) = parent {
+        let kind = context.kind.name;
+        let hint = format!(
+            "; a {parent} controls it, so {parent}'s controller may need to be listed in standard_status_writers.{kind}"
+        );
+        detail.push_str(&hint);
+    }
+    let user = go::quote(&context.request.user.username);
+    let brief = format!("{user} is no status writer of {of}");
+    findings.push(FieldError::unauthorized("status", detail).briefly(brief));
+}
+
+/// Whether a user, or a group of theirs, is listed.
+pub(crate) fn is_listed(user: &UserInfo<'_>, writers: &[Cow<'_, str>]) -> bool {
+    let is_one = |writer: &Cow<'_, str>| *writer == user.username || user.groups.contains(writer);
+    writers.iter().any(is_one)
+}
