@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
-use managed_by::Release;
+use managed_by::{Release, rule as find, rules};
 use managed_by_engine::Engine;
 use xtask::book::headings;
 use xtask::demo;
@@ -173,6 +173,23 @@ fn modules_use_only_those_above_them() {
         }
     }
     assert!(count > 200, "{count}");
+}
+
+/// The rollout ladder is drawn by hand. It lists what to set to warn.
+#[test]
+fn the_rollout_ladder_lists_the_site_specific_rules() {
+    let picture = fs::read_to_string(root("docs/pictures/rollout.svg")).unwrap();
+    let drawn: Vec<_> = picture
+        .lines()
+        .filter(|line| find(line).is_some())
+        .collect();
+    let ids = rules().iter().filter(|rule| rule.is_site_specific());
+    let ids = ids.map(|rule| rule.id());
+    assert_eq!(
+        drawn,
+        ids.filter(|id| !id.starts_with("pods/"))
+            .collect::<Vec<_>>()
+    );
 }
 
 /// What the README shows of `make demo` is what it prints.
