@@ -105,15 +105,8 @@ generated: setup ## Fail if a generated file would change (Go's table only where
 	fi
 
 .PHONY: docs
-docs: ## Write every generated file: documentation, the settings' schema, e2e.bats, the rules of the metadata, matchConditions, the packages for Artifact Hub, the public API
+docs: ## Write every generated file: documentation, the settings' schema, e2e.bats, the rules of the metadata, matchConditions, the packages for Artifact Hub
 	@$(XTASK) generate
-
-.PHONY: layers api
-layers: setup ## Print the library's modules, each below the ones it uses; fail if there is a circle
-	@$(XTASK) layers
-
-api: setup ## Write the list of the library's public API, crates/managed-by/api.txt
-	@$(XTASK) api
 
 .PHONY: artifacthub
 artifacthub: ## Write what Artifact Hub reads to target/artifacthub, with the time of the released commit

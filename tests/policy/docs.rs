@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
-use managed_by::Release;
+use managed_by::{Release, rule as find, rules};
 use managed_by_engine::Engine;
 use xtask::book::headings;
 use xtask::demo;
@@ -35,18 +35,22 @@ fn every_page_of_a_rule_has_its_rule() {
 }
 
 fn markdown(folder: &Path) -> Vec<PathBuf> {
+    files_with_ending(folder, "md")
+}
+
+fn files_with_ending(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let paths = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
     let below = |path: PathBuf| {
         if path.is_dir() {
-            markdown(&path)
+            files_with_ending(&path, ending)
         } else {
             vec![path]
         }
     };
     let mut files: Vec<_> = paths.flat_map(below).collect();
-    files.retain(|file| file.extension().is_some_and(|e| e == "md"));
+    files.retain(|file| file.extension().is_some_and(|e| e == ending));
     files.sort();
     files
 }
@@ -118,6 +122,74 @@ fn links_lead_to_files() {
 #[test]
 fn the_book_is_whole() {
     xtask::book::assemble(&root("target/book-of-the-tests")).unwrap();
+}
+
+/// The library's modules use only those above them in the list of the architecture, so there is no circle.
+#[test]
+fn modules_use_only_those_above_them() {
+    let page = fs::read_to_string(root("docs/architecture.md")).unwrap();
+    let (_, layers) = page.split_once("## Layers\n").unwrap();
+    let layers = layers.split("\n## ").next().unwrap();
+    let rows = layers.lines().filter_map(|line| line.strip_prefix("| `"));
+    let cells = rows.map(|row| row.split(" | ").next().unwrap());
+    let order: Vec<_> = cells
+        .flat_map(|cell| cell.split('`').step_by(2))
+        .map(|name| name.trim_end_matches('/').trim_end_matches(".rs"))
+        .collect();
+    let source = root("crates/managed-by/src");
+    let library = fs::read_to_string(source.join("lib.rs")).unwrap();
+    let modules: BTreeSet<_> = library
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+        .collect();
+    assert_eq!(order.iter().copied().collect::<BTreeSet<_>>(), modules);
+    let mut count = 0;
+    for file in files_with_ending(&source, "rs") {
+        let place = file.strip_prefix(&source).unwrap().with_extension("");
+        let parts: Vec<_> = place.iter().map(|part| part.to_str().unwrap()).collect();
+        if parts == ["lib"] || parts.contains(&"tests") {
+            continue;
+        }
+        let position = |name: &str| order.iter().position(|module| *module == name);
+        let own = position(parts[0]).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text
+            .split("#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap()
+            .lines();
+        let code = code.filter(|line| !line.trim_start().starts_with("//"));
+        for (line, used) in
+            code.flat_map(|line| line.split("crate::").skip(1).map(move |used| (line, used)))
+        {
+            let name = used
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .next()
+                .unwrap();
+            let used = position(name)
+                .unwrap_or_else(|| panic!("{}: {line}: not from its module", file.display()));
+            assert!(used <= own, "{}: {line}", file.display());
+            count += 1;
+        }
+    }
+    assert!(count > 200, "{count}");
+}
+
+/// The rollout ladder is drawn by hand. It lists what to set to warn.
+#[test]
+fn the_rollout_ladder_lists_the_site_specific_rules() {
+    let picture = fs::read_to_string(root("docs/pictures/rollout.svg")).unwrap();
+    let drawn: Vec<_> = picture
+        .lines()
+        .filter(|line| find(line).is_some())
+        .collect();
+    let ids = rules().iter().filter(|rule| rule.is_site_specific());
+    let ids = ids.map(|rule| rule.id());
+    assert_eq!(
+        drawn,
+        ids.filter(|id| !id.starts_with("pods/"))
+            .collect::<Vec<_>>()
+    );
 }
 
 /// What the README shows of `make demo` is what it prints.

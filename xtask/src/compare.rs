@@ -17,12 +17,12 @@ const BUSY: f64 = 5.0;
 /// What `make compare` wrote.
 #[derive(Debug, Deserialize)]
 pub struct Results {
-    pub(crate) date: String,
-    pub(crate) machine: String,
+    date: String,
+    machine: String,
     load: f64,
     versions: Vec<String>,
     features: Features,
-    pub(crate) costs: Costs,
+    costs: Costs,
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,25 +54,25 @@ struct Judged {
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Costs {
-    pub(crate) sizes: Vec<Measured>,
+struct Costs {
+    sizes: Vec<Measured>,
     policies: Vec<Policy>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Measured {
-    pub(crate) size: String,
+struct Measured {
+    size: String,
     updates: u64,
-    pub(crate) rows: Vec<Row>,
+    rows: Vec<Row>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Row {
-    pub(crate) way: String,
-    pub(crate) p50_us: f64,
+struct Row {
+    way: String,
+    p50_us: f64,
     p99_us: f64,
-    pub(crate) api_server_cpu_us: f64,
-    pub(crate) server_cpu_us: f64,
+    api_server_cpu_us: f64,
+    server_cpu_us: f64,
     requests_per_second_per_core: Option<u64>,
     server_memory_mb: Option<u64>,
 }
@@ -98,7 +98,7 @@ impl Results {
 const WAYS: [&str; 5] = ["none", "cel", "rego", "usual", "ours"];
 
 /// What people call a way.
-pub(crate) fn label(way: &str) -> &str {
+fn label(way: &str) -> &str {
     match way {
         "none" => "no policy",
         "cel" => "CEL",

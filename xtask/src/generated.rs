@@ -5,8 +5,8 @@ use std::fs;
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    api, artifacthub, compare, conditions, e2e, kinds, picture, root, rules, settings,
-    status_guide, writers,
+    artifacthub, compare, conditions, e2e, kinds, picture, root, rules, settings, status_guide,
+    writers,
 };
 
 /// A file that is made of the code, and not written by hand.
@@ -41,7 +41,6 @@ pub fn all() -> Result<Vec<Generated>> {
         conditions::generated()?,
         writers::generated()?,
         artifacthub::generated()?,
-        api::generated()?,
         status_guide::generated()?,
         compare::generated()?,
         picture::generated()?,

@@ -8,7 +8,6 @@
 
 use std::path::{Path, PathBuf};
 
-pub mod api;
 pub mod artifacthub;
 pub mod book;
 pub mod compare;
@@ -19,8 +18,6 @@ pub mod examples;
 pub mod generated;
 pub mod judge;
 pub mod kinds;
-pub mod layers;
-mod library;
 pub mod metadata;
 pub mod picture;
 pub mod prose;

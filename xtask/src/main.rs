@@ -1,7 +1,7 @@
 //! The commands behind the Makefile's targets.
 
 use std::fs;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
@@ -9,7 +9,7 @@ use clap::Parser;
 use managed_by_engine::{Engine, Policy};
 use xtask::demo::{self, Paint};
 use xtask::metadata::{self, Metadata};
-use xtask::{api, book, generated, layers};
+use xtask::{book, generated};
 
 #[derive(Parser)]
 #[command(about)]
@@ -38,19 +38,11 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Write the list of the library's public API
-    Api {
-        /// Write nothing, and fail if the list would change
-        #[arg(long)]
-        check: bool,
-    },
     /// Write the sources of the documentation's site
     Book {
         /// The folder to write, which is emptied first
         folder: PathBuf,
     },
-    /// Print the library's modules, each below the ones it uses, and fail if there is a circle
-    Layers,
 }
 
 fn main() -> Result<()> {
@@ -78,10 +70,7 @@ fn main() -> Result<()> {
         }
         Command::Generate { check: true } => generated::check(generated::all()?),
         Command::Generate { check: false } => generated::write(generated::all()?),
-        Command::Api { check: true } => generated::check(api::generated()?),
-        Command::Api { check: false } => generated::write(api::generated()?),
         Command::Book { folder } => book::assemble(&folder),
-        Command::Layers => Ok(io::stdout().write_all(layers::layers()?.as_bytes())?),
     }
 }
 

@@ -104,27 +104,27 @@ pub(super) fn draw() -> Result<String> {
     canvas.text((16, 34), "title", "Who checks what");
     for (index, (first, second, _)) in (0_i32..).zip(&COLUMNS) {
         let x = LEFT + index * (CELL.0 + 6) + CELL.0 / 2;
-        canvas.text((x, 64), "small strong middle", *first);
-        canvas.text((x, 80), "small strong middle", *second);
+        canvas.text((x, 64), "small strong middle", first);
+        canvas.text((x, 80), "small strong middle", second);
     }
     let gaps = LEFT + 8 * (CELL.0 + 6) + 8;
     canvas.text((gaps, 64), "small strong", "known gap");
     for (row, kind) in (0_i32..).zip(kinds()) {
         let fired = verdicts(kind)?;
         let y = TOP + row * (CELL.1 + 4);
-        canvas.text((16, y + 17), "", name(kind));
+        canvas.text((16, y + 17), "", &name(kind));
         for (column, (_, _, judge)) in (0_i32..).zip(&COLUMNS) {
             let (word, class) = judge(kind, &fired);
             let at = (LEFT + column * (CELL.0 + 6), y);
             if word.is_empty() {
                 canvas.text((at.0 + CELL.0 / 2, y + 16), "small muted middle", "–");
             } else {
-                canvas.labelled(at, CELL, class, &[("small", word)]);
+                canvas.labelled(at, CELL, class, word);
             }
         }
         if let Some(gap) = gap(kind) {
-            canvas.labelled((gaps, y), (40, CELL.1), GAP.1, &[("small", GAP.0)]);
-            canvas.text((gaps + 48, y + 16), "small", gap);
+            canvas.labelled((gaps, y), (40, CELL.1), GAP.1, GAP.0);
+            canvas.text((gaps + 48, y + 16), "small", &gap);
         }
     }
     let y = height - 74;
@@ -138,7 +138,7 @@ pub(super) fn draw() -> Result<String> {
         (SETTINGS, "the policy denies with your settings"),
     ]) {
         let at = (16 + (index % 2) * 400, y + (index / 2) * 32);
-        canvas.labelled(at, CELL, cell.1, &[("small", cell.0)]);
+        canvas.labelled(at, CELL, cell.1, cell.0);
         canvas.text((at.0 + CELL.0 + 10, at.1 + 16), "small", meaning);
     }
     canvas.text(

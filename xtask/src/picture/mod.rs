@@ -1,5 +1,5 @@
-//! The pictures of the documentation. A picture of facts is drawn from the facts: the kinds, the rules, the answers of the
-//! library, a recording of a real cluster, and measurements.
+//! The pictures that are drawn from facts: the kinds, the rules, the answers of the library, and a recording of a real cluster.
+//! The others in `docs/pictures/` are drawn by hand.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -7,12 +7,9 @@
 )]
 
 mod canvas;
-mod compare;
 mod kinds;
 mod releases;
-mod rollout;
 pub mod terminal;
-mod two_clusters;
 
 use anyhow::Result;
 
@@ -24,11 +21,8 @@ use crate::generated::Generated;
 /// If what a picture shows cannot be read, or the library does not answer.
 pub fn generated() -> Result<Vec<Generated>> {
     Ok(vec![
-        Generated::new("docs/pictures/two-clusters.svg", two_clusters::draw()),
-        Generated::new("docs/pictures/rollout.svg", rollout::draw()),
         Generated::new("docs/pictures/kinds.svg", kinds::draw()?),
         Generated::new("docs/pictures/releases.svg", releases::draw()?),
-        Generated::new("docs/pictures/compare.svg", compare::draw()?),
         Generated::new("docs/pictures/first-screen.svg", terminal::draw()?),
     ])
 }

@@ -59,7 +59,7 @@ pub(super) fn draw() -> Result<String> {
             let class = ["blue", "green", "amber", "red", "plain"]
                 .get(index)
                 .unwrap_or(&"plain");
-            canvas.labelled(at, CELL, class, &[("small", letter)]);
+            canvas.labelled(at, CELL, class, letter);
         }
     }
     canvas.text(

@@ -98,13 +98,13 @@ pub(super) fn draw() -> Result<String> {
     let mut y = 40;
     for (class, line) in lines {
         // SVG folds runs of spaces.
-        canvas.text((28, y), class, line.replace(' ', "\u{a0}"));
+        canvas.text((28, y), class, &line.replace(' ', "\u{a0}"));
         y += LINE;
     }
     canvas.text(
         (28, height - 22),
         "small muted",
-        format!(
+        &format!(
             "Recorded on {} with {}.",
             transcript.date,
             transcript.versions.join(" and ")

@@ -1,94 +1,32 @@
-//! The generated parts of `docs/writing-job-status.md`: the picture of a Job's states, the table of its transitions, and what
-//! each release changed. The rules are asked, so that none of it can be out of date.
+//! The generated parts of `docs/writing-job-status.md`: the table of a Job's transitions, and what each release changed. The
+//! rules are asked, so that none of it can be out of date.
 
+#[cfg(test)]
 mod picture;
 mod states;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use managed_by::{Anchor, Release, ReleaseSet, Rule, rules};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::generated::{Generated, between_marks, read};
 use crate::releases::{Denial, accepting, denials, spec_update, status_update};
-use picture::picture;
-use states::{END, START, State, conditions, states, step};
+use states::{END, START, conditions, states, step};
 
 const GUIDE: &str = "docs/writing-job-status.md";
-const PICTURE: &str = "docs/job-status.svg";
 
-/// The picture, and the guide with its generated parts.
+/// The guide with its generated parts.
 ///
 /// # Errors
-/// If the guide cannot be read, or a transition that the picture shows as accepted is denied.
+/// If the guide cannot be read.
 pub fn generated() -> Result<Vec<Generated>> {
     let guide = read(GUIDE)?;
     let guide = between_marks(&guide, "transitions", &transitions()?)?;
     let guide = between_marks(&guide, "releases", &changes()?)?;
-    Ok(vec![
-        Generated::new(PICTURE, picture()?),
-        Generated::new(GUIDE, guide),
-    ])
+    Ok(vec![Generated::new(GUIDE, guide)])
 }
-
-/// The releases in which a rule holds, where these are not all.
-fn held(rule: &Rule) -> String {
-    let Anchor::Upstream { since, until, .. } = *rule.anchor() else {
-        return String::new();
-    };
-    match until {
-        Some(until) if until == since => format!(" ({since} only)"),
-        Some(until) => format!(" ({since} to {until})"),
-        None if since > Release::V1_30 => format!(" ({since} on)"),
-        None => String::new(),
-    }
-}
-
-/// The rules that deny a step into a state when one thing about it is wrong: each member of the status left out, each of some set
-/// to something else, and each other end announced beside the one that is.
-fn guards(from: &State, to: &State) -> Result<BTreeSet<usize>> {
-    let wrong = [
-        ("active", json!(1)),
-        ("active", json!(-1)),
-        ("ready", json!(9)),
-        ("terminating", json!(1)),
-        ("completionTime", json!("2025-12-31T00:00:00Z")),
-        ("startTime", json!("2026-01-01T00:00:01Z")),
-        ("completedIndexes", json!("0")),
-        ("failedIndexes", json!("0")),
-        ("uncountedTerminatedPods", json!({"failed": ["a"]})),
-        ("uncountedTerminatedPods", json!({"failed": [""]})),
-        ("conditions", json!([])),
-    ];
-    let right = step(from, to);
-    let status = to.status.as_object().context("a status")?;
-    let without = status.keys().map(|name| (name.clone(), Value::Null));
-    let with = wrong.map(|(name, value)| (name.to_owned(), value));
-    let announced = to.status["conditions"].as_array().cloned();
-    let announced = announced.filter(|_| !to.suspend).unwrap_or_default();
-    let beside = ENDS.iter().filter(|_| !announced.is_empty()).map(|end| {
-        let other = json!({"type": end, "status": "True"});
-        let both = [announced.clone(), vec![other]].concat();
-        ("conditions".to_owned(), Value::from(both))
-    });
-    let mut fired = BTreeSet::new();
-    for (name, value) in without.chain(with).chain(beside) {
-        let mut request = right.clone();
-        request["object"]["status"][&name] = value;
-        for denial in denials(&request)? {
-            // What 1.30 alone has is said beside the ways.
-            if denial.releases.contains(Release::default()) {
-                fired.extend(rules().iter().position(|rule| *rule == denial.rule));
-            }
-        }
-    }
-    Ok(fired)
-}
-
-/// The conditions that announce an end, or are one.
-const ENDS: [&str; 4] = ["SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"];
 
 /// Every step from one state to another, and what the releases say.
 fn transitions() -> Result<String> {

@@ -7,12 +7,8 @@ use crate::releases::status_update;
 /// A state of a Job that is not indexed, by the status that its controller has written.
 pub(super) struct State {
     pub(super) name: &'static str,
-    /// What the status says then.
-    pub(super) says: &'static str,
     pub(super) suspend: bool,
     pub(super) status: Value,
-    /// The middle of its box's upper edge.
-    pub(super) at: (i32, i32),
 }
 
 pub(super) const START: &str = "2026-01-01T00:00:00Z";
@@ -27,74 +23,45 @@ pub(super) fn states() -> [State; 7] {
     [
         State {
             name: "Created",
-            says: "nothing",
             suspend: false,
             status: json!({}),
-            at: (170, 20),
         },
         State {
             name: "Suspended",
-            says: "Suspended=True, no startTime",
             suspend: true,
             status: json!({"conditions": conditions(&[("Suspended", "True")])}),
-            at: (540, 390),
         },
         State {
             name: "Running",
-            says: "startTime, active",
             suspend: false,
             status: json!({"startTime": START, "active": 2, "ready": 1}),
-            at: (540, 20),
         },
         State {
             name: "Succeeding",
-            says: "SuccessCriteriaMet=True",
             suspend: false,
             status: json!({"startTime": START, "succeeded": 2, "terminating": 1,
                 "conditions": conditions(&[("SuccessCriteriaMet", "True")])}),
-            at: (910, 20),
         },
         State {
             name: "Complete",
-            says: "Complete=True, completionTime",
             suspend: false,
             status: json!({"startTime": START, "completionTime": END, "succeeded": 2,
                 "conditions": conditions(&[("SuccessCriteriaMet", "True"), ("Complete", "True")])}),
-            at: (1280, 20),
         },
         State {
             name: "Failing",
-            says: "FailureTarget=True",
             suspend: false,
             status: json!({"startTime": START, "failed": 1, "terminating": 1,
                 "conditions": conditions(&[("FailureTarget", "True")])}),
-            at: (910, 390),
         },
         State {
             name: "Failed",
-            says: "Failed=True",
             suspend: false,
             status: json!({"startTime": START, "failed": 2,
                 "conditions": conditions(&[("FailureTarget", "True"), ("Failed", "True")])}),
-            at: (1280, 390),
         },
     ]
 }
-
-/// The way that a controller goes, by the places of the states.
-pub(super) const WAYS: [(usize, usize); 8] = [
-    (0, 1),
-    (0, 2),
-    (1, 2),
-    (2, 1),
-    (2, 3),
-    (3, 4),
-    (2, 5),
-    (5, 6),
-];
-
-/// Ways that look possible and are not.
-pub(super) const NO_WAYS: [(usize, usize); 6] = [(4, 2), (6, 2), (3, 2), (3, 5), (5, 4), (4, 6)];
 
 /// The step from one state to another.
 ///
