@@ -105,7 +105,7 @@ generated: setup ## Fail if a generated file would change (Go's table only where
 	fi
 
 .PHONY: docs
-docs: ## Write every generated file: documentation, the settings' schema, e2e.bats, the rules of the metadata, matchConditions, the packages for Artifact Hub
+docs: ## Write every generated file: documentation, the settings' schema, the rules of the metadata, matchConditions, the packages for Artifact Hub
 	@$(XTASK) generate
 
 .PHONY: artifacthub
@@ -286,7 +286,7 @@ SECONDS ?= 60
 .PHONY: fuzz
 fuzz: ## Feed the library bytes of all kinds for SECONDS (needs cargo-fuzz and a nightly toolchain)
 	@mkdir -p fuzz/corpus/review
-	@for example in examples/*/*.json; do \
+	@for example in $(filter-out %.answer.json,$(wildcard examples/*/*.json)); do \
 		(echo '{}'; tr -d '\n' < $$example | sed 's/^.*"request": *//; s/} *$$//') > fuzz/corpus/review/$$(basename $$example); \
 	done
 	cd fuzz && cargo +nightly fuzz run review -- -max_total_time=$(SECONDS) -max_len=65536

@@ -1,10 +1,10 @@
 //! The project's manifests, and what is made of them for servers on loopback.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use base64::Engine as _;
+pub(crate) use managed_by_engine::root;
 use serde_json::{Map, Value, json};
 
 /// The manifests of policies that judge workloads.
@@ -16,12 +16,7 @@ pub(crate) const MODULE: &str = "annotated-policy.wasm";
 /// The same for pods.
 pub(crate) const PODS_MODULE: &str = "annotated-pods-policy.wasm";
 
-/// A file of the repository.
-pub(crate) fn root(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file)
-}
-
-/// Its text.
+/// The text of a file of the repository.
 pub(crate) fn text(file: &str) -> Result<String> {
     fs::read_to_string(root(file)).with_context(|| file.to_owned())
 }

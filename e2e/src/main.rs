@@ -18,7 +18,6 @@ mod bench;
 mod cluster;
 mod compare;
 mod deploy;
-mod example;
 mod http;
 mod kube;
 mod kwctl;
@@ -29,7 +28,6 @@ mod record;
 mod report;
 mod server;
 mod tls;
-mod verdict;
 
 use std::env;
 use std::process::ExitCode;

@@ -40,7 +40,7 @@ fn source(name: &str) -> &'static str {
             "it comes with the releases of Kubernetes; KUBEBUILDER_ASSETS is looked into as well"
         }
         "kube-controller-manager" | "kubectl" => "it comes with the releases of Kubernetes",
-        "bats" | "docker-registry" => "Debian has a package of that name",
+        "bats" | "docker-registry" | "jq" => "Debian has a package of that name",
         "opa" => "build it with `go install github.com/open-policy-agent/opa@v1.22.2`",
         "go" => "it fetches the CRDs and webhooks of other projects",
         "kube-apiserver-1.30.14" => "it is the kube-apiserver of that release of Kubernetes",

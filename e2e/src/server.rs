@@ -9,11 +9,13 @@ mod verdicts;
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
+use managed_by::{Cluster, Offline};
+use managed_by_conformance::trace;
+use managed_by_engine::{examples, judge};
 use serde_json::{Map, Value, json};
 
 use crate::deploy;
-use crate::example::{self, Example};
 use crate::policy_server::{Place, PolicyServer};
 use crate::programs;
 use crate::report::Report;
@@ -30,10 +32,10 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
     let cases = report.need("the examples and the recordings", cases());
     let Some(cases) = cases else { return };
 
-    let judged = judge(folder, &authority, &cases);
+    let started = start(folder, &authority, &cases);
     let Some((server, policies)) = report.need(
         "starts with several policies over TLS, and is ready",
-        judged,
+        started,
     ) else {
         return;
     };
@@ -50,33 +52,72 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
     pods::run(report, folder, &authority);
 }
 
-/// A request, and the policy of [`judge`] that is to judge it.
-pub(crate) struct Case {
-    pub(crate) policy: String,
-    pub(crate) example: Example,
+/// A request, the policy of [`start`] that is to judge it, and the answer.
+struct Case {
+    name: String,
+    policy: String,
+    request: Value,
+    settings: Value,
+    answer: Value,
 }
 
-/// Every request that the repository holds, each with a UID of its own, so that an answer cannot be taken for another's.
+/// Every request that the repository holds, each with a UID of its own, so that an answer cannot be taken for another's: the examples
+/// with the answers of their files, and the requests of the recordings, under the default settings, with the library's answers.
 fn cases() -> Result<Vec<Case>> {
-    let examples = example::examples()?;
+    let mut all = Vec::new();
+    for example in examples::all()? {
+        all.push((
+            example.name,
+            example.request,
+            example.settings,
+            Some(example.answer),
+        ));
+    }
+    for stream in trace::JOBS.iter().chain(&trace::CUSTOM) {
+        let recorded = trace::requests(stream)?.into_iter();
+        all.extend(recorded.map(|case| (case.name.clone(), case.request(), json!({}), None)));
+    }
     let mut known: Vec<Value> = Vec::new();
-    let mut cases = Vec::new();
-    for mut example in examples.into_iter().chain(example::traces()?) {
-        let index = known.iter().position(|s| *s == example.settings);
+    let numbered = all.into_iter().enumerate();
+    let cases = numbered.map(|(number, (name, mut request, settings, answer))| {
+        let index = known.iter().position(|s| *s == settings);
         let index = index.unwrap_or_else(|| {
-            known.push(example.settings.clone());
+            known.push(settings.clone());
             known.len() - 1
         });
-        example.request["uid"] = format!("00000000-0000-4000-8000-{:012}", cases.len()).into();
+        request["uid"] = format!("00000000-0000-4000-8000-{number:012}").into();
+        let mut answer = answer.unwrap_or_else(|| expected(&request, &settings, &Offline));
+        answer["uid"] = request["uid"].clone();
         let policy = format!("settings-{index}");
-        cases.push(Case { policy, example });
-    }
-    Ok(cases)
+        Case {
+            name,
+            policy,
+            request,
+            settings,
+            answer,
+        }
+    });
+    Ok(cases.collect())
+}
+
+/// What PolicyServer in mode `protect` must answer: what the library says natively, in a cluster.
+fn expected(request: &Value, settings: &Value, cluster: &impl Cluster) -> Value {
+    let answer = judge::judge_in(cluster, &request.to_string(), &settings.to_string());
+    answer.response(&request["uid"])
+}
+
+/// Both responses, where they differ.
+fn same(name: &str, answer: &Value, expected: &Value) -> Result<()> {
+    ensure!(
+        answer == expected,
+        "{name}\nPolicyServer: {answer}\nexpected:     {expected}"
+    );
+    Ok(())
 }
 
 /// A server with the policies of `deploy/` as they are, one for each of the cases' settings, `default` without settings,
 /// and groups of two.
-fn judge(
+fn start(
     folder: &Path,
     authority: &Authority,
     cases: &[Case],
@@ -84,7 +125,7 @@ fn judge(
     let mut policies = deploy::policies()?;
     for case in cases {
         if !policies.contains_key(&case.policy) {
-            let policy = deploy::protect(&case.example.settings)?;
+            let policy = deploy::protect(&case.settings)?;
             policies.insert(case.policy.clone(), policy);
         }
     }
@@ -119,6 +160,6 @@ fn judge(
 
 /// The first case of that name.
 fn named<'c>(cases: &'c [Case], name: &str) -> Result<&'c Case> {
-    let case = cases.iter().find(|c| c.example.name == name);
+    let case = cases.iter().find(|c| c.name == name);
     case.with_context(|| format!("no example {name}"))
 }

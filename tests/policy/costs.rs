@@ -21,7 +21,7 @@ const MAX_SIZE: u64 = 400 * 1024;
 const RECORD: &str = "tests/policy/costs.tsv";
 
 fn payloads() -> Vec<(String, Vec<u8>)> {
-    let examples = examples::read(&root("examples")).unwrap().into_iter();
+    let examples = examples::all().unwrap().into_iter();
     let mut payloads: Vec<_> = examples
         .map(|e| (e.name, admission::payload(&e.request, &e.settings)))
         .collect();

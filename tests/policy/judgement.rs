@@ -12,8 +12,6 @@ use serde_json::{Value, json};
 use xtask::examples;
 use xtask::judge::Documented;
 
-use crate::support::root;
-
 /// A finding in the words of a release: release, rule, level, path, place among those of the rule and path, text.
 type Told = (Release, &'static str, &'static str, String, usize, String);
 
@@ -130,7 +128,7 @@ impl Seen {
 #[test]
 fn all_releases_at_once_find_what_each_finds_alone() {
     let mut examples = Seen::default();
-    for example in examples::read(&root("examples")).unwrap() {
+    for example in examples::all().unwrap() {
         examples.add(&example.name, &example.request, &example.settings);
     }
     let mut vectors = Seen::default();

@@ -5,8 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    artifacthub, compare, conditions, e2e, kinds, picture, root, rules, settings, status_guide,
-    writers,
+    artifacthub, compare, conditions, kinds, picture, root, rules, settings, status_guide, writers,
 };
 
 /// A file that is made of the code, and not written by hand.
@@ -37,7 +36,6 @@ pub fn all() -> Result<Vec<Generated>> {
         rules::generated()?,
         kinds::generated()?,
         settings::generated()?,
-        e2e::generated()?,
         conditions::generated()?,
         writers::generated()?,
         artifacthub::generated()?,

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 use xtask::judge::{Answer, judge};
-use xtask::{conditions, examples, root};
+use xtask::{conditions, examples};
 
 /// A manifest, by what decides here.
 struct Manifest {
@@ -259,7 +259,7 @@ fn vectors_and_examples() {
             seen.check(&manifests, &sent(vector.case.request()));
         }
     }
-    for example in examples::read(&root("examples")).unwrap() {
+    for example in examples::all().unwrap() {
         seen.check(&manifests, &sent(example.request));
     }
     assert!(seen.of("kept away") > 1000, "{:?}", seen.0);

@@ -1,4 +1,5 @@
-//! Hosts a built waPC policy in a wasm engine the way Kubewarden's PolicyServer does, for tests, benchmarks and tools.
+//! What tests, benchmarks and tools share: the examples with their answers ([`examples`]), the library's answer ([`judge`]), and the
+//! built module's, in a wasm engine that hosts it the way Kubewarden's PolicyServer does.
 //!
 //! As there: the module is compiled once, every request gets a fresh instance, the request is sent as compact JSON with
 //! sorted keys, a call that takes too long is interrupted, and a module without metadata is refused.
@@ -6,7 +7,11 @@
 //! There are two engines, each behind a feature. `wasmtime` is what PolicyServer has, with all that it has there, and takes
 //! minutes to build. `wasmi` takes seconds.
 
+use std::path::{Path, PathBuf};
+
 pub mod admission;
+pub mod examples;
+pub mod judge;
 #[cfg(feature = "wasmtime")]
 pub mod meter;
 pub mod module;
@@ -17,6 +22,11 @@ mod wasmi;
 mod wasmtime;
 
 pub use policy::{Engine, Host, Policy, SettingsVerdict, Verdict};
+
+/// A file or folder of this repository.
+pub fn root(path: impl AsRef<Path>) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
+}
 
 /// What can go wrong between a module and its host.
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,12 @@
 //! Bodies that no API server sends.
 
 use anyhow::{Result, ensure};
+use managed_by::Offline;
 use serde_json::{Value, json};
 
+use super::{expected, same};
 use crate::policy_server::{PolicyServer, review};
 use crate::report::Report;
-use crate::verdict::{expected, same};
 
 const JSON: &str = "application/json";
 
@@ -96,7 +97,11 @@ fn malformed(server: &PolicyServer) -> Result<()> {
             "{answer}"
         );
         ensure!(!answer.to_string().contains("secret"), "{answer}");
-        same("malformed", &answer, &expected(&request, &json!({}))?)?;
+        same(
+            "malformed",
+            &answer,
+            &expected(&request, &json!({}), &Offline),
+        )?;
     }
     Ok(())
 }
@@ -112,7 +117,7 @@ fn large(server: &PolicyServer) -> Result<()> {
 
 fn judged(server: &PolicyServer, request: &Value) -> Result<()> {
     let answer = server.review("/validate/default", request)?;
-    same("a Job", &answer, &expected(request, &json!({}))?)
+    same("a Job", &answer, &expected(request, &json!({}), &Offline))
 }
 
 /// A new Job with that field, and an annotation of that length.

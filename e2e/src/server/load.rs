@@ -5,10 +5,9 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 
-use super::Case;
+use super::{Case, verdicts};
 use crate::policy_server::PolicyServer;
 use crate::report::Report;
-use crate::verdict::{expected, same};
 
 /// How many requests.
 const REQUESTS: usize = 2000;
@@ -24,10 +23,6 @@ pub(super) fn run(report: &mut Report, server: &PolicyServer, cases: &[Case]) {
 }
 
 fn hammer(server: &PolicyServer, cases: &[Case]) -> Result<()> {
-    let mut expectations = Vec::new();
-    for case in cases {
-        expectations.push(expected(&case.example.request, &case.example.settings)?);
-    }
     let next = AtomicUsize::new(0);
     let worker = || -> Result<()> {
         loop {
@@ -35,11 +30,7 @@ fn hammer(server: &PolicyServer, cases: &[Case]) -> Result<()> {
             if number >= REQUESTS {
                 return Ok(());
             }
-            let index = number % cases.len();
-            let (case, expectation) = (&cases[index], &expectations[index]);
-            let path = format!("/validate/{}", case.policy);
-            let answer = server.review(&path, &case.example.request)?;
-            same(&case.example.name, &answer, expectation)?;
+            verdicts::judged(server, &cases[number % cases.len()])?;
         }
     };
     thread::scope(|scope| {

@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use managed_by::{Cluster, FoundJob, Unanswered};
 use serde_json::{Value, json};
 
+use super::{expected, same};
 use crate::cluster::api_server::{ADMIN, ApiServer, POLICY_SERVER};
 use crate::cluster::hook::job;
 use crate::deploy;
@@ -14,7 +15,6 @@ use crate::policy_server::{Place, PolicyServer};
 use crate::programs;
 use crate::report::Report;
 use crate::tls::Authority;
-use crate::verdict::{expected_in, same};
 
 const TEAM: &str = "team-a";
 
@@ -105,7 +105,7 @@ fn judged(server: &PolicyServer, admin: &Client, owner: &str) -> Result<()> {
     let uid = &admin.get(&format!("{}/{owner}", jobs(TEAM)))?.body["metadata"]["uid"];
     let request = pod(owner, uid);
     let settings = &deploy::policy("pods")?["settings"];
-    let expected = expected_in(&request, settings, &Asked(admin))?;
+    let expected = expected(&request, settings, &Asked(admin));
     // So that this does not compare two ways of looking away.
     ensure!(expected["allowed"] == (owner != "delegated"), "{expected}");
     let answer = server.review("/validate/pods", &request)?;

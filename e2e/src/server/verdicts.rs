@@ -1,14 +1,13 @@
 //! What PolicyServer answers is what the library says natively.
 
 use anyhow::{Result, ensure};
-use serde_json::{Map, Value};
+use managed_by::Offline;
+use serde_json::{Map, Value, json};
 
-use super::{Case, named};
+use super::{Case, expected, named, same};
 use crate::deploy::POLICIES;
-use crate::example::Example;
 use crate::policy_server::PolicyServer;
 use crate::report::Report;
-use crate::verdict::{expected, same};
 
 /// Denied with any settings.
 const IMMUTABLE: &str = "field/10-field-changed-after-creation";
@@ -25,11 +24,13 @@ pub(super) fn run(
     policies: &Map<String, Value>,
     cases: &[Case],
 ) {
-    let (examples, traces): (Vec<_>, Vec<_>) = cases
-        .iter()
-        .partition(|case| !case.example.name.contains(':'));
+    let (examples, traces): (Vec<_>, Vec<_>) =
+        cases.iter().partition(|case| !case.name.contains(':'));
     for (what, cases) in [("example", examples), ("recorded request", traces)] {
-        let text = format!("{} {what}s: the library's verdict and words", cases.len());
+        let text = format!(
+            "{} {what}s: the answer of its file, or of the library",
+            cases.len()
+        );
         report.check(
             &text,
             cases.iter().try_for_each(|case| judged(server, case)),
@@ -53,38 +54,31 @@ pub(super) fn run(
     report.check("policy groups: both, either", groups(server, cases));
 }
 
-fn judged(server: &PolicyServer, case: &Case) -> Result<()> {
-    let Example {
-        name,
-        request,
-        settings,
-    } = &case.example;
-    let answer = server.review(&format!("/validate/{}", case.policy), request)?;
-    same(name, &answer, &expected(request, settings)?)
+pub(super) fn judged(server: &PolicyServer, case: &Case) -> Result<()> {
+    let answer = server.review(&format!("/validate/{}", case.policy), &case.request)?;
+    same(&case.name, &answer, &case.answer)
 }
 
 fn audited(server: &PolicyServer, case: &Case) -> Result<()> {
-    let example = &case.example;
-    let answer = server.review(&format!("/audit/{}", case.policy), &example.request)?;
-    let expected = expected(&example.request, &example.settings)?;
-    same(&example.name, &answer, &expected)
+    let answer = server.review(&format!("/audit/{}", case.policy), &case.request)?;
+    same(&case.name, &answer, &case.answer)
 }
 
 /// In mode `monitor` the verdict is not enforced, but warnings and annotations are there.
 fn monitored(server: &PolicyServer, policy: &str, settings: &Value, cases: &[Case]) -> Result<()> {
-    let example = &named(cases, IMMUTABLE)?.example;
-    let denial = expected(&example.request, settings)?;
+    let request = &named(cases, IMMUTABLE)?.request;
+    let denial = expected(request, settings, &Offline);
     ensure!(denial["allowed"] == false, "{denial}");
-    let audited = server.review(&format!("/audit/{policy}"), &example.request)?;
+    let audited = server.review(&format!("/audit/{policy}"), request)?;
     same(policy, &audited, &denial)?;
     let mut passed = denial;
     passed["allowed"] = true.into();
     if let Some(keys) = passed.as_object_mut() {
         keys.remove("status");
     }
-    let answer = server.review(&format!("/validate/{policy}"), &example.request)?;
+    let answer = server.review(&format!("/validate/{policy}"), request)?;
     same(policy, &answer, &passed)?;
-    let uid = example.request["uid"].as_str().unwrap_or_default();
+    let uid = request["uid"].as_str().unwrap_or_default();
     let log = server.process.log()?;
     let said = log
         .lines()
@@ -94,12 +88,12 @@ fn monitored(server: &PolicyServer, policy: &str, settings: &Value, cases: &[Cas
 }
 
 fn worded(server: &PolicyServer, cases: &[Case]) -> Result<()> {
-    let request = &named(cases, IMMUTABLE)?.example.request;
+    let request = &named(cases, IMMUTABLE)?.request;
     let answer = server.review("/validate/worded", request)?;
     let status = &answer["status"];
     ensure!(status["message"] == "ask the platform team", "{answer}");
     let cause = &status["details"]["causes"][0]["message"];
-    let ours = expected(request, &Value::Object(Map::new()))?;
+    let ours = expected(request, &json!({}), &Offline);
     ensure!(*cause == ours["status"]["message"], "{answer}");
     Ok(())
 }
@@ -114,7 +108,7 @@ fn groups(server: &PolicyServer, cases: &[Case]) -> Result<()> {
         ("both", IMMUTABLE, &["upstream"]),
         ("either", IMMUTABLE, &["upstream", "site"]),
     ] {
-        let request = &named(cases, name)?.example.request;
+        let request = &named(cases, name)?.request;
         let answer = server.review(&format!("/validate/group-{group}"), request)?;
         let got: Vec<_> = answer["status"]["details"]["causes"]
             .as_array()

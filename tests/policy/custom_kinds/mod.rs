@@ -6,7 +6,7 @@ use managed_by_engine::admission;
 use serde_json::{Value, json};
 use xtask::examples;
 
-use crate::support::{Answer, everywhere, in_engine, root};
+use crate::support::{Answer, everywhere, in_engine};
 use managed_by::{AdmissionRequest, Settings, review};
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
@@ -44,7 +44,7 @@ const RENDER: Declared = Declared(
 
 /// The entries of the examples' settings, without their allow-list.
 fn settings() -> Value {
-    let examples = examples::read(&root("examples")).unwrap();
+    let examples = examples::all().unwrap();
     let example = examples.iter().find(|e| e.topic() == "custom").unwrap();
     json!({"custom_kinds": example.settings["custom_kinds"]})
 }

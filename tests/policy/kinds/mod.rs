@@ -78,7 +78,7 @@ fn every_kind_has_all_its_parts() {
     let manifests = ["management", "worker", "hybrid"].map(|name| {
         std::fs::read_to_string(crate::support::root(format!("deploy/{name}.yml"))).unwrap()
     });
-    let examples = xtask::examples::read(&crate::support::root("examples")).unwrap();
+    let examples = xtask::examples::all().unwrap();
     for (kind, version) in all() {
         let has = |rule: &Value, key: &str, word: &str| {
             rule[key].as_array().unwrap().contains(&word.into())

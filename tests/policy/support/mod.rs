@@ -104,13 +104,7 @@ pub(crate) fn in_engine(payload: &[u8]) -> Answer {
 /// A verdict of the module as an answer.
 pub(crate) fn answer_of(verdict: managed_by_engine::Verdict) -> Answer {
     assert_eq!(verdict.mutated_object, None);
-    Answer {
-        allowed: verdict.accepted,
-        code: verdict.code,
-        message: verdict.message,
-        warnings: verdict.warnings.unwrap_or_default(),
-        annotations: verdict.audit_annotations.unwrap_or_default(),
-    }
+    verdict.into()
 }
 
 /// The answer of the library on this machine.
@@ -144,17 +138,4 @@ pub(crate) fn everywhere(request: &Value, settings: &Value) -> Answer {
     let guest = answer_of(guest.validate_bytes(&payload).unwrap());
     assert_eq!(native, guest, "library and module disagree on {request}");
     native
-}
-
-/// The warning that goes with a denial by these rules, each with its path, where any of them is kube-apiserver's.
-pub(crate) fn pointer(denied: &[&str]) -> Option<String> {
-    let id = |fired: &&str| fired.split(' ').next().unwrap().to_owned();
-    let mut ids: Vec<_> = denied.iter().map(id).collect();
-    ids.retain(|id| managed_by::rule(id).unwrap().is_upstream());
-    ids.dedup();
-    match ids.len() {
-        0 => None,
-        1 => Some(format!("managed-by-policy: see rule {}", ids[0])),
-        _ => Some(format!("managed-by-policy: see rules {}", ids.join(", "))),
-    }
 }

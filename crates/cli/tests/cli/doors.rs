@@ -9,7 +9,7 @@ use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings, judge};
 use managed_by_conformance::{cases, trace, vector};
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use xtask::{examples, root};
+use xtask::examples;
 
 use crate::formats::check_judgement;
 use crate::support::run;
@@ -44,15 +44,8 @@ fn told(findings: &Value) -> Told {
 /// A request with its settings: every example, vector and recorded request.
 fn requests() -> Vec<(String, Value, Value)> {
     let mut all = Vec::new();
-    for example in examples::read(&root("examples")).unwrap() {
-        // Pods take a cluster.
-        if example.topic() != "pods" {
-            all.push((
-                example.name.clone(),
-                example.request.clone(),
-                example.settings.clone(),
-            ));
-        }
+    for example in examples::all().unwrap() {
+        all.push((example.name, example.request, example.settings));
     }
     for (file, _) in cases::files() {
         let vectors = vector::read(file).unwrap().into_iter();

@@ -2,16 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use managed_by::{AdmissionRequest, ReleaseSet, Settings, judge};
 use managed_by_conformance::{cases, trace, vector};
-use managed_by_engine::{Engine, Policy, admission};
-use managed_by_requests::SettingsText;
+use managed_by_engine::judge::Answer;
+use managed_by_engine::{Engine, Policy, admission, examples};
 use serde_json::{Value, json};
-
-use crate::root;
 
 /// Asks about every example with its settings, and about every vector and every recorded request with the default settings.
 ///
@@ -31,9 +29,15 @@ pub(crate) fn write(policy: &Path, file: &Path) -> Result<()> {
         });
         Ok(writeln!(out, "{line}")?)
     };
-    for path in examples()? {
-        let (name, request, settings) = example(&path)?;
-        ask(&name, &request, &settings)?;
+    for example in examples::all()? {
+        let answer = Answer::from(policy.validate(&example.request, &example.settings)?);
+        let is_its_own = answer.response(&example.request["uid"]) == example.answer;
+        ensure!(
+            is_its_own,
+            "{}: another answer than its file says",
+            example.name
+        );
+        ask(&example.name, &example.request, &example.settings)?;
     }
     for (file, _) in cases::files() {
         for vector in vector::read(file)? {
@@ -59,38 +63,4 @@ fn judgement(request: &Value, settings: &Value) -> Result<Value> {
     };
     let judgement = judge(&request, &settings, Some(ReleaseSet::all()));
     Ok(serde_json::to_value(&judgement)?)
-}
-
-/// The files of `examples/` that hold a request, in the order of their names.
-fn examples() -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for topic in fs::read_dir(root("examples"))? {
-        let topic = topic?.path();
-        if topic.is_dir() {
-            let entries = fs::read_dir(topic)?.collect::<Result<Vec<_>, _>>()?;
-            files.extend(entries.into_iter().map(|entry| entry.path()));
-        }
-    }
-    files.retain(|path| path.extension().is_some_and(|e| e == "json"));
-    files.sort();
-    Ok(files)
-}
-
-/// An example: its name, such as `field/01-created`, its request and its settings.
-fn example(path: &Path) -> Result<(String, Value, Value)> {
-    let review: Value = serde_json::from_slice(&fs::read(path)?)?;
-    let word =
-        |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
-    let topic = word(path.parent().and_then(Path::file_name));
-    let name = format!("{topic}/{}", word(path.file_stem()));
-    let settings = path.with_extension("settings.yml");
-    let settings = if settings.exists() {
-        let text = fs::read_to_string(settings)?;
-        let found = SettingsText::all(&text).with_context(|| name.clone())?;
-        let found = found.first().context("no settings")?;
-        serde_json::from_str(found.json())?
-    } else {
-        json!({})
-    };
-    Ok((name, admission::request(&review)?, settings))
 }

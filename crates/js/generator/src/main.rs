@@ -3,7 +3,7 @@
 mod answers;
 mod package;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
@@ -25,13 +25,6 @@ enum Command {
         /// The file to write
         file: PathBuf,
     },
-}
-
-/// A file of the repository.
-fn root(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../..")
-        .join(file)
 }
 
 fn main() -> Result<()> {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 use wasm_bindgen_cli_support::Bindgen;
 
-use crate::root;
+use managed_by_engine::root;
 
 /// The name of the module and of its glue.
 const NAME: &str = "managed_by";

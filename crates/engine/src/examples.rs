@@ -1,0 +1,101 @@
+//! The files of `examples/`, in a folder for each topic: an `AdmissionReview` each, `NAME.json`, with settings in
+//! `NAME.settings.yml` if it needs any, and the answer in `NAME.answer.json` as `kwctl run` prints it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::{admission, root};
+
+/// One request to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Example {
+    /// The folder and the file's name, without its ending: `field/01-created`.
+    pub name: String,
+    /// The request, as PolicyServer passes it on.
+    pub request: Value,
+    /// The settings; `{}` if it has no file of them.
+    pub settings: Value,
+    /// The name of the settings, if they are those of other examples too: the file of settings is a link then.
+    pub settings_name: Option<String>,
+    /// The answer that every front end gives, in the form of [`Answer::response`](crate::judge::Answer::response); `null` if it
+    /// has no file of it.
+    pub answer: Value,
+}
+
+impl Example {
+    /// What it shows, in words: its name without folder and number.
+    pub fn title(&self) -> String {
+        let file = self.name.rsplit('/').next().unwrap_or_default();
+        let title = file.split_once('-').map_or(file, |(_, title)| title);
+        title.replace('-', " ")
+    }
+
+    /// Its folder.
+    pub fn topic(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
+}
+
+/// The examples of this repository.
+///
+/// # Errors
+/// As [`read`].
+pub fn all() -> Result<Vec<Example>> {
+    read(&root("examples"))
+}
+
+/// Reads the examples of all topics, in the order of their names.
+///
+/// # Errors
+/// If a file cannot be read, or does not hold what its name says.
+pub fn read(folder: &Path) -> Result<Vec<Example>> {
+    let mut examples = Vec::new();
+    for topic in paths(folder)?.iter().filter(|path| path.is_dir()) {
+        for path in paths(topic)? {
+            let name = path.to_string_lossy();
+            if name.ends_with(".json") && !name.ends_with(".answer.json") {
+                examples.push(read_one(topic, &path)?);
+            }
+        }
+    }
+    Ok(examples)
+}
+
+fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn read_one(topic: &Path, path: &Path) -> Result<Example> {
+    let at = |path: &Path| path.display().to_string();
+    let text = fs::read_to_string(path).with_context(|| at(path))?;
+    let review = serde_json::from_str(&text).with_context(|| at(path))?;
+    let settings_path = path.with_extension("settings.yml");
+    let settings = match fs::read_to_string(&settings_path) {
+        Ok(yaml) => serde_yaml_ng::from_str(&yaml).with_context(|| at(&settings_path))?,
+        Err(e) if e.kind() == ErrorKind::NotFound => json!({}),
+        Err(e) => return Err(e).with_context(|| at(&settings_path)),
+    };
+    let word = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
+    let link = fs::read_link(&settings_path).ok();
+    let answer_path = path.with_extension("answer.json");
+    let answer = match fs::read_to_string(&answer_path) {
+        Ok(text) => serde_json::from_str(&text).with_context(|| at(&answer_path))?,
+        Err(e) if e.kind() == ErrorKind::NotFound => Value::Null,
+        Err(e) => return Err(e).with_context(|| at(&answer_path)),
+    };
+    Ok(Example {
+        settings_name: link.map(|target| word(target.file_stem())),
+        name: format!("{}/{}", word(topic.file_name()), word(path.file_stem())),
+        answer,
+        request: admission::request(&review).with_context(|| at(path))?,
+        settings,
+    })
+}
