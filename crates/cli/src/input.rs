@@ -54,8 +54,11 @@ impl Input {
                 held: None,
             };
         }
+        // Reviewers' tools know no `./`.
+        let named = path.strip_prefix(".").ok();
+        let named = named.filter(|named| !named.as_os_str().is_empty());
         Self {
-            name: Arc::from(&*path.display().to_string()),
+            name: Arc::from(&*named.unwrap_or(path).display().to_string()),
             path: Some(path.to_owned()),
             held: None,
         }

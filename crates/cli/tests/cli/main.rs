@@ -16,6 +16,7 @@ mod live;
 mod nothing;
 mod pages;
 mod plain;
+mod pull_request;
 mod releases;
 mod sides;
 mod stored;
