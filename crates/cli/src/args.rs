@@ -10,7 +10,9 @@ use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use managed_by::{Enforcement, Release, nearest, nearest_name, rule, rules};
+use managed_by::{
+    Enforcement, Release, ReleaseSet, UnknownRelease, nearest, nearest_name, rule, rules,
+};
 
 /// Checks Kubernetes workloads with `managedBy`: manifests, changes and recordings, without a cluster.
 #[derive(Debug, Parser)]
@@ -125,6 +127,9 @@ pub enum Command {
         /// The controller's name in managedBy; a reserved value for objects that are not delegated
         #[arg(long, value_name = "NAME")]
         controller: String,
+        /// Ask this release and the newer ones, not all
+        #[arg(long, value_name = "RELEASE", value_parser = release)]
+        since: Option<Release>,
         /// Write the report as a page
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
@@ -247,7 +252,7 @@ pub struct Judging {
     /// The policy's settings, alone or in a manifest of the policy
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
-    /// The release whose rules apply, such as 1.36, or `all` for what each release says
+    /// The release whose rules apply, such as 1.36; or what each of several says: 1.31-1.33, 1.31+ or all
     #[arg(long, value_name = "RELEASE")]
     pub kubernetes: Option<Kubernetes>,
     /// What a rule does: ID=deny, ID=warn or ID=off (repeatable)
@@ -330,25 +335,41 @@ pub enum WritersOutput {
 pub enum Kubernetes {
     /// One.
     One(Release),
-    /// Each.
-    All,
+    /// Each of several.
+    Each(ReleaseSet),
 }
 
 impl FromStr for Kubernetes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "all" {
-            return Ok(Self::All);
+        let expected = |e| format!("{e}, a range such as 1.31-1.33 or 1.31+, or all");
+        let one = |text| release(text).map_err(expected);
+        let (first, last) = if text == "all" {
+            return Ok(Self::Each(ReleaseSet::all()));
+        } else if let Some(first) = text.strip_suffix('+') {
+            (one(first)?, None)
+        } else if let Some((first, last)) = text.split_once('-') {
+            (one(first)?, Some(one(last)?))
+        } else {
+            return one(text).map(Self::One);
+        };
+        let all = Release::ALL.iter().copied();
+        let set: ReleaseSet = all
+            .filter(|release| *release >= first && last.is_none_or(|last| *release <= last))
+            .collect();
+        match last {
+            Some(last) if set.is_empty() => Err(format!("{last} is before {first}")),
+            _ => Ok(Self::Each(set)),
         }
-        let text = text.strip_prefix('v').unwrap_or(text);
-        let minor: Vec<&str> = text.split('.').take(2).collect();
-        minor
-            .join(".")
-            .parse()
-            .map(Self::One)
-            .map_err(|e| format!("{e}, or all"))
     }
+}
+
+/// A release, as people and kubectl write it: `1.36`, `v1.36.3`.
+fn release(text: &str) -> Result<Release, UnknownRelease> {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let minor: Vec<&str> = text.split('.').take(2).collect();
+    minor.join(".").parse()
 }
 
 /// What a rule is to do.

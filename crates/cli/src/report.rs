@@ -243,8 +243,8 @@ impl Outcome {
     /// What the releases say to the request, as far as one finding goes; nothing where no release was asked and all say the same.
     pub fn releases_of(&self, found: &Found) -> Option<String> {
         match (self.releases, found.releases) {
-            (Some(_), Some(denied)) if found.enforcement == Enforcement::Deny => {
-                let accepted = ReleaseSet::all().without(denied);
+            (Some(matrix), Some(denied)) if found.enforcement == Enforcement::Deny => {
+                let accepted = matrix.asked().without(denied);
                 Some(Matrix { accepted, denied }.to_string())
             }
             (Some(matrix), _) => Some(matrix.to_string()),
@@ -255,7 +255,8 @@ impl Outcome {
 
     /// The text of a finding, which says which releases find it where not all do.
     pub fn text_of(&self, found: &Found) -> String {
-        let is_disputed = found.releases.is_some_and(|set| set != ReleaseSet::all());
+        let asked = self.releases.map_or_else(ReleaseSet::all, Matrix::asked);
+        let is_disputed = found.releases.is_some_and(|set| set != asked);
         let releases = found.releases.filter(|_| is_disputed);
         match (releases, self.releases, found.enforcement) {
             (None, ..) => found.text.clone(),

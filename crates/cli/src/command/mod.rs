@@ -66,6 +66,7 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
         Command::Conformance {
             traces,
             controller,
+            since,
             html,
             badge,
             settings,
@@ -77,7 +78,8 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
                 badge: badge.as_deref(),
             };
             let settings = settings.as_deref();
-            let report = conformance::run(&traces, &controller, settings, &files, output, quiet);
+            let report =
+                conformance::run(&traces, &controller, since, settings, &files, output, quiet);
             report.map(|exit| match exit {
                 Exit::Nothing if allow_empty => Exit::Accepted,
                 exit => exit,

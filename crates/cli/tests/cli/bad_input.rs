@@ -135,7 +135,7 @@ fn bad_usage_and_bad_settings_are_exit_code_2() {
         (
             &["lint", "--kubernetes", "1.99"],
             "",
-            "expected a release from 1.30 to 1.37, or all",
+            "expected a release from 1.30 to 1.37, a range such as 1.31-1.33 or 1.31+, or all",
         ),
         (
             &["explain", "no/such"],
