@@ -13,6 +13,7 @@ use clap_complete::Shell;
 use managed_by::{
     Enforcement, Release, ReleaseSet, UnknownRelease, nearest, nearest_name, rule, rules,
 };
+use serde::Deserialize;
 
 /// Checks Kubernetes workloads with `managedBy`: manifests, changes and recordings, without a cluster.
 #[derive(Debug, Parser)]
@@ -28,6 +29,9 @@ pub struct Args {
     /// Print neither summaries nor progress
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Read no managed-by.toml, of this folder or of one above it
+    #[arg(long, global = true)]
+    pub no_config: bool,
     /// What to do
     #[command(subcommand)]
     pub command: Command,
@@ -243,6 +247,9 @@ pub struct Folders {
     /// Count what is no YAML or JSON, and do not end with exit code 2 for it
     #[arg(long)]
     pub skip_unreadable: bool,
+    /// Where the patterns begin, if that is not the folder that is read.
+    #[arg(skip)]
+    pub root: Option<PathBuf>,
 }
 
 /// By what is judged.
@@ -270,9 +277,9 @@ pub struct Judging {
 #[derive(Debug, Clone, Default, ClapArgs)]
 #[command(next_help_heading = "The request")]
 pub struct Who {
-    /// The namespace of objects that name none
-    #[arg(long, short, default_value = "default")]
-    pub namespace: String,
+    /// The namespace of objects that name none; without it, `default`
+    #[arg(long, short)]
+    pub namespace: Option<String>,
     /// The user who asks
     #[arg(
         long = "as",
@@ -284,6 +291,13 @@ pub struct Who {
     /// A group of the user (repeatable)
     #[arg(long = "as-group", value_name = "GROUP")]
     pub groups: Vec<String>,
+}
+
+impl Who {
+    /// The namespace of objects that name none.
+    pub fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("default")
+    }
 }
 
 /// How to print.
@@ -331,12 +345,21 @@ pub enum WritersOutput {
 }
 
 /// The releases to ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Kubernetes {
     /// One.
     One(Release),
     /// Each of several.
     Each(ReleaseSet),
+}
+
+impl TryFrom<String> for Kubernetes {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
 }
 
 impl FromStr for Kubernetes {

@@ -165,6 +165,16 @@ pub fn key_place(text: &str, document: &Document<'_>, path: &Path) -> (Place, Op
     of_located(text, &document.locate_key(path))
 }
 
+/// The place of some bytes of a text, and the line to show. It counts from the start of the text.
+pub(crate) fn place_of(text: &str, span: &std::ops::Range<usize>) -> (Place, Option<Source>) {
+    let before = text.get(..span.start).unwrap_or_default();
+    let line = before.matches('\n').count().saturating_add(1);
+    let last = before.rsplit('\n').next().unwrap_or_default();
+    let column = last.chars().count().saturating_add(1);
+    let place = Place::of(text, span, line, column);
+    (place, source(text, line, span))
+}
+
 fn of_located(text: &str, located: &Located) -> (Place, Option<Source>) {
     let place = Place::of(text, &located.span, located.line, located.column);
     let source = source(text, located.line, &located.span);

@@ -8,6 +8,7 @@
 )]
 
 mod bad_input;
+mod config;
 mod doors;
 mod engine;
 mod formats;
