@@ -321,6 +321,9 @@ fn versions_agree() {
     let readme = fs::read_to_string(root("README.md")).unwrap();
     let pushed = format!("managed-by-policy:v{}\n", env!("CARGO_PKG_VERSION"));
     assert!(readme.contains(&pushed), "README.md: {pushed}");
+    let action = fs::read_to_string(root(".github/actions/check/action.yml")).unwrap();
+    let installed = format!("default: v{}\n", env!("CARGO_PKG_VERSION"));
+    assert!(action.contains(&installed), "action.yml: {installed}");
     for file in ["policy-metadata.yml", "pods-metadata.yml"] {
         let metadata = metadata_of(file);
         assert!(metadata["minimumKubewardenVersion"].is_string(), "{file}");

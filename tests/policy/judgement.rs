@@ -96,7 +96,7 @@ impl Seen {
         let told: Vec<_> = told
             .map(|(r, rule, e, path, _, t)| (r, rule, e, path, t))
             .collect();
-        let tool = Judge::new(settings.clone(), Releases::All).review(&request);
+        let tool = Judge::new(settings.clone(), Releases::Each(ReleaseSet::all())).review(&request);
         let by_tool = tool.findings.iter().flat_map(|found| {
             let texts = match &*found.texts {
                 [] => vec![(found.releases.unwrap(), found.text.clone())],

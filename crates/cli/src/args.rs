@@ -10,7 +10,10 @@ use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use managed_by::{Enforcement, Release, nearest, nearest_name, rule, rules};
+use managed_by::{
+    Enforcement, Release, ReleaseSet, UnknownRelease, nearest, nearest_name, rule, rules,
+};
+use serde::Deserialize;
 
 /// Checks Kubernetes workloads with `managedBy`: manifests, changes and recordings, without a cluster.
 #[derive(Debug, Parser)]
@@ -26,6 +29,9 @@ pub struct Args {
     /// Print neither summaries nor progress
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Read no managed-by.toml, of this folder or of one above it
+    #[arg(long, global = true)]
+    pub no_config: bool,
     /// What to do
     #[command(subcommand)]
     pub command: Command,
@@ -125,6 +131,9 @@ pub enum Command {
         /// The controller's name in managedBy; a reserved value for objects that are not delegated
         #[arg(long, value_name = "NAME")]
         controller: String,
+        /// Ask this release and the newer ones, not all
+        #[arg(long, value_name = "RELEASE", value_parser = release)]
+        since: Option<Release>,
         /// Write the report as a page
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
@@ -238,6 +247,9 @@ pub struct Folders {
     /// Count what is no YAML or JSON, and do not end with exit code 2 for it
     #[arg(long)]
     pub skip_unreadable: bool,
+    /// Where the patterns begin, if that is not the folder that is read.
+    #[arg(skip)]
+    pub root: Option<PathBuf>,
 }
 
 /// By what is judged.
@@ -247,7 +259,7 @@ pub struct Judging {
     /// The policy's settings, alone or in a manifest of the policy
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
-    /// The release whose rules apply, such as 1.36, or `all` for what each release says
+    /// The release whose rules apply, such as 1.36; or what each of several says: 1.31-1.33, 1.31+ or all
     #[arg(long, value_name = "RELEASE")]
     pub kubernetes: Option<Kubernetes>,
     /// What a rule does: ID=deny, ID=warn or ID=off (repeatable)
@@ -265,9 +277,9 @@ pub struct Judging {
 #[derive(Debug, Clone, Default, ClapArgs)]
 #[command(next_help_heading = "The request")]
 pub struct Who {
-    /// The namespace of objects that name none
-    #[arg(long, short, default_value = "default")]
-    pub namespace: String,
+    /// The namespace of objects that name none; without it, `default`
+    #[arg(long, short)]
+    pub namespace: Option<String>,
     /// The user who asks
     #[arg(
         long = "as",
@@ -279,6 +291,13 @@ pub struct Who {
     /// A group of the user (repeatable)
     #[arg(long = "as-group", value_name = "GROUP")]
     pub groups: Vec<String>,
+}
+
+impl Who {
+    /// The namespace of objects that name none.
+    pub fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("default")
+    }
 }
 
 /// How to print.
@@ -326,29 +345,54 @@ pub enum WritersOutput {
 }
 
 /// The releases to ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Kubernetes {
     /// One.
     One(Release),
-    /// Each.
-    All,
+    /// Each of several.
+    Each(ReleaseSet),
+}
+
+impl TryFrom<String> for Kubernetes {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
 }
 
 impl FromStr for Kubernetes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "all" {
-            return Ok(Self::All);
+        let expected = |e| format!("{e}, a range such as 1.31-1.33 or 1.31+, or all");
+        let one = |text| release(text).map_err(expected);
+        let (first, last) = if text == "all" {
+            return Ok(Self::Each(ReleaseSet::all()));
+        } else if let Some(first) = text.strip_suffix('+') {
+            (one(first)?, None)
+        } else if let Some((first, last)) = text.split_once('-') {
+            (one(first)?, Some(one(last)?))
+        } else {
+            return one(text).map(Self::One);
+        };
+        let all = Release::ALL.iter().copied();
+        let set: ReleaseSet = all
+            .filter(|release| *release >= first && last.is_none_or(|last| *release <= last))
+            .collect();
+        match last {
+            Some(last) if set.is_empty() => Err(format!("{last} is before {first}")),
+            _ => Ok(Self::Each(set)),
         }
-        let text = text.strip_prefix('v').unwrap_or(text);
-        let minor: Vec<&str> = text.split('.').take(2).collect();
-        minor
-            .join(".")
-            .parse()
-            .map(Self::One)
-            .map_err(|e| format!("{e}, or all"))
     }
+}
+
+/// A release, as people and kubectl write it: `1.36`, `v1.36.3`.
+fn release(text: &str) -> Result<Release, UnknownRelease> {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let minor: Vec<&str> = text.split('.').take(2).collect();
+    minor.join(".").parse()
 }
 
 /// What a rule is to do.

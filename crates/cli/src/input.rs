@@ -54,8 +54,11 @@ impl Input {
                 held: None,
             };
         }
+        // Reviewers' tools know no `./`.
+        let named = path.strip_prefix(".").ok();
+        let named = named.filter(|named| !named.as_os_str().is_empty());
         Self {
-            name: Arc::from(&*path.display().to_string()),
+            name: Arc::from(&*named.unwrap_or(path).display().to_string()),
             path: Some(path.to_owned()),
             held: None,
         }
@@ -149,7 +152,14 @@ fn add_folder(
     folders: &Folders,
     files: &mut Vec<Result<Input, Unjudged>>,
 ) -> Result<(), Stop> {
-    let mut excluded = OverrideBuilder::new(folder);
+    let cannot = |e| Stop::Error(format!("{}: {e}", folder.display()));
+    let real = folder.canonicalize().map_err(cannot)?;
+    let root = match folders.root.as_deref() {
+        Some(root) if root.as_os_str().is_empty() => Path::new("."),
+        Some(root) => root,
+        None => folder,
+    };
+    let mut excluded = OverrideBuilder::new(root.canonicalize().map_err(cannot)?);
     for pattern in &folders.exclude {
         // What `ignore` calls an override is what counts against all else; with `!` it leaves out.
         let added = excluded.add(&format!("!{pattern}"));
@@ -158,12 +168,17 @@ fn add_folder(
     let excluded = excluded
         .build()
         .map_err(|e| Stop::Error(format!("--exclude: {e}")))?;
-    let is_read = |entry: &DirEntry| entry.file_name() != "node_modules" || entry.depth() == 0;
+    let top = folder.to_owned();
+    let is_read = move |entry: &DirEntry| {
+        let path = entry.path().strip_prefix(&top).unwrap_or(entry.path());
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let is_excluded = excluded.matched(real.join(path), is_folder).is_ignore();
+        entry.depth() == 0 || entry.file_name() != "node_modules" && !is_excluded
+    };
     let walk = WalkBuilder::new(folder)
         .standard_filters(!folders.no_ignore)
         .hidden(true)
         .require_git(false)
-        .overrides(excluded)
         .filter_entry(is_read)
         .sort_by_file_name(Ord::cmp)
         .build();

@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod command;
+mod config;
 mod git;
 mod hint;
 pub mod input;

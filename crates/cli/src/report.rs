@@ -165,6 +165,16 @@ pub fn key_place(text: &str, document: &Document<'_>, path: &Path) -> (Place, Op
     of_located(text, &document.locate_key(path))
 }
 
+/// The place of some bytes of a text, and the line to show. It counts from the start of the text.
+pub(crate) fn place_of(text: &str, span: &std::ops::Range<usize>) -> (Place, Option<Source>) {
+    let before = text.get(..span.start).unwrap_or_default();
+    let line = before.matches('\n').count().saturating_add(1);
+    let last = before.rsplit('\n').next().unwrap_or_default();
+    let column = last.chars().count().saturating_add(1);
+    let place = Place::of(text, span, line, column);
+    (place, source(text, line, span))
+}
+
 fn of_located(text: &str, located: &Located) -> (Place, Option<Source>) {
     let place = Place::of(text, &located.span, located.line, located.column);
     let source = source(text, located.line, &located.span);
@@ -243,8 +253,8 @@ impl Outcome {
     /// What the releases say to the request, as far as one finding goes; nothing where no release was asked and all say the same.
     pub fn releases_of(&self, found: &Found) -> Option<String> {
         match (self.releases, found.releases) {
-            (Some(_), Some(denied)) if found.enforcement == Enforcement::Deny => {
-                let accepted = ReleaseSet::all().without(denied);
+            (Some(matrix), Some(denied)) if found.enforcement == Enforcement::Deny => {
+                let accepted = matrix.asked().without(denied);
                 Some(Matrix { accepted, denied }.to_string())
             }
             (Some(matrix), _) => Some(matrix.to_string()),
@@ -255,7 +265,8 @@ impl Outcome {
 
     /// The text of a finding, which says which releases find it where not all do.
     pub fn text_of(&self, found: &Found) -> String {
-        let is_disputed = found.releases.is_some_and(|set| set != ReleaseSet::all());
+        let asked = self.releases.map_or_else(ReleaseSet::all, Matrix::asked);
+        let is_disputed = found.releases.is_some_and(|set| set != asked);
         let releases = found.releases.filter(|_| is_disputed);
         match (releases, self.releases, found.enforcement) {
             (None, ..) => found.text.clone(),

@@ -1,6 +1,6 @@
 //! Recorded histories, chunk by chunk.
 
-use managed_by::Settings;
+use managed_by::{ReleaseSet, Settings};
 use managed_by_requests::replay::{Row, RowKey, Said, Seen};
 use managed_by_requests::{Judge, Releases, Replay, Step, Tally, complete};
 use self_cell::self_cell;
@@ -192,7 +192,7 @@ impl Replaying {
     pub fn new(settings: &str, all_releases: bool) -> Result<Self, String> {
         let owned = || -> Result<Owned, Trouble> {
             let releases = if all_releases {
-                Releases::All
+                Releases::Each(ReleaseSet::all())
             } else {
                 Releases::Chosen
             };

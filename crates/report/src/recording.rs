@@ -33,6 +33,8 @@ pub struct Place {
 pub struct Recording<'s> {
     controller: String,
     settings: Settings<'s>,
+    /// The releases that are asked, oldest first.
+    releases: &'static [Release],
     writes: u64,
     status_writes: u64,
     /// Writes to objects of other controllers, by the controller; empty where nobody can tell.
@@ -64,12 +66,21 @@ impl<'s> Recording<'s> {
         Self {
             controller: controller.into(),
             settings: settings.clone().for_tools(),
+            releases: Release::ALL,
             writes: 0,
             status_writes: 0,
             passed_over: BTreeMap::new(),
             sums: BTreeMap::new(),
             objects: BTreeMap::new(),
         }
+    }
+
+    /// The same, of a release and the newer ones alone.
+    #[must_use]
+    pub fn since(mut self, oldest: Release) -> Self {
+        let first = Release::ALL.partition_point(|release| *release < oldest);
+        self.releases = Release::ALL.get(first..).unwrap_or_default();
+        self
     }
 
     /// Adds a write: an admission request, as the library reads it and as a value. One of an object that another controller
@@ -95,7 +106,11 @@ impl<'s> Recording<'s> {
         if write.is_status {
             self.status_writes = self.status_writes.saturating_add(1);
         }
-        let judgement = judge(request, &self.settings, Some(ReleaseSet::all()));
+        let judgement = judge(
+            request,
+            &self.settings,
+            Some(self.releases.iter().copied().collect()),
+        );
         let findings = judgement.findings().iter();
         let found: Vec<&JudgedFinding<'_>> = findings
             .filter(|found| {
@@ -104,46 +119,16 @@ impl<'s> Recording<'s> {
             })
             .collect();
         for (rule, exercised) in rules {
-            Self::count(&mut self.sums, rule, exercised, &found);
+            let cells = self
+                .sums
+                .entry(rule.id())
+                .or_insert_with(|| vec![Cell::default(); self.releases.len()]);
+            count(cells.iter_mut().zip(self.releases), rule, exercised, &found);
         }
         self.objects
             .entry(object)
             .or_default()
             .add(step(&write, place, &found));
-    }
-
-    fn count(
-        sums: &mut BTreeMap<&'static str, Vec<Cell>>,
-        rule: &'static Rule,
-        exercised: bool,
-        found: &[&JudgedFinding<'_>],
-    ) {
-        let cells = sums
-            .entry(rule.id())
-            .or_insert_with(|| vec![Cell::default(); Release::ALL.len()]);
-        let denying = found
-            .iter()
-            .filter(|found| found.rule() == rule)
-            .fold(ReleaseSet::default(), |all, found| {
-                all.union(found.releases())
-            });
-        for (cell, &release) in cells.iter_mut().zip(Release::ALL) {
-            if !rule.holds_in(release) {
-                cell.state = State::Absent;
-                continue;
-            }
-            let is_denied = denying.contains(release);
-            if exercised || is_denied {
-                cell.exercised = cell.exercised.saturating_add(1);
-                if cell.state == State::Untested {
-                    cell.state = State::Passed;
-                }
-            }
-            if is_denied {
-                cell.denied = cell.denied.saturating_add(1);
-                cell.state = State::Denied;
-            }
-        }
     }
 
     /// Whether nothing was added that counts.
@@ -178,7 +163,7 @@ impl<'s> Recording<'s> {
             let is_tested = states.clone().any(|state| state == State::Passed);
             is_tested && states.all(|state| state != State::Denied)
         };
-        let releases = || Release::ALL.iter().map(ToString::to_string);
+        let releases = || self.releases.iter().map(ToString::to_string);
         let conforming = releases().enumerate().filter(|(index, _)| conforms(*index));
         let objects = u64::try_from(self.objects.len()).unwrap_or(u64::MAX);
         let mut denied: Vec<Timeline> = self
@@ -209,6 +194,36 @@ impl<'s> Recording<'s> {
             rows,
             timelines: denied,
             timelines_left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// Counts a write in the cells of a rule.
+fn count<'c>(
+    cells: impl Iterator<Item = (&'c mut Cell, &'static Release)>,
+    rule: &'static Rule,
+    exercised: bool,
+    found: &[&JudgedFinding<'_>],
+) {
+    let of_rule = found.iter().filter(|found| found.rule() == rule);
+    let denying = of_rule.fold(ReleaseSet::default(), |all, found| {
+        all.union(found.releases())
+    });
+    for (cell, &release) in cells {
+        if !rule.holds_in(release) {
+            cell.state = State::Absent;
+            continue;
+        }
+        let is_denied = denying.contains(release);
+        if exercised || is_denied {
+            cell.exercised = cell.exercised.saturating_add(1);
+            if cell.state == State::Untested {
+                cell.state = State::Passed;
+            }
+        }
+        if is_denied {
+            cell.denied = cell.denied.saturating_add(1);
+            cell.state = State::Denied;
         }
     }
 }

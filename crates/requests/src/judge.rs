@@ -12,8 +12,8 @@ use managed_by::{
 pub enum Releases {
     /// What the settings choose: one, or what all of them agree on.
     Chosen,
-    /// Each one, and the answer says which accept.
-    All,
+    /// Each one of a set, and the answer says which accept.
+    Each(ReleaseSet),
 }
 
 /// Judges requests by settings.
@@ -81,9 +81,12 @@ pub struct Matrix {
 pub type NotJudged = Malformed;
 
 impl<'s> Judge<'s> {
-    /// Judges by settings. Where all releases are asked, the one of the settings does not matter.
+    /// Judges by settings. Where a set of releases is asked, the one of the settings does not matter.
     pub fn new(settings: Settings<'s>, releases: Releases) -> Self {
-        let releases = (releases == Releases::All).then(ReleaseSet::all);
+        let releases = match releases {
+            Releases::Chosen => None,
+            Releases::Each(releases) => Some(releases),
+        };
         Self { settings, releases }
     }
 
@@ -162,12 +165,23 @@ impl Found {
     }
 }
 
+impl Matrix {
+    /// The releases that were asked.
+    pub const fn asked(self) -> ReleaseSet {
+        self.accepted.union(self.denied)
+    }
+}
+
 /// `accepted by 1.30 and 1.31, denied from 1.32 on`
 impl fmt::Display for Matrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = || match self.asked() {
+            asked if asked == ReleaseSet::all() => "by every release".to_owned(),
+            asked => words(asked, "by"),
+        };
         match (self.accepted.is_empty(), self.denied.is_empty()) {
-            (_, true) => f.write_str("accepted by every release"),
-            (true, false) => f.write_str("denied by every release"),
+            (_, true) => write!(f, "accepted {}", all()),
+            (true, false) => write!(f, "denied {}", all()),
             (false, false) => {
                 let accepted = words(self.accepted, "by");
                 write!(
@@ -219,6 +233,11 @@ mod tests {
                 ReleaseSet::default(),
                 ReleaseSet::all(),
                 "denied by every release",
+            ),
+            (
+                ReleaseSet::default(),
+                set("1.31", "1.33"),
+                "denied by 1.31 to 1.33",
             ),
             (
                 set("1.30", "1.31"),

@@ -10,7 +10,7 @@
 
 use std::fmt::Write as _;
 
-use managed_by::{Release, Settings};
+use managed_by::{Release, ReleaseSet, Settings};
 use managed_by_conformance::trace::{self, CUSTOM, JOBS};
 use managed_by_requests::replay::{Said, Step, Tally, Why};
 use managed_by_requests::{Asks, Judge, Releases, Replay, complete};
@@ -221,7 +221,7 @@ fn every_recording_gives_the_requests_that_it_was_made_of() {
 #[test]
 fn how_a_history_is_cut_and_laid_out_does_not_matter() {
     let text = stream("child-jobs");
-    let judge = || Judge::new(Settings::default(), Releases::All);
+    let judge = || Judge::new(Settings::default(), Releases::Each(ReleaseSet::all()));
     let (whole, steps) = replay(judge(), &[&text]);
     assert_eq!(whole.denied, 22, "by 1.30 alone");
 

@@ -30,6 +30,7 @@ pub(super) struct Files<'p> {
 pub(super) fn run(
     traces: &[PathBuf],
     controller: &str,
+    since: Option<Release>,
     settings: Option<&Path>,
     files: &Files<'_>,
     format: ListOutput,
@@ -42,6 +43,9 @@ pub(super) fn run(
     let chosen = Chosen::new(&judging)?;
     let settings = chosen.settings()?;
     let mut recording = Recording::with_settings(controller, &settings);
+    if let Some(since) = since {
+        recording = recording.since(since);
+    }
     let mut replay = Replay::new(Judge::new(settings, Releases::Chosen));
     let mut troubles = 0_usize;
     let mut trouble = |unjudged: &Unjudged| {
@@ -138,9 +142,11 @@ fn summary(report: &Report) -> Result<(), Stop> {
     writeln!(out, "{controller}: {writes} writes to {objects} objects")?;
     writeln!(out, "{}", report.badge_text())?;
     for row in &report.rows {
-        let denying = row.cells.iter().zip(Release::ALL);
+        let denying = row.cells.iter().zip(&report.releases);
         let denying = denying.filter(|(cell, _)| cell.denied > 0);
-        let releases = denying.clone().map(|(_, release)| *release);
+        let releases = denying
+            .clone()
+            .filter_map(|(_, release)| release.parse().ok());
         let releases: managed_by::ReleaseSet = releases.collect();
         let most = denying.map(|(cell, _)| cell.denied).max();
         if let Some(most) = most {

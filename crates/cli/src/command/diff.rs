@@ -32,12 +32,12 @@ impl Sides {
         Self { old, new, commit }
     }
 
-    fn inputs(&self) -> Result<[Vec<Result<Input, Unjudged>>; 2], Stop> {
+    fn inputs(&self, folders: &Folders) -> Result<[Vec<Result<Input, Unjudged>>; 2], Stop> {
         if let Some(new) = &self.new {
-            return Ok([side(&self.old)?, side(new)?]);
+            return Ok([side(&self.old, folders)?, side(new, folders)?]);
         }
         // Both sides have the same files: a commit has links and ignored files, which a folder is read without.
-        let mut new = side(&self.old)?;
+        let mut new = side(&self.old, folders)?;
         new.retain(|input| !input.as_ref().is_ok_and(Input::is_link));
         let there: Vec<_> = new.iter().flatten().filter_map(Input::place).collect();
         let is_left_out = |file: &Path| {
@@ -50,11 +50,11 @@ impl Sides {
 }
 
 /// The files of one side. `/dev/null` has none, as for git: all objects of the other side are new, or gone.
-fn side(path: &Path) -> Result<Vec<Result<Input, Unjudged>>, Stop> {
+fn side(path: &Path, folders: &Folders) -> Result<Vec<Result<Input, Unjudged>>, Stop> {
     if path.as_os_str() == "/dev/null" {
         return Ok(Vec::new());
     }
-    files(&[path.to_owned()], &Folders::default())
+    files(&[path.to_owned()], folders)
 }
 
 /// Group, kind, namespace and name.
@@ -96,14 +96,15 @@ struct Stored {
 pub(super) fn run(
     sides: &Sides,
     is_status: bool,
+    folders: &Folders,
     who: &Who,
     judging: &Judging,
 ) -> Result<Report, Stop> {
     let chosen = Chosen::new(judging)?;
     let judge = chosen.judge()?;
     let user = user(who);
-    let namespace = &*who.namespace;
-    let [old, new] = sides.inputs()?;
+    let namespace = who.namespace();
+    let [old, new] = sides.inputs(folders)?;
     let mut report = Report::default();
     // The old objects borrow from their documents, of which there is one at a time.
     let mut stored: BTreeMap<Key, Stored> = BTreeMap::new();

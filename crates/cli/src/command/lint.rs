@@ -31,7 +31,7 @@ pub(super) fn run(
     let reports: Vec<Report> = files(paths, folders)?
         .par_iter()
         .map(|file| match file {
-            Ok(input) => lint(input, &judge, &who.namespace, &user),
+            Ok(input) => lint(input, &judge, who.namespace(), &user),
             Err(unjudged) => Report {
                 unjudged: vec![unjudged.clone()],
                 ..Report::default()

@@ -16,7 +16,8 @@ use std::io::{self, Write as _};
 
 use clap::CommandFactory as _;
 
-use crate::args::{Args, Command, Judging, Printing, SettingsCommand};
+use crate::args::{Args, Command, Folders, Judging, Printing, SettingsCommand};
+use crate::config::Config;
 use crate::report::Report;
 use crate::{Exit, Stop, output};
 
@@ -26,58 +27,73 @@ use crate::{Exit, Stop, output};
 /// If it could not begin, or nobody reads what it prints.
 pub fn run(args: Args) -> Result<Exit, Stop> {
     let quiet = args.quiet;
+    let config = || Config::find(!args.no_config);
     match args.command {
         Command::Lint {
             paths,
-            folders,
-            who,
-            judging,
+            mut folders,
+            mut who,
+            mut judging,
             printing,
-        } => finish(
-            &lint::run(&paths, &folders, &who, &judging)?,
-            "lint",
-            &judging,
-            &printing,
-            quiet,
-        ),
+        } => {
+            let config = config()?;
+            config.judging(&mut judging);
+            config.manifests(&mut folders, &mut who);
+            let report = lint::run(&paths, &folders, &who, &judging)?;
+            finish(&report, "lint", &judging, &printing, quiet)
+        }
         Command::Diff {
             old,
             new,
             git,
             status,
-            who,
-            judging,
+            mut who,
+            mut judging,
             printing,
         } => {
-            let report = diff::run(&diff::Sides::new(old, new, git), status, &who, &judging)?;
+            let config = config()?;
+            config.judging(&mut judging);
+            let mut folders = Folders::default();
+            config.manifests(&mut folders, &mut who);
+            let sides = diff::Sides::new(old, new, git);
+            let report = diff::run(&sides, status, &folders, &who, &judging)?;
             finish(&report, "diff", &judging, &printing, quiet)
         }
         Command::Review {
             files,
-            judging,
+            mut judging,
             printing,
-        } => review::run(&files, &judging, &printing, quiet),
+        } => {
+            config()?.judging(&mut judging);
+            review::run(&files, &judging, &printing, quiet)
+        }
         Command::Replay {
             files,
             show,
-            judging,
+            mut judging,
             printing,
-        } => replay::run(&files, show, &judging, &printing, quiet),
+        } => {
+            config()?.judging(&mut judging);
+            replay::run(&files, show, &judging, &printing, quiet)
+        }
         Command::Conformance {
             traces,
             controller,
+            since,
             html,
             badge,
-            settings,
+            mut settings,
             allow_empty,
             output,
         } => {
+            config()?.settings(&mut settings);
             let files = conformance::Files {
                 html: html.as_deref(),
                 badge: badge.as_deref(),
             };
             let settings = settings.as_deref();
-            let report = conformance::run(&traces, &controller, settings, &files, output, quiet);
+            let report =
+                conformance::run(&traces, &controller, since, settings, &files, output, quiet);
             report.map(|exit| match exit {
                 Exit::Nothing if allow_empty => Exit::Accepted,
                 exit => exit,
@@ -101,9 +117,12 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
         }
         Command::Settings(SettingsCommand::Writers {
             files,
-            settings,
+            mut settings,
             output,
-        }) => writers::run(&files, settings.as_deref(), output, quiet),
+        }) => {
+            config()?.settings(&mut settings);
+            writers::run(&files, settings.as_deref(), output, quiet)
+        }
         Command::Settings(SettingsCommand::Schema) => {
             io::stdout().write_all(settings::SCHEMA.as_bytes())?;
             Ok(Exit::Accepted)

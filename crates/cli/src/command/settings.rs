@@ -32,7 +32,7 @@ impl Chosen {
         let (release, releases) = match judging.kubernetes {
             None => (None, Releases::Chosen),
             Some(Kubernetes::One(release)) => (Some(release), Releases::Chosen),
-            Some(Kubernetes::All) => (None, Releases::All),
+            Some(Kubernetes::Each(releases)) => (None, Releases::Each(releases)),
         };
         let rules: Vec<_> = judging
             .rules

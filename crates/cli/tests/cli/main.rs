@@ -8,6 +8,7 @@
 )]
 
 mod bad_input;
+mod config;
 mod doors;
 mod engine;
 mod formats;
@@ -16,6 +17,7 @@ mod live;
 mod nothing;
 mod pages;
 mod plain;
+mod pull_request;
 mod releases;
 mod sides;
 mod stored;

@@ -156,8 +156,8 @@ fn folders_are_read_as_people_keep_them() {
         (
             &["lint", "."][..],
             2,
-            "error: ./chart/templates/job.yaml:3:10: is a Helm template: render it with `helm template ./chart | managed-by lint` (a key that is no string)\n\
-             error: ./empty.yaml: is empty\n\
+            "error: chart/templates/job.yaml:3:10: is a Helm template: render it with `helm template chart | managed-by lint` (a key that is no string)\n\
+             error: empty.yaml: is empty\n\
              1 object judged: 0 denied, 0 with warnings; 2 could not be judged; 1 of other kinds\n",
         ),
         (

@@ -1,8 +1,9 @@
 //! Every release asked at once: nothing of what one of them finds is lost, and each format says which releases find it.
 
 use serde_json::{Value, json};
+use xtask::root;
 
-use crate::support::run;
+use crate::support::{run, run_in};
 
 fn results(ran: &str) -> Vec<Value> {
     let document: Value = serde_json::from_str(ran).unwrap();
@@ -83,4 +84,77 @@ fn formats_for_machines_say_which_releases_deny() {
             .count();
         assert_eq!(count, 2, "{format}: {told}");
     }
+}
+
+/// What a range of releases says is what each of its releases says alone, and no other one is named.
+#[test]
+fn a_range_asks_its_releases_and_no_other() {
+    let folder = root("examples/manifests");
+    let ask = |range: &str| {
+        let files = ["stored.yaml", "finished.yaml"];
+        let args = [
+            &["diff", "--status", "-o", "json", "--kubernetes", range][..],
+            &files,
+        ]
+        .concat();
+        let ran = run_in(&folder, &args, b"");
+        (ran.code, results(&ran.out)[0]["releases"].clone())
+    };
+    for (range, code, accepted, denied) in [
+        ("1.30-1.30", 0, &["1.30"][..], &[][..]),
+        ("1.30-1.32", 1, &["1.30"], &["1.31", "1.32"]),
+        ("v1.35.2+", 1, &[], &["1.35", "1.36", "1.37"]),
+        ("1.37+", 1, &[], &["1.37"]),
+    ] {
+        let expected = json!({"accepted": accepted, "denied": denied});
+        assert_eq!(ask(range), (code, expected), "{range}");
+    }
+    for (range, expected) in [
+        ("1.33-1.31", "1.31 is before 1.33"),
+        (
+            "1.29+",
+            "expected a release from 1.30 to 1.37, a range such as 1.31-1.33 or 1.31+, or all",
+        ),
+        (
+            "1.31-",
+            "expected a release from 1.30 to 1.37, a range such as 1.31-1.33 or 1.31+, or all",
+        ),
+    ] {
+        let ran = run(&["lint", "--kubernetes", range, "-"], b"");
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.err.contains(expected), "{}", ran.err);
+    }
+}
+
+/// A report since a release has no other one, and its cells are those of the whole report.
+#[test]
+fn a_report_since_a_release_leaves_older_ones_out() {
+    let report = |more: &[&str]| -> Value {
+        let trace = "conformance/traces/multikueue-0.14-hub.ndjson";
+        let controller = "kueue.x-k8s.io/multikueue";
+        let args = [
+            &[
+                "conformance",
+                trace,
+                "--controller",
+                controller,
+                "-o",
+                "json",
+            ][..],
+            more,
+        ]
+        .concat();
+        serde_json::from_str(&run(&args, b"").out).unwrap()
+    };
+    let all = report(&[]);
+    let since = report(&["--since", "1.36"]);
+    assert_eq!(since["releases"], json!(["1.36", "1.37"]));
+    assert_eq!(since["conformsTo"], json!(["1.36", "1.37"]));
+    assert_eq!(since["timelines"], json!([]));
+    let rows = |report: &Value| report["rows"].as_array().unwrap().clone();
+    for (some, all) in rows(&since).iter().zip(rows(&all)) {
+        let cells = all["cells"].as_array().unwrap();
+        assert_eq!(some["cells"].as_array().unwrap()[..], cells[6..], "{some}");
+    }
+    assert_eq!(rows(&since).len(), rows(&all).len());
 }

@@ -1,0 +1,118 @@
+//! What a repository says once for every run: `managed-by.toml`, in the folder where the program runs or in one above it.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use managed_by::nearest;
+use managed_by_requests::{Trouble, decode};
+use serde::Deserialize;
+
+use crate::Stop;
+use crate::args::{Folders, Judging, Kubernetes, Who};
+use crate::input::Input;
+use crate::report::{Unjudged, place_of};
+
+/// The name of the file.
+const NAME: &str = "managed-by.toml";
+
+/// What the file may say. The arguments of the command line count more.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(crate) struct Config {
+    /// The policy's settings, alone or in a manifest of the policy: a file, as seen from the folder of this one
+    settings: Option<PathBuf>,
+    /// The release whose rules apply, such as 1.36; or what each of several says: 1.31-1.33, 1.31+ or all
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    kubernetes: Option<Kubernetes>,
+    /// Files and folders to leave out of the folders that lint and diff read, as seen from the folder of this file
+    exclude: Vec<String>,
+    /// The namespace of objects that name none
+    namespace: Option<String>,
+    /// Where the file is.
+    #[serde(skip)]
+    folder: PathBuf,
+}
+
+impl Config {
+    /// Reads the nearest file, if there is one and it is wanted.
+    ///
+    /// # Errors
+    /// If it says what it may not.
+    pub(crate) fn find(is_wanted: bool) -> Result<Self, Stop> {
+        let here = env::current_dir()?;
+        let mut files = here.ancestors().map(|folder| folder.join(NAME));
+        let Some(path) = files.find(|path| is_wanted && path.is_file()) else {
+            return Ok(Self::default());
+        };
+        let path = path.strip_prefix(&here).unwrap_or(&path);
+        let input = Input::new(path);
+        let stop = |unjudged| Stop::Settings(vec![unjudged]);
+        let bytes = input.bytes().map_err(stop)?;
+        let unreadable = |trouble: Trouble| stop(Unjudged::new(&input.name, trouble));
+        let text = decode(&bytes).map_err(unreadable)?;
+        let config = toml::from_str(text).map_err(|e: toml::de::Error| {
+            let (place, source) = place_of(text, &e.span().unwrap_or_default());
+            let text = format!("{}{}", e.message(), meant(e.message()));
+            stop(Unjudged::at(&input.name, &place, source, text))
+        })?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { folder, ..config })
+    }
+
+    /// Fills in by what is judged.
+    pub(crate) fn judging(&self, judging: &mut Judging) {
+        self.settings(&mut judging.settings);
+        judging.kubernetes = judging.kubernetes.or(self.kubernetes);
+    }
+
+    /// Fills in the settings.
+    pub(crate) fn settings(&self, settings: &mut Option<PathBuf>) {
+        if let (None, Some(file)) = (&settings, &self.settings) {
+            *settings = Some(self.folder.join(file));
+        }
+    }
+
+    /// Fills in which files are read, and the namespace of their objects.
+    pub(crate) fn manifests(&self, folders: &mut Folders, who: &mut Who) {
+        if folders.exclude.is_empty() {
+            folders.exclude.clone_from(&self.exclude);
+            folders.root = Some(self.folder.clone());
+        }
+        if who.namespace.is_none() {
+            who.namespace.clone_from(&self.namespace);
+        }
+    }
+}
+
+/// The key that was probably meant, where a message says that one is unknown and which ones there are.
+fn meant(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = quoted
+        .next()
+        .filter(|_| message.starts_with("unknown field"));
+    let near = unknown.and_then(|unknown| nearest(unknown, quoted));
+    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::Config;
+
+    const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/config.schema.json");
+
+    /// Editors complete and check the file by the schema.
+    #[test]
+    fn the_schema_is_that_of_the_code() {
+        let mut schema = schemars::schema_for!(Config);
+        schema.insert("title".to_owned(), "managed-by.toml".into());
+        let made = format!("{:#}\n", schema.as_value());
+        if std::env::var_os("UPDATE_CLI").is_some() {
+            fs::write(SCHEMA, &made).unwrap();
+        }
+        let written = fs::read_to_string(SCHEMA).unwrap();
+        assert_eq!(written, made, "UPDATE_CLI=1 writes it");
+    }
+}

@@ -1,0 +1,219 @@
+//! What reviewers see: the hook of pre-commit, and the steps of the GitHub Action.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use xtask::root;
+
+const BAD: &str =
+    "apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec: {managedBy: runner}\n";
+
+/// Runs a program, and gives its exit code and what it prints on both ways out.
+fn run(command: &mut Command) -> (i32, String) {
+    let output = command.output().unwrap();
+    let both = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8(both).unwrap();
+    (output.status.code().unwrap(), text)
+}
+
+fn git(folder: &Path, args: &[&str]) -> String {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@acme.io"];
+    let mut git = Command::new("git");
+    let (code, text) = run(git.args(identity).args(args).current_dir(folder));
+    assert_eq!(code, 0, "git {args:?}: {text}");
+    text.trim().to_owned()
+}
+
+/// What comes first on the PATH is the program that is tested.
+fn path() -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_managed-by"));
+    let folder = program.parent().unwrap().display();
+    format!("{folder}:{}", std::env::var("PATH").unwrap())
+}
+
+#[test]
+#[ignore = "needs pre-commit: `make hook-test`"]
+fn pre_commit_runs_the_hook() {
+    let folder = tempfile::tempdir().unwrap();
+    let hooks = folder.path().join("hooks");
+    fs::create_dir(&hooks).unwrap();
+    fs::copy(
+        root(".pre-commit-hooks.yaml"),
+        hooks.join(".pre-commit-hooks.yaml"),
+    )
+    .unwrap();
+    git(&hooks, &["init", "--quiet"]);
+    git(&hooks, &["add", "."]);
+    git(&hooks, &["commit", "--quiet", "--message", "a"]);
+    let rev = git(&hooks, &["rev-parse", "HEAD"]);
+
+    let work = folder.path().join("work");
+    fs::create_dir(&work).unwrap();
+    git(&work, &["init", "--quiet"]);
+    let config = format!(
+        "repos:\n  - repo: {}\n    rev: {rev}\n    hooks:\n      - id: managed-by\n",
+        hooks.display()
+    );
+    fs::write(work.join(".pre-commit-config.yaml"), config).unwrap();
+    let hook = |files: &[(&str, &str)]| {
+        for (name, text) in files {
+            fs::write(work.join(name), text).unwrap();
+        }
+        git(&work, &["add", "."]);
+        let mut pre_commit = Command::new("pre-commit");
+        run(pre_commit
+            .args(["run", "--all-files", "--color", "never"])
+            .env("PATH", path())
+            .env("PRE_COMMIT_HOME", folder.path().join("cache"))
+            .current_dir(&work))
+    };
+    // No workload at all, and a file that is none of Kubernetes.
+    let (code, text) = hook(&[("a.json", "{}"), ("b.txt", BAD)]);
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = hook(&[("job.yaml", BAD)]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("error[managed-by/format]"), "{text}");
+    assert!(text.contains("--> job.yaml:4:19"), "{text}");
+    let (code, text) = hook(&[("job.yaml", &BAD.replace("runner", "acme.io/runner"))]);
+    assert_eq!(code, 0, "{text}");
+}
+
+/// A run of the Action's steps as the runner does it, but for those that are Actions themselves.
+struct Action {
+    folder: tempfile::TempDir,
+    steps: Vec<Value>,
+    inputs: BTreeMap<String, String>,
+}
+
+/// What a step left behind.
+struct Ran {
+    code: i32,
+    text: String,
+    outputs: String,
+}
+
+impl Action {
+    /// A job in a new folder, whose releases are the program that is tested, packed as `make cli-archive` packs it.
+    fn new(version: &str, inputs: &[(&str, &str)]) -> Self {
+        let text = fs::read_to_string(root(".github/actions/check/action.yml")).unwrap();
+        let action: Value = serde_yaml_ng::from_str(&text).unwrap();
+        let mut all: BTreeMap<String, String> = BTreeMap::new();
+        for (name, input) in action["inputs"].as_object().unwrap() {
+            all.insert(name.clone(), input["default"].as_str().unwrap().to_owned());
+        }
+        for (name, value) in inputs {
+            assert!(all.contains_key(*name), "{name}");
+            all.insert((*name).to_owned(), (*value).to_owned());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let name = format!("managed-by-{version}-x86_64-unknown-linux-gnu");
+        let release = folder.path().join("releases").join(format!("v{version}"));
+        let packed = release.join(&name);
+        fs::create_dir_all(&packed).unwrap();
+        fs::create_dir(folder.path().join("work")).unwrap();
+        fs::create_dir(folder.path().join("temp")).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_managed-by"), packed.join("managed-by")).unwrap();
+        let script = "tar -czf $0.tar.gz $0 && shasum --algorithm 256 $0.tar.gz > $0.tar.gz.sha256";
+        let (code, text) = run(Command::new("sh")
+            .args(["-c", script, &name])
+            .current_dir(&release));
+        assert_eq!(code, 0, "{text}");
+        let steps = action["runs"]["steps"].as_array().unwrap().clone();
+        let inputs = all;
+        Self {
+            folder,
+            steps,
+            inputs,
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs the step of a name.
+    fn step(&self, name: &str) -> Ran {
+        let mut steps = self.steps.iter();
+        let step = steps.find(|step| step["name"] == name).unwrap();
+        let script = self.file("script");
+        fs::write(&script, step["run"].as_str().unwrap()).unwrap();
+        let outputs = self.file("outputs");
+        fs::write(&outputs, "").unwrap();
+        let mut bash = Command::new("bash");
+        bash.args(["--noprofile", "--norc", "-eo", "pipefail"])
+            .arg(&script)
+            .current_dir(self.file("work"))
+            .env("RUNNER_OS", "Linux")
+            .env("RUNNER_ARCH", "X64")
+            .env("RUNNER_TEMP", self.file("temp"))
+            .env("GITHUB_OUTPUT", &outputs);
+        for (name, value) in step["env"].as_object().unwrap() {
+            let value = value.as_str().unwrap();
+            let input = value.strip_prefix("${{ inputs.");
+            let value = match input.and_then(|input| input.strip_suffix(" }}")) {
+                Some(input) => self.inputs[input].clone(),
+                None => format!("file://{}", self.file("releases").display()),
+            };
+            bash.env(name, value);
+        }
+        let (code, text) = run(&mut bash);
+        Ran {
+            code,
+            text,
+            outputs: fs::read_to_string(outputs).unwrap(),
+        }
+    }
+}
+
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn the_action_annotates_and_gives_sarif() {
+    let version = env!("CARGO_PKG_VERSION");
+    let action = Action::new(
+        version,
+        &[
+            ("args", "lint . --kubernetes 1.36"),
+            ("upload-sarif", "true"),
+        ],
+    );
+    fs::write(action.file("work/job.yaml"), BAD).unwrap();
+    let installed = action.step("Install managed-by");
+    assert_eq!(installed.code, 0, "{}", installed.text);
+    let judged = action.step("Judge");
+    assert_eq!(judged.code, 1, "{}", judged.text);
+    let annotation =
+        "::error file=job.yaml,line=4,endLine=4,col=19,endColumn=25,title=managed-by/format::";
+    assert!(judged.text.starts_with(annotation), "{}", judged.text);
+    let sarif = judged.outputs.strip_prefix("sarif=").unwrap().trim_end();
+    let sarif: Value = serde_json::from_str(&fs::read_to_string(sarif).unwrap()).unwrap();
+    assert_eq!(
+        sarif["runs"][0]["results"][0]["ruleId"],
+        "managed-by/format"
+    );
+}
+
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn the_action_installs_only_what_has_the_checksum() {
+    let version = env!("CARGO_PKG_VERSION");
+    let other = "0".repeat(64);
+    let action = Action::new(version, &[("sha256", &other)]);
+    let installed = action.step("Install managed-by");
+    assert_eq!(installed.code, 2, "{}", installed.text);
+    assert!(
+        installed
+            .text
+            .contains("is not the archive of that checksum"),
+        "{}",
+        installed.text
+    );
+    assert!(!action.file("temp/managed-by/managed-by").exists());
+    // Wrong arguments leave nothing to upload.
+    let action = Action::new(version, &[("args", "lnt"), ("upload-sarif", "true")]);
+    assert_eq!(action.step("Install managed-by").code, 0);
+    let judged = action.step("Judge");
+    assert_eq!((judged.code, &*judged.outputs), (2, ""), "{}", judged.text);
+}
