@@ -27,16 +27,6 @@ pub struct Condition {
     pub lines: Vec<String>,
 }
 
-/// What the rule `managed-by/nested` reads of the kinds that have it, on updates too.
-pub const TEMPLATES: &[(&str, &str)] = &[
-    ("JobSet", "spec.replicatedJobs[].template.spec.managedBy"),
-    ("RayJob", "spec.rayClusterSpec.managedBy"),
-    ("RayService", "spec.rayClusterConfig.managedBy"),
-    ("RayCronJob", "spec.jobTemplate.rayClusterSpec.managedBy"),
-    // An object of any kind: it counts as a whole.
-    ("AppWrapper", "spec.components[].template"),
-];
-
 /// Where most kinds have the field.
 const COMMON: &str = "spec.managedBy";
 
@@ -52,7 +42,7 @@ const MANIFESTS: [(&str, &str); 5] = [
 /// The manifests with the conditions of today.
 ///
 /// # Errors
-/// If a manifest cannot be read or has no `matchConditions`, or a kind has templates that are not known here.
+/// If a manifest cannot be read or has no `matchConditions`.
 pub fn generated() -> Result<Vec<Generated>> {
     let mut files = Vec::new();
     for (path, settings) in MANIFESTS {
@@ -73,12 +63,12 @@ pub fn generated() -> Result<Vec<Generated>> {
 /// The conditions for all kinds, where the settings name writers for some.
 ///
 /// # Errors
-/// If a kind has templates that are not known here.
+/// If two kinds of a version have different reserved values.
 pub fn conditions(writers: &BTreeSet<&str>) -> Result<Vec<Condition>> {
-    Ok(vec![the_field_changes()?, the_status_is_judged(writers)?])
+    Ok(vec![the_field_changes(), the_status_is_judged(writers)?])
 }
 
-fn the_field_changes() -> Result<Condition> {
+fn the_field_changes() -> Condition {
     let mut lines =
         vec![r#"request.operation != "UPDATE" || has(request.subResource) ||"#.to_owned()];
     lines.extend(pruned().map(|line| format!("{line} ||")));
@@ -86,14 +76,14 @@ fn the_field_changes() -> Result<Condition> {
     lines.push(format!("{} ||", changes(COMMON)));
     let mut paths = Vec::new();
     for kind in kinds() {
-        let nested = kind.rules().contains(&"managed-by/nested");
-        let template = TEMPLATES.iter().find(|(name, _)| *name == kind.name());
-        ensure!(nested == template.is_some(), "templates of {}", kind.name());
-        let own = [kind.managed_by_path()].into_iter();
-        let all = own.chain(template.map(|(_, path)| *path));
+        let own = [kind.managed_by_path().to_owned()].into_iter();
+        let all = own.chain(kind.nested_paths());
         paths.extend(all.map(|path| (kind.group(), kind.name(), path)));
     }
-    for ((group, path), names) in elsewhere(paths.into_iter()) {
+    let borrowed = paths
+        .iter()
+        .map(|(group, name, path)| (*group, *name, &**path));
+    for ((group, path), names) in elsewhere(borrowed) {
         lines.push(format!(
             "{} && {} ||",
             is_one_of(group, &names),
@@ -103,13 +93,13 @@ fn the_field_changes() -> Result<Condition> {
     if let Some(last) = lines.last_mut() {
         last.truncate(last.len().saturating_sub(" ||".len()));
     }
-    Ok(Condition {
+    Condition {
         name: "the-field-changes",
         comment:
             "Updates of the object: only if `managedBy` changes, in the object or in a template."
                 .to_owned(),
         lines,
-    })
+    }
 }
 
 fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {

@@ -340,7 +340,7 @@ fn object(
     });
     if has_spec {
         object["spec"] = json!({"suspend": true});
-        let own = kind.rules().contains(&"managed-by/nested");
+        let own = kind.nested_paths().next().is_some();
         for (path, value) in NESTED.into_iter().zip(nested).filter(|_| own) {
             // Its own field may be below one of them.
             if !kind.managed_by_path().starts_with(path) && kind_has(kind, path) {
@@ -447,8 +447,9 @@ fn odd_objects_can_be_updated() {
                 "trainJobTemplate",
             ] {
                 let is_own = own.starts_with(&format!("spec.{path}."))
-                    || conditions::TEMPLATES.iter().any(|(kind, template)| {
-                        *kind == name && template.starts_with(&format!("spec.{path}."))
+                    || kind.is_some_and(|kind| {
+                        let mut nested = kind.nested_paths();
+                        nested.any(|template| template.starts_with(&format!("spec.{path}")))
                     });
                 if !is_own {
                     spec[path] = odd.clone();

@@ -3,12 +3,25 @@
 use std::fmt;
 
 use super::status::{Ends, FailureNotes, When};
-use super::{Kind, KindDocs};
+use super::{Kind, KindDocs, Template};
 
 impl Kind<'_> {
     /// What people read about it.
     pub fn docs(&self) -> &KindDocs {
         &self.about.docs
+    }
+
+    /// The paths that the rule `managed-by/nested` reads, lists with `[]`: the field in each template, and a template of any kind
+    /// as a whole, as in `spec.components[].template`.
+    pub fn nested_paths(&self) -> impl Iterator<Item = String> {
+        let templates = self.templates.iter();
+        templates.map(|(path, template)| match template {
+            Template::Object(kind) => format!("{path}.{}", kind.managed_by),
+            Template::Spec(kind) => {
+                format!("{path}.{}", kind.managed_by.trim_start_matches("spec."))
+            }
+            Template::Any => (*path).to_owned(),
+        })
     }
 
     /// The ways out of an outcome that the kind's own controller takes: which outcome, and when.
