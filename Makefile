@@ -308,7 +308,7 @@ kubectl-answers: ## Ask kubectl's own decoder the rows of conformance/kubectl/an
 $(PRINTABLE): conformance/printable/main.go ## Go's table of printable characters (needs Go)
 	go run $< > $@
 
-.PHONY: book words record compare
+.PHONY: book words record
 MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
 book: $(MDBOOK) ## Build the documentation as a site, in target/book/html; fail at a dead link
 	@$(XTASK) book target/book/src
@@ -324,14 +324,6 @@ words: setup ## Check the spelling (needs typos), and look for phrases that read
 record: annotated-policy.wasm ## Record the Job of the README in a real cluster, for its pictures (needs etcd, kube-apiserver, kube-controller-manager, policy-server, kubectl)
 	@$(E2E) record
 	@$(XTASK) generate
-
-compare: annotated-policy.wasm target/compare/annotated-usual.wasm ## Do the same job in five ways in a real API server, and write compare/results.json and docs/comparison.md (needs etcd, kube-apiserver, policy-server, opa)
-	@$(E2E) compare
-	@$(XTASK) generate
-
-target/compare/annotated-usual.wasm: $(shell find compare/usual -path '*/target' -prune -o -type f -print) | setup
-	cd compare/usual && cargo build --quiet --locked --release --target $(TARGET) --target-dir ../../target/compare
-	@$(XTASK) annotate compare/usual/metadata.yml compare/usual/README.md target/compare/$(TARGET)/release/managed_by_usual.wasm $@
 
 .PHONY: help clean
 help: ## Say what each target does

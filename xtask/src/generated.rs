@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    artifacthub, compare, conditions, e2e, kinds, picture, root, rules, settings, status_guide,
+    artifacthub, conditions, e2e, kinds, picture, root, rules, settings, status_guide,
     writers,
 };
 
@@ -42,7 +42,6 @@ pub fn all() -> Result<Vec<Generated>> {
         writers::generated()?,
         artifacthub::generated()?,
         status_guide::generated()?,
-        compare::generated()?,
         picture::generated()?,
         picture::terminal::generated()?,
     ];
