@@ -10,7 +10,6 @@ use managed_by_engine::Engine;
 use xtask::book::headings;
 use xtask::demo;
 use xtask::generated::Generated;
-use xtask::prose;
 
 use crate::support::{GUEST, root};
 
@@ -281,48 +280,4 @@ fn the_same_toolchain_is_named_everywhere() {
     let makefile = read("Makefile");
     assert!(makefile.contains(&format!("rustfmt {channel}\n")));
     assert!(makefile.contains(&format!("'^{}'", channel.replace('.', r"\."))));
-}
-
-/// Phrases that readers stumbled over do not come back. What the code generates is among the pages.
-#[test]
-fn the_words_are_plain() {
-    let mut files = markdown(&root("docs"));
-    let others = [
-        "README.md",
-        "CONTRIBUTING.md",
-        "SECURITY.md",
-        "SUPPORT.md",
-        "CHANGELOG.md",
-        "pods/README.md",
-        "questions-ui.yml",
-    ];
-    files.extend(others.map(root));
-    for folder in ["deploy", "examples/settings"] {
-        let entries = fs::read_dir(root(folder)).unwrap();
-        files.extend(entries.map(|entry| entry.unwrap().path()));
-    }
-    let mut found = Vec::new();
-    for file in files {
-        let text = fs::read_to_string(&file).unwrap();
-        for (line, phrase) in prose::stumbles(&text) {
-            found.push(format!(
-                "{}:{line}: {:?}, write: {}",
-                file.display(),
-                phrase.words,
-                phrase.instead
-            ));
-        }
-    }
-    assert!(found.is_empty(), "{}", found.join("\n"));
-}
-
-/// What is still to be done is no documentation.
-#[test]
-fn nothing_is_left_to_be_written() {
-    for file in markdown(&root("docs")) {
-        let text = fs::read_to_string(&file).unwrap();
-        for word in ["(to be ", "TBD", concat!("FIX", "ME")] {
-            assert!(!text.contains(word), "{}: {word}", file.display());
-        }
-    }
 }

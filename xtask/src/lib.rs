@@ -19,7 +19,6 @@ pub mod judge;
 pub mod kinds;
 pub mod metadata;
 pub mod picture;
-pub mod prose;
 pub mod releases;
 pub mod rules;
 pub mod settings;
