@@ -310,9 +310,24 @@ $(PRINTABLE): conformance/printable/main.go ## Go's table of printable character
 
 .PHONY: book words record
 MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
+HOME_PAGE := https://github.com/managed-by-policy/managed-by-policy
+ROOT_PAGES := README|CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
+# A link leads to the page in the site if it is there, else to the file on GitHub.
 book: $(MDBOOK) ## Build the documentation as a site, in target/book/html; fail at a dead link
-	@$(XTASK) book target/book/src
+	@rm -rf target/book && mkdir -p target/book && cp -r docs target/book/src
+	@cp $(addsuffix .md,$(subst |, ,$(ROOT_PAGES))) target/book/src && cp pods/README.md target/book/src/pods.md
+	@cd target/book/src && mv README.md index.md && mv rules/README.md rules/index.md
+	@perl -pi -e 's{\]\((docs/|$(HOME_PAGE)/(blob|tree)/main/docs/|https://raw\.githubusercontent\.com/[^()]*/main/docs/)}{](}g;' \
+		-e 's{\]\((\.\./|$(HOME_PAGE)/blob/main/)(($(ROOT_PAGES))\.md)}{]($$2}g;' \
+		-e 's{\]\((rules/)?README\.md}{]($$1index.md}g;' \
+		-e 's{\]\(\.\./([^).]+)\)}{]($(HOME_PAGE)/tree/main/$$1)}g;' \
+		-e 's{\]\((\.\./|(?=deploy/))}{]($(HOME_PAGE)/blob/main/}g' target/book/src/*.md
 	@$(MDBOOK) build
+	@cd target/book/html && ! grep -rHoE '(href|src)="[^":#]+[#"]' --include='*.html' . | sed -E 's/(href|src)="//; s/.$$//' | sort -u | \
+		while IFS=: read -r page link; do case $$link in \
+			/*|playground/*) ;; \
+			*) test -e "$${page%/*}/$$link" || echo "$$page: $$link";; \
+		esac; done | grep .
 
 target/tools/bin/mdbook:
 	cargo install --quiet --locked --root target/tools --no-default-features --features search mdbook@0.5.4

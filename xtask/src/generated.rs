@@ -5,8 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    artifacthub, conditions, e2e, kinds, picture, root, rules, settings, status_guide,
-    writers,
+    artifacthub, conditions, e2e, kinds, picture, root, rules, settings, status_guide, writers,
 };
 
 /// A file that is made of the code, and not written by hand.

@@ -9,7 +9,6 @@
 use std::path::{Path, PathBuf};
 
 pub mod artifacthub;
-pub mod book;
 pub mod conditions;
 pub mod demo;
 pub mod e2e;
