@@ -320,30 +320,38 @@ kubectl-answers: ## Ask kubectl's own decoder the rows of conformance/kubectl/an
 $(PRINTABLE): conformance/printable/main.go ## Go's table of printable characters (needs Go)
 	go run $< > $@
 
-.PHONY: book words record compare
+.PHONY: book words record
 MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
+HOME_PAGE := https://github.com/managed-by-policy/managed-by-policy
+ROOT_PAGES := README|CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
+# A link leads to the page in the site if it is there, else to the file on GitHub.
 book: $(MDBOOK) ## Build the documentation as a site, in target/book/html; fail at a dead link
-	@$(XTASK) book target/book/src
+	@rm -rf target/book && mkdir -p target/book && cp -r docs target/book/src
+	@cp $(addsuffix .md,$(subst |, ,$(ROOT_PAGES))) target/book/src && cp pods/README.md target/book/src/pods.md
+	@cd target/book/src && mv README.md index.md && mv rules/README.md rules/index.md
+	@perl -pi -e 's{\]\((docs/|$(HOME_PAGE)/(blob|tree)/main/docs/|https://raw\.githubusercontent\.com/[^()]*/main/docs/)}{](}g;' \
+		-e 's{\]\((\.\./|$(HOME_PAGE)/blob/main/)(($(ROOT_PAGES))\.md)}{]($$2}g;' \
+		-e 's{\]\((rules/)?README\.md}{]($$1index.md}g;' \
+		-e 's{\]\(\.\./([^).]+)\)}{]($(HOME_PAGE)/tree/main/$$1)}g;' \
+		-e 's{\]\((\.\./|(?=deploy/))}{]($(HOME_PAGE)/blob/main/}g' target/book/src/*.md
 	@$(MDBOOK) build
+	@cd target/book/html && ! grep -rHoE '(href|src)="[^":#]+[#"]' --include='*.html' . | sed -E 's/(href|src)="//; s/.$$//' | sort -u | \
+		while IFS=: read -r page link; do case $$link in \
+			/*|playground/*) ;; \
+			*) test -e "$${page%/*}/$$link" || echo "$$page: $$link";; \
+		esac; done | grep .
 
 target/tools/bin/mdbook:
 	cargo install --quiet --locked --root target/tools --no-default-features --features search mdbook@0.5.4
 
-words: setup ## Check the spelling (needs typos), and look for phrases that readers stumbled over
+words: ## Check the spelling (needs typos), and look for phrases that readers stumbled over
 	@if command -v typos >/dev/null; then typos; else echo "skip: typos is not on the PATH; cargo install --locked typos-cli"; fi
-	@cargo test --quiet --package managed-by-policy --test policy -- docs::the_words_are_plain
+	@cut -f 1 docs/phrases.tsv | git grep -n -i -w -F -f - -- '*.md' '*questions-ui.yml' deploy examples/settings; \
+	test $$? = 1 || { echo "docs/phrases.tsv says what to write instead"; exit 1; }
 
 record: annotated-policy.wasm ## Record the Job of the README in a real cluster, for its pictures (needs etcd, kube-apiserver, kube-controller-manager, policy-server, kubectl)
 	@$(E2E) record
 	@$(XTASK) generate
-
-compare: annotated-policy.wasm target/compare/annotated-usual.wasm ## Do the same job in five ways in a real API server, and write compare/results.json and docs/comparison.md (needs etcd, kube-apiserver, policy-server, opa)
-	@$(E2E) compare
-	@$(XTASK) generate
-
-target/compare/annotated-usual.wasm: $(shell find compare/usual -path '*/target' -prune -o -type f -print) | setup
-	cd compare/usual && cargo build --quiet --locked --release --target $(TARGET) --target-dir ../../target/compare
-	@$(XTASK) annotate compare/usual/metadata.yml compare/usual/README.md target/compare/$(TARGET)/release/managed_by_usual.wasm $@
 
 .PHONY: help clean
 help: ## Say what each target does

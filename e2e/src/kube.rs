@@ -68,10 +68,6 @@ impl Client {
         self.request("POST", path, JSON, object)
     }
 
-    pub(crate) fn put(&self, path: &str, object: &Value) -> Result<Answer> {
-        self.request("PUT", path, JSON, object)
-    }
-
     /// A merge patch.
     pub(crate) fn patch(&self, path: &str, change: &Value) -> Result<Answer> {
         self.request("PATCH", path, MERGE_PATCH, change)

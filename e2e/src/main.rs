@@ -16,7 +16,6 @@
 
 mod bench;
 mod cluster;
-mod compare;
 mod deploy;
 mod http;
 mod kube;
@@ -36,7 +35,7 @@ use anyhow::Result;
 use report::Report;
 use tempfile::TempDir;
 
-const USAGE: &str = "managed-by-e2e kwctl | server | cluster [PART...] | bench | compare | record";
+const USAGE: &str = "managed-by-e2e kwctl | server | cluster [PART...] | bench | record";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -63,7 +62,6 @@ fn main() -> ExitCode {
         ["kwctl"] => kwctl::run(&mut report, folder.path()),
         ["server"] => server::run(&mut report, folder.path()),
         ["bench"] => bench::run(&mut report, folder.path()),
-        ["compare"] => compare::run(&mut report, folder.path()),
         ["record"] => record::run(&mut report, folder.path()),
         ["cluster", parts @ ..] => {
             if let Some(unknown) = parts.iter().find(|p| !cluster::is_part(p)) {

@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    artifacthub, compare, conditions, kinds, picture, root, rules, settings, status_guide, writers,
+    artifacthub, conditions, kinds, picture, root, rules, settings, status_guide, writers,
 };
 
 /// A file that is made of the code, and not written by hand.
@@ -40,7 +40,6 @@ pub fn all() -> Result<Vec<Generated>> {
         writers::generated()?,
         artifacthub::generated()?,
         status_guide::generated()?,
-        compare::generated()?,
         picture::generated()?,
         picture::terminal::generated()?,
     ];

@@ -7,15 +7,12 @@
 )]
 
 pub mod artifacthub;
-pub mod book;
-pub mod compare;
 pub mod conditions;
 pub mod demo;
 pub mod generated;
 pub mod kinds;
 pub mod metadata;
 pub mod picture;
-pub mod prose;
 pub mod releases;
 pub mod rules;
 pub mod settings;

@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result};
 use clap::Parser;
 use managed_by_engine::{Engine, Policy};
 use xtask::demo::{self, Paint};
+use xtask::generated;
 use xtask::metadata::{self, Metadata};
-use xtask::{book, generated};
 
 #[derive(Parser)]
 #[command(about)]
@@ -38,11 +38,6 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Write the sources of the documentation's site
-    Book {
-        /// The folder to write, which is emptied first
-        folder: PathBuf,
-    },
 }
 
 fn main() -> Result<()> {
@@ -70,7 +65,6 @@ fn main() -> Result<()> {
         }
         Command::Generate { check: true } => generated::check(generated::all()?),
         Command::Generate { check: false } => generated::write(generated::all()?),
-        Command::Book { folder } => book::assemble(&folder),
     }
 }
 

@@ -14,13 +14,16 @@ use crate::judge::judge;
 /// The page that judges as one types, where it is served.
 const PLAYGROUND: &str = "https://managed-by-policy.github.io/managed-by-policy/playground/";
 
-/// The pages of all rules, their index, and the checklist.
+/// The pages of the documentation's site.
+const CONTENTS: &str = "docs/SUMMARY.md";
+
+/// The pages of all rules, their index, their place in the site, and the checklist.
 ///
 /// # Errors
 /// If an example of a rule is no JSON or is not rejected, or `docs/conformance.md` cannot be read.
 pub fn generated() -> Result<Vec<Generated>> {
     let index = format!(
-        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nThe rules are in the order in which the policy reports them. [Terms](../terms.md) explains the words. Tests run the examples on each page.\nAn example has only the fields that the rule reads. Complete requests for kwctl are in [examples](../../examples).\n\n{}",
+        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nThe rules are in the order in which the policy reports them. [Terms](../terms.md) explains the words. Tests run the examples on each page.\nAn example has only the fields that the rule reads. Complete requests for kwctl are in [examples](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples).\n\n{}",
         table()?
     );
     let mut files = vec![Generated::new("docs/rules/README.md", index)];
@@ -30,10 +33,28 @@ pub fn generated() -> Result<Vec<Generated>> {
             page(rule)?,
         ));
     }
+    files.push(Generated::new(CONTENTS, contents()?));
     let path = "docs/conformance.md";
     let conformance = between_marks(&read(path)?, "anchors", &anchors()?)?;
     files.push(Generated::new(path, conformance));
     Ok(files)
+}
+
+/// The pages of the site, with those of the rules below their index.
+fn contents() -> Result<String> {
+    let mut text = String::new();
+    for line in read(CONTENTS)?
+        .lines()
+        .filter(|line| !line.starts_with("  - "))
+    {
+        writeln!(text, "{line}")?;
+        if line.ends_with("(rules/README.md)") {
+            for rule in rules() {
+                writeln!(text, "  - [{0}](rules/{0}.md)", rule.id())?;
+            }
+        }
+    }
+    Ok(text)
 }
 
 /// What the rule does by default.

@@ -93,7 +93,7 @@ pub(crate) struct ApiServer {
     authority: String,
     agent: Agent,
     // In this order, so that kube-apiserver ends before its store.
-    server: Process,
+    _server: Process,
     _etcd: Process,
 }
 
@@ -164,7 +164,7 @@ impl ApiServer {
             url,
             authority,
             agent,
-            server,
+            _server: server,
             _etcd: etcd.0,
         })
     }
@@ -185,11 +185,6 @@ impl ApiServer {
         let health = format!("{url}/health");
         etcd.wait_until("health", START, || agent.get(&health).call().is_ok())?;
         Ok((etcd, url))
-    }
-
-    /// The processor time that kube-apiserver has taken.
-    pub(crate) fn processor(&self) -> Result<Duration> {
-        self.server.processor()
     }
 
     /// One of [`USERS`].
