@@ -11,6 +11,7 @@
 
 mod bad_input;
 mod bad_status;
+mod cases;
 mod catalogue;
 mod conformance;
 mod costs;

@@ -73,19 +73,6 @@ fn the_field_of_a_workload_is_immutable_and_that_of_a_template_is_not() {
     }
 }
 
-/// Trainer's CRD writes the reserved value where there is none: to a TrainJob both are one.
-#[test]
-fn a_train_job_s_default_is_no_change_and_cannot_be_left_out() {
-    let kind = find("TrainJob");
-    let (none, default) = (with(kind.0, None), with(kind.0, kind.0.reserved_value()));
-    for (old, new) in [(&none, &default), (&default, &none)] {
-        let request = request(kind, "UPDATE", "", old, new);
-        silent(&everywhere(&request, &json!({"reserved_value": "deny"})));
-    }
-    let created = request(kind, "CREATE", "", &Value::Null, &default);
-    silent(&everywhere(&created, &json!({"reserved_value": "deny"})));
-}
-
 /// What comes of a value that is no controller's name depends on who checks the form.
 #[test]
 fn a_value_of_no_form_is_judged_by_who_checks_it() {
@@ -144,44 +131,6 @@ fn a_reserved_value_of_another_kind_is_warned_of() {
     }
 }
 
-/// One group and kind, two reserved values: each version goes by its own.
-#[test]
-fn mpi_jobs_of_v1_and_v2beta1_have_reserved_values_of_their_own() {
-    for (version, own, other) in [
-        (
-            "v1",
-            "kubeflow.org/training-operator",
-            "kubeflow.org/mpi-operator",
-        ),
-        (
-            "v2beta1",
-            "kubeflow.org/mpi-operator",
-            "kubeflow.org/training-operator",
-        ),
-    ] {
-        let name = format!("MPIJob {version}");
-        let kind = find(&name);
-        silent(&create(&name, &with(kind.0, Some(own))));
-        let answer = create(&name, &with(kind.0, Some(other)));
-        let path = "spec.runPolicy.managedBy";
-        assert_eq!(answer.denied(), NONE);
-        assert_eq!(answer.warned(), [format!("managed-by/wrong-kind {path}")]);
-    }
-}
-
-/// The Training Operator runs a JAXJob whatever the field says.
-#[test]
-fn a_jax_job_is_never_nobody_s() {
-    let kind = find("JAXJob");
-    let answer = create("JAXJob", &with(kind.0, Some("ray.io/kuberay-operator")));
-    assert_eq!(
-        answer.warnings,
-        [
-            r#"spec.runPolicy.managedBy: "ray.io/kuberay-operator": it runs Ray kinds only, and this kind's own controller does not look here [managed-by/wrong-kind]"#
-        ]
-    );
-}
-
 /// An object that breaks a rule already can be updated and finalized.
 #[test]
 fn what_is_stored_is_not_judged_again() {
@@ -191,5 +140,27 @@ fn what_is_stored_is_not_judged_again() {
         new["metadata"]["finalizers"] = json!([]);
         let request = request(find(kind.name()), "UPDATE", "", &old, &new);
         silent(&everywhere(&request, &json!({})));
+    }
+}
+
+/// No status at all is nothing to judge, whatever the kind.
+#[test]
+fn no_status_is_accepted() {
+    for (kind, version) in all() {
+        let object = json!({"metadata": {"name": "x"}, "spec": {}});
+        let update = request((kind, version), "UPDATE", "status", &object, &object);
+        let answer = everywhere(&update, &json!({}));
+        if kind.pruned_in().contains(&version) {
+            // The write itself drops the field.
+            assert_eq!(
+                answer.warned(),
+                [format!(
+                    "managed-by/pruned-version {}",
+                    kind.managed_by_path()
+                )]
+            );
+        } else {
+            silent(&answer);
+        }
     }
 }

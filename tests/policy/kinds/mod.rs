@@ -4,17 +4,14 @@ mod field;
 mod matrix;
 mod mutations;
 mod nested;
-mod outcome;
 mod reach;
-mod settings;
-mod status;
 
 use managed_by::{Form, Holder, Kind, kinds};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, everywhere};
 use xtask::kinds::heading;
-use xtask::kinds::objects::{NOON, ONE, condition, conditions, request, when, with};
+use xtask::kinds::objects::{ONE, condition, request, with};
 
 /// Each kind, once for each of its versions.
 fn all() -> impl Iterator<Item = (&'static Kind<'static>, &'static str)> {
@@ -38,28 +35,6 @@ fn create(kind: &str, object: &Value) -> Answer {
 /// Settings under which the rules about a status deny on objects that their own controllers reconcile too.
 fn strict() -> Value {
     xtask::kinds::questions::strict()
-}
-
-/// The answer to a status update of an object with nothing but a status.
-fn status(kind: &str, old: &Value, new: &Value) -> Answer {
-    // Tekton takes a success of its own back: there outcomes are final on delegated objects.
-    let spec = match kind {
-        "PipelineRun" | "TaskRun" => json!({"managedBy": "kueue.x-k8s.io/multikueue"}),
-        _ => json!({}),
-    };
-    let object = json!({"metadata": {"name": "x"}, "spec": spec});
-    status_of(kind, &object, old, new)
-}
-
-/// The answer to a status update of an object.
-fn status_of(kind: &str, object: &Value, old: &Value, new: &Value) -> Answer {
-    let with = |status: &Value| {
-        let mut object = object.clone();
-        object["status"] = status.clone();
-        object
-    };
-    let request = request(find(kind), "UPDATE", "status", &with(old), &with(new));
-    everywhere(&request, &strict())
 }
 
 #[track_caller]

@@ -124,6 +124,3 @@ impl<'a> CustomKinds<'a> {
 fn borrowed<'v>(values: &'v [Cow<'_, str>]) -> Vec<&'v str> {
     values.iter().map(|value| &**value).collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,11 +1,67 @@
-//! What a declared kind costs.
+//! Kinds that the settings declare: what is not of their form, and what a request of one costs. `cases/custom_kinds.yml` has
+//! their lives.
 
+use managed_by::{AdmissionRequest, Settings, review};
 use managed_by_engine::admission;
 use managed_by_engine::meter::Meter;
 use serde_json::{Value, json};
+use xtask::examples;
 
-use super::{Declared, MULTIKUEUE, request};
-use crate::support::module;
+use crate::support::{in_engine, module};
+
+const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
+
+fn request(kind: &Value, operation: &str, sub_resource: &str, old: &Value, new: &Value) -> Value {
+    json!({
+        "uid": "1", "kind": kind, "name": "x", "namespace": "team-a", "operation": operation,
+        "subResource": sub_resource, "userInfo": {"username": "ana"}, "object": new, "oldObject": old,
+    })
+}
+
+#[test]
+fn what_is_not_of_the_declared_form_is_told_with_its_place() {
+    let examples = examples::all().unwrap();
+    let example = examples.iter().find(|e| e.topic() == "custom").unwrap();
+    let settings = &example.settings;
+    let render = json!({"group": "studio.example.com", "version": "v1", "kind": "Render"});
+    for (object, message) in [
+        (json!(5), "object: expected an object, got a number"),
+        (
+            json!({"spec": 5}),
+            "object.spec: expected an object, got a number",
+        ),
+        (
+            json!({"spec": {"execution": []}}),
+            "object.spec.execution: expected an object, got an array",
+        ),
+        (
+            json!({"spec": {"execution": {"managedBy": 5}}}),
+            "object.spec.execution.managedBy: expected a string, got a number",
+        ),
+        (
+            json!({"metadata": 5}),
+            "object.metadata: expected an object, got a number",
+        ),
+        (
+            json!({"metadata": {"name": 5}}),
+            "object.metadata.name: expected a string, got a number",
+        ),
+    ] {
+        let request = request(&render, "CREATE", "", &Value::Null, &object);
+        let answer = in_engine(&admission::payload(&request, settings));
+        assert_eq!(answer.code, Some(400));
+        let expected = format!("malformed admission request: request.{message}");
+        assert_eq!(answer.message(), expected);
+        let (settings, request) = (settings.to_string(), request.to_string());
+        let settings = Settings::from_json(settings.as_bytes()).unwrap();
+        let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
+        let expected = format!("malformed admission request: {message}");
+        assert_eq!(review(&request, &settings).message, Some(expected));
+    }
+    let without_old = request(&render, "UPDATE", "", &Value::Null, &json!({}));
+    let nothing = in_engine(&admission::payload(&without_old, settings));
+    assert_eq!(nothing.code, Some(400));
+}
 
 /// A declared kind with the shape of a built-in one.
 fn twin() -> Value {
@@ -43,14 +99,14 @@ fn a_declared_kind_costs_little_more_than_a_built_in_one() {
                 "status": {"jobDeploymentStatus": state, "startTime": "2026-11-20T09:00:00Z", "succeeded": 0},
             })
         };
-        let kind = |group: &'static str| Declared(group, "v1", "RayJob", "rayjobs", "");
-        let update = |group| {
+        let update = |group: &str| {
+            let kind = json!({"group": group, "version": "v1", "kind": "RayJob"});
             request(
-                &kind(group),
+                &kind,
                 "UPDATE",
                 "status",
-                Some(state("Running")),
-                state("Complete"),
+                &state("Running"),
+                &state("Complete"),
             )
         };
         let built_in = fuel(&update("ray.io"), &json!({}));
@@ -71,12 +127,13 @@ fn other_kinds_pay_for_the_bytes_of_the_entries_alone() {
         entry["group"] = format!("ray{index:02}.example.com").into();
         entry
     };
-    let job = json!({
-        "uid": "1", "operation": "CREATE", "namespace": "team-a",
-        "kind": {"group": "batch", "version": "v1", "kind": "Job"},
-        "userInfo": {"username": "ana"},
-        "object": {"metadata": {"name": "x"}, "spec": {"managedBy": MULTIKUEUE}},
-    });
+    let job = request(
+        &json!({"group": "batch", "version": "v1", "kind": "Job"}),
+        "CREATE",
+        "",
+        &Value::Null,
+        &json!({"metadata": {"name": "x"}, "spec": {"managedBy": MULTIKUEUE}}),
+    );
     let cost = |count: usize| {
         let settings = json!({"custom_kinds": (0..count).map(entry).collect::<Vec<_>>()});
         let payload = admission::payload(&job, &settings);
