@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use managed_by::Enforcement;
 
 use super::plain::plain;
-use crate::report::{Place, Report, Unjudged};
+use crate::report::{Place, Report};
 
 /// Prints a command for each finding.
 ///
@@ -28,7 +28,10 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         }
     }
     for unjudged in &report.unjudged {
-        out.write_all(self::unjudged(unjudged).as_bytes())?;
+        let place = unjudged.shown();
+        let (file, text) = (&unjudged.file, &unjudged.text);
+        let command = command("error", file, place.as_ref(), "not judged", text);
+        out.write_all(command.as_bytes())?;
     }
     for stale in &report.stale {
         let place = stale.shown();
@@ -41,13 +44,6 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         Some(excused) => writeln!(out, "::notice title=managed-by::{}", data(excused)),
         None => Ok(()),
     }
-}
-
-/// The command for something that could not be judged.
-pub(crate) fn unjudged(unjudged: &Unjudged) -> String {
-    let place = unjudged.shown();
-    let (file, text) = (&unjudged.file, &unjudged.text);
-    command("error", file, place.as_ref(), "not judged", text)
 }
 
 /// The command that tells that nothing was judged. It is about no file.

@@ -226,7 +226,7 @@ pub(crate) fn write_replay(
         },
         "rows": rows.collect::<Vec<_>>(),
         "results": summary.shown.iter().map(outcome).collect::<Vec<_>>(),
-        "unjudged": summary.unreadable.iter().map(unjudged).collect::<Vec<_>>(),
+        "unjudged": summary.unjudged.iter().map(unjudged).collect::<Vec<_>>(),
     });
     if is_document {
         writeln!(out, "{value:#}")
@@ -290,7 +290,7 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
     });
     Report {
         results: rows.collect(),
-        unjudged: summary.unreadable.clone(),
+        unjudged: summary.unjudged.clone(),
         ..Report::default()
     }
 }

@@ -89,11 +89,9 @@ pub(crate) fn print_unjudged(report: &Report) {
     }
 }
 
-/// Tells at once of something that could not be judged.
+/// Tells at once of something that could not be judged. Commands to GitHub tell it at the end.
 pub(crate) fn tell_unjudged(unjudged: &Unjudged, format: Output) {
-    if format == Output::Github {
-        anstream::print!("{}", github::unjudged(unjudged));
-    } else {
+    if format != Output::Github {
         anstream::eprint!("{}", text::unjudged(unjudged));
     }
 }

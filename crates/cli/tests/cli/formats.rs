@@ -193,6 +193,31 @@ fn sarif_follows_the_standard_s_schema() {
     check(&schema, &serde_json::from_str(&replayed.out).unwrap());
 }
 
+/// What a recording holds that cannot be judged is where reviewers look: once, at its line.
+#[test]
+fn what_a_recording_holds_that_cannot_be_judged_is_a_result() {
+    let cut = "examples/manifests/cut.ndjson";
+    let replay = |format: &str| run(&["replay", "-o", format, cut], b"").out;
+    let sarif: Value = serde_json::from_str(&replay("sarif")).unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let not_judged: Vec<_> = results
+        .iter()
+        .filter(|r| r["ruleId"] == "not-judged")
+        .collect();
+    assert_eq!(not_judged.len(), 1, "{results:?}");
+    let region = &not_judged[0]["locations"][0]["physicalLocation"]["region"];
+    assert_eq!(region["startLine"], 2);
+    let github = replay("github");
+    let at =
+        format!("::error file={cut},line=2,endLine=2,col=1,endColumn=1,title=not judged::not JSON");
+    assert_eq!(github.matches(&at).count(), 1, "{github}");
+    let junit = quick_junit::Report::deserialize_from_str(&replay("junit")).unwrap();
+    assert_eq!(junit.errors, 1);
+    let json: Value = serde_json::from_str(&replay("json")).unwrap();
+    check(&own_schema(), &json);
+    assert_eq!(json["unjudged"][0]["line"], 2);
+}
+
 #[test]
 fn junit_is_read_again() {
     let text = lint("junit", &[]);
