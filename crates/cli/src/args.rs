@@ -62,6 +62,8 @@ pub enum Command {
         #[command(flatten)]
         folders: Folders,
         #[command(flatten)]
+        known: Known,
+        #[command(flatten)]
         who: Who,
         #[command(flatten)]
         judging: Judging,
@@ -84,6 +86,10 @@ pub enum Command {
         /// Judge an update of the status
         #[arg(long)]
         status: bool,
+        #[arg(skip)]
+        folders: Folders,
+        #[command(flatten)]
+        known: Known,
         #[command(flatten)]
         who: Who,
         #[command(flatten)]
@@ -250,6 +256,18 @@ pub struct Folders {
     /// Where the patterns begin, if that is not the folder that is read.
     #[arg(skip)]
     pub root: Option<PathBuf>,
+}
+
+/// What was found before.
+#[derive(Debug, Clone, Default, ClapArgs)]
+#[command(next_help_heading = "Old findings")]
+pub struct Known {
+    /// Count the findings in a file, and do not deny for them
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write what is found to the file of --baseline
+    #[arg(long)]
+    pub write_baseline: bool,
 }
 
 /// By what is judged.

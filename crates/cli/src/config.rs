@@ -8,7 +8,7 @@ use managed_by_requests::{Trouble, decode};
 use serde::Deserialize;
 
 use crate::Stop;
-use crate::args::{Folders, Judging, Kubernetes, Who};
+use crate::args::{Args, Command, Folders, Judging, Known, Kubernetes, SettingsCommand, Who};
 use crate::input::Input;
 use crate::report::{Unjudged, place_of};
 
@@ -19,7 +19,7 @@ const NAME: &str = "managed-by.toml";
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub(crate) struct Config {
+struct Config {
     /// The policy's settings, alone or in a manifest of the policy: a file, as seen from the folder of this one
     settings: Option<PathBuf>,
     /// The release whose rules apply, such as 1.36; or what each of several says: 1.31-1.33, 1.31+ or all
@@ -29,20 +29,58 @@ pub(crate) struct Config {
     exclude: Vec<String>,
     /// The namespace of objects that name none
     namespace: Option<String>,
+    /// Old findings, which lint and diff count and do not deny for: a file that --write-baseline makes
+    baseline: Option<PathBuf>,
     /// Where the file is.
     #[serde(skip)]
     folder: PathBuf,
 }
 
+/// Fills in what the arguments leave open, if the command judges something.
+///
+/// # Errors
+/// If there is a file, and it says what it may not.
+pub(crate) fn fill(args: &mut Args) -> Result<(), Stop> {
+    if args.no_config {
+        return Ok(());
+    }
+    match &mut args.command {
+        Command::Lint {
+            folders,
+            known,
+            who,
+            judging,
+            ..
+        }
+        | Command::Diff {
+            folders,
+            known,
+            who,
+            judging,
+            ..
+        } => {
+            let config = Config::find()?;
+            config.judging(judging);
+            config.manifests(folders, known, who);
+        }
+        Command::Review { judging, .. } | Command::Replay { judging, .. } => {
+            Config::find()?.judging(judging);
+        }
+        Command::Conformance { settings, .. }
+        | Command::Settings(SettingsCommand::Writers { settings, .. }) => {
+            Config::find()?.settings(settings);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
 impl Config {
-    /// Reads the nearest file, if there is one and it is wanted.
-    ///
-    /// # Errors
-    /// If it says what it may not.
-    pub(crate) fn find(is_wanted: bool) -> Result<Self, Stop> {
+    /// The nearest file, if there is one.
+    fn find() -> Result<Self, Stop> {
         let here = env::current_dir()?;
         let mut files = here.ancestors().map(|folder| folder.join(NAME));
-        let Some(path) = files.find(|path| is_wanted && path.is_file()) else {
+        let Some(path) = files.find(|path| path.is_file()) else {
             return Ok(Self::default());
         };
         let path = path.strip_prefix(&here).unwrap_or(&path);
@@ -61,20 +99,23 @@ impl Config {
     }
 
     /// Fills in by what is judged.
-    pub(crate) fn judging(&self, judging: &mut Judging) {
+    fn judging(&self, judging: &mut Judging) {
         self.settings(&mut judging.settings);
         judging.kubernetes = judging.kubernetes.or(self.kubernetes);
     }
 
     /// Fills in the settings.
-    pub(crate) fn settings(&self, settings: &mut Option<PathBuf>) {
+    fn settings(&self, settings: &mut Option<PathBuf>) {
         if let (None, Some(file)) = (&settings, &self.settings) {
             *settings = Some(self.folder.join(file));
         }
     }
 
-    /// Fills in which files are read, and the namespace of their objects.
-    pub(crate) fn manifests(&self, folders: &mut Folders, who: &mut Who) {
+    /// Fills in which files are read, the namespace of their objects, and what was found in them before.
+    fn manifests(&self, folders: &mut Folders, known: &mut Known, who: &mut Who) {
+        if let (None, Some(file)) = (&known.baseline, &self.baseline) {
+            known.baseline = Some(self.folder.join(file));
+        }
         if folders.exclude.is_empty() {
             folders.exclude.clone_from(&self.exclude);
             folders.root = Some(self.folder.clone());

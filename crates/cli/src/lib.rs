@@ -6,6 +6,7 @@
 pub mod args;
 pub mod command;
 mod config;
+mod excuse;
 mod git;
 mod hint;
 pub mod input;

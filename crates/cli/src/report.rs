@@ -10,6 +10,7 @@ use managed_by_requests::{Asks, Document, Found, Judgement, Located, Matrix, Pat
 
 use crate::Exit;
 use crate::args::Judging;
+use crate::excuse::Excuse;
 
 /// Where the pages of the rules are.
 const PAGES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
@@ -34,6 +35,10 @@ pub struct Report {
     pub created: Vec<ObjectName>,
     /// What could not be read, and was not to be told.
     pub skipped: usize,
+    /// The files that were read, of `diff` the new ones.
+    pub files: Vec<Arc<str>>,
+    /// Exceptions and lines of a baseline that nothing is found for, each at its place.
+    pub stale: Vec<Unjudged>,
     /// What somebody probably meant, where it was seen first, and how often.
     pub hints: BTreeMap<String, Hint>,
 }
@@ -89,6 +94,8 @@ pub struct Finding {
     pub place: Option<Place>,
     /// The lines of the file around it.
     pub source: Option<Source>,
+    /// Why it does not count, if it does not.
+    pub excuse: Option<Excuse>,
 }
 
 /// A place in a file.
@@ -239,6 +246,16 @@ impl Unjudged {
         }
     }
 
+    /// The place in the file, if it is not the whole file.
+    pub(crate) fn shown(&self) -> Option<Place> {
+        (self.line > 0).then(|| Place {
+            line: self.line,
+            column: self.column.max(1),
+            end_line: self.line,
+            end_column: self.column.max(1),
+        })
+    }
+
     /// `jobs.yaml:3:5`
     pub fn place(&self) -> String {
         match (self.line, self.column) {
@@ -294,6 +311,7 @@ impl Outcome {
                 found,
                 place,
                 source: source.flatten(),
+                excuse: None,
             }
         });
         Self {
@@ -314,10 +332,16 @@ impl Outcome {
         }
     }
 
+    /// The findings that nothing excuses.
+    pub fn counted(&self) -> impl Iterator<Item = &Finding> + Clone {
+        let findings = self.findings.iter();
+        findings.filter(|finding| finding.excuse.is_none())
+    }
+
     /// Whether the client is warned, or would be by some release.
     pub fn is_warned(&self) -> bool {
-        let mut findings = self.findings.iter();
-        findings.any(|finding| finding.found.enforcement == Enforcement::Warn)
+        self.counted()
+            .any(|finding| finding.found.enforcement == Enforcement::Warn)
     }
 }
 
@@ -334,6 +358,10 @@ pub struct Sums {
     pub unjudged: usize,
     /// Objects of kinds that the library does not know.
     pub unknown: u64,
+    /// Findings that an exception of their object excuses.
+    pub excepted: usize,
+    /// Those that the baseline does.
+    pub baseline: usize,
 }
 
 impl Report {
@@ -344,12 +372,16 @@ impl Report {
             .results
             .iter()
             .filter(|r| r.is_allowed && r.is_warned());
+        let findings = self.results.iter().flat_map(|r| &r.findings);
+        let excuses = findings.filter_map(|finding| finding.excuse.as_ref());
         Sums {
             judged: self.results.len(),
             denied,
             warned: warned.count(),
             unjudged: self.unjudged.len(),
             unknown: self.unknown.values().copied().fold(0, u64::saturating_add),
+            excepted: excuses.clone().filter(|e| **e != Excuse::Baseline).count(),
+            baseline: excuses.filter(|e| **e == Excuse::Baseline).count(),
         }
     }
 
@@ -358,7 +390,9 @@ impl Report {
         let sums = self.sums();
         if sums.unjudged > 0 {
             Exit::Unjudged
-        } else if sums.denied > 0 || judging.deny_warnings && sums.warned > 0 {
+        } else if sums.denied > 0
+            || judging.deny_warnings && (sums.warned > 0 || !self.stale.is_empty())
+        {
             Exit::Denied
         } else if self.is_nothing() && !judging.allow_empty {
             Exit::Nothing
@@ -395,6 +429,8 @@ impl Report {
         self.unjudged.append(&mut other.unjudged);
         self.gone.append(&mut other.gone);
         self.created.append(&mut other.created);
+        self.files.append(&mut other.files);
+        self.stale.append(&mut other.stale);
         self.skipped = self.skipped.saturating_add(other.skipped);
         for (text, hint) in other.hints {
             let count = hint.count;

@@ -123,6 +123,8 @@ pub(super) fn run(
     let mut wrong: BTreeMap<(usize, Key), (String, String)> = BTreeMap::new();
     let mut keys = Keys::default();
     for input in &new {
+        let file = input.iter().map(|input| Arc::clone(&input.name));
+        report.files.extend(file);
         for_each_object_of(input, &mut report, |text, document, object, report| {
             let file = input.as_ref().map(|input| Arc::clone(&input.name));
             let at = At {
@@ -132,6 +134,7 @@ pub(super) fn run(
                 object,
             };
             let key = keys.of(object, namespace);
+            let judged = report.results.len();
             let before = stored.remove(&key);
             let Some(name) = at.known(&judge, namespace, report) else {
                 return;
@@ -139,12 +142,12 @@ pub(super) fn run(
             let Some(before) = before else {
                 report.created.push(name.clone());
                 at.add(&judge, &object.alone(namespace, &user), name, report);
+                at.except(judged, report);
                 return;
             };
             let documents = Document::all(&before.json);
             let objects = documents.iter().flatten().flat_map(manifest::objects);
             for old in objects.flatten() {
-                let judged = report.results.len();
                 let requests = manifest::updates(&old, object, is_status, namespace, &user);
                 for request in &requests {
                     let troubles = report.unjudged.len();
@@ -163,6 +166,7 @@ pub(super) fn run(
                     last.unchecked = unchecked(&old, object);
                 }
             }
+            at.except(judged, report);
         });
     }
     tell_wrong(&old, &wrong, namespace, &mut report);

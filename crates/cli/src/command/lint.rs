@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::settings::Chosen;
 use crate::Stop;
 use crate::args::{Folders, Judging, Who};
+use crate::excuse::{EXCEPT, Excuse, exceptions};
 use crate::hint;
 use crate::input::{Input, files};
 use crate::report::{Outcome, Report, Unjudged, place};
@@ -59,6 +60,7 @@ pub(super) fn user(who: &Who) -> UserInfo<'_> {
 
 fn lint(input: &Input, judge: &Judge<'_>, namespace: &str, user: &UserInfo<'_>) -> Report {
     let mut report = Report::default();
+    report.files.push(Arc::clone(&input.name));
     let bytes = match input.bytes() {
         Ok(bytes) => bytes,
         Err(unjudged) => {
@@ -78,7 +80,9 @@ fn lint(input: &Input, judge: &Judge<'_>, namespace: &str, user: &UserInfo<'_>) 
                 object,
             };
             if let Some(name) = at.known(judge, namespace, report) {
+                let judged = report.results.len();
                 at.add(judge, &object.alone(namespace, user), name, report);
+                at.except(judged, report);
             }
         },
     );
@@ -208,6 +212,39 @@ impl At<'_, '_> {
         }
         report.count_unknown(unknown_name(&name), 1);
         None
+    }
+
+    /// Applies the exceptions that the object names to what was judged of it: the results from a number on.
+    pub(super) fn except(&self, first: usize, report: &mut Report) {
+        let outcomes = report.results.get_mut(first..).unwrap_or_default();
+        let Some(name) = outcomes.first().map(|outcome| outcome.object.to_string()) else {
+            return;
+        };
+        let at = |text: String| {
+            let path = format!("metadata.annotations[\"{EXCEPT}\"]");
+            let (place, source) = place(self.text, self.document, &self.object.path_of(&path));
+            Unjudged::at(self.file, &place, source, format!("{name}: {text}"))
+        };
+        match exceptions(self.object.json()) {
+            Ok(exceptions) => {
+                for (rule, reason) in exceptions {
+                    let mut is_used = false;
+                    for outcome in &mut *outcomes {
+                        outcome.excuse(|finding| {
+                            let is_of_rule = finding.found.rule.id() == rule;
+                            is_used |= is_of_rule;
+                            is_of_rule.then(|| Excuse::Exception(reason.clone()))
+                        });
+                    }
+                    if !is_used {
+                        let text =
+                            format!("{EXCEPT}: {rule} finds nothing here, take the line out");
+                        report.stale.push(at(text));
+                    }
+                }
+            }
+            Err(text) => report.unjudged.push(at(text)),
+        }
     }
 
     /// Adds what the library says about a request on the object. What is wrong with the old object stands in another file: its

@@ -16,30 +16,28 @@ use std::io::{self, Write as _};
 
 use clap::CommandFactory as _;
 
-use crate::args::{Args, Command, Folders, Judging, Printing, SettingsCommand};
-use crate::config::Config;
+use crate::args::{Args, Command, Judging, Printing, SettingsCommand};
 use crate::report::Report;
-use crate::{Exit, Stop, output};
+use crate::{Exit, Stop, config, excuse, output};
 
 /// Runs a command.
 ///
 /// # Errors
 /// If it could not begin, or nobody reads what it prints.
-pub fn run(args: Args) -> Result<Exit, Stop> {
+pub fn run(mut args: Args) -> Result<Exit, Stop> {
     let quiet = args.quiet;
-    let config = || Config::find(!args.no_config);
+    config::fill(&mut args)?;
     match args.command {
         Command::Lint {
             paths,
-            mut folders,
-            mut who,
-            mut judging,
+            folders,
+            known,
+            who,
+            judging,
             printing,
         } => {
-            let config = config()?;
-            config.judging(&mut judging);
-            config.manifests(&mut folders, &mut who);
-            let report = lint::run(&paths, &folders, &who, &judging)?;
+            let mut report = lint::run(&paths, &folders, &who, &judging)?;
+            excuse::apply(&known, &mut report)?;
             finish(&report, "lint", &judging, &printing, quiet)
         }
         Command::Diff {
@@ -47,46 +45,38 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
             new,
             git,
             status,
-            mut who,
-            mut judging,
+            folders,
+            known,
+            who,
+            judging,
             printing,
         } => {
-            let config = config()?;
-            config.judging(&mut judging);
-            let mut folders = Folders::default();
-            config.manifests(&mut folders, &mut who);
             let sides = diff::Sides::new(old, new, git);
-            let report = diff::run(&sides, status, &folders, &who, &judging)?;
+            let mut report = diff::run(&sides, status, &folders, &who, &judging)?;
+            excuse::apply(&known, &mut report)?;
             finish(&report, "diff", &judging, &printing, quiet)
         }
         Command::Review {
             files,
-            mut judging,
+            judging,
             printing,
-        } => {
-            config()?.judging(&mut judging);
-            review::run(&files, &judging, &printing, quiet)
-        }
+        } => review::run(&files, &judging, &printing, quiet),
         Command::Replay {
             files,
             show,
-            mut judging,
+            judging,
             printing,
-        } => {
-            config()?.judging(&mut judging);
-            replay::run(&files, show, &judging, &printing, quiet)
-        }
+        } => replay::run(&files, show, &judging, &printing, quiet),
         Command::Conformance {
             traces,
             controller,
             since,
             html,
             badge,
-            mut settings,
+            settings,
             allow_empty,
             output,
         } => {
-            config()?.settings(&mut settings);
             let files = conformance::Files {
                 html: html.as_deref(),
                 badge: badge.as_deref(),
@@ -117,12 +107,9 @@ pub fn run(args: Args) -> Result<Exit, Stop> {
         }
         Command::Settings(SettingsCommand::Writers {
             files,
-            mut settings,
+            settings,
             output,
-        }) => {
-            config()?.settings(&mut settings);
-            writers::run(&files, settings.as_deref(), output, quiet)
-        }
+        }) => writers::run(&files, settings.as_deref(), output, quiet),
         Command::Settings(SettingsCommand::Schema) => {
             io::stdout().write_all(settings::SCHEMA.as_bytes())?;
             Ok(Exit::Accepted)

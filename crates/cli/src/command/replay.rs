@@ -35,6 +35,8 @@ pub struct Summary {
     pub shown: Vec<Outcome>,
     /// Troubles with whole files.
     pub unreadable: Vec<Unjudged>,
+    /// The same, and the first of each kind with parts of files.
+    pub unjudged: Vec<Unjudged>,
 }
 
 impl Summary {
@@ -98,10 +100,12 @@ pub(super) fn run(
     sink.told.tell_the_rest(&sink.summary.files, sink.format);
     let Sink {
         replay,
+        told,
         mut summary,
         ..
     } = sink;
     summary.tally = replay.tally().clone();
+    summary.unjudged = told.all;
     output::print_replay(&summary, printing.output, quiet)?;
     Ok(
         if summary.tally.unjudged_count() > 0 || !summary.unreadable.is_empty() {
@@ -175,8 +179,8 @@ impl Sink<'_> {
             ControlFlow::Continue(())
         });
         if let Some(trouble) = trouble {
-            output::tell_unjudged(&trouble, self.format);
-            self.summary.unreadable.push(trouble);
+            self.summary.unreadable.push(trouble.clone());
+            self.told.add(trouble, self.format);
         }
     }
 
@@ -227,6 +231,8 @@ impl Sink<'_> {
 pub(super) struct Told {
     /// How often each was met, for each file.
     counts: BTreeMap<(usize, Why), u64>,
+    /// What was told.
+    all: Vec<Unjudged>,
 }
 
 impl Told {
@@ -243,18 +249,23 @@ impl Told {
         if *count <= TOLD {
             let line = usize::try_from(seen.line).unwrap_or(usize::MAX);
             let trouble = Trouble::at(line, 0, unjudged.text);
-            output::tell_unjudged(&Unjudged::new(file, trouble), format);
+            self.add(Unjudged::new(file, trouble), format);
         }
     }
 
+    fn add(&mut self, unjudged: Unjudged, format: Output) {
+        output::tell_unjudged(&unjudged, format);
+        self.all.push(unjudged);
+    }
+
     /// Tells how much was not told one by one.
-    pub(super) fn tell_the_rest(&self, files: &[Arc<str>], format: Output) {
-        for ((source, why), count) in &self.counts {
+    pub(super) fn tell_the_rest(&mut self, files: &[Arc<str>], format: Output) {
+        for ((source, why), count) in std::mem::take(&mut self.counts) {
             let more = count.saturating_sub(TOLD);
-            let file = files.get(*source);
+            let file = files.get(source);
             if let Some(file) = file.filter(|_| more > 0) {
                 let text = format!("{more} more: {}", why.as_str());
-                output::tell_unjudged(&Unjudged::new(file, Trouble::whole(text)), format);
+                self.add(Unjudged::new(file, Trouble::whole(text)), format);
             }
         }
     }

@@ -89,14 +89,14 @@ pub(super) fn run(
             for answer in &answers {
                 writeln!(out, "{answer:#}")?;
             }
-            output::print_unjudged(&report, true);
+            output::print_unjudged(&report);
         }
         Output::Ndjson => {
             let mut out = io::stdout().lock();
             for answer in &answers {
                 writeln!(out, "{answer}")?;
             }
-            output::print_unjudged(&report, true);
+            output::print_unjudged(&report);
         }
         format => output::print(&report, "review", format, quiet)?,
     }

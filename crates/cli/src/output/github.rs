@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use managed_by::Enforcement;
 
 use super::plain::plain;
-use crate::report::{Place, Report, Unjudged};
+use crate::report::{Place, Report};
 
 /// Prints a command for each finding.
 ///
@@ -16,7 +16,7 @@ use crate::report::{Place, Report, Unjudged};
 /// If it cannot be written.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for outcome in &report.results {
-        for finding in &outcome.findings {
+        for finding in outcome.counted() {
             let found = &finding.found;
             let level = match found.enforcement {
                 Enforcement::Deny => "error",
@@ -28,26 +28,22 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         }
     }
     for unjudged in &report.unjudged {
-        out.write_all(self::unjudged(unjudged).as_bytes())?;
+        let place = unjudged.shown();
+        let (file, text) = (&unjudged.file, &unjudged.text);
+        let command = command("error", file, place.as_ref(), "not judged", text);
+        out.write_all(command.as_bytes())?;
     }
-    Ok(())
-}
-
-/// The command for something that could not be judged.
-pub(crate) fn unjudged(unjudged: &Unjudged) -> String {
-    let place = (unjudged.line > 0).then(|| Place {
-        line: unjudged.line,
-        column: unjudged.column.max(1),
-        end_line: unjudged.line,
-        end_column: unjudged.column.max(1),
-    });
-    command(
-        "error",
-        &unjudged.file,
-        place.as_ref(),
-        "not judged",
-        &unjudged.text,
-    )
+    for stale in &report.stale {
+        let place = stale.shown();
+        let title = "not found any more";
+        let command = command("warning", &stale.file, place.as_ref(), title, &stale.text);
+        out.write_all(command.as_bytes())?;
+    }
+    let excused = super::text::excused(report);
+    match excused.strip_prefix("; ") {
+        Some(excused) => writeln!(out, "::notice title=managed-by::{}", data(excused)),
+        None => Ok(()),
+    }
 }
 
 /// The command that tells that nothing was judged. It is about no file.

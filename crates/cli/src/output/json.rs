@@ -9,6 +9,7 @@ use managed_by_requests::{Asks, Matrix};
 use serde_json::{Map, Value, json};
 
 use crate::command::Summary;
+use crate::excuse::Excuse;
 use crate::report::{Finding, Outcome, Report, Unjudged, page};
 
 /// The version of the format: another one where something is taken away or means something else.
@@ -25,6 +26,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io:
         "summary": summary(report),
         "results": report.results.iter().map(outcome).collect::<Vec<_>>(),
         "unjudged": report.unjudged.iter().map(unjudged).collect::<Vec<_>>(),
+        "stale": report.stale.iter().map(unjudged).collect::<Vec<_>>(),
     });
     if let (Value::Object(members), "diff") = (&mut document, command) {
         for (key, objects) in [("created", &report.created), ("deleted", &report.gone)] {
@@ -44,6 +46,9 @@ pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<(
     }
     for unjudged in &report.unjudged {
         writeln!(out, "{}", tagged("unjudged", self::unjudged(unjudged)))?;
+    }
+    for stale in &report.stale {
+        writeln!(out, "{}", tagged("stale", unjudged(stale)))?;
     }
     writeln!(out, "{}", tagged("summary", summary(report)))
 }
@@ -70,6 +75,7 @@ fn summary(report: &Report) -> Value {
     json!({
         "judged": sums.judged, "denied": sums.denied, "warned": sums.warned,
         "unjudged": sums.unjudged, "gone": report.gone.len(), "unknown": report.unknown, "skipped": report.skipped,
+        "excepted": sums.excepted, "baseline": sums.baseline,
     })
 }
 
@@ -140,6 +146,18 @@ fn finding(finding: &Finding) -> Value {
         if !found.texts.is_empty() {
             members.insert("texts".to_owned(), json!(found.texts));
         }
+        match &finding.excuse {
+            Some(Excuse::Exception(reason)) => {
+                members.insert(
+                    "excused".to_owned(),
+                    json!({"by": "exception", "reason": reason}),
+                );
+            }
+            Some(Excuse::Baseline) => {
+                members.insert("excused".to_owned(), json!({"by": "baseline"}));
+            }
+            None => {}
+        }
         if let Some(place) = &finding.place {
             let place = [
                 ("line", place.line),
@@ -208,7 +226,7 @@ pub(crate) fn write_replay(
         },
         "rows": rows.collect::<Vec<_>>(),
         "results": summary.shown.iter().map(outcome).collect::<Vec<_>>(),
-        "unjudged": summary.unreadable.iter().map(unjudged).collect::<Vec<_>>(),
+        "unjudged": summary.unjudged.iter().map(unjudged).collect::<Vec<_>>(),
     });
     if is_document {
         writeln!(out, "{value:#}")
@@ -266,12 +284,13 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
                 found,
                 place: Some(super::line(line)),
                 source: None,
+                excuse: None,
             }],
         }
     });
     Report {
         results: rows.collect(),
-        unjudged: summary.unreadable.clone(),
+        unjudged: summary.unjudged.clone(),
         ..Report::default()
     }
 }

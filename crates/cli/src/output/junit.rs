@@ -1,6 +1,7 @@
 //! JUnit XML: a suite for each file, a case for each object.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -8,6 +9,8 @@ use managed_by::Enforcement;
 use managed_by_requests::Asks;
 use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
 
+use super::plain::plain;
+use crate::excuse::Excuse;
 use crate::report::{Outcome, Report, Unjudged};
 
 /// Prints a report.
@@ -19,7 +22,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> Res
     let mut add = |file: &Arc<str>, case: TestCase| {
         let suite = suites.entry(Arc::clone(file));
         suite
-            .or_insert_with(|| TestSuite::new(&**file))
+            .or_insert_with(|| TestSuite::new(&*plain(file)))
             .add_test_case(case);
     };
     for outcome in &report.results {
@@ -35,16 +38,15 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> Res
 
 fn judged(outcome: &Outcome) -> TestCase {
     let texts = |wanted: Enforcement| -> Vec<String> {
-        let findings = outcome
-            .findings
-            .iter()
-            .map(|finding| (&finding.found, &finding.place));
+        let findings = outcome.counted();
+        let findings = findings.map(|finding| (&finding.found, &finding.place));
         findings
             .filter(|(found, _)| found.enforcement == wanted)
             .map(|(found, place)| {
                 let place = place.as_ref().map(|p| format!("{}:{}: ", p.line, p.column));
                 let place = place.unwrap_or_default();
-                format!("{place}{} [{}]", outcome.text_of(found), found.rule.id())
+                let text = plain(&outcome.text_of(found)).into_owned();
+                format!("{place}{text} [{}]", found.rule.id())
             })
             .collect()
     };
@@ -53,8 +55,13 @@ fn judged(outcome: &Outcome) -> TestCase {
         TestCaseStatus::success()
     } else {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_message(outcome.message.as_deref().unwrap_or_default());
-        let denied = outcome.findings.iter().map(|finding| &finding.found);
+        let mut message = outcome.message.clone().unwrap_or_default();
+        if let Some(releases) = outcome.releases {
+            // Writing to a String cannot fail.
+            let _ = write!(message, " ({releases})");
+        }
+        status.set_message(&*plain(&message));
+        let denied = outcome.counted().map(|finding| &finding.found);
         let rule = denied.clone().find(|f| f.enforcement == Enforcement::Deny);
         status.set_type(rule.map(|f| f.rule.id()).unwrap_or_default());
         status.set_description(denials.join("\n"));
@@ -68,18 +75,30 @@ fn judged(outcome: &Outcome) -> TestCase {
         Asks::Stored => format!("{}, as it is stored", outcome.object),
         asks => format!("{} of {}{sub}", asks.operation(), outcome.object),
     };
-    let mut case = TestCase::new(name, status);
-    case.set_classname(outcome.object.kind_and_group());
-    let warnings = texts(Enforcement::Warn);
-    if !warnings.is_empty() {
-        case.set_system_out(warnings.join("\n"));
+    let mut case = TestCase::new(&*plain(&name), status);
+    case.set_classname(&*plain(&outcome.object.kind_and_group()));
+    let mut said = texts(Enforcement::Warn);
+    said.extend(outcome.findings.iter().filter_map(|finding| {
+        let why = match finding.excuse.as_ref()? {
+            Excuse::Exception(reason) => format!("excepted ({})", plain(reason)),
+            Excuse::Baseline => "in the baseline".to_owned(),
+        };
+        let found = &finding.found;
+        Some(format!(
+            "{why}: {} [{}]",
+            plain(&found.text),
+            found.rule.id()
+        ))
+    }));
+    if !said.is_empty() {
+        case.set_system_out(said.join("\n"));
     }
     case
 }
 
 fn not_judged(unjudged: &Unjudged) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-    status.set_message(&*unjudged.text);
+    status.set_message(&*plain(&unjudged.text));
     status.set_type("not judged");
-    TestCase::new(unjudged.place(), status)
+    TestCase::new(&*plain(&unjudged.place()), status)
 }

@@ -38,13 +38,13 @@ pub(crate) fn print(
         Output::Github => github::write(&mut out, report)?,
     }
     out.flush()?;
-    print_unjudged(
-        report,
-        matches!(
-            format,
-            Output::Text | Output::Json | Output::Ndjson | Output::Sarif | Output::Junit
-        ),
-    );
+    // Commands to GitHub tell it already.
+    if format != Output::Github {
+        print_unjudged(report);
+        for stale in &report.stale {
+            anstream::eprint!("{}", text::stale(stale));
+        }
+    }
     anstream::eprint!("{}", text::hints(report));
     // Settings are checked, not judged.
     if command == "settings check" {
@@ -83,19 +83,15 @@ fn tell_nothing(text: &str, format: Output) {
 }
 
 /// Prints on standard error what could not be judged.
-pub(crate) fn print_unjudged(report: &Report, is_told: bool) {
-    if is_told {
-        for unjudged in &report.unjudged {
-            anstream::eprint!("{}", text::unjudged(unjudged));
-        }
+pub(crate) fn print_unjudged(report: &Report) {
+    for unjudged in &report.unjudged {
+        anstream::eprint!("{}", text::unjudged(unjudged));
     }
 }
 
-/// Tells at once of something that could not be judged.
+/// Tells at once of something that could not be judged. Commands to GitHub tell it at the end.
 pub(crate) fn tell_unjudged(unjudged: &Unjudged, format: Output) {
-    if format == Output::Github {
-        anstream::print!("{}", github::unjudged(unjudged));
-    } else {
+    if format != Output::Github {
         anstream::eprint!("{}", text::unjudged(unjudged));
     }
 }

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use managed_by::{Enforcement, Rule, rules};
 use serde_json::{Value, json};
 
+use crate::excuse::Excuse;
 use crate::report::{Place, Report, Unjudged, page};
 
 /// Prints a report.
@@ -20,6 +21,11 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io:
             let found = &finding.found;
             let place = finding.place.as_ref().or(outcome.place.as_ref());
             let index = rules().iter().position(|rule| rule.id() == found.rule.id());
+            let suppressions = match &finding.excuse {
+                Some(Excuse::Exception(why)) => json!([{"kind": "inSource", "justification": why}]),
+                Some(Excuse::Baseline) => json!([{"kind": "external"}]),
+                None => json!([]),
+            };
             json!({
                 "ruleId": found.rule.id(),
                 "ruleIndex": index,
@@ -29,9 +35,18 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io:
                     "physicalLocation": location(&outcome.file, place),
                     "logicalLocations": [{"fullyQualifiedName": format!("{}: {}", outcome.object, found.path)}],
                 }],
+                "suppressions": suppressions,
+                // Those that find it, where not all do or several are asked.
+                "properties": {"releases": found.releases},
             })
         })
     });
+    let unjudged = report.unjudged.iter();
+    let results = results
+        .chain(unjudged.map(|unjudged| told(&NOT_JUDGED, 0, unjudged)))
+        .chain(report.stale.iter().map(|stale| told(&STALE, 1, stale)));
+    let known = rules().iter().map(|rule| descriptor(rule));
+    let known = known.chain([&NOT_JUDGED, &STALE].map(Told::descriptor));
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -40,12 +55,11 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io:
                 "name": "managed-by",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
-                "rules": rules().iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+                "rules": known.collect::<Vec<_>>(),
             }},
             "invocations": [{
                 "commandLine": format!("managed-by {command}"),
                 "executionSuccessful": report.unjudged.is_empty(),
-                "toolExecutionNotifications": report.unjudged.iter().map(notification).collect::<Vec<_>>(),
             }],
             "columnKind": "unicodeCodePoints",
             "results": results.collect::<Vec<_>>(),
@@ -108,16 +122,46 @@ fn uri(file: &str) -> String {
     uri
 }
 
-fn notification(unjudged: &Unjudged) -> Value {
-    let place = (unjudged.line > 0).then(|| Place {
-        line: unjudged.line,
-        column: unjudged.column.max(1),
-        end_line: unjudged.line,
-        end_column: unjudged.column.max(1),
-    });
+/// What is told that no rule found.
+struct Told {
+    id: &'static str,
+    level: &'static str,
+    title: &'static str,
+    fix: &'static str,
+}
+
+const NOT_JUDGED: Told = Told {
+    id: "not-judged",
+    level: "error",
+    title: "This could not be judged",
+    fix: "Mend what the message names, so that the object can be read.",
+};
+
+const STALE: Told = Told {
+    id: "not-found-any-more",
+    level: "warning",
+    title: "An exception or a line of the baseline that nothing is found for",
+    fix: "Take it out.",
+};
+
+impl Told {
+    fn descriptor(&self) -> Value {
+        json!({
+            "id": self.id,
+            "shortDescription": {"text": self.title},
+            "help": {"text": self.fix},
+            "defaultConfiguration": {"level": self.level},
+        })
+    }
+}
+
+/// A result that no rule found. Its descriptor stands behind those of the rules.
+fn told(what: &Told, place: usize, unjudged: &Unjudged) -> Value {
     json!({
-        "level": "error",
+        "ruleId": what.id,
+        "ruleIndex": rules().len().saturating_add(place),
+        "level": what.level,
         "message": {"text": unjudged.text},
-        "locations": [{"physicalLocation": location(&unjudged.file, place.as_ref())}],
+        "locations": [{"physicalLocation": location(&unjudged.file, unjudged.shown().as_ref())}],
     })
 }

@@ -30,7 +30,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
-    for finding in &outcome.findings {
+    for finding in outcome.counted() {
         writeln!(out, "{}\n", self::finding(outcome, finding))?;
     }
     // A denial or a warning that no rule stands behind: an exemption, a kind that is not known.
@@ -138,13 +138,22 @@ fn words(text: &str) -> String {
 
 /// What could not be judged, with the line of the file where that is known.
 pub(crate) fn unjudged(unjudged: &Unjudged) -> String {
+    told("error", Level::ERROR, unjudged)
+}
+
+/// An exception or a line of a baseline that nothing is found for.
+pub(crate) fn stale(stale: &Unjudged) -> String {
+    told("warning", Level::WARNING, stale)
+}
+
+fn told(word: &str, level: Level<'_>, unjudged: &Unjudged) -> String {
     let Some(source) = &unjudged.source else {
         let text = format!("{}: {}", unjudged.place(), unjudged.text);
-        return format!("error: {}\n", plain(&text));
+        return format!("{word}: {}\n", plain(&text));
     };
     let snippet = snippet(&unjudged.file, source);
     let text = plain(&unjudged.text);
-    let group = Level::ERROR.primary_title(text).element(snippet);
+    let group = level.primary_title(text).element(snippet);
     format!("{}\n\n", Renderer::styled().render(&[group]))
 }
 
@@ -172,6 +181,22 @@ pub(crate) fn sums(report: &Report) -> String {
     }
     if !report.gone.is_empty() {
         let _ = write!(text, "; {} gone", report.gone.len());
+    }
+    text.push_str(&excused(report));
+    text
+}
+
+/// How many findings do not count, if there are any.
+pub(crate) fn excused(report: &Report) -> String {
+    let sums = report.sums();
+    let mut text = String::new();
+    for (count, what) in [
+        (sums.excepted, "excepted"),
+        (sums.baseline, "in the baseline"),
+    ] {
+        if count > 0 {
+            let _ = write!(text, "; {count} {what}");
+        }
     }
     text
 }

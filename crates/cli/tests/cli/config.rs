@@ -83,7 +83,7 @@ fn what_is_wrong_with_the_file_is_shown_there() {
     for (config, expected) in [
         (
             "\nexclud = []\n",
-            "error: unknown field `exclud`, expected one of `settings`, `kubernetes`, `exclude`, `namespace`; did you mean `exclude`?\n --> managed-by.toml:2:1\n",
+            "error: unknown field `exclud`, expected one of `settings`, `kubernetes`, `exclude`, `namespace`, `baseline`; did you mean `exclude`?\n --> managed-by.toml:2:1\n",
         ),
         (
             "kubernetes = 1.31\n",

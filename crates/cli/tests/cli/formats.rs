@@ -97,6 +97,40 @@ fn json_follows_its_schema() {
     }
     let bad = run(&["settings", "check", "-o", "json", "-"], b"rool: x");
     check(&schema, &serde_json::from_str(&bad.out).unwrap());
+    // What the other commands print, one document after the other.
+    let hub = "conformance/traces/multikueue-0.14-hub.ndjson";
+    let child = "conformance/traces/child-jobs.ndjson";
+    for args in [
+        &["rules"][..],
+        &["kinds"],
+        &[
+            "conformance",
+            hub,
+            "--controller",
+            "kueue.x-k8s.io/multikueue",
+        ],
+        &[
+            "conformance",
+            child,
+            "--controller",
+            "kubernetes.io/job-controller",
+        ],
+        &[
+            "review",
+            "examples/field/10-field-changed-after-creation.json",
+        ],
+        &[
+            "review",
+            "no/such.json",
+            "examples/field/01-created-for-multikueue.json",
+        ],
+    ] {
+        let ran = run(&[args, &["-o", "json"]].concat(), b"");
+        let documents = serde_json::Deserializer::from_str(&ran.out).into_iter::<Value>();
+        let documents: Vec<_> = documents.map(Result::unwrap).collect();
+        assert_eq!(documents.len(), 1, "{args:?}: {}", ran.err);
+        check(&schema, &documents[0]);
+    }
     // A schema that takes anything would prove nothing.
     let mut compiler = Compiler::new();
     compiler.add_resource("schema.json", schema).unwrap();
@@ -111,7 +145,7 @@ fn json_follows_its_schema() {
     for wrong in [
         json!({}),
         json!({"format": 2, "command": "lint"}),
-        json!([]),
+        json!([{}]),
     ] {
         assert!(schemas.validate(&wrong, index).is_err(), "{wrong}");
     }
@@ -125,8 +159,13 @@ fn sarif_follows_the_standard_s_schema() {
         check(&schema, &sarif);
         let run = &sarif["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
-        assert_eq!(rules.len(), managed_by::rules().len());
+        assert_eq!(rules.len(), managed_by::rules().len() + 2);
         let results = run["results"].as_array().unwrap();
+        let (not_judged, results) = results.split_last().unwrap();
+        assert_eq!(not_judged["ruleId"], "not-judged");
+        assert_eq!(rules[rules.len() - 2]["id"], "not-judged");
+        assert_eq!(not_judged["ruleIndex"], rules.len() - 2);
+        assert_eq!(run["invocations"][0]["executionSuccessful"], false);
         assert_eq!(results.len(), 3);
         for result in results {
             let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
@@ -141,8 +180,6 @@ fn sarif_follows_the_standard_s_schema() {
             first["region"],
             json!({"startLine": 16, "startColumn": 18, "endLine": 16, "endColumn": 28})
         );
-        let notes = run["invocations"][0]["toolExecutionNotifications"].as_array();
-        assert_eq!(notes.unwrap().len(), 1);
     }
     let replayed = run(
         &[
@@ -154,6 +191,31 @@ fn sarif_follows_the_standard_s_schema() {
         b"",
     );
     check(&schema, &serde_json::from_str(&replayed.out).unwrap());
+}
+
+/// What a recording holds that cannot be judged is where reviewers look: once, at its line.
+#[test]
+fn what_a_recording_holds_that_cannot_be_judged_is_a_result() {
+    let cut = "examples/manifests/cut.ndjson";
+    let replay = |format: &str| run(&["replay", "-o", format, cut], b"").out;
+    let sarif: Value = serde_json::from_str(&replay("sarif")).unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let not_judged: Vec<_> = results
+        .iter()
+        .filter(|r| r["ruleId"] == "not-judged")
+        .collect();
+    assert_eq!(not_judged.len(), 1, "{results:?}");
+    let region = &not_judged[0]["locations"][0]["physicalLocation"]["region"];
+    assert_eq!(region["startLine"], 2);
+    let github = replay("github");
+    let at =
+        format!("::error file={cut},line=2,endLine=2,col=1,endColumn=1,title=not judged::not JSON");
+    assert_eq!(github.matches(&at).count(), 1, "{github}");
+    let junit = quick_junit::Report::deserialize_from_str(&replay("junit")).unwrap();
+    assert_eq!(junit.errors, 1);
+    let json: Value = serde_json::from_str(&replay("json")).unwrap();
+    check(&own_schema(), &json);
+    assert_eq!(json["unjudged"][0]["line"], 2);
 }
 
 #[test]

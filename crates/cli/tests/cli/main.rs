@@ -11,6 +11,7 @@ mod bad_input;
 mod config;
 mod doors;
 mod engine;
+mod excuses;
 mod formats;
 mod history;
 mod live;

@@ -43,6 +43,14 @@ fn names_write_neither_lines_nor_commands() {
         "responseObject": serde_json::from_str::<serde_json::Value>(&denied).unwrap(),
     })
     .to_string();
+    let status_event = event.replace("\"create\"", "\"update\"").replace(
+        "\"resource\":\"jobs\"",
+        "\"resource\":\"jobs\",\"subresource\":\"status\"",
+    );
+    let excepted = denied.replace(
+        "\"uid\":",
+        "\"annotations\": {\"managed-by-policy.github.io/except\": \"managed-by/format: ##[a]\\u202e\\u2028b\"}, \"uid\":",
+    );
     for (args, stdin) in [
         (&["lint"][..], &denied),
         (&["lint"], &mistyped),
@@ -55,6 +63,11 @@ fn names_write_neither_lines_nor_commands() {
         (&["conformance", "--controller", NAME], &denied),
         (&["settings", "check"], &json!({NAME: 1}).to_string()),
         (&["explain", NAME], &denied),
+        (&["lint", "-o", "junit"], &denied),
+        (&["lint", "-o", "junit"], &mistyped),
+        (&["lint", "-o", "junit"], &excepted),
+        (&["replay", "-o", "junit"], &event),
+        (&["settings", "writers"], &status_event),
     ] {
         is_plain(
             &format!("{args:?}"),

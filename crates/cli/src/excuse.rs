@@ -1,0 +1,267 @@
+//! Findings that do not count: exceptions that an object names itself, each with a reason, and a baseline of old findings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use managed_by::{Enforcement, ReleaseSet, rule};
+use managed_by_requests::{Matrix, Trouble};
+use serde::{Deserialize, Serialize};
+
+use crate::Stop;
+use crate::args::{Known, unknown_rule};
+use crate::input::Input;
+use crate::report::{Finding, Outcome, Report, Unjudged};
+
+/// The annotation of an object that names the rules which do not count for it. The domain is that of the project's pages.
+pub(crate) const EXCEPT: &str = "managed-by-policy.github.io/except";
+
+/// Why a finding does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Excuse {
+    /// The object says so, for this reason.
+    Exception(String),
+    /// It was found before.
+    Baseline,
+}
+
+/// An object, as far as it names exceptions.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Annotated {
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    annotations: BTreeMap<String, serde_json::Value>,
+}
+
+/// The rules that do not count for an object, each with the reason; what is wrong with the annotation instead, if something is.
+pub(crate) fn exceptions(object: &str) -> Result<Vec<(&'static str, String)>, String> {
+    // Hardly any object has one, and it takes time to read an object.
+    if !object.contains(EXCEPT) {
+        return Ok(Vec::new());
+    }
+    let object: Annotated = serde_json::from_str(object).unwrap_or_default();
+    let Some(value) = object.metadata.annotations.get(EXCEPT) else {
+        return Ok(Vec::new());
+    };
+    let text = value.as_str().unwrap_or_default();
+    let mut lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .peekable();
+    if lines.peek().is_none() {
+        return Err(format!(
+            "{EXCEPT}: expected a line RULE: REASON for each rule"
+        ));
+    }
+    let one = |line: &str| {
+        let (id, reason) = line.split_once(':').unwrap_or((line, ""));
+        let id = id.trim();
+        let rule = rule(id).ok_or_else(|| format!("{EXCEPT}: {}", unknown_rule(id)))?;
+        match reason.trim() {
+            "" => Err(format!(
+                "{EXCEPT}: no reason is given, expected {id}: REASON"
+            )),
+            reason => Ok((rule.id(), reason.to_owned())),
+        }
+    };
+    lines.map(one).collect()
+}
+
+impl Outcome {
+    /// Lets findings not count, and says again whether the request is accepted.
+    pub(crate) fn excuse(&mut self, mut excuse: impl FnMut(&Finding) -> Option<Excuse>) {
+        for index in 0..self.findings.len() {
+            if let Some(finding) = self.findings.get_mut(index)
+                && finding.excuse.is_none()
+            {
+                finding.excuse = excuse(finding);
+            }
+        }
+        let denials = self.findings.iter();
+        let denials = denials.filter(|f| f.found.enforcement == Enforcement::Deny);
+        if !denials.clone().any(|finding| finding.excuse.is_some()) {
+            return;
+        }
+        let counted = denials.filter(|finding| finding.excuse.is_none());
+        if let Some(matrix) = &mut self.releases {
+            let asked = matrix.asked();
+            let denied = counted.clone().filter_map(|f| f.found.releases);
+            let denied = denied.fold(ReleaseSet::default(), ReleaseSet::union);
+            *matrix = Matrix {
+                accepted: asked.without(denied),
+                denied,
+            };
+        }
+        if counted.count() == 0 {
+            self.is_allowed = true;
+            self.code = None;
+            self.message = None;
+        }
+    }
+}
+
+/// Findings that were there before, in a file beside the manifests.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Baseline {
+    format: Format,
+    findings: BTreeSet<Old>,
+    /// The folder that the names of files are seen from.
+    #[serde(skip)]
+    folder: PathBuf,
+}
+
+/// A finding that was there before. It has no line and no value, so that neither has to stay.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Old {
+    file: String,
+    object: String,
+    rule: String,
+    path: String,
+}
+
+/// The version of the format.
+#[derive(Debug, Default, Deserialize, Serialize)]
+enum Format {
+    #[default]
+    #[serde(rename = "1")]
+    One,
+}
+
+impl Old {
+    fn of(file: &str, object: &str, finding: &Finding) -> Self {
+        Self {
+            file: file.to_owned(),
+            object: object.to_owned(),
+            rule: finding.found.rule.id().to_owned(),
+            path: finding.found.path.clone(),
+        }
+    }
+}
+
+/// Lets the findings of the baseline not count, or writes them there.
+///
+/// # Errors
+/// If the file cannot be read or written.
+pub(crate) fn apply(known: &Known, report: &mut Report) -> Result<(), Stop> {
+    let Some(path) = &known.baseline else {
+        let text = "--write-baseline: expected --baseline FILE, which is to be written";
+        let is_wrong = known.write_baseline.then(|| Stop::Error(text.to_owned()));
+        return is_wrong.map_or(Ok(()), Err);
+    };
+    let cannot = |e| Stop::Error(format!("{}: {e}", path.display()));
+    let mut baseline = if known.write_baseline && !path.exists() {
+        Baseline::default()
+    } else {
+        Baseline::read(path)?
+    };
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    baseline.folder = folder
+        .unwrap_or(Path::new("."))
+        .canonicalize()
+        .map_err(cannot)?;
+    if known.write_baseline {
+        let read = baseline.files(report);
+        let of_others =
+            |old: &Old| !read.contains(&old.file) && baseline.folder.join(&old.file).exists();
+        let mut findings = baseline.findings.clone();
+        findings.retain(of_others);
+        for outcome in &report.results {
+            let counted = outcome
+                .findings
+                .iter()
+                .filter(|finding| finding.excuse.is_none());
+            let (file, object) = (baseline.name(&outcome.file), outcome.object.to_string());
+            findings.extend(counted.map(|finding| Old::of(&file, &object, finding)));
+        }
+        baseline.findings = findings;
+        let text = serde_json::to_string_pretty(&baseline).unwrap_or_default();
+        fs::write(path, text + "\n").map_err(cannot)?;
+    }
+    baseline.excuse(&Input::new(path), report);
+    Ok(())
+}
+
+impl Baseline {
+    fn read(path: &Path) -> Result<Self, Stop> {
+        let input = Input::new(path);
+        let stop = |unjudged| Stop::Settings(vec![unjudged]);
+        let bytes = input.bytes().map_err(|mut unjudged| {
+            if !path.exists() {
+                unjudged.text.push_str(", --write-baseline makes one");
+            }
+            stop(unjudged)
+        })?;
+        let read: Result<Self, _> = serde_json::from_slice(&bytes);
+        read.map_err(|e| {
+            let text = format!("is no baseline: {e}");
+            stop(Unjudged::new(
+                &input.name,
+                Trouble::at(e.line(), e.column(), text),
+            ))
+        })
+    }
+
+    /// The name of a file, as seen from the folder of the baseline.
+    fn name(&self, file: &str) -> String {
+        let real = Path::new(file).canonicalize();
+        let real = real.unwrap_or_else(|_| PathBuf::from(file));
+        let name = real.strip_prefix(&self.folder).unwrap_or(&real);
+        name.display().to_string().replace('\\', "/")
+    }
+
+    /// The files that were read, and in which everything could be judged.
+    fn files(&self, report: &Report) -> BTreeSet<String> {
+        let read: BTreeSet<&str> = report.files.iter().map(|file| &**file).collect();
+        let unjudged: BTreeSet<&str> = report
+            .unjudged
+            .iter()
+            .map(|unjudged| &*unjudged.file)
+            .collect();
+        read.difference(&unjudged)
+            .map(|file| self.name(file))
+            .collect()
+    }
+
+    fn excuse(&self, input: &Input, report: &mut Report) {
+        let mut met = BTreeSet::new();
+        for outcome in &mut report.results {
+            let (file, object) = (self.name(&outcome.file), outcome.object.to_string());
+            outcome.excuse(|finding| {
+                let old = Old::of(&file, &object, finding);
+                let is_old = self.findings.contains(&old);
+                if is_old {
+                    met.insert(old);
+                }
+                is_old.then_some(Excuse::Baseline)
+            });
+        }
+        let read = self.files(report);
+        let is_stale = |old: &&Old| {
+            !met.contains(*old)
+                && (read.contains(&old.file) || !self.folder.join(&old.file).exists())
+        };
+        for old in self.findings.iter().filter(is_stale) {
+            let Old {
+                file,
+                object,
+                rule,
+                path,
+            } = old;
+            let text = format!(
+                "{file}: {object}: {path} [{rule}] is not found any more, --write-baseline takes it out"
+            );
+            let trouble = Trouble::whole(text);
+            report.stale.push(Unjudged::new(&input.name, trouble));
+        }
+    }
+}
