@@ -218,7 +218,7 @@ fn run<'a>(
     kind: &'a Kind<'a>,
     change: &'a Change<Object<'a>>,
     settings: &'a Settings<'a>,
-) -> Result<Vec<Found<'a>>, Problems> {
+) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
     let context = |release| Context::new(request, kind, change, settings, release);
     match settings.kubernetes_version() {
         Some(release) => catalogue::run(&context(release)),
@@ -229,7 +229,7 @@ fn run<'a>(
 fn answered<'a>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
-    findings: Result<Vec<Found<'a>>, Problems>,
+    findings: Result<Vec<(Enforcement, Finding<'a>)>, Problems>,
     release: Release,
 ) -> Verdict<'a> {
     findings
@@ -237,14 +237,11 @@ fn answered<'a>(
         .unwrap_or_else(|problems| Verdict::misconfigured(&problems))
 }
 
-/// What a rule found, and what it does.
-type Found<'a> = (Enforcement, Finding<'a>);
-
 /// What the rules find where the settings choose no release: kube-apiserver's checks on which the releases disagree deny what
 /// all releases deny, and warn where some release accepts.
 fn run_on_all_releases<'a>(
     context: impl Fn(Release) -> Context<'a>,
-) -> Result<Vec<Found<'a>>, Problems> {
+) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
     let newest = context(Release::default());
     let findings = catalogue::run(&newest)?;
     let verdicts = if newest.status.is_some() {
@@ -254,10 +251,11 @@ fn run_on_all_releases<'a>(
     } else {
         return Ok(findings);
     };
-    let is_denial = |(enforcement, finding): &Found<'_>| {
+    let is_denial = |(enforcement, finding): &(Enforcement, Finding<'_>)| {
         *enforcement == Enforcement::Deny && finding.is_upstream()
     };
-    let is_agreed = |found: &Found<'_>| is_denial(found) && !found.1.rule().is_disputed();
+    let is_agreed =
+        |found: &(Enforcement, Finding<'_>)| is_denial(found) && !found.1.rule().is_disputed();
     if findings.iter().any(is_agreed) {
         return Ok(findings);
     }
@@ -266,7 +264,8 @@ fn run_on_all_releases<'a>(
         let context = context(release).of_disputed_rules();
         opinions.push((release, catalogue::run(&context)?));
     }
-    let denies = |(_, findings): &(Release, Vec<Found<'_>>)| findings.iter().any(is_denial);
+    let denies =
+        |(_, findings): &(Release, Vec<(Enforcement, Finding<'_>)>)| findings.iter().any(is_denial);
     let is_unanimous = opinions.iter().all(denies);
     let is_undisputed = !opinions.iter().any(denies);
     if is_unanimous || is_undisputed {
@@ -277,7 +276,10 @@ fn run_on_all_releases<'a>(
 
 /// What some releases find and others do not, each thing once, as a warning that says which do.
 #[cold]
-fn disputed<'a>(opinions: &[(Release, Vec<Found<'a>>)], verdicts: &[Release]) -> Vec<Found<'a>> {
+fn disputed<'a>(
+    opinions: &[(Release, Vec<(Enforcement, Finding<'a>)>)],
+    verdicts: &[Release],
+) -> Vec<(Enforcement, Finding<'a>)> {
     let opinions = opinions.iter();
     let said: Vec<_> = opinions
         .map(|(release, findings)| (release.run(verdicts), &**findings))

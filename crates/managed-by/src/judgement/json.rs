@@ -15,7 +15,7 @@ impl Serialize for Judgement<'_> {
         let mut map = json.serialize_map(None)?;
         answer(&self.verdict, &mut map)?;
         let is_of_releases = !self.opinions.is_empty();
-        let findings = self.findings.iter().map(|found| Found {
+        let findings = self.findings.iter().map(|found| InJson {
             found,
             is_of_releases,
         });
@@ -39,12 +39,12 @@ impl Serialize for Opinion<'_> {
 
 /// `text` is the error in the words of the newest release. `texts` tells those of each, where they differ, and `releases` which
 /// find it, where some were asked or not all do.
-struct Found<'f> {
+struct InJson<'f> {
     found: &'f JudgedFinding<'f>,
     is_of_releases: bool,
 }
 
-impl Serialize for Found<'_> {
+impl Serialize for InJson<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let Self {
             found,
