@@ -1,19 +1,15 @@
-//! YAML documents: `saphyr-parser` reads them, and the values keep their places.
+//! Events of the parser become the values of a document: anchors, aliases and merge keys, within a budget.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 
-use super::scalar::{Scalar, resolve};
-use super::{offset_in, quoted, string};
-use crate::named::Named;
-use crate::path::Path;
+use super::super::scalar::{Scalar, resolve};
+use super::super::{offset_in, quoted};
+use super::{Entry, MAX_DEPTH, Mapping, Node, Tree, Value};
 use crate::places::Places;
 use crate::trouble::Trouble;
-
-/// No manifest is nested deeper; the parser of flow collections stops at 255.
-const MAX_DEPTH: usize = 200;
 
 /// What aliases may make of a document: so many times its size, beside a constant.
 const MAX_GROWTH: usize = 20;
@@ -28,83 +24,53 @@ const ENTRY: usize = 128;
 /// What it counts to put an entry in the place of another one: it makes nothing, but takes time.
 const LOOK: usize = 8;
 
-/// So many keys of a mapping are found by looking at each.
-const FEW: usize = 16;
-
-/// The values of one document, each by its number.
-#[derive(Debug)]
-pub(super) struct Tree<'t> {
-    nodes: Vec<Node<'t>>,
-    root: usize,
-    /// The most bytes that the document may have as JSON.
-    budget: usize,
-}
-
-#[derive(Debug)]
-struct Node<'t> {
-    span: Range<usize>,
-    value: Value<'t>,
-}
-
-#[derive(Debug)]
-enum Value<'t> {
-    /// A null, a boolean or a number, as JSON.
-    Word(String),
-    Text(Cow<'t, str>),
-    Sequence(Vec<usize>),
-    Mapping(Mapping<'t>),
-}
-
-/// Entries in their order. Where there are many, the place of each by its key.
-#[derive(Debug, Default)]
-struct Mapping<'t> {
-    entries: Vec<Entry<'t>>,
-    places: Option<Box<Named<'t, usize>>>,
-}
-
-impl<'t> Mapping<'t> {
-    fn place(&self, key: &str) -> Option<usize> {
-        match &self.places {
-            Some(places) => places.get(key).copied(),
-            None => self.entries.iter().position(|entry| entry.key == key),
+impl<'t> Tree<'t> {
+    /// Reads a part of a text that holds one document; [`None`] if it holds nothing.
+    pub(in crate::document) fn read(
+        places: &Places<'t>,
+        part: &'t str,
+    ) -> Result<Option<Self>, Trouble> {
+        let is_empty = part.lines().all(|line| {
+            let line = line.strip_prefix("---").unwrap_or(line).trim();
+            line.is_empty() || line.starts_with(['#', '%']) || line == "..."
+        });
+        if is_empty {
+            return Ok(None);
         }
-    }
-
-    fn get(&self, key: &str) -> Option<&Entry<'t>> {
-        self.entries.get(self.place(key)?)
-    }
-
-    /// Puts an entry in, in place of a known one with the same key.
-    fn put(&mut self, entry: Entry<'t>) {
-        let known = self.place(&entry.key);
-        if let Some(known) = known.and_then(|place| self.entries.get_mut(place)) {
-            *known = entry;
-            return;
-        }
-        self.entries.push(entry);
-        let last = self.entries.len().saturating_sub(1);
-        // Once there are many, all that are not yet by their keys.
-        let from = match &self.places {
-            Some(_) => last,
-            None if last < FEW => return,
-            None => 0,
+        let growth = part.len().saturating_mul(MAX_GROWTH);
+        let mut builder = Builder {
+            places,
+            part_start: offset_in(places.text, part),
+            chars: Chars::new(part),
+            nodes: Vec::new(),
+            open: Vec::new(),
+            anchors: Vec::new(),
+            root: None,
+            merged: Merged {
+                bytes: 0,
+                most: growth.saturating_add(FREE_MERGES),
+            },
+            budget: growth.saturating_add(FREE_GROWTH),
         };
-        let places = self.places.get_or_insert_default();
-        for (place, entry) in self.entries.iter().enumerate().skip(from) {
-            places.insert(entry.key.clone(), place);
+        if let Some(at) = part.find(['\u{85}', '\u{2028}', '\u{2029}']) {
+            let what = "U+0085, U+2028 or U+2029: kubectl takes it for the end of a line";
+            return Err(places.trouble(builder.part_start.saturating_add(at), what));
         }
+        let mut parser = Parser::new_from_str(part);
+        while let Some(event) = parser.next_event() {
+            let (event, span) = event.map_err(|e| builder.unreadable(&e))?;
+            builder.event(event, span)?;
+        }
+        let Some(root) = builder.root else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            nodes: builder.nodes,
+            root,
+            budget: builder.budget,
+        }))
     }
 }
-
-#[derive(Debug, Clone)]
-struct Entry<'t> {
-    key: Cow<'t, str>,
-    key_span: Range<usize>,
-    value: usize,
-    /// Whether it comes of `<<`, so that a key of the mapping's own counts more.
-    is_merged: bool,
-}
-
 /// A collection that is being read.
 struct Open<'t> {
     node: usize,
@@ -166,143 +132,6 @@ impl<'t> Chars<'t> {
         let mut chars = rest.char_indices();
         let more = chars.nth(index % CHARS).map_or(rest.len(), |(at, _)| at);
         start.saturating_add(more)
-    }
-}
-
-impl<'t> Tree<'t> {
-    /// Reads a part of a text that holds one document; [`None`] if it holds nothing.
-    pub(super) fn read(places: &Places<'t>, part: &'t str) -> Result<Option<Self>, Trouble> {
-        let is_empty = part.lines().all(|line| {
-            let line = line.strip_prefix("---").unwrap_or(line).trim();
-            line.is_empty() || line.starts_with(['#', '%']) || line == "..."
-        });
-        if is_empty {
-            return Ok(None);
-        }
-        let growth = part.len().saturating_mul(MAX_GROWTH);
-        let mut builder = Builder {
-            places,
-            part_start: offset_in(places.text, part),
-            chars: Chars::new(part),
-            nodes: Vec::new(),
-            open: Vec::new(),
-            anchors: Vec::new(),
-            root: None,
-            merged: Merged {
-                bytes: 0,
-                most: growth.saturating_add(FREE_MERGES),
-            },
-            budget: growth.saturating_add(FREE_GROWTH),
-        };
-        if let Some(at) = part.find(['\u{85}', '\u{2028}', '\u{2029}']) {
-            let what = "U+0085, U+2028 or U+2029: kubectl takes it for the end of a line";
-            return Err(places.trouble(builder.part_start.saturating_add(at), what));
-        }
-        let mut parser = Parser::new_from_str(part);
-        while let Some(event) = parser.next_event() {
-            let (event, span) = event.map_err(|e| builder.unreadable(&e))?;
-            builder.event(event, span)?;
-        }
-        let Some(root) = builder.root else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            nodes: builder.nodes,
-            root,
-            budget: builder.budget,
-        }))
-    }
-
-    /// The document as JSON.
-    pub(super) fn json(&self, places: &Places<'_>) -> Result<String, Trouble> {
-        let mut json = Vec::new();
-        self.write(self.root, 0, places, &mut json)?;
-        // It was made of texts.
-        Ok(String::from_utf8(json).unwrap_or_default())
-    }
-
-    fn write(
-        &self,
-        id: usize,
-        depth: usize,
-        places: &Places<'_>,
-        json: &mut Vec<u8>,
-    ) -> Result<(), Trouble> {
-        let Some(node) = self.nodes.get(id) else {
-            return Ok(());
-        };
-        if json.len() > self.budget {
-            let what = format!("its aliases make more than {} bytes of it", self.budget);
-            return Err(places.trouble(node.span.start, what));
-        }
-        if depth > MAX_DEPTH {
-            let what = format!("is nested deeper than {MAX_DEPTH} levels");
-            return Err(places.trouble(node.span.start, what));
-        }
-        let deeper = depth.saturating_add(1);
-        match &node.value {
-            Value::Word(word) => json.extend_from_slice(word.as_bytes()),
-            Value::Text(text) => string(json, text),
-            Value::Sequence(items) => {
-                json.push(b'[');
-                for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
-                        json.push(b',');
-                    }
-                    self.write(*item, deeper, places, json)?;
-                }
-                json.push(b']');
-            }
-            Value::Mapping(Mapping { entries, .. }) => {
-                json.push(b'{');
-                for (index, entry) in entries.iter().enumerate() {
-                    if index > 0 {
-                        json.push(b',');
-                    }
-                    string(json, &entry.key);
-                    json.push(b':');
-                    self.write(entry.value, deeper, places, json)?;
-                }
-                json.push(b'}');
-            }
-        }
-        Ok(())
-    }
-
-    /// Where the value at a path stands, or the nearest value around it; and whether it was found.
-    pub(super) fn find(&self, path: &Path, is_key: bool) -> (Range<usize>, bool) {
-        let mut at = self.root;
-        let mut span = self.span(at);
-        for segment in path.segments() {
-            let next = match self.nodes.get(at).map(|node| &node.value) {
-                Some(Value::Mapping(mapping)) => mapping
-                    .get(segment.key())
-                    .map(|entry| (entry.value, Some(entry.key_span.clone()))),
-                Some(Value::Sequence(items)) => segment
-                    .index()
-                    .and_then(|index| items.get(index))
-                    .map(|item| (*item, None)),
-                Some(Value::Word(_) | Value::Text(_)) | None => None,
-            };
-            let Some((value, key)) = next else {
-                return (span, false);
-            };
-            at = value;
-            let is_collection = self
-                .nodes
-                .get(at)
-                .is_some_and(|node| matches!(node.value, Value::Sequence(_) | Value::Mapping(_)));
-            // Of what fills many lines the key is shown.
-            span = match key {
-                Some(key) if is_key || is_collection => key,
-                _ => self.span(at),
-            };
-        }
-        (span, true)
-    }
-
-    fn span(&self, id: usize) -> Range<usize> {
-        self.nodes.get(id).map_or(0..0, |node| node.span.clone())
     }
 }
 
