@@ -33,6 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod asks;
 pub mod document;
 mod json;
 pub mod judge;
@@ -47,13 +48,16 @@ mod same;
 mod settings;
 mod split;
 mod trouble;
+mod unjudged;
 
+pub use asks::Asks;
 pub use document::{Document, Located};
 pub use judge::{Found, Judge, Judgement, Matrix, NotJudged, Releases};
 pub use named::Named;
 pub use path::Path;
 pub use replay::{Replay, Seen, StatusWriters, Step, Tally};
-pub use request::{Asks, Remark, Request};
+pub use request::{Remark, Request};
 pub use settings::{SettingsText, overlaid};
 pub use split::complete;
 pub use trouble::{Trouble, decode};
+pub use unjudged::{Unjudged, Why};

@@ -2,11 +2,12 @@
 
 use managed_by::UserInfo;
 
+use crate::asks::Asks;
 use crate::document::Document;
 use crate::json::{Members, elements};
 use crate::path::Path;
 use crate::record::State;
-use crate::request::{Asks, Before, Remark, Request, Who};
+use crate::request::{Before, Remark, Request, Who};
 use crate::same::same;
 use crate::trouble::Trouble;
 

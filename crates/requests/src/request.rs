@@ -7,53 +7,10 @@ use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::asks::Asks;
 use crate::json::Members;
 use crate::judge::NotJudged;
 use crate::record::State;
-
-/// What happens to an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asks {
-    /// A client creates it, without a status: the API server drops the status of a create.
-    Create,
-    /// Nothing: the object is stored, and its status counts. Nobody asks for it, so that nobody can be denied.
-    Stored,
-    /// A client updates the main resource: the status stays as it is.
-    Update,
-    /// A client updates the status: the rest stays as it is.
-    UpdateStatus,
-    /// A client deletes it.
-    Delete,
-}
-
-impl Asks {
-    /// The operation in a request. The background audit sends what is stored as a CREATE.
-    pub const fn operation(self) -> &'static str {
-        match self {
-            Self::Create | Self::Stored => "CREATE",
-            Self::Update | Self::UpdateStatus => "UPDATE",
-            Self::Delete => "DELETE",
-        }
-    }
-
-    /// The subresource in a request; empty for the main resource.
-    pub const fn sub_resource(self) -> &'static str {
-        match self {
-            Self::UpdateStatus => "status",
-            Self::Create | Self::Stored | Self::Update | Self::Delete => "",
-        }
-    }
-
-    /// Whether there is an object before.
-    const fn is_update(self) -> bool {
-        matches!(self, Self::Update | Self::UpdateStatus)
-    }
-
-    /// Whether the object is judged as it is stored.
-    pub const fn is_stored(self) -> bool {
-        matches!(self, Self::Stored)
-    }
-}
 
 /// A request that was made of objects. Serialized, it is an `AdmissionRequest`.
 #[derive(Debug, Clone, Copy)]

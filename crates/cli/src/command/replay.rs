@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use managed_by::Release;
-use managed_by_requests::replay::{self, Said, Seen, Step, Why};
+use managed_by_requests::Why;
+use managed_by_requests::replay::{Said, Seen, Step};
 use managed_by_requests::{Replay, Trouble};
 
 use super::settings::Chosen;
@@ -241,7 +242,7 @@ impl Told {
         &mut self,
         file: &Arc<str>,
         seen: &Seen,
-        unjudged: replay::Unjudged,
+        unjudged: managed_by_requests::Unjudged,
         format: Output,
     ) {
         let count = self.counts.entry((seen.source, unjudged.why)).or_default();

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use managed_by::{Enforcement, ReleaseSet};
-use managed_by_requests::replay::{ObjectName, Seen, Why};
+use managed_by_requests::Why;
+use managed_by_requests::replay::{ObjectName, Seen};
 use managed_by_requests::{Asks, Matrix};
 use serde_json::{Map, Value, json};
 

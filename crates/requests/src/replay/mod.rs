@@ -13,15 +13,16 @@ mod task;
 mod writers;
 
 use crate::judge::Judge;
-use crate::record::{Record, Unread, read};
+use crate::record::{Record, read};
 use crate::request::Request;
 use crate::split::{Part, parts};
+use crate::unjudged::Unjudged;
 use groups::in_groups;
 use past::{Past, stored};
 use tally::add;
 use task::{Answer, Task};
 
-pub use step::{Asked, ObjectName, Said, Seen, Step, Unjudged, Why};
+pub use step::{Asked, ObjectName, Said, Seen, Step};
 pub use tally::{Row, RowKey, Tally};
 pub use writers::{StatusWriter, StatusWriters, WriterSums, Written};
 
@@ -35,7 +36,7 @@ pub struct Replay<'s> {
 /// A record, and where it stands.
 struct Item<'c> {
     line: u64,
-    record: Result<Record<'c>, Unread>,
+    record: Result<Record<'c>, Unjudged>,
 }
 
 impl<'s> Replay<'s> {

@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 
 use super::Item;
-use super::step::{ObjectName, Unjudged, Why};
+use super::step::ObjectName;
 use super::task::{Asking, Task};
+use crate::asks::Asks;
 use crate::json::Members;
 use crate::judge::Judge;
 use crate::named::Named;
 use crate::record::{Event, Record, State, Write};
-use crate::request::{Asks, Before, Request, Who};
+use crate::request::{Before, Request, Who};
 use crate::same::same;
+use crate::unjudged::{Unjudged, Why};
 
 /// What was before a chunk, and who judges what comes.
 #[derive(Debug)]
@@ -69,7 +71,7 @@ impl<'s> Past<'s> {
                 Ok(Record::State(event, state)) => self.of_state(*event, state, &mut latest),
                 Ok(Record::Write(write)) => self.of_write(write, &mut latest),
                 Ok(Record::Refused | Record::Nothing) => Task::Nothing,
-                Err(unread) => Task::Tell(ObjectName::default(), unread.into()),
+                Err(unjudged) => Task::Tell(ObjectName::default(), unjudged.clone()),
             };
             if let Task::Judge(asking) = &task
                 && let Some(request) = asking.request.first_half()

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use crate::asks::Asks;
 use crate::judge::Judgement;
-use crate::record::{State, Unread};
-use crate::request::Asks;
+use crate::record::State;
+use crate::unjudged::Unjudged;
 
 /// Where something was recorded, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,60 +64,6 @@ pub struct ObjectName {
     pub name: String,
 }
 
-/// What could not be judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unjudged {
-    /// Why, as a word.
-    pub why: Why,
-    /// Why, as a sentence.
-    pub text: String,
-}
-
-/// Why something could not be judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
-    /// It is not JSON, such as a line that was cut.
-    NotJson,
-    /// It is JSON of another kind than expected.
-    Unknown,
-    /// The watch ended with an error.
-    WatchError,
-    /// The audit event does not hold the object.
-    NoObject,
-    /// The state is older than the one before it.
-    OutOfOrder,
-    /// The object was seen first in the middle of its life, so that nobody knows what was updated.
-    SeenFirst,
-    /// A field is of the wrong type.
-    Malformed,
-}
-
-impl Why {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::NotJson,
-        Self::Unknown,
-        Self::WatchError,
-        Self::NoObject,
-        Self::OutOfOrder,
-        Self::SeenFirst,
-        Self::Malformed,
-    ];
-
-    /// The word for it in machine formats.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NotJson => "not-json",
-            Self::Unknown => "unknown-document",
-            Self::WatchError => "watch-error",
-            Self::NoObject => "no-object",
-            Self::OutOfOrder => "out-of-order",
-            Self::SeenFirst => "seen-first",
-            Self::Malformed => "malformed",
-        }
-    }
-}
-
 impl ObjectName {
     /// The name that an object has in a state.
     pub(super) fn of(state: &State<'_>) -> Self {
@@ -148,23 +95,5 @@ impl fmt::Display for ObjectName {
         let slash = if self.namespace.is_empty() { "" } else { "/" };
         let kind = self.kind_and_group();
         write!(f, "{kind} {}{slash}{}", self.namespace, self.name)
-    }
-}
-
-impl From<&Unread> for Unjudged {
-    fn from(unread: &Unread) -> Self {
-        let (why, text) = match unread {
-            Unread::NotJson(text) => (Why::NotJson, text.clone()),
-            Unread::Unknown(text) => (Why::Unknown, (*text).to_owned()),
-            Unread::WatchError(text) => (
-                Why::WatchError,
-                format!("the watch ended with an error: {text}"),
-            ),
-            Unread::NoObject(level) => (
-                Why::NoObject,
-                format!("an audit event of level {level} holds no object, RequestResponse does"),
-            ),
-        };
-        Self { why, text }
     }
 }

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use managed_by::{Enforcement, ReleaseSet, Rule};
 
-use super::step::{Asked, ObjectName, Said, Seen, Step, Unjudged, Why, kind_and_group};
+use super::step::{Asked, ObjectName, Said, Seen, Step, kind_and_group};
 use super::task::{Answer, Asking, Task};
 use crate::json::Members;
 use crate::judge::Found;
 use crate::named::Named;
+use crate::unjudged::{Unjudged, Why};
 
 /// The sums of a history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! What is to be done about a record, and what the library says to it.
 
-use super::step::{ObjectName, Unjudged};
+use super::step::ObjectName;
 use crate::judge::{Judge, Judgement};
 use crate::record::{State, Write};
 use crate::request::Request;
+use crate::unjudged::Unjudged;
 
 /// What is to be done about a record.
 pub(super) enum Task<'c> {

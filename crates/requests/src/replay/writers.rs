@@ -8,13 +8,14 @@ use managed_by::{AdmissionRequest, Holder, Kind, Problems, Settings, kinds, with
 use serde_json::json;
 
 use super::groups::in_groups;
-use super::step::{Seen, Unjudged, Why};
+use super::step::Seen;
 use super::tally::{add, entry, username};
 use super::{line_of, lines};
 use crate::json::{Members, elements, string};
 use crate::path::Path;
-use crate::record::{Audited, Unread, read_audited};
+use crate::record::{Audited, read_audited};
 use crate::split::parts;
+use crate::unjudged::{Unjudged, Why};
 
 /// Reads audit logs, and remembers who wrote the status of which workloads.
 #[derive(Debug)]
@@ -362,11 +363,11 @@ impl Target {
 }
 
 impl<'c> Said<'c> {
-    fn of(audited: Result<Audited<'c>, Unread>, targets: &[Target]) -> Self {
+    fn of(audited: Result<Audited<'c>, Unjudged>, targets: &[Target]) -> Self {
         let audited = match audited {
             Ok(audited) if audited.updates_status() => audited,
             Ok(_) => return Self::Nothing,
-            Err(unread) => return Self::Unjudged((&unread).into()),
+            Err(unjudged) => return Self::Unjudged(unjudged),
         };
         let Some(target) = Target::find(targets, &audited) else {
             return Self::Other;

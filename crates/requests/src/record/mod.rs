@@ -1,0 +1,204 @@
+//! What a document of a recorded history says.
+
+mod audit;
+mod state;
+
+use serde_json::Deserializer;
+
+use crate::json::{Members, elements, what};
+use crate::unjudged::Unjudged;
+
+pub(crate) use audit::{Audited, Write};
+pub(crate) use state::State;
+
+/// One thing that a document says.
+#[derive(Debug)]
+pub(crate) enum Record<'a> {
+    /// An object as a watch or a list shows it.
+    State(Event, Box<State<'a>>),
+    /// A write that an audit log tells of, with the object that it left behind.
+    Write(Box<Write<'a>>),
+    /// A write that the API server refused.
+    Refused,
+    /// Something that is recorded and is no write: a bookmark, a read, the start of a request.
+    Nothing,
+}
+
+/// What a document holds, before an audit event is taken for one thing or another.
+enum Held<'a> {
+    /// Something that is no audit event.
+    Record(Record<'a>),
+    /// The members of an audit event.
+    Audit(Members<'a>),
+}
+
+impl Record<'_> {
+    /// Reads the object of the record for the rules.
+    fn with_object(mut self) -> Self {
+        match &mut self {
+            Self::State(_, state) => state.read_object(),
+            Self::Write(write) => write.state.read_object(),
+            Self::Refused | Self::Nothing => {}
+        }
+        self
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    Added,
+    Modified,
+    Deleted,
+    /// The object alone, without an event.
+    Listed,
+}
+
+/// What one part of a stream says, each with the number of lines before it. Values may follow each other without an end of
+/// line.
+pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Record<'a>, Unjudged>)) {
+    documents(bytes, |lines, held| {
+        let record = held.and_then(|held| match held {
+            Held::Record(record) => Ok(record),
+            Held::Audit(event) => audit::record(event),
+        });
+        each(lines, record.map(Record::with_object));
+    });
+}
+
+/// The writes that one part of an audit log tells of, as [`read`]. An object or a watch event does not say who wrote it.
+pub(crate) fn read_audited<'a>(
+    bytes: &'a [u8],
+    mut each: impl FnMut(usize, Result<Audited<'a>, Unjudged>),
+) {
+    documents(bytes, |lines, held| match held {
+        Ok(Held::Audit(event)) => {
+            if let Some(audited) = Audited::of(event) {
+                each(lines, Ok(audited));
+            }
+        }
+        Ok(Held::Record(Record::Nothing)) => {}
+        Ok(Held::Record(_)) => each(lines, Err(Unjudged::unknown(NO_AUDIT))),
+        Err(unjudged) => each(lines, Err(unjudged)),
+    });
+}
+
+/// What to say of a record that does not name who wrote.
+const NO_AUDIT: &str =
+    "expected an audit event, got an object or a watch event, which does not say who wrote it";
+
+/// What the documents of one part of a stream hold.
+fn documents<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Held<'a>, Unjudged>)) {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return each(0, Err(Unjudged::not_json("is not UTF-8")));
+    };
+    if let Some((event, text)) = line_of_watch(text)
+        && let Some(members) = Members::of(text)
+    {
+        return each(0, of_event(Some(event), text, &members).map(Held::Record));
+    }
+    let mut documents = Deserializer::from_str(text).into_iter::<Members<'a>>();
+    loop {
+        let start = documents.byte_offset();
+        let members = match documents.next() {
+            None => return,
+            Some(Ok(members)) => members,
+            Some(Err(error)) => {
+                let lines = lines_before(text, &error);
+                return each(lines, Err(Unjudged::not_json(what(text, &error))));
+            }
+        };
+        let document = text.get(start..documents.byte_offset()).unwrap_or_default();
+        of_document(document.trim_ascii(), members, &mut |held| each(0, held));
+    }
+}
+
+/// How many lines are before the place of an error.
+fn lines_before(text: &str, error: &serde_json::Error) -> usize {
+    if error.is_eof() {
+        // What was cut ends before the empty lines behind it.
+        return text.trim_ascii_end().matches('\n').count();
+    }
+    // The end of a line belongs to the next one, where a value of another type may begin as well.
+    let past = usize::from(error.column() == 0 && !error.is_data());
+    error.line().saturating_sub(past).saturating_sub(1)
+}
+
+/// The type and the object of a watch event as kube-apiserver writes it, if all behind the type is an object. To pass over the
+/// event only to find its object takes an eighth of a replay.
+fn line_of_watch(text: &str) -> Option<(&str, &str)> {
+    let (event, rest) = text
+        .strip_prefix("{\"type\":\"")?
+        .split_once("\",\"object\":")?;
+    let object = rest.trim_ascii_end().strip_suffix('}')?;
+    let is_event = ["ADDED", "MODIFIED", "DELETED"].contains(&event);
+    is_event.then_some((event, object.trim_ascii()))
+}
+
+/// An object, a list, a watch event or an audit event.
+fn of_document<'a>(
+    text: &'a str,
+    members: Members<'a>,
+    each: &mut impl FnMut(Result<Held<'a>, Unjudged>),
+) {
+    if let Some((_, object)) = members.find("object") {
+        let of_type = members.string("type");
+        let parts = Members::of(object).ok_or_else(not_an_object);
+        let event = parts.and_then(|parts| of_event(of_type.as_deref(), object, &parts));
+        return each(event.map(Held::Record));
+    }
+    let state = State::of(text, &members);
+    match (&*state.group, &*state.kind, state.items) {
+        ("audit.k8s.io", "Event", _) => each(Ok(Held::Audit(members))),
+        (group, kind, Some(items)) if kind.ends_with("List") => {
+            let is_audit = group == "audit.k8s.io";
+            let Some(items) = elements(items) else {
+                return each(Err(Unjudged::unknown("a list whose items are no array")));
+            };
+            for item in items {
+                each(match Members::of(item) {
+                    Some(members) if is_audit => Ok(Held::Audit(members)),
+                    Some(members) => {
+                        Ok(Held::Record(listed(State::of_item(item, &members, &state))))
+                    }
+                    None => Err(Unjudged::unknown("an item that is no object")),
+                });
+            }
+        }
+        (_, "", _) => each(Err(Unjudged::unknown(
+            "expected an object, a watch event or an audit event, got none of them",
+        ))),
+        _ => each(Ok(Held::Record(listed(state)))),
+    }
+}
+
+fn listed(state: State<'_>) -> Record<'_> {
+    Record::State(Event::Listed, Box::new(state))
+}
+
+fn not_an_object() -> Unjudged {
+    Unjudged::not_json("not JSON: expected an object")
+}
+
+fn of_event<'a>(
+    event: Option<&str>,
+    text: &'a str,
+    members: &Members<'a>,
+) -> Result<Record<'a>, Unjudged> {
+    let event = match event {
+        Some("ADDED") => Event::Added,
+        Some("MODIFIED") => Event::Modified,
+        Some("DELETED") => Event::Deleted,
+        Some("BOOKMARK") => return Ok(Record::Nothing),
+        Some("ERROR") => {
+            let message = members.string("message").unwrap_or_default();
+            return Err(Unjudged::watch_error(&message));
+        }
+        _ => {
+            return Err(Unjudged::unknown(
+                "a watch event of a type other than ADDED, MODIFIED, DELETED, BOOKMARK and ERROR",
+            ));
+        }
+    };
+    Ok(Record::State(event, Box::new(State::of(text, members))))
+}
