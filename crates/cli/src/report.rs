@@ -35,6 +35,8 @@ pub struct Report {
     pub created: Vec<ObjectName>,
     /// What could not be read, and was not to be told.
     pub skipped: usize,
+    /// Values that were corrected in the files.
+    pub fixed: usize,
     /// The files that were read, of `diff` the new ones.
     pub files: Vec<Arc<str>>,
     /// Exceptions and lines of a baseline that nothing is found for, each at its place.
@@ -432,6 +434,7 @@ impl Report {
         self.files.append(&mut other.files);
         self.stale.append(&mut other.stale);
         self.skipped = self.skipped.saturating_add(other.skipped);
+        self.fixed = self.fixed.saturating_add(other.fixed);
         for (text, hint) in other.hints {
             let count = hint.count;
             let known = self.hints.entry(text).or_insert(Hint { count: 0, ..hint });
