@@ -282,11 +282,11 @@ impl Outcome {
         }
     }
 
-    /// The text of a finding, which says which releases find it where not all do.
+    /// The text of a finding, which says which releases find it where not all do, and which deny where several are asked.
     pub fn text_of(&self, found: &Found) -> String {
         let asked = self.releases.map_or_else(ReleaseSet::all, Matrix::asked);
-        let is_disputed = found.releases.is_some_and(|set| set != asked);
-        let releases = found.releases.filter(|_| is_disputed);
+        let is_denied = self.releases.is_some() && found.enforcement == Enforcement::Deny;
+        let releases = found.releases.filter(|set| is_denied || *set != asked);
         match (releases, self.releases, found.enforcement) {
             (None, ..) => found.text.clone(),
             (Some(set), Some(_), Enforcement::Warn | Enforcement::Off) => {

@@ -308,8 +308,7 @@ impl At<'_, '_> {
                         });
                     }
                     if !is_used {
-                        let text =
-                            format!("{EXCEPT}: {rule} finds nothing here, take the line out");
+                        let text = format!("{EXCEPT}: {rule} finds nothing here, remove the line");
                         report.stale.push(at(text));
                     }
                 }
