@@ -181,24 +181,46 @@ reproducible: policy.wasm ## Build the module once more in another folder and se
 	@$(MAKE) --silent --directory $(COPY) policy.wasm
 	cmp policy.wasm $(COPY)/policy.wasm && echo "the same bytes twice: $$(sha256sum < policy.wasm | cut -d ' ' -f 1)"
 
-.PHONY: cli cli-archive bench-cli
+.PHONY: cli cli-archive cli-image krew bench-cli
 cli: setup ## Build the command line, target/native/managed-by
 	cargo build --quiet --profile native --package managed-by-cli
 
 # The name of this machine, as the compiler calls it.
 RUST_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-CLI_ARCHIVE = managed-by-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)-$(RUST_HOST)
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+CLI_ARCHIVE = managed-by-$(VERSION)-$(RUST_HOST)
+# On Linux the program holds the C library, so that it runs wherever there is a kernel.
+CLI_CARGO = cargo $(if $(findstring linux,$(RUST_HOST)),--config 'target.$(RUST_HOST).rustflags=["-Ctarget-feature=+crt-static"]')
 
 cli-archive: setup ## The command line for this machine as it is released, with its manual and completions, in target/archive
-	cargo build --quiet --locked --profile dist --package managed-by-cli
+	$(CLI_CARGO) build --quiet --locked --profile dist --target $(RUST_HOST) --package managed-by-cli
 	rm -rf target/archive/$(CLI_ARCHIVE)
 	mkdir -p target/archive/$(CLI_ARCHIVE)/man target/archive/$(CLI_ARCHIVE)/completions
-	cp target/dist/managed-by LICENSE target/archive/$(CLI_ARCHIVE)
-	target/dist/managed-by man > target/archive/$(CLI_ARCHIVE)/man/managed-by.1
-	for shell in bash zsh fish powershell elvish; do target/dist/managed-by completions $$shell > target/archive/$(CLI_ARCHIVE)/completions/managed-by.$$shell || exit 1; done
+	cp target/$(RUST_HOST)/dist/managed-by LICENSE target/archive/$(CLI_ARCHIVE)
+	target/archive/$(CLI_ARCHIVE)/managed-by man > target/archive/$(CLI_ARCHIVE)/man/managed-by.1
+	for shell in bash zsh fish powershell elvish; do target/archive/$(CLI_ARCHIVE)/managed-by completions $$shell > target/archive/$(CLI_ARCHIVE)/completions/managed-by.$$shell || exit 1; done
 	COPYFILE_DISABLE=1 tar -C target/archive -czf target/archive/$(CLI_ARCHIVE).tar.gz $(CLI_ARCHIVE)
 	cd target/archive && shasum -a 256 $(CLI_ARCHIVE).tar.gz > $(CLI_ARCHIVE).tar.gz.sha256
 	@ls -l target/archive/$(CLI_ARCHIVE).tar.gz
+
+IMAGE ?= managed-by
+cli-image: ## The Linux archives in target/archive as an image for their machines, IMAGE (needs buildah)
+	rm -rf target/image && mkdir -p target/image
+	if buildah manifest exists $(IMAGE); then buildah manifest rm $(IMAGE); fi
+	buildah manifest create $(IMAGE)
+	for of in amd64:x86_64 arm64:aarch64; do \
+		archive=target/archive/managed-by-$(VERSION)-$${of#*:}-unknown-linux-gnu.tar.gz; arch=$${of%:*}; \
+		test -e $$archive || { echo "skipped: there is no $$archive"; continue; }; \
+		mkdir target/image/$$arch && tar -xzf $$archive --strip-components 1 -C target/image/$$arch && \
+		buildah build --quiet --platform linux/$$arch --manifest $(IMAGE) --file crates/cli/Containerfile target/image || exit 1; \
+	done
+
+krew: ## The manifest for Krew of the archives in target/archive, beside them
+	@set -e; manifest=target/archive/managed-by.yaml; sed 's/VERSION/$(VERSION)/g; /^#/d' crates/cli/krew.yml > $$manifest; \
+	for host in $$(sed -n 's/.*SHA256-//p' crates/cli/krew.yml); do \
+		sum=$$(cut -d ' ' -f 1 target/archive/managed-by-$(VERSION)-$$host.tar.gz.sha256); \
+		sed "s/SHA256-$$host/$$sum/" $$manifest > $$manifest.new && mv $$manifest.new $$manifest; \
+	done; echo $$manifest
 
 bench-cli: setup ## Time the released build of the command line beside jq and yq (the Go program), which must be installed, and write docs/performance.md
 	cargo build --quiet --profile dist --package managed-by-cli

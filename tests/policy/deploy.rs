@@ -321,9 +321,17 @@ fn versions_agree() {
     let readme = fs::read_to_string(root("README.md")).unwrap();
     let pushed = format!("managed-by-policy:v{}\n", env!("CARGO_PKG_VERSION"));
     assert!(readme.contains(&pushed), "README.md: {pushed}");
-    let action = fs::read_to_string(root(".github/actions/check/action.yml")).unwrap();
-    let installed = format!("default: v{}\n", env!("CARGO_PKG_VERSION"));
-    assert!(action.contains(&installed), "action.yml: {installed}");
+    for (file, before) in [
+        (".github/actions/check/action.yml", "default: v"),
+        ("docs/cli.md", "/.github/actions/check@v"),
+        ("docs/cli.md", "rev: v"),
+        ("docs/cli.md", "/releases/download/v"),
+        ("docs/cli.md", "/managed-by:v"),
+    ] {
+        let text = fs::read_to_string(root(file)).unwrap();
+        let expected = format!("{before}{}", env!("CARGO_PKG_VERSION"));
+        assert!(text.contains(&expected), "{file}: {expected}");
+    }
     for file in ["policy-metadata.yml", "pods-metadata.yml"] {
         let metadata = metadata_of(file);
         assert!(metadata["minimumKubewardenVersion"].is_string(), "{file}");

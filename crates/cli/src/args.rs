@@ -59,6 +59,9 @@ pub enum Command {
         /// Files, folders, or - for standard input
         #[arg(value_name = "PATH", default_value = "-")]
         paths: Vec<PathBuf>,
+        /// Correct in the files what a rule asks about with "did you mean"
+        #[arg(long)]
+        fix: bool,
         #[command(flatten)]
         folders: Folders,
         #[command(flatten)]

@@ -258,7 +258,7 @@ impl Baseline {
                 path,
             } = old;
             let text = format!(
-                "{file}: {object}: {path} [{rule}] is not found any more, --write-baseline takes it out"
+                "{file}: {object}: {path} [{rule}] is not found any more, --write-baseline removes it"
             );
             let trouble = Trouble::whole(text);
             report.stale.push(Unjudged::new(&input.name, trouble));

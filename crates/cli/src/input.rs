@@ -96,6 +96,19 @@ impl Input {
         bytes.map_err(|e| self.unreadable(&e))
     }
 
+    /// Writes other bytes into the file.
+    ///
+    /// # Errors
+    /// If it is none, or cannot be written.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Unjudged> {
+        let written = match &self.path {
+            Some(path) => fs::write(path, bytes).map_err(|e| e.to_string()),
+            None => Err("it is no file".to_owned()),
+        };
+        let trouble = |e| Trouble::whole(format!("cannot be written: {e}"));
+        written.map_err(|e| Unjudged::new(&self.name, trouble(e)))
+    }
+
     /// The file itself, and its size.
     ///
     /// # Errors

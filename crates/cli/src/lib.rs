@@ -7,6 +7,7 @@ pub mod args;
 pub mod command;
 mod config;
 mod excuse;
+mod fix;
 mod git;
 mod hint;
 pub mod input;

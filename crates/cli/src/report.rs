@@ -35,6 +35,8 @@ pub struct Report {
     pub created: Vec<ObjectName>,
     /// What could not be read, and was not to be told.
     pub skipped: usize,
+    /// Values that were corrected in the files.
+    pub fixed: usize,
     /// The files that were read, of `diff` the new ones.
     pub files: Vec<Arc<str>>,
     /// Exceptions and lines of a baseline that nothing is found for, each at its place.
@@ -280,11 +282,11 @@ impl Outcome {
         }
     }
 
-    /// The text of a finding, which says which releases find it where not all do.
+    /// The text of a finding, which says which releases find it where not all do, and which deny where several are asked.
     pub fn text_of(&self, found: &Found) -> String {
         let asked = self.releases.map_or_else(ReleaseSet::all, Matrix::asked);
-        let is_disputed = found.releases.is_some_and(|set| set != asked);
-        let releases = found.releases.filter(|_| is_disputed);
+        let is_denied = self.releases.is_some() && found.enforcement == Enforcement::Deny;
+        let releases = found.releases.filter(|set| is_denied || *set != asked);
         match (releases, self.releases, found.enforcement) {
             (None, ..) => found.text.clone(),
             (Some(set), Some(_), Enforcement::Warn | Enforcement::Off) => {
@@ -432,6 +434,7 @@ impl Report {
         self.files.append(&mut other.files);
         self.stale.append(&mut other.stale);
         self.skipped = self.skipped.saturating_add(other.skipped);
+        self.fixed = self.fixed.saturating_add(other.fixed);
         for (text, hint) in other.hints {
             let count = hint.count;
             let known = self.hints.entry(text).or_insert(Hint { count: 0, ..hint });

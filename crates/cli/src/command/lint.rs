@@ -14,13 +14,14 @@ use super::settings::Chosen;
 use crate::Stop;
 use crate::args::{Folders, Judging, Who};
 use crate::excuse::{EXCEPT, Excuse, exceptions};
-use crate::hint;
 use crate::input::{Input, files};
 use crate::report::{Outcome, Report, Unjudged, place};
+use crate::{fix, hint};
 
 /// Judges the manifests of paths.
 pub(super) fn run(
     paths: &[PathBuf],
+    is_fixed: bool,
     folders: &Folders,
     who: &Who,
     judging: &Judging,
@@ -32,7 +33,7 @@ pub(super) fn run(
     let reports: Vec<Report> = files(paths, folders)?
         .par_iter()
         .map(|file| match file {
-            Ok(input) => lint(input, &judge, who.namespace(), &user),
+            Ok(input) => lint(input, is_fixed, &judge, who.namespace(), &user),
             Err(unjudged) => Report {
                 unjudged: vec![unjudged.clone()],
                 ..Report::default()
@@ -58,10 +59,23 @@ pub(super) fn user(who: &Who) -> UserInfo<'_> {
     }
 }
 
-fn lint(input: &Input, judge: &Judge<'_>, namespace: &str, user: &UserInfo<'_>) -> Report {
+fn lint(
+    input: &Input,
+    is_fixed: bool,
+    judge: &Judge<'_>,
+    namespace: &str,
+    user: &UserInfo<'_>,
+) -> Report {
     let mut report = Report::default();
     report.files.push(Arc::clone(&input.name));
-    let bytes = match input.bytes() {
+    let bytes = input.bytes().and_then(|bytes| {
+        if is_fixed {
+            fixed(input, bytes, judge, namespace, user, &mut report)
+        } else {
+            Ok(bytes)
+        }
+    });
+    let bytes = match bytes {
         Ok(bytes) => bytes,
         Err(unjudged) => {
             report.unjudged.push(unjudged);
@@ -87,6 +101,63 @@ fn lint(input: &Input, judge: &Judge<'_>, namespace: &str, user: &UserInfo<'_>) 
         },
     );
     report
+}
+
+/// The bytes of a file in which what was probably meant is written, and the file with them.
+///
+/// # Errors
+/// If the file cannot be written.
+fn fixed(
+    input: &Input,
+    mut bytes: Vec<u8>,
+    judge: &Judge<'_>,
+    namespace: &str,
+    user: &UserInfo<'_>,
+    report: &mut Report,
+) -> Result<Vec<u8>, Unjudged> {
+    let mut edits = Vec::new();
+    // What cannot be read is told when the file is judged.
+    let mut first = Report::default();
+    for_each_object(
+        &input.name,
+        &bytes,
+        &mut first,
+        |text, document, object, _| {
+            let request = object.alone(namespace, user);
+            let judged = request.read(|request| judge.review(request));
+            let excepted = exceptions(object.json()).unwrap_or_default();
+            for found in judged.iter().flat_map(|judgement| &judgement.findings) {
+                let path = object.path_of(&found.path);
+                if excepted.iter().any(|(rule, _)| *rule == found.rule.id()) {
+                    continue;
+                }
+                match fix::edit(text, document, &path, found) {
+                    Some(Ok(edit)) => edits.push(edit),
+                    Some(Err(why)) => {
+                        let (place, _) = place(text, document, &path);
+                        let place = format!("{}:{}:{}", input.name, place.line, place.column);
+                        report.hint(format!("not fixed: {why}"), || place);
+                    }
+                    None => {}
+                }
+            }
+        },
+    );
+    if edits.is_empty() {
+        return Ok(bytes);
+    }
+    let text = decode(&bytes).unwrap_or_default();
+    let Some(edited) = fix::apply(text, &mut edits) else {
+        let text = "not fixed: more than the values would be different".to_owned();
+        report.hint(text, || input.name.to_string());
+        return Ok(bytes);
+    };
+    // What stands before the text, a byte order mark, stays.
+    bytes.truncate(bytes.len().saturating_sub(text.len()));
+    bytes.extend_from_slice(edited.as_bytes());
+    input.write(&bytes)?;
+    report.fixed = edits.len();
+    Ok(bytes)
 }
 
 /// Does something with each object of a file. What is none is noted.
@@ -237,8 +308,7 @@ impl At<'_, '_> {
                         });
                     }
                     if !is_used {
-                        let text =
-                            format!("{EXCEPT}: {rule} finds nothing here, take the line out");
+                        let text = format!("{EXCEPT}: {rule} finds nothing here, remove the line");
                         report.stale.push(at(text));
                     }
                 }

@@ -30,13 +30,14 @@ pub fn run(mut args: Args) -> Result<Exit, Stop> {
     match args.command {
         Command::Lint {
             paths,
+            fix,
             folders,
             known,
             who,
             judging,
             printing,
         } => {
-            let mut report = lint::run(&paths, &folders, &who, &judging)?;
+            let mut report = lint::run(&paths, fix, &folders, &who, &judging)?;
             excuse::apply(&known, &mut report)?;
             finish(&report, "lint", &judging, &printing, quiet)
         }

@@ -76,7 +76,7 @@ fn summary(report: &Report) -> Value {
     json!({
         "judged": sums.judged, "denied": sums.denied, "warned": sums.warned,
         "unjudged": sums.unjudged, "gone": report.gone.len(), "unknown": report.unknown, "skipped": report.skipped,
-        "excepted": sums.excepted, "baseline": sums.baseline,
+        "excepted": sums.excepted, "baseline": sums.baseline, "fixed": report.fixed,
     })
 }
 

@@ -141,7 +141,7 @@ const STALE: Told = Told {
     id: "not-found-any-more",
     level: "warning",
     title: "An exception or a line of the baseline that nothing is found for",
-    fix: "Take it out.",
+    fix: "Remove it.",
 };
 
 impl Told {

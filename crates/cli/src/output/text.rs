@@ -186,13 +186,14 @@ pub(crate) fn sums(report: &Report) -> String {
     text
 }
 
-/// How many findings do not count, if there are any.
+/// How many findings do not count or are not there any more, if there are any.
 pub(crate) fn excused(report: &Report) -> String {
     let sums = report.sums();
     let mut text = String::new();
     for (count, what) in [
         (sums.excepted, "excepted"),
         (sums.baseline, "in the baseline"),
+        (report.fixed, "fixed"),
     ] {
         if count > 0 {
             let _ = write!(text, "; {count} {what}");

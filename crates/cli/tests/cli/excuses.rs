@@ -52,7 +52,7 @@ fn an_exception_lets_one_rule_not_count_for_one_object() {
     let (code, out, err) = lint(&other, &[]);
     assert_eq!(code, 0);
     assert!(out.contains("warning[managed-by/reserved-domain]"), "{out}");
-    assert!(err.contains("warning: Job.batch default/a: managed-by-policy.github.io/except: managed-by/format finds nothing here, take the line out\n --> job.yaml:6:"), "{err}");
+    assert!(err.contains("warning: Job.batch default/a: managed-by-policy.github.io/except: managed-by/format finds nothing here, remove the line\n --> job.yaml:6:"), "{err}");
     // Two rules, one a line.
     let two = job(
         "a",
@@ -208,7 +208,7 @@ fn a_baseline_counts_old_findings_and_tells_what_is_gone() {
     let (code, out, err) = lint(&["jobs/a.yaml", "--baseline", "old.json"]);
     assert_eq!(code, 1, "{out}{err}");
     assert!(out.contains("CREATE of Job.batch default/c"), "{out}");
-    let stale = "warning: old.json: jobs/a.yaml: Job.batch default/a: spec.managedBy [managed-by/format] is not found any more, --write-baseline takes it out\n";
+    let stale = "warning: old.json: jobs/a.yaml: Job.batch default/a: spec.managedBy [managed-by/format] is not found any more, --write-baseline removes it\n";
     assert_eq!(err.matches("warning: ").count(), 1, "{err}");
     assert!(err.contains(stale), "{err}");
     fs::remove_file(jobs.join("b.yaml")).unwrap();

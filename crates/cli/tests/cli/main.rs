@@ -12,6 +12,7 @@ mod config;
 mod doors;
 mod engine;
 mod excuses;
+mod fixes;
 mod formats;
 mod history;
 mod live;

@@ -10,7 +10,7 @@ use managed_by_js::{
     Finding, Judged, Lint, Place, Problem, ReleaseVerdict, ReplayCounts, ReplayObject, ReplayRow,
     ReplayStep, ReplayTally, SettingsVerdict, Unreadable, Verdict,
 };
-use managed_by_requests::replay::Why;
+use managed_by_requests::Why;
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 use wasm_bindgen_cli_support::Bindgen;

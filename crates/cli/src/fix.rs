@@ -1,0 +1,100 @@
+//! `--fix`: writes what was probably meant into a file. Only the bytes of the value change, so that comments stay.
+
+use std::ops::Range;
+
+use managed_by_requests::{Document, Found, Path};
+use serde_json::Value;
+
+/// A value in a text, and what is to stand there.
+pub(crate) struct Edit {
+    span: Range<usize>,
+    old: String,
+    new: String,
+}
+
+/// The edit of what a rule found at a path of a document, if the rule says what was probably meant. An error says why it must be
+/// done by hand.
+pub(crate) fn edit(
+    text: &str,
+    document: &Document<'_>,
+    path: &Path,
+    found: &Found,
+) -> Option<Result<Edit, &'static str>> {
+    let (_, meant) = found.detail.split_once("did you mean ")?;
+    let meant = serde_json::Deserializer::from_str(meant).into_iter().next();
+    let new: String = meant?.ok()?;
+    let located = document.locate(path);
+    let (before, rest) = text.split_at_checked(located.span.start)?;
+    let written = rest.get(..located.span.len())?.trim_end();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let marked = line.split_whitespace().next_back().unwrap_or_default();
+    let quote = ['"', '\''].into_iter().find(|q| rest.starts_with(*q));
+    let (start, old) = match quote {
+        // A place of what is quoted may end behind it.
+        Some(quote) => (1, rest.split(quote).nth(1)?),
+        None => (0, written),
+    };
+    let is_marked = [marked, old]
+        .iter()
+        .any(|s| s.starts_with(['&', '!', '*', '|', '>']));
+    if is_marked || old.contains(|c: char| c.is_whitespace() || "\\\"'".contains(c)) {
+        return Some(Err("it has an anchor, a tag, an escape or several lines"));
+    }
+    let start = located.span.start.saturating_add(start);
+    let span = start..start.saturating_add(old.len());
+    let old = old.to_owned();
+    Some(Ok(Edit { span, old, new }))
+}
+
+/// The text with every edit, unless more or less than the edited values would be different in it.
+pub(crate) fn apply(text: &str, edits: &mut Vec<Edit>) -> Option<String> {
+    edits.sort_by_key(|edit| edit.span.start);
+    edits.dedup_by_key(|edit| edit.span.start);
+    let mut edited = String::with_capacity(text.len());
+    let mut at = 0;
+    for edit in &*edits {
+        edited.push_str(text.get(at..edit.span.start)?);
+        edited.push_str(&edit.new);
+        at = edit.span.end;
+    }
+    edited.push_str(text.get(at..)?);
+    let values = |text: &str| -> Option<Vec<Value>> {
+        let documents = Document::all(text).into_iter();
+        let values = documents
+            .flatten()
+            .map(|document| serde_json::from_str(document.json()));
+        values.collect::<Result<_, _>>().ok()
+    };
+    let mut changes = Vec::new();
+    differences(
+        &Value::from(values(text)?),
+        &Value::from(values(&edited)?),
+        &mut changes,
+    );
+    let mut meant: Vec<_> = edits
+        .iter()
+        .map(|edit| Some((edit.old.clone(), edit.new.clone())))
+        .collect();
+    changes.sort_unstable();
+    meant.sort_unstable();
+    (changes == meant).then_some(edited)
+}
+
+/// Every string that is another one; None for any other difference.
+fn differences(old: &Value, new: &Value, changes: &mut Vec<Option<(String, String)>>) {
+    match (old, new) {
+        (old, new) if old == new => {}
+        (Value::String(old), Value::String(new)) => changes.push(Some((old.clone(), new.clone()))),
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            old.iter()
+                .zip(new)
+                .for_each(|(old, new)| differences(old, new, changes));
+        }
+        (Value::Object(old), Value::Object(new)) if old.keys().eq(new.keys()) => {
+            old.values()
+                .zip(new.values())
+                .for_each(|(old, new)| differences(old, new, changes));
+        }
+        _ => changes.push(None),
+    }
+}
