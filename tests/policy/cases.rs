@@ -142,9 +142,11 @@ fn wrong(case: &Map<String, Value>, answer: &Answer) -> Option<String> {
             writeln!(why, "  {what}: {ours}\n  expected: {expected}").unwrap();
         }
     };
-    compare("denied", json!(answer.denied()), expected("denied"));
-    compare("warned", json!(answer.warned()), expected("warned"));
-    compare("exempted", json!(answer.exempted()), expected("exempted"));
+    for key in ["denied", "warned", "exempted"] {
+        let fired: Vec<String> = serde_json::from_value(expected(key)).unwrap();
+        let annotated = answer.annotations.get(key).map_or("", String::as_str);
+        compare(key, annotated.into(), fired.join(", ").into());
+    }
     let denied = expected("denied") != json!([]);
     let code = case
         .get("code")

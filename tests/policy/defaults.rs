@@ -7,8 +7,6 @@ use xtask::kinds::objects::request;
 use crate::support::{Answer, everywhere};
 use managed_by::Kind;
 
-const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
-
 fn kind(group: &str, version: &'static str, name: &str) -> (&'static Kind<'static>, &'static str) {
     (Kind::find(group, version, name).unwrap(), version)
 }
@@ -21,24 +19,6 @@ fn create(kind: (&Kind<'_>, &str), object: &Value, settings: &Value) -> Answer {
     let mut request = request(kind, "CREATE", "", &Value::Null, object);
     request["namespace"] = "team-a".into();
     everywhere(&request, settings)
-}
-
-fn status(
-    kind: (&Kind<'_>, &str),
-    spec: &Value,
-    old: &Value,
-    new: &Value,
-    settings: &Value,
-) -> Answer {
-    let with = |status: &Value| json!({"metadata": {"name": "x"}, "spec": spec, "status": status});
-    everywhere(
-        &request(kind, "UPDATE", "status", &with(old), &with(new)),
-        settings,
-    )
-}
-
-fn delegated() -> Value {
-    json!({ "managedBy": MULTIKUEUE })
 }
 
 /// Settings that say who delegates what to whom, each in one way.
@@ -129,58 +109,6 @@ fn what_is_not_on_the_way_to_the_field_may_be_of_any_type() {
             "{}: {answer:?}",
             kind.name()
         );
-    }
-}
-
-/// A key of the object adds neither an entry to an audit annotation nor a line to a message.
-#[test]
-fn a_key_of_the_object_cannot_write_into_the_audit_log() {
-    let kind = kind("kubeflow.org", "v1", "PyTorchJob");
-    let spec = json!({"runPolicy": delegated()});
-    for (key, shown) in [
-        (
-            "x], managed-by/allowed spec.y[",
-            r#"["x], managed-by/allowed spec.y["]"#.to_owned(),
-        ),
-        ("a\nb", r#"["a\nb"]"#.to_owned()),
-        (&"k".repeat(300), "[a key of 300 bytes]".to_owned()),
-    ] {
-        let new = json!({"replicaStatuses": {key: {"active": -1}}});
-        let answer = status(kind, &spec, &json!({}), &new, &json!({}));
-        let expected = format!("status/negative-counter status.replicaStatuses{shown}.active");
-        assert_eq!(answer.annotations["denied"], expected);
-        assert!(!answer.message().contains('\n'), "{answer:?}");
-    }
-}
-
-/// No number and no key is too odd to be judged, and of two members the last counts.
-#[test]
-fn odd_counters_are_judged() {
-    for (text, is_denied) in [
-        (r#"{"restarts": -1e21}"#, true),
-        (r#"{"restarts": -0.5}"#, true),
-        (r#"{"restarts": 1e21}"#, false),
-        (r#"{"restarts": -1, "restarts": 1}"#, false),
-        (r#"{"restarts": 1, "restarts": -1}"#, true),
-        (
-            r#"{"replicatedJobsStatus": [{"failed": -1}], "replicatedJobsStatus": []}"#,
-            false,
-        ),
-    ] {
-        let status = |text: &str| {
-            format!(
-                r#"{{"metadata": {{"name": "x"}}, "spec": {{"managedBy": "{MULTIKUEUE}"}}, "status": {text}}}"#
-            )
-        };
-        let request = format!(
-            r#"{{"kind": {{"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet"}}, "operation": "UPDATE",
-                "subResource": "status", "object": {}, "oldObject": {}}}"#,
-            status(text),
-            status("{}"),
-        );
-        let payload = format!(r#"{{"request": {request}, "settings": {{}}}}"#);
-        let answer = crate::support::in_engine(payload.as_bytes());
-        assert_eq!(!answer.allowed, is_denied, "{text}: {answer:?}");
     }
 }
 
