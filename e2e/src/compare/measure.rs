@@ -1,7 +1,5 @@
 //! What each way costs: the time that it adds to a status update, the processor time that it takes, its memory and size.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, ensure};
@@ -11,6 +9,7 @@ use super::ways::{Way, Ways};
 use crate::cluster::api_server::{ANA, KUEUE};
 use crate::cluster::hook::job;
 use crate::kube::{done, jobs};
+use crate::load::at_once;
 use crate::policy_server::review;
 use crate::process::Process;
 use crate::report::Report;
@@ -200,28 +199,16 @@ fn load(ways: &Ways, way: Way, body: &[u8]) -> Result<(u64, u64, u64)> {
     let Some(server) = ways.server(way) else {
         return Err(anyhow!("no server"));
     };
-    let count = AtomicUsize::new(0);
     let before = server.processor()?;
     let started = Instant::now();
-    let worker = || -> Result<()> {
-        while started.elapsed() < LOAD {
+    let count = at_once(CONNECTIONS, |_| {
+        let is_time = started.elapsed() < LOAD;
+        if is_time {
             let answer = ways.ask(way, body.to_vec())?;
-            ensure!(
-                answer.body["response"]["allowed"] == true,
-                "{}: {}",
-                way.name(),
-                answer.body
-            );
-            count.fetch_add(1, Ordering::Relaxed);
+            let is_allowed = answer.body["response"]["allowed"] == true;
+            ensure!(is_allowed, "{}: {}", way.name(), answer.body);
         }
-        Ok(())
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(worker)).collect();
-        for worker in workers {
-            worker.join().map_err(|_| anyhow!("a thread panicked"))??;
-        }
-        anyhow::Ok(())
+        Ok(is_time)
     })?;
     let busy = server.processor()?.saturating_sub(before);
     #[expect(
@@ -230,8 +217,7 @@ fn load(ways: &Ways, way: Way, body: &[u8]) -> Result<(u64, u64, u64)> {
         clippy::cast_sign_loss,
         reason = "far from that many"
     )]
-    let rate =
-        |time: Duration| (count.load(Ordering::Relaxed) as f64 / time.as_secs_f64()).round() as u64;
+    let rate = |time: Duration| (count as f64 / time.as_secs_f64()).round() as u64;
     Ok((
         rate(started.elapsed()),
         rate(busy),

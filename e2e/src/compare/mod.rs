@@ -74,7 +74,7 @@ fn opa() -> String {
 }
 
 /// The processors, and how busy they are.
-fn machine() -> (String, f64) {
+pub(crate) fn machine() -> (String, f64) {
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let names = processors
         .lines()
