@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::{Map, Value, json};
 
 use crate::deploy::{self, root};
+use crate::load;
 use crate::policy_server::{Place, PolicyServer, review};
 use crate::programs;
 use crate::report::Report;
@@ -220,23 +221,14 @@ fn measure(server: &PolicyServer) -> Result<Vec<Row>> {
 
 /// How many requests are answered in that time.
 fn hammer(server: &PolicyServer, policy: &str, body: &[u8], long: Duration) -> Result<usize> {
-    let count = AtomicUsize::new(0);
     let started = Instant::now();
-    let worker = || -> Result<()> {
-        while started.elapsed() < long {
+    load::at_once(CONNECTIONS, |_| {
+        let is_time = started.elapsed() < long;
+        if is_time {
             ask(server, policy, body)?;
-            count.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(())
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(worker)).collect();
-        for worker in workers {
-            worker.join().map_err(|_| anyhow!("a thread panicked"))??;
-        }
-        Ok(())
+        Ok(is_time)
     })
-    .map(|()| count.into_inner())
 }
 
 /// What was seen of the server's memory.
@@ -294,22 +286,11 @@ fn write(rows: &[Row], memory: &Memory) -> Result<()> {
 fn table(rows: &[Row], memory: &Memory) -> Result<String> {
     let today = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let today = today.split('T').next().unwrap_or_default();
-    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let names: Vec<_> = processors
-        .lines()
-        .filter(|l| l.starts_with("model name"))
-        .collect();
-    let model = names
-        .first()
-        .and_then(|l| l.split_once(": "))
-        .map_or("unknown", |(_, m)| m);
-    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = load.split(' ').next().unwrap_or_default();
+    let (machine, load) = machine();
     let mut text = format!(
-        "{today}, {}, {} cores of {model}, load average {load} at the end of the run. One connection for the times, {CONNECTIONS} for requests in a second.\n\n\
+        "{today}, {}, {machine}, load average {load:.2} at the end of the run. One connection for the times, {CONNECTIONS} for requests in a second.\n\n\
          | request | policy | p50 | p99 | requests/s | p50 over the one that does nothing |\n| --- | --- | --- | --- | --- | --- |\n",
         programs::version("policy-server"),
-        names.len(),
     );
     for row in rows {
         let name = POLICIES.iter().find(|(p, _)| *p == row.policy);
@@ -331,4 +312,24 @@ fn table(rows: &[Row], memory: &Memory) -> Result<String> {
         memory.requests,
     )?;
     Ok(text)
+}
+
+/// The processor and the load of this machine.
+fn machine() -> (String, f64) {
+    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let names = processors
+        .lines()
+        .filter_map(|l| l.strip_prefix("model name"));
+    let names: Vec<_> = names
+        .filter_map(|l| l.split_once(": "))
+        .map(|(_, n)| n)
+        .collect();
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load
+        .split(' ')
+        .next()
+        .and_then(|l| l.parse().ok())
+        .unwrap_or_default();
+    let name = names.first().unwrap_or(&"an unknown processor");
+    (format!("{} cores of {name}", names.len()), load)
 }

@@ -20,6 +20,7 @@ mod deploy;
 mod http;
 mod kube;
 mod kwctl;
+mod load;
 mod policy_server;
 mod process;
 mod programs;

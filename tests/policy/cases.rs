@@ -11,7 +11,7 @@
 //!   The module finds them valid, unless it answers with code 500 what it finds, or `refused` says that the request has no use
 //!   for what is wrong.
 //! - `denied`, `warned`, `exempted`: the rules that fire, each with its path; none of them: nothing is said at all. `code` if it
-//!   is not 422. `message`, `warnings` and `annotations` are compared where they stand.
+//!   is not 422. `message`, `warnings` and `annotations` are compared where they stand, `annotations: {}` with none.
 
 use std::fmt::Write as _;
 
@@ -142,9 +142,11 @@ fn wrong(case: &Map<String, Value>, answer: &Answer) -> Option<String> {
             writeln!(why, "  {what}: {ours}\n  expected: {expected}").unwrap();
         }
     };
-    compare("denied", json!(answer.denied()), expected("denied"));
-    compare("warned", json!(answer.warned()), expected("warned"));
-    compare("exempted", json!(answer.exempted()), expected("exempted"));
+    for key in ["denied", "warned", "exempted"] {
+        let fired: Vec<String> = serde_json::from_value(expected(key)).unwrap();
+        let annotated = answer.annotations.get(key).map_or("", String::as_str);
+        compare(key, annotated.into(), fired.join(", ").into());
+    }
     let denied = expected("denied") != json!([]);
     let code = case
         .get("code")
@@ -169,12 +171,11 @@ fn wrong(case: &Map<String, Value>, answer: &Answer) -> Option<String> {
         compare("annotations", json!(answer.annotations), json!({}));
         compare("warnings", json!(answer.warnings), json!([]));
     }
-    for (key, value) in case
-        .get("annotations")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-    {
+    let annotations = case.get("annotations").and_then(Value::as_object);
+    if annotations.is_some_and(Map::is_empty) {
+        compare("annotations", json!(answer.annotations), json!({}));
+    }
+    for (key, value) in annotations.into_iter().flatten() {
         compare(key, json!(answer.annotations.get(key)), value.clone());
     }
     (!why.is_empty()).then_some(why)

@@ -1,4 +1,4 @@
-//! Every rule's own examples, on every front end.
+//! Every rule's own examples, on every front end, and under each level.
 
 use crate::support::{Answer, everywhere};
 use managed_by::Example;
@@ -43,5 +43,43 @@ fn the_rejected_example_of_each_rule_is_denied_by_it_alone() {
             422
         };
         assert_eq!(answer.code, Some(code), "{rule:?}");
+    }
+}
+
+/// What denies warns when it is told to, with the same words but for the type, and is silent when it is off.
+#[test]
+fn every_rule_can_be_set_to_deny_warn_and_off() {
+    for &rule in rules() {
+        let request: Value = from_str(&rule.documentation().rejected.full_request()).unwrap();
+        let with = |enforcement: &str| {
+            let mut settings: Value = from_str(rule.documentation().rejected.settings).unwrap();
+            settings["rules"][rule.id()] = enforcement.into();
+            everywhere(&request, &settings)
+        };
+        let (deny, warn, off) = (with("deny"), with("warn"), with("off"));
+        let fired = deny
+            .denied()
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>();
+        assert_eq!(fired.len(), 1, "{rule:?}");
+        assert_eq!((deny.allowed, deny.warned()), (false, vec![]), "{rule:?}");
+        assert_eq!(
+            (warn.allowed, warn.denied(), warn.code),
+            (true, vec![], None),
+            "{rule:?}"
+        );
+        assert_eq!(warn.warned(), fired, "{rule:?}");
+        let [warning] = &warn.warnings[..] else {
+            panic!("{rule:?}: {warn:?}");
+        };
+        assert!(warning.ends_with(&format!(" [{}]", rule.id())), "{warning}");
+        assert!(warning.len() <= 256, "{warning}");
+        assert_eq!(
+            (off.allowed, off.warned(), off.denied()),
+            (true, vec![], vec![]),
+            "{rule:?}"
+        );
+        assert_eq!(off.warnings, Vec::<String>::new(), "{rule:?}");
     }
 }

@@ -10,19 +10,17 @@
 )]
 
 mod bad_input;
-mod bad_status;
 mod cases;
 mod catalogue;
 mod conformance;
 mod costs;
 mod custom_kinds;
-mod defaults;
 mod deploy;
 mod docs;
-mod enforcement;
 mod examples;
 mod judgement;
 mod kinds;
+mod large;
 mod module;
 mod pods;
 mod settings;

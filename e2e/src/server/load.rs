@@ -1,11 +1,9 @@
 //! Many requests at once.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
-use anyhow::{Result, anyhow};
+use anyhow::{Result, ensure};
 
 use super::{Case, verdicts};
+use crate::load;
 use crate::policy_server::PolicyServer;
 use crate::report::Report;
 
@@ -23,21 +21,13 @@ pub(super) fn run(report: &mut Report, server: &PolicyServer, cases: &[Case]) {
 }
 
 fn hammer(server: &PolicyServer, cases: &[Case]) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let worker = || -> Result<()> {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= REQUESTS {
-                return Ok(());
-            }
-            verdicts::judged(server, &cases[number % cases.len()])?;
+    let answered = load::at_once(AT_ONCE, |number| {
+        if number >= REQUESTS {
+            return Ok(false);
         }
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(worker)).collect();
-        for worker in workers {
-            worker.join().map_err(|_| anyhow!("a thread panicked"))??;
-        }
-        Ok(())
-    })
+        verdicts::judged(server, &cases[number % cases.len()])?;
+        Ok(true)
+    })?;
+    ensure!(answered == REQUESTS, "{answered} answers");
+    Ok(())
 }

@@ -3,7 +3,6 @@
 mod field;
 mod matrix;
 mod mutations;
-mod nested;
 mod reach;
 
 use managed_by::{Form, Holder, Kind, kinds};

@@ -1,0 +1,275 @@
+//! Input that is large, long or deep: each gets its answer, and what is repeated of it has a limit.
+
+use managed_by::{Kind, kinds};
+use serde_json::{Value, json};
+use xtask::kinds::objects::request;
+
+use crate::support::{Answer, everywhere, in_engine};
+
+const OWN: &str = "acme.io/runner";
+
+fn find(name: &str) -> (&'static Kind<'static>, &'static str) {
+    let kind = kinds().iter().find(|kind| kind.name() == name).unwrap();
+    (kind, kind.versions()[0])
+}
+
+fn of(spec: &Value) -> Value {
+    json!({"metadata": {"name": "x"}, "spec": spec})
+}
+
+fn create(kind: &str, spec: &Value, settings: &Value) -> Answer {
+    everywhere(
+        &request(find(kind), "CREATE", "", &Value::Null, &of(spec)),
+        settings,
+    )
+}
+
+/// The status update of a Job with that spec, from one status to another.
+fn status(spec: &Value, old: &Value, new: &Value, settings: &Value) -> Answer {
+    let with = |status: &Value| json!({"metadata": {"name": "x"}, "spec": spec, "status": status});
+    everywhere(
+        &request(find("Job"), "UPDATE", "status", &with(old), &with(new)),
+        settings,
+    )
+}
+
+/// The module's answer to the creation of a Job with a member of the spec, given as text.
+fn created(member: &str) -> Answer {
+    let kind = r#"{"group":"batch","version":"v1","kind":"Job"}"#;
+    let payload = format!(
+        r#"{{"request":{{"kind":{kind},"operation":"CREATE","object":{{"spec":{{{member}}}}}}},"settings":{{}}}}"#
+    );
+    in_engine(payload.as_bytes())
+}
+
+#[test]
+fn managed_by_a_string_of_1_mb() {
+    let long = "x".repeat(1 << 20);
+    let answer = created(&format!(r#""managedBy":"acme.io/{long}""#));
+    assert_eq!(answer.denied(), ["managed-by/format spec.managedBy"]);
+    assert_eq!(
+        answer.message(),
+        r#"Job.batch "" is invalid: spec.managedBy: Too long: may not be more than 63 bytes"#
+    );
+    assert!(answer.annotations.values().all(|v| v.len() <= 1024));
+    // Upstream repeats a value of the wrong form however long it is; we repeat 64 KiB of it.
+    let answer = created(&format!(r#""managedBy":"{long}""#));
+    assert_eq!(answer.denied(), ["managed-by/format spec.managedBy"]);
+    let shown = format!(": \"{}...\": must be", &long[..64 * 1024]);
+    assert!(answer.message().contains(&shown));
+}
+
+#[test]
+fn a_request_of_2_mib() {
+    let filler = format!(r#","{}""#, "y".repeat(100)).repeat(20_359);
+    let member = format!(r#""a":["x"{filler}],"managedBy":"acme.io/x""#);
+    assert!((2 << 20) - 2000 < member.len() && member.len() < (2 << 20));
+    let answer = created(&member);
+    assert!(answer.allowed, "{answer:?}");
+    assert_eq!(answer.annotations["controller"], r#""acme.io/x""#);
+}
+
+#[test]
+fn nesting_of_10_000_levels() {
+    let nested = |open: &str, close: &str, n: usize| {
+        created(&format!(r#""a":{}1{}"#, open.repeat(n), close.repeat(n)))
+    };
+    // The request, the object and its spec are levels too.
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        assert!(nested(open, close, 9_995).allowed);
+    }
+    let answer = nested("[", "]", 10_000);
+    assert_eq!(answer.code, Some(400));
+    // Before the lists stand 108 bytes; the 9,997th of them is one too many.
+    assert_eq!(
+        answer.message(),
+        "malformed admission request: not JSON: expected at most 10,000 levels of nesting at byte 10104"
+    );
+    // A container that is never closed.
+    let answer = in_engine("[".repeat(200_000).as_bytes());
+    assert_eq!((answer.allowed, answer.code), (false, Some(400)));
+}
+
+#[test]
+fn a_list_of_indexes_of_1_mb() {
+    let spec = json!({"completionMode": "Indexed", "completions": 5});
+    let long = json!({"completedIndexes": "0,".repeat(500_000)});
+    let answer = status(&spec, &json!({}), &long, &json!({}));
+    assert_eq!(
+        answer.denied(),
+        ["job-status/invalid-completed-indexes status.completedIndexes"]
+    );
+    assert!(answer.message().ends_with(
+        "error parsing completedIndexes: non-increasing order, previous: 0, current: 0"
+    ));
+}
+
+#[test]
+fn a_hundred_thousand_conditions() {
+    let condition = json!({"type": "Complete", "status": "Unknown"});
+    let many = json!({"conditions": vec![condition; 100_000]});
+    let answer = status(&json!({}), &json!({}), &many, &json!({}));
+    assert!(answer.allowed && answer.warnings.is_empty(), "{answer:?}");
+}
+
+/// Upstream would list them all. A hundred are enough for anybody, and the rest costs little.
+#[test]
+fn a_hundred_thousand_uids_that_are_the_same() {
+    let uids = |uid: &str| {
+        let many = json!({"uncountedTerminatedPods": {"failed": vec![uid; 100_001]}});
+        status(&json!({}), &json!({}), &many, &json!({}))
+    };
+    let answer = uids("a");
+    let error = |i| format!(r#"status.uncountedTerminatedPods.failed[{i}]: Duplicate value: "a""#);
+    let errors: Vec<_> = (1..=100).map(error).collect();
+    let message = format!(r#"Job.batch "x" is invalid: [{}]"#, errors.join(", "));
+    assert_eq!(answer.message(), message);
+    assert!(answer.annotations["denied"].ends_with("..."));
+    let answer = uids("");
+    assert!(!answer.allowed);
+    let last =
+        r#"status.uncountedTerminatedPods.failed[99]: Invalid value: "": must not be empty]"#;
+    assert!(answer.message().ends_with(last));
+}
+
+/// A rule that only warns, however much, takes nothing away from what another one denies.
+#[test]
+fn many_warnings_hide_no_denial() {
+    let failed = json!({"conditions": [{"type": "Failed", "status": "True"}]});
+    let many = json!({"uncountedTerminatedPods": {"succeeded": vec!["a"; 2000]}});
+    let settings = json!({"rules": {"job-status/uncounted-uids": "warn"}});
+    let answer = status(&json!({}), &failed, &many, &settings);
+    assert_eq!(
+        answer.denied(),
+        ["job-status/terminal-condition-disabled status.conditions"]
+    );
+    assert_eq!(answer.warnings.len(), 16);
+}
+
+#[test]
+fn warnings_and_annotations_stay_within_limits() {
+    let long = format!("k8s.io/{}", "x<é\u{0}".repeat(500));
+    let settings = json!({"rules": {"managed-by/format": "warn"}});
+    let answer = create("Job", &json!({"managedBy": long}), &settings);
+    assert!(answer.allowed);
+    assert_eq!(answer.warnings.len(), 3);
+    let is_short = |warning: &String| warning.len() <= 256 && !warning.contains('\0');
+    assert!(answer.warnings.iter().all(is_short), "{answer:?}");
+    assert!(answer.annotations.values().all(|v| v.len() <= 1024));
+}
+
+/// Components hold components: each is judged by the one that makes it, down to the eighth.
+#[test]
+fn components_are_read_eight_levels_deep() {
+    let wrapped = |levels: usize| {
+        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": OWN}});
+        (0..levels).fold(job, |template, _| {
+            json!({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper",
+                "spec": {"components": [{"template": template}]}})
+        })
+    };
+    let answer = create("AppWrapper", &wrapped(8)["spec"], &json!({}));
+    let path = format!("spec{}.managedBy", ".components[0].template.spec".repeat(8));
+    assert_eq!(answer.warned(), [format!("managed-by/nested {path}")]);
+    let answer = create("AppWrapper", &wrapped(9)["spec"], &json!({}));
+    let path = format!("spec{}", ".components[0].template.spec".repeat(9));
+    let expected =
+        format!("{path}: Invalid value: not looked at: too deep down, or after a thousand others");
+    assert_eq!(answer.denied(), Vec::<&str>::new());
+    assert_eq!(answer.warned(), [format!("managed-by/nested {path}")]);
+    let [warning] = &answer.warnings[..] else {
+        panic!("{answer:?}");
+    };
+    let shown = warning.trim_end_matches("...");
+    assert!(
+        expected.starts_with(shown) || shown.starts_with(&expected),
+        "{shown}"
+    );
+}
+
+#[test]
+fn of_many_some_are_reported_and_what_was_not_read_is_said() {
+    let job = json!({"template": {"spec": {"managedBy": OWN}}});
+    let many = vec![job; 1500];
+    let answer = create("JobSet", &json!({"replicatedJobs": many}), &json!({}));
+    assert_eq!(answer.warnings.len(), 15);
+    assert!(
+        answer.warnings[0].contains("replicatedJobs[1000].template: Invalid value: not looked at"),
+        "{answer:?}"
+    );
+    // Under the same controller all of the first thousand are fine: that the rest was not read is still said.
+    let spec = json!({"managedBy": OWN, "replicatedJobs": many});
+    let answer = create("JobSet", &spec, &json!({}));
+    assert_eq!(
+        answer.warned(),
+        ["managed-by/nested spec.replicatedJobs[1000].template"]
+    );
+}
+
+/// Settings that say who delegates what to whom, each in one way.
+fn saying_who_delegates() -> [Value; 4] {
+    [
+        json!({"role": "hybrid"}),
+        json!({"role": "worker"}),
+        json!({"controllers": {"acme.io/runner": {}}}),
+        json!({"namespaces": [{"match": ["lab"], "delegation": "required"}]}),
+    ]
+}
+
+/// PolicyServer takes 2 MiB, and an update carries the object twice, as Go writes it.
+#[test]
+fn an_object_whose_updates_are_too_large_is_denied_where_the_settings_say_who_delegates() {
+    let with = |text: String| json!({"managedBy": OWN, "template": {"spec": {"containers": [{"args": [text]}]}}});
+    let size = |spec: &Value| of(spec).to_string().len();
+    let empty = size(&with(String::new()));
+    let fired = ["managed-by/updates-too-large spec"];
+    for (spec, is_too_large) in [
+        (with("x".repeat(983_040 - empty)), false),
+        (with("x".repeat(983_041 - empty)), true),
+        // PolicyServer hands these on as one byte; kube-apiserver sends six.
+        (with("<".repeat(150_000)), false),
+        (with("<".repeat(190_000)), true),
+        (with("\u{2028}".repeat(170_000)), true),
+        (with("é".repeat(400_000)), false),
+    ] {
+        for settings in saying_who_delegates() {
+            let mut settings = settings;
+            settings["rules"] = json!({"managed-by/delegation": "off"});
+            let answer = create("Job", &spec, &settings);
+            let expected = if is_too_large { &fired[..] } else { &[] };
+            assert_eq!(
+                answer.denied(),
+                expected,
+                "{settings}, {} bytes",
+                size(&spec)
+            );
+        }
+        let answer = create("Job", &spec, &json!({}));
+        assert!(answer.allowed);
+        assert_eq!(answer.warned().len(), usize::from(is_too_large));
+    }
+    // What is stored is not judged again; what grows is.
+    let (small, large) = (with(String::new()), with("x".repeat(990_000)));
+    let settings = json!({"role": "hybrid"});
+    for (sub_resource, old, new, expected) in [
+        ("", &large, &large, &[][..]),
+        ("status", &large, &large, &[]),
+        ("", &small, &large, &fired),
+        ("", &large, &small, &[]),
+    ] {
+        let update = request(find("Job"), "UPDATE", sub_resource, &of(old), &of(new));
+        let answer = everywhere(&update, &settings);
+        assert!(
+            answer.denied().contains(&fired[0]) != expected.is_empty(),
+            "{:?}",
+            answer.denied()
+        );
+    }
+    // Nobody waits for a verdict on the status of a Job that is not delegated, until somebody is listed for it.
+    let mut own = with("x".repeat(990_000));
+    own.as_object_mut().unwrap().remove("managedBy");
+    let answer = create("Job", &own, &settings);
+    assert_eq!((answer.allowed, answer.warned()), (true, fired.to_vec()));
+    let listed = json!({"role": "hybrid", "standard_status_writers": {"Job": ["ana"]}});
+    assert_eq!(create("Job", &own, &listed).denied(), fired);
+}
