@@ -3,10 +3,11 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use managed_by::rules;
 use managed_by::{Anchor, Enforcement, Rule};
 use serde_json::{Value, from_str};
+use serde_yaml_ng::Value as Yaml;
 
 use crate::generated::{Generated, between_marks, read};
 use crate::judge::judge;
@@ -114,9 +115,55 @@ fn table() -> Result<String> {
     Ok(text)
 }
 
-fn pretty(json: &str) -> Result<String> {
-    let value: Value = from_str(json)?;
-    Ok(serde_json::to_string_pretty(&value)?)
+/// What an example asks for, as manifests in the order of its page: the object as stored, and as it is written.
+fn manifests(request: &str) -> Result<String> {
+    let request: Yaml = serde_yaml_ng::from_str(request)?;
+    let text = |value: &Yaml, name: &str| value.get(name).and_then(Yaml::as_str).map(str::to_owned);
+    let kind = request.get("kind").context("a request without a kind")?;
+    let version = text(kind, "version").unwrap_or_default();
+    let mut written = match (
+        text(&request, "operation").as_deref(),
+        request.get("subResource"),
+    ) {
+        (_, Some(_)) => "status update".to_owned(),
+        (operation, None) => operation.unwrap_or_default().to_lowercase(),
+    };
+    if let Some(user) = request
+        .get("userInfo")
+        .and_then(|user| text(user, "username"))
+    {
+        write!(written, ", by {user}")?;
+    }
+    let through = request
+        .get("requestKind")
+        .and_then(|kind| text(kind, "version"));
+    if let Some(through) = through.filter(|through| *through != version) {
+        write!(written, ", through version {through}")?;
+    }
+    let group = text(kind, "group").filter(|group| !group.is_empty());
+    let api_version = group.map_or_else(|| version.clone(), |group| format!("{group}/{version}"));
+    let kind = text(kind, "kind").unwrap_or_default();
+    let mut documents = Vec::new();
+    for (member, comment) in [("oldObject", "stored"), ("object", &*written)] {
+        if let Some(object) = request.get(member).filter(|object| !object.is_null()) {
+            let object = serde_yaml_ng::to_string(object)?;
+            documents.push(format!(
+                "# {comment}\napiVersion: {api_version}\nkind: {kind}\n{object}"
+            ));
+        }
+    }
+    Ok(documents.join("---\n"))
+}
+
+/// Of which writes the API server asks the policy, where a manifest's conditions keep some away that the rule is about. The
+/// test of the conditions writes the table.
+fn asked(rule: &Rule) -> Result<String> {
+    let table = read("docs/rules/asked.tsv")?;
+    let mut rows = table.lines().filter_map(|row| row.split_once('\t'));
+    let row = rows.find(|(id, _)| *id == rule.id());
+    Ok(row.map_or_else(String::new, |(_, text)| {
+        format!("- With the `matchConditions` of the manifests, the API server asks {text}\n")
+    }))
 }
 
 /// A rule's page.
@@ -134,6 +181,7 @@ fn page(rule: &Rule) -> Result<String> {
         default(rule),
         rule.anchor(),
     );
+    text.push_str(&asked(rule)?);
     if rule.is_upstream() && is_for_custom_kinds(rule) {
         text.push_str("- Source for custom kinds: this project\n");
     }
@@ -152,8 +200,9 @@ fn page(rule: &Rule) -> Result<String> {
         };
         write!(
             text,
-            "\n{title}{with}:\n\n```json\n{}\n```\n",
-            pretty(example.request)?
+            "\n{title}{with}:\n\n```yaml\n{}```\n\n<details>\n<summary>The request as JSON</summary>\n\n```json\n{}\n```\n\n</details>\n",
+            manifests(example.request)?,
+            example.request
         )?;
     }
     let (Some(code), Some(message)) = (answer.code, answer.message) else {

@@ -9,15 +9,17 @@
     reason = "a test that panics has failed"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use cel::parser::Parser;
 use cel::{Context, IdedExpr, Value as Cel};
+use expect_test::expect_file;
 use managed_by::{Kind, kinds};
 use managed_by_conformance::{trace, vector};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use serde_json::{Value, json};
+use serde_json::{Value, from_str, json};
 use xtask::judge::{Answer, judge};
 use xtask::{conditions, examples};
 
@@ -264,6 +266,63 @@ fn vectors_and_examples() {
     }
     assert!(seen.of("kept away") > 1000, "{:?}", seen.0);
     assert!(seen.of("asked") > 1000, "{:?}", seen.0);
+}
+
+/// What the manifests keep away of what a rule is about, for its page: its rejected example, as it stands and of a delegated
+/// object. `UPDATE_EXPECT=1` writes it.
+#[test]
+fn what_is_asked_of_each_rule() {
+    let manifests = manifests();
+    let mut table = String::new();
+    for rule in managed_by::rules() {
+        let example: Value = from_str(&rule.documentation().rejected.full_request()).unwrap();
+        let Some(kind) = kind_of(&example) else {
+            continue;
+        };
+        let mut delegated = example.clone();
+        for member in ["object", "oldObject"] {
+            if example[member].is_object() && at(&example[member], kind.managed_by_path()) == [None]
+            {
+                let name = Some("kueue.x-k8s.io/multikueue".to_owned());
+                put(&mut delegated[member], kind.managed_by_path(), name);
+            }
+        }
+        let asking = |request: &Value| -> BTreeSet<_> {
+            let request = sent(request.clone());
+            let asking = manifests.iter().filter(|manifest| manifest.asks(&request));
+            asking
+                .map(|manifest| format!("`{}.yml`", manifest.name))
+                .collect()
+        };
+        let all: BTreeSet<_> = manifests
+            .iter()
+            .map(|m| format!("`{}.yml`", m.name))
+            .collect();
+        let (always, delegated) = (asking(&example), asking(&delegated));
+        let listed = |names: &BTreeSet<String>| {
+            names
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let rule = rule.id();
+        if delegated.is_empty() {
+            let why = "because `managedBy` does not change";
+            writeln!(table, "{rule}\tunder no manifest in `deploy/`, {why}").unwrap();
+        } else if always != all {
+            assert_eq!(delegated, all, "{rule}");
+            let rest: BTreeSet<_> = all.difference(&always).cloned().collect();
+            writeln!(
+                table,
+                "{rule}\tabout each object under {}; about delegated objects only under {}",
+                listed(&always),
+                listed(&rest)
+            )
+            .unwrap();
+        }
+    }
+    expect_file!["../../docs/rules/asked.tsv"].assert_eq(&table);
 }
 
 /// Values of the field: none, names that mean something to some kind, and what is wrong.
