@@ -25,7 +25,7 @@ controller, and a built-in controller that ignores `managedBy`, because its rele
 feature `JobManagedBy` is off.
 
 The rule looks the Job up in the cluster. It is part of a second policy with a manifest of its own, which may read Jobs
-(`pods-metadata.yml`).
+(`pods/metadata.yml`).
 
 Runs when a pod is created. A pod is allowed if no Job can have that name, if there is no such Job, or if the Job has another UID than the owner reference says. If
 the look-up fails, the setting `on_lookup_failure` decides. A pod of more than 2 MiB is never judged, because PolicyServer takes no
