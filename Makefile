@@ -57,7 +57,7 @@ noop.wasm: $(RUST_SOURCES) | setup
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module with its metadata, as PolicyServer wants it
 	$(annotate)
 
-annotated-pods-policy.wasm: pods-policy.wasm pods-metadata.yml pods/README.md ## The same for the policy that looks at pods and reads Jobs
+annotated-pods-policy.wasm: pods-policy.wasm pods/metadata.yml pods/README.md ## The same for the policy that looks at pods and reads Jobs
 	$(annotate)
 
 annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md ## The same for the policy that does nothing
@@ -238,13 +238,13 @@ npm-test: npm target/answers.ndjson $(BUNDLERS:%=crates/js/npm/bundlers/%/node_m
 	cd crates/js/npm && npm test --silent
 
 playground: playground-build ## Serve the page on localhost, and build it anew when a source changes
-	cd playground && npm run --silent serve
+	cd crates/js/playground && npm run --silent serve
 
 playground-test: playground-build target/answers.ndjson ## Test the page in the browser of the system, or in BROWSER
-	cd playground && npm test --silent
+	cd crates/js/playground && npm test --silent
 
-playground-build: npm playground/node_modules
-	cd playground && npm run --silent build
+playground-build: npm crates/js/playground/node_modules
+	cd crates/js/playground && npm run --silent build
 
 # What the tests hold the npm package and the Go package to: the answers of the module that is deployed, and of the library.
 target/answers.ndjson: annotated-policy.wasm $(shell find examples conformance/vectors conformance/traces -type f)
@@ -259,7 +259,7 @@ crates/js/npm/generated/managed_by.wasm: $(RUST_SOURCES) $(JS_SOURCES) docs/sett
 	@$(JS_GENERATOR) package target/$(TARGET)/js/managed_by_js.wasm crates/js/npm/generated
 	@$(WASM_OPT) $@ -o $@
 
-crates/js/npm/node_modules playground/node_modules $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules): %/node_modules: %/package-lock.json
+crates/js/npm/node_modules crates/js/playground/node_modules $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules): %/node_modules: %/package-lock.json
 	cd $* && npm ci --ignore-scripts --silent && touch node_modules
 
 .PHONY: bench fuel-update
@@ -350,13 +350,13 @@ ROOT_PAGES := README|CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
 book: $(MDBOOK) ## Build the documentation as a site, in target/book/html; fail at a dead link
 	@rm -rf target/book && mkdir -p target/book && cp -r docs target/book/src
 	@cp $(addsuffix .md,$(subst |, ,$(ROOT_PAGES))) target/book/src && cp pods/README.md target/book/src/pods.md
-	@cd target/book/src && mv README.md index.md && mv rules/README.md rules/index.md
+	@cd target/book/src && mv README.md index.md && mv rules/README.md rules/index.md && rm book.toml phrases.tsv
 	@perl -pi -e 's{\]\((docs/|$(HOME_PAGE)/(blob|tree)/main/docs/|https://raw\.githubusercontent\.com/[^()]*/main/docs/)}{](}g;' \
 		-e 's{\]\((\.\./|$(HOME_PAGE)/blob/main/)(($(ROOT_PAGES))\.md)}{]($$2}g;' \
 		-e 's{\]\((rules/)?README\.md}{]($$1index.md}g;' \
 		-e 's{\]\(\.\./([^).]+)\)}{]($(HOME_PAGE)/tree/main/$$1)}g;' \
 		-e 's{\]\((\.\./|(?=deploy/))}{]($(HOME_PAGE)/blob/main/}g' target/book/src/*.md
-	@$(MDBOOK) build
+	@$(MDBOOK) build docs
 	@cd target/book/html && ! grep -rHoE '(href|src)="[^":#]+[#"]' --include='*.html' . | sed -E 's/(href|src)="//; s/.$$//' | sort -u | \
 		while IFS=: read -r page link; do case $$link in \
 			/*|playground/*) ;; \

@@ -83,7 +83,7 @@ fn policy_with(name: &str, projects: &[&str]) -> Result<Value> {
         entry["module"] = module(PODS_MODULE)?.into();
         entry["contextAwareResources"] = spec["contextAwareResources"].clone();
         // Kubewarden's controller grants all of them; a PolicyServer alone grants what its file says.
-        entry["hostCapabilities"] = yaml("pods-metadata.yml")?[0]["hostCapabilities"].clone();
+        entry["hostCapabilities"] = yaml("pods/metadata.yml")?[0]["hostCapabilities"].clone();
     }
     Ok(entry)
 }

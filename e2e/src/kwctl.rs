@@ -29,7 +29,7 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
     report.section("what else the README says");
     for (metadata, module) in [
         ("policy-metadata.yml", MODULE),
-        ("pods-metadata.yml", PODS_MODULE),
+        ("pods/metadata.yml", PODS_MODULE),
     ] {
         report.check(
             &format!("annotate: {metadata} comes back from inspect"),
@@ -145,7 +145,7 @@ fn artifact_hub(folder: &Path) -> Result<()> {
             "artifacthub-pkg.yml",
         ),
         (
-            "pods-metadata.yml",
+            "pods/metadata.yml",
             "pods/questions-ui.yml",
             "pods/artifacthub-pkg.yml",
         ),

@@ -41,7 +41,6 @@ fn source(name: &str) -> &'static str {
         }
         "kube-controller-manager" | "kubectl" => "it comes with the releases of Kubernetes",
         "bats" | "docker-registry" | "jq" => "Debian has a package of that name",
-        "opa" => "build it with `go install github.com/open-policy-agent/opa@v1.22.2`",
         "go" => "it fetches the CRDs and webhooks of other projects",
         "kube-apiserver-1.30.14" => "it is the kube-apiserver of that release of Kubernetes",
         "jobset" | "kueue" | "mpi-operator" => {

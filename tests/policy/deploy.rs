@@ -56,7 +56,7 @@ fn module_of(metadata: &Value) -> Value {
 
 #[test]
 fn the_policy_for_pods() {
-    let metadata = metadata_of("pods-metadata.yml");
+    let metadata = metadata_of("pods/metadata.yml");
     let policy = &yaml("deploy/pods.yml")[0];
     let spec = &policy["spec"];
     accepted(&spec["settings"]);
@@ -271,7 +271,7 @@ fn policies_for_a_policy_server_alone() {
         accepted(&policies["managed-by"]["settings"]);
     }
     // With the Kubewarden controller a policy gets every capability; here it gets what the file says.
-    let metadata = metadata_of("pods-metadata.yml");
+    let metadata = metadata_of("pods/metadata.yml");
     let pods = &policies["managed-by-pods"];
     assert_eq!(pods["module"], module_of(&metadata));
     assert_eq!(pods["policyMode"], "monitor");
@@ -332,7 +332,7 @@ fn versions_agree() {
         let expected = format!("{before}{}", env!("CARGO_PKG_VERSION"));
         assert!(text.contains(&expected), "{file}: {expected}");
     }
-    for file in ["policy-metadata.yml", "pods-metadata.yml"] {
+    for file in ["policy-metadata.yml", "pods/metadata.yml"] {
         let metadata = metadata_of(file);
         assert!(metadata["minimumKubewardenVersion"].is_string(), "{file}");
         let tag = &metadata["annotations"]["com.github.release.tag"];

@@ -3,7 +3,6 @@
 use crate::support::{GUEST, module, root};
 use managed_by_engine::{Engine, Error, Policy, module as inspect};
 use serde_json::Value;
-use xtask::kinds::webhook_rules;
 use xtask::metadata::{self, Metadata};
 
 #[test]
@@ -42,28 +41,6 @@ fn its_metadata_can_be_read_back() {
     for (key, value) in source["annotations"].as_object().unwrap() {
         assert_eq!(&annotations[key], value, "{key}");
     }
-}
-
-#[test]
-fn its_metadata_asks_for_what_the_policy_judges() {
-    let written = inspect::metadata(&module("annotated-policy.wasm"))
-        .unwrap()
-        .unwrap();
-    let rules = serde_json::to_value(webhook_rules()).unwrap();
-    assert_eq!(written["rules"], rules);
-    assert_eq!(written["mutating"], false);
-    assert_eq!(written["backgroundAudit"], true);
-}
-
-#[test]
-fn its_version_is_the_workspace_s() {
-    let written = inspect::metadata(&module("annotated-policy.wasm"))
-        .unwrap()
-        .unwrap();
-    assert_eq!(
-        written["annotations"]["io.kubewarden.policy.version"],
-        env!("CARGO_PKG_VERSION")
-    );
 }
 
 #[test]

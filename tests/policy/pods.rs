@@ -161,7 +161,7 @@ fn the_second_manifest_asks_for_no_more_than_it_needs() {
     };
     let (plain, pods) = (
         metadata("policy-metadata.yml"),
-        metadata("pods-metadata.yml"),
+        metadata("pods/metadata.yml"),
     );
     assert_eq!(plain.context_aware_resources, []);
     assert_eq!(plain.host_capabilities, Vec::<String>::new());
@@ -216,7 +216,7 @@ fn a_module_asks_for_what_its_metadata_declares() {
     };
     assert!(!asks("policy.wasm"));
     assert!(asks("pods-policy.wasm"));
-    let yaml = std::fs::read_to_string(root("pods-metadata.yml")).unwrap();
+    let yaml = std::fs::read_to_string(root("pods/metadata.yml")).unwrap();
     let declared = Metadata::from_yaml(&yaml).unwrap().host_capabilities;
     // The played host refuses every other question.
     assert_eq!(declared, ["kubernetes/get_resource"]);

@@ -17,7 +17,7 @@ const PUBLISHED: [[&str; 3]; 2] = [
         "artifacthub-pkg.yml",
     ],
     [
-        "pods-metadata.yml",
+        "pods/metadata.yml",
         "pods/questions-ui.yml",
         "pods/artifacthub-pkg.yml",
     ],

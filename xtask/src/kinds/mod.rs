@@ -42,7 +42,7 @@ fn families() -> Vec<Vec<&'static Kind<'static>>> {
 }
 
 /// The webhook rules that cover every kind: what is created or changed, and the statuses that the policy judges.
-pub fn webhook_rules() -> Vec<Rule> {
+fn webhook_rules() -> Vec<Rule> {
     let mut rules = Vec::new();
     for family in families() {
         let Some(first) = family.first() else {

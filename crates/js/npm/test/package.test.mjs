@@ -137,7 +137,7 @@ test("what is published is what it needs, and no more", () => {
 
 test("the lock files name no registry", () => {
   const bundlers = readdirSync(join(here, "../bundlers")).map((name) => `crates/js/npm/bundlers/${name}/package-lock.json`);
-  for (const file of ["crates/js/npm/package-lock.json", "playground/package-lock.json", ...bundlers]) {
+  for (const file of ["crates/js/npm/package-lock.json", "crates/js/playground/package-lock.json", ...bundlers]) {
     const { packages } = JSON.parse(readFileSync(join(root, file), "utf8"));
     const named = Object.values(packages).filter(({ resolved }) => resolved !== undefined);
     assert.deepEqual(named, [], file);

@@ -8,7 +8,7 @@ import * as esbuild from "esbuild";
 import { stringify } from "yaml";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const root = resolve(here, "..");
+const root = resolve(here, "../../..");
 const out = process.env.OUT ?? join(root, "target/playground");
 const at = (...parts) => join(here, ...parts);
 
