@@ -416,7 +416,7 @@ test("in a narrow window the table and the picture are whole", async () => {
 test("what make playground serves is what is released", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "playground-served-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  const serving = spawn(process.execPath, [join(root, "playground/build.mjs"), "--serve"], { env: { ...process.env, OUT: folder, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
+  const serving = spawn(process.execPath, [join(root, "crates/js/playground/build.mjs"), "--serve"], { env: { ...process.env, OUT: folder, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
   t.after(() => serving.kill());
   let said = "";
   for await (const chunk of serving.stdout) {
