@@ -76,12 +76,9 @@ pub(crate) fn exceptions(object: &str) -> Result<Vec<(&'static str, String)>, St
 impl Outcome {
     /// Lets findings not count, and says again whether the request is accepted.
     pub(crate) fn excuse(&mut self, mut excuse: impl FnMut(&Finding) -> Option<Excuse>) {
-        for index in 0..self.findings.len() {
-            if let Some(finding) = self.findings.get_mut(index)
-                && finding.excuse.is_none()
-            {
-                finding.excuse = excuse(finding);
-            }
+        let findings = self.findings.iter_mut();
+        for finding in findings.filter(|finding| finding.excuse.is_none()) {
+            finding.excuse = excuse(finding);
         }
         let denials = self.findings.iter();
         let denials = denials.filter(|f| f.found.enforcement == Enforcement::Deny);
@@ -176,11 +173,8 @@ pub(crate) fn apply(known: &Known, report: &mut Report) -> Result<(), Stop> {
         let mut findings = baseline.findings.clone();
         findings.retain(of_others);
         for outcome in &report.results {
-            let counted = outcome
-                .findings
-                .iter()
-                .filter(|finding| finding.excuse.is_none());
             let (file, object) = (baseline.name(&outcome.file), outcome.object.to_string());
+            let counted = outcome.counted();
             findings.extend(counted.map(|finding| Old::of(&file, &object, finding)));
         }
         baseline.findings = findings;

@@ -217,6 +217,8 @@ pub(crate) fn answer_of_all<'a>(
             }
         }
     }
+    // As many as one release gives, with the line that names the rules.
+    verdict.warnings.truncate(MAX_WARNINGS + 1);
     if !verdict.allowed {
         let is_access_error = verdict.code == Some(403);
         verdict.message = Some(envelope(request, denials, is_access_error));

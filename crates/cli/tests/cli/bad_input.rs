@@ -284,3 +284,18 @@ fn a_cut_archive_is_judged_as_far_as_it_goes() {
         assert!(cut.out.contains("job-status/"), "{name}: {cut:?}");
     }
 }
+
+/// The API server takes the last of members that are given twice, and so does the policy.
+#[test]
+fn the_last_request_of_a_review_counts() {
+    let request = r#"{"uid":"b","operation":"CREATE","kind":{"group":"batch","version":"v1","kind":"Job"},"object":{"metadata":{"name":"x"},"spec":{"managedBy":"bad"}}}"#;
+    let review = format!("{{\"request\":{{\"uid\":\"a\"}},\"request\":{request}}}");
+    for twice in [
+        review,
+        request.replacen('{', "{\"operation\":\"DELETE\",", 1),
+    ] {
+        let ran = run(&["review", "-o", "ndjson"], twice.as_bytes());
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.out.contains("\"uid\":\"b\""), "{}", ran.out);
+    }
+}

@@ -158,3 +158,39 @@ fn a_report_since_a_release_leaves_older_ones_out() {
     }
     assert_eq!(rows(&since).len(), rows(&all).len());
 }
+
+/// kube-apiserver passes on 4,096 bytes of warnings in all, however many releases are asked.
+#[test]
+fn warnings_of_several_releases_are_as_few_as_those_of_one() {
+    let job = |status: Value| json!({"metadata": {"name": "pi"}, "spec": {"managedBy": "acme.io/runner", "completions": 2, "parallelism": 2}, "status": status});
+    let old = json!({
+        "startTime": "2026-01-01T00:00:00Z", "failed": 3, "succeeded": 3, "active": 1, "conditions": [{"type": "Failed", "status": "True"}],
+    });
+    let new = json!({
+        "startTime": "2026-01-02T00:00:00Z", "completionTime": "2025-01-01T00:00:00Z", "failed": -1, "succeeded": -1, "active": -1, "ready": -5,
+        "terminating": -2, "completedIndexes": "3,1,x", "failedIndexes": "1,x",
+        "uncountedTerminatedPods": {"succeeded": ["a", "a", ""], "failed": ["a", "b", "b", ""]},
+        "conditions": [{"type": "Complete", "status": "True"}, {"type": "SuccessCriteriaMet", "status": "True"}, {"type": "FailureTarget", "status": "True"}],
+    });
+    let request = json!({
+        "kind": {"group": "batch", "version": "v1", "kind": "Job"}, "operation": "UPDATE", "subResource": "status",
+        "oldObject": job(old), "object": job(new),
+    });
+    let ids = managed_by::rules().iter().map(|rule| rule.id());
+    let warn: Vec<String> = ids
+        .filter(|id| id.starts_with("job-status/"))
+        .map(|id| format!("--rule={id}=warn"))
+        .collect();
+    let warnings = |release: &str| -> Vec<Value> {
+        let mut args = vec!["review", "-o", "json", "--kubernetes", release];
+        args.extend(warn.iter().map(|arg| &**arg));
+        let answer: Value =
+            serde_json::from_str(&run(&args, request.to_string().as_bytes()).out).unwrap();
+        answer["response"]["warnings"].as_array().unwrap().clone()
+    };
+    let oldest = warnings("1.30");
+    assert_eq!((oldest.len(), warnings("1.37").len()), (15, 15));
+    let all = warnings("all");
+    assert_eq!(all[..15], oldest);
+    assert_eq!(all.len(), 16);
+}
