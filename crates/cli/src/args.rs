@@ -53,7 +53,7 @@ pub enum Color {
 pub enum Command {
     /// Judge manifests as if they were created: YAML, JSON, lists, folders
     #[command(
-        after_help = "Examples:\n  managed-by lint job.yaml\n  helm template . | managed-by lint --kubernetes 1.36\n  managed-by lint manifests/ --exclude node_modules -o github"
+        after_help = "Examples:\n  managed-by lint job.yaml\n  helm template . | managed-by lint --kubernetes 1.36\n  managed-by lint manifests/ --exclude node_modules -o github\n  managed-by lint manifests/ --baseline old.json --write-baseline"
     )]
     Lint {
         /// Files, folders, or - for standard input

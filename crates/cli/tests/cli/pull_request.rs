@@ -217,3 +217,38 @@ fn the_action_installs_only_what_has_the_checksum() {
     let judged = action.step("Judge");
     assert_eq!((judged.code, &*judged.outputs), (2, ""), "{}", judged.text);
 }
+
+/// What `cargo binstall` and Krew fetch has one name, which is that of `make cli-archive`.
+#[test]
+fn every_installer_fetches_the_archives_of_the_release() {
+    let manifest = fs::read_to_string(root("crates/cli/Cargo.toml")).unwrap();
+    let manifest: toml::Table = toml::from_str(&manifest).unwrap();
+    let binstall = &manifest["package"]["metadata"]["binstall"];
+    let krew = fs::read_to_string(root("crates/cli/krew.yml")).unwrap();
+    let krew: Value = serde_yaml_ng::from_str(&krew).unwrap();
+    let platforms = krew["spec"]["platforms"].as_array().unwrap();
+    let hosts = [
+        "x86_64-unknown-linux-gnu",
+        "aarch64-unknown-linux-gnu",
+        "aarch64-apple-darwin",
+    ];
+    assert_eq!(platforms.len(), hosts.len());
+    for (platform, host) in platforms.iter().zip(hosts) {
+        let filled = |key: &str| {
+            let text = binstall[key].as_str().unwrap();
+            text.replace("{ repo }", env!("CARGO_PKG_REPOSITORY"))
+                .replace("{ version }", "VERSION")
+                .replace("{ target }", host)
+        };
+        assert_eq!(platform["uri"], filled("pkg-url"));
+        assert_eq!(platform["sha256"], format!("SHA256-{host}"));
+        let archive = format!("managed-by-VERSION-{host}");
+        assert!(filled("pkg-url").ends_with(&format!("/vVERSION/{archive}.tar.gz")));
+        assert_eq!(
+            filled("bin-dir"),
+            format!("{archive}/{{ bin }}{{ binary-ext }}")
+        );
+    }
+    let makefile = fs::read_to_string(root("Makefile")).unwrap();
+    assert!(makefile.contains("CLI_ARCHIVE = managed-by-$(VERSION)-$(RUST_HOST)\n"));
+}
