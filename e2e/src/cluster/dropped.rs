@@ -5,14 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::api_server::{ANA, ApiServer, OLDEST, Options, annotation};
 use super::controllers;
 use super::hook::{Hook, job};
 use super::people::{MULTIKUEUE, TEAM, expect};
 use crate::deploy;
-use crate::kube::{done, jobs};
+use crate::kube::{done, jobs, path};
 use crate::process::until;
 use crate::programs;
 use crate::report::Report;
@@ -63,12 +63,35 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
         "deploy/hybrid.yml: a typo is stored without the field and without a warning, judged as a Job that is not delegated, and runs here",
         typo(&cluster),
     );
+    report.check(
+        "deploy/hybrid.yml: a CronJob keeps the field in its template, so that the typo is denied",
+        cron_job(&cluster),
+    );
+}
+
+fn misspelt() -> Value {
+    job(
+        TEAM,
+        "typo",
+        &json!({"managedBy": "kueue.x-k8s.io/multikeue"}),
+    )
+}
+
+fn cron_job(cluster: &ApiServer) -> Result<()> {
+    let template = json!({"spec": misspelt()["spec"]});
+    let cron = json!({
+        "apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "typo"},
+        "spec": {"schedule": "* * * * *", "jobTemplate": template},
+    });
+    let answer = cluster
+        .client(ANA)
+        .post(&path("batch/v1", TEAM, "cronjobs"), &cron)?;
+    expect(&answer, 422, &["[managed-by/reserved-domain]"])
 }
 
 fn typo(cluster: &ApiServer) -> Result<()> {
     let ana = cluster.client(ANA);
-    let typo = json!({"managedBy": "kueue.x-k8s.io/multikeue"});
-    let answer = ana.post(&jobs(TEAM), &job(TEAM, "typo", &typo))?;
+    let answer = ana.post(&jobs(TEAM), &misspelt())?;
     ensure!(answer.warnings.is_empty(), "{:?}", answer.warnings);
     let stored = done(answer)?;
     ensure!(stored["spec"]["managedBy"].is_null(), "{}", stored["spec"]);
