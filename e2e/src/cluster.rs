@@ -161,7 +161,8 @@ fn fleet(
         // `faults:hub` is one of them.
         let fault = |name: &str| {
             let names = |word: &&str| word.strip_prefix("faults:").is_some_and(|n| n == name);
-            only.is_empty() || only.contains(&"faults") || only.iter().any(names)
+            let all = only.is_empty() || only.contains(&"faults");
+            all && name != faults::BY_NAME_ONLY || only.iter().any(names)
         };
         faults::run(report, &mut fleet, &fault);
     }

@@ -22,7 +22,10 @@ const RECOVERY: Duration = Duration::from_mins(2);
 const WORKLOADS: usize = 30;
 
 /// The names of the faults.
-pub(crate) const NAMES: [&str; 5] = ["hub", "unconditional", "worker", "restart", "writers"];
+pub(crate) const NAMES: [&str; 5] = ["hub", BY_NAME_ONLY, "worker", "restart", "writers"];
+
+/// A control, which shows what the conditions of the manifests spare.
+pub(crate) const BY_NAME_ONLY: &str = "unconditional";
 
 /// A fault: its name, what it is, how it begins and how it is mended.
 type Fault = (
@@ -40,8 +43,8 @@ const FAULTS: [Fault; 5] = [
         mend,
     ),
     (
-        "unconditional",
-        "the same without matchConditions",
+        BY_NAME_ONLY,
+        "PolicyServer of the hub is gone for 30 s, and its webhook has no conditions",
         no_hub_nor_conditions,
         mend,
     ),
