@@ -150,7 +150,7 @@ e2e: annotated-policy.wasm annotated-pods-policy.wasm ## Run kwctl as the README
 e2e-server: annotated-policy.wasm annotated-pods-policy.wasm ## Ask a real PolicyServer everything, over HTTPS
 	@$(E2E) server
 
-# Of people, external, failures, conditions, tenant, jobs, resume, multikueue and faults (one of those: faults:hub, faults:worker, faults:restart, faults:writers).
+# Of people, external, failures, conditions, ends, tenant, jobs, resume, multikueue and faults (one of those: faults:hub, faults:unconditional, faults:worker, faults:restart, faults:writers).
 ONLY ?=
 e2e-cluster: annotated-policy.wasm annotated-pods-policy.wasm ## Put the policy behind a real kube-apiserver with real controllers; the parts in ONLY, or all
 	@$(E2E) cluster $(ONLY)

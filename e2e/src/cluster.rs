@@ -3,6 +3,7 @@
 pub(crate) mod api_server;
 mod conditions;
 pub(crate) mod controllers;
+mod dropped;
 mod external;
 mod failures;
 mod faults;
@@ -18,9 +19,9 @@ mod tenant;
 
 use std::path::Path;
 
-use api_server::ApiServer;
+use api_server::{ApiServer, NEWEST, OLDEST, Options, USUAL};
 use fleet::Fleet;
-use hook::{Hook, RELEASE};
+use hook::Hook;
 
 use crate::deploy;
 use crate::programs;
@@ -28,11 +29,12 @@ use crate::report::Report;
 use crate::tls::Authority;
 
 /// The parts, in the order in which they run.
-pub(crate) const PARTS: [&str; 9] = [
+pub(crate) const PARTS: [&str; 10] = [
     "people",
     "external",
     "failures",
     "conditions",
+    "ends",
     "tenant",
     "jobs",
     "resume",
@@ -69,7 +71,16 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
         .into_iter()
         .any(wanted)
     {
-        alone(report, folder, &authority, &wanted);
+        alone(report, folder, &authority, USUAL, &wanted);
+    }
+    if wanted("ends") {
+        let parts = |part: &str| ["failures", "conditions"].contains(&part);
+        for end in [OLDEST, NEWEST] {
+            if programs::all_there(report, "ends", &[end.program]) {
+                alone(report, folder, &authority, end, &parts);
+            }
+        }
+        dropped::run(report, folder, &authority);
     }
     if wanted("tenant") {
         tenant::run(report, folder, &authority);
@@ -86,12 +97,21 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
 }
 
 /// The parts that need no controllers.
-fn alone(report: &mut Report, folder: &Path, authority: &Authority, wanted: &dyn Fn(&str) -> bool) {
-    report.section("deploy/hybrid.yml behind deploy/webhook.yml");
-    let folder = folder.join("people");
+fn alone(
+    report: &mut Report,
+    folder: &Path,
+    authority: &Authority,
+    options: Options,
+    wanted: &dyn Fn(&str) -> bool,
+) {
+    report.section(&format!(
+        "deploy/hybrid.yml behind deploy/webhook.yml, in {}",
+        programs::version(options.program)
+    ));
+    let folder = folder.join(options.program);
     let projects = ["appwrapper", "training-operator"];
-    let started = deploy::settings("hybrid", RELEASE, &projects).and_then(|settings| {
-        let cluster = ApiServer::start(&folder, "hybrid", authority)?;
+    let started = deploy::settings("hybrid", options.release, &projects).and_then(|settings| {
+        let cluster = ApiServer::start_with(&folder, "hybrid", authority, options)?;
         people::before(&cluster)?;
         let name = "policy-server";
         let hook = Hook::start(&folder, name, &cluster, authority, &settings, &projects)?;
@@ -141,7 +161,8 @@ fn fleet(
         // `faults:hub` is one of them.
         let fault = |name: &str| {
             let names = |word: &&str| word.strip_prefix("faults:").is_some_and(|n| n == name);
-            only.is_empty() || only.contains(&"faults") || only.iter().any(names)
+            let all = only.is_empty() || only.contains(&"faults");
+            all && name != faults::BY_NAME_ONLY || only.iter().any(names)
         };
         faults::run(report, &mut fleet, &fault);
     }

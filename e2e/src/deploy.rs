@@ -49,6 +49,13 @@ fn manifest(name: &str, projects: &[&str]) -> Result<Vec<Value>> {
     documents(&manifest).with_context(|| format!("deploy/{name}.yml with {projects:?}"))
 }
 
+/// The specification of the policy in `deploy/NAME.yml`.
+pub(crate) fn spec(name: &str) -> Result<Value> {
+    let mut documents = yaml(&format!("deploy/{name}.yml"))?;
+    let policy = documents.first_mut().context("no policy")?;
+    Ok(policy["spec"].take())
+}
+
 /// What PolicyServer calls a module on disk.
 pub(crate) fn module(file: &str) -> Result<String> {
     let path = root(file);
@@ -136,7 +143,7 @@ pub(crate) fn webhook(url: &str, authority: &str, projects: &[&str]) -> Result<V
 
 /// What Kubewarden's controller makes of `deploy/pods.yml` in the API server, for the policy `pods` at an address.
 pub(crate) fn pods_webhook(url: &str, authority: &str) -> Result<Value> {
-    let spec = &yaml("deploy/pods.yml")?[0]["spec"];
+    let spec = spec("pods")?;
     let mut webhook = json!({
         "name": "managed-by-pods.policies.example.com",
         "admissionReviewVersions": ["v1"],

@@ -42,8 +42,11 @@ fn source(name: &str) -> &'static str {
         "kube-controller-manager" | "kubectl" => "it comes with the releases of Kubernetes",
         "bats" | "docker-registry" | "jq" => "Debian has a package of that name",
         "go" => "it fetches the CRDs and webhooks of other projects",
-        "kube-apiserver-1.30.14" => "it is the kube-apiserver of that release of Kubernetes",
-        "jobset" | "kueue" | "mpi-operator" => {
+        "kube-apiserver-1.30.14" | "kube-apiserver-1.37.1" => {
+            "it is the kube-apiserver of that release of Kubernetes"
+        }
+        "etcd-3.6.8" => "it is the etcd of that release; Kueue needs 3.4.25 or newer",
+        "jobset" | "kueue-0.18.4" | "mpi-operator" => {
             "it is the manager of that project, built with `go build`"
         }
         _ => "docs/testing.md says where it comes from",

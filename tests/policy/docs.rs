@@ -300,3 +300,62 @@ fn the_same_toolchain_is_named_everywhere() {
     assert!(makefile.contains(&format!("rustfmt {channel}\n")));
     assert!(makefile.contains(&format!("'^{}'", channel.replace('.', r"\."))));
 }
+
+/// The one table of what ran: it names the modules and programs that the targets name, which CI fetches, and every recording
+/// with its length. Other pages lead there.
+#[test]
+fn what_ran_is_in_one_table() {
+    let text = |file: &str| fs::read_to_string(root(file)).unwrap();
+    let testing = text("docs/testing.md");
+    let (_, table) = testing.split_once("\n## Versions\n").unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    let row = |name: &str, version: &str| {
+        let mut rows = table.lines().filter(|row| {
+            let mut cells = row.split('|').skip(1).map(str::trim);
+            let is_it = |cell: &str| cell.split([',', ':']).next() == Some(name);
+            cells.next().is_some_and(is_it) && cells.next() == Some(version)
+        });
+        assert_eq!(rows.clone().count(), 1, "{name} {version}");
+        rows.next().unwrap().to_owned()
+    };
+    let real = text(".github/workflows/real.yml");
+    let (modules, programs) = (
+        text("e2e/src/cluster/modules.rs"),
+        text("e2e/src/programs.rs"),
+    );
+    let mut count = 0;
+    for word in modules.split('"').chain(programs.split('"')) {
+        let is_version = |(_, version): &(&str, &str)| {
+            !version.is_empty() && version.chars().all(|c| c.is_ascii_digit() || c == '.')
+        };
+        // `sigs.k8s.io/kueue@v0.18.4` or `etcd-3.6.8`.
+        let named = word.rsplit_once("@v").or_else(|| word.rsplit_once('-'));
+        let Some((name, version)) = named.filter(is_version) else {
+            continue;
+        };
+        row(name.rsplit('/').next().unwrap(), version);
+        assert!(real.contains(name) && real.contains(version), "{word}");
+        count += 1;
+    }
+    assert!(count > 6, "{count}");
+    let folder = root("conformance/traces");
+    for file in files_with_ending(&folder, "ndjson") {
+        let name = file.strip_prefix(&folder).unwrap().with_extension("");
+        let name = name.display().to_string();
+        // kube-apiserver's answers about the others.
+        if name != "verdicts" {
+            let lines = fs::read_to_string(&file).unwrap().lines().count();
+            let row = table
+                .lines()
+                .find(|row| row.starts_with(&format!("| `{name}`:")));
+            let length = format!("| recording of {lines} lines |");
+            assert!(
+                row.is_some_and(|row| row.contains(&length)),
+                "{name} {lines}"
+            );
+        }
+    }
+    for page in ["README.md", "SECURITY.md", "SUPPORT.md"] {
+        assert!(text(page).contains("docs/testing.md#versions"), "{page}");
+    }
+}

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use ureq::Agent;
 
+use super::hook::RELEASE;
 use crate::deploy::base64;
 use crate::http;
 use crate::kube::{Client, done};
@@ -73,6 +74,10 @@ const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy"
 pub(crate) struct Options {
     /// The program on the PATH.
     pub(crate) program: &'static str,
+    /// Its release, for `kubernetes_version`.
+    pub(crate) release: &'static str,
+    /// The program of its store.
+    pub(crate) etcd: &'static str,
     /// As the flag of that name takes them, or none.
     pub(crate) feature_gates: Option<&'static str>,
     /// The flag of that name. With `AlwaysAllow`, what is tested is admission alone.
@@ -82,8 +87,25 @@ pub(crate) struct Options {
 /// As most parts want it.
 pub(crate) const USUAL: Options = Options {
     program: "kube-apiserver",
+    release: RELEASE,
+    etcd: "etcd",
     feature_gates: None,
     authorization_mode: "AlwaysAllow",
+};
+
+/// The first release that the policy knows, with the feature without which it has no `managedBy` in Jobs.
+pub(crate) const OLDEST: Options = Options {
+    program: "kube-apiserver-1.30.14",
+    release: "1.30",
+    feature_gates: Some("JobManagedBy=true"),
+    ..USUAL
+};
+
+/// The last one.
+pub(crate) const NEWEST: Options = Options {
+    program: "kube-apiserver-1.37.1",
+    release: "1.37",
+    ..USUAL
 };
 
 /// A cluster without nodes.
@@ -112,7 +134,7 @@ impl ApiServer {
     ) -> Result<Self> {
         let folder = parent.join(name);
         fs::create_dir_all(&folder)?;
-        let etcd = Self::etcd(&folder)?;
+        let etcd = Self::etcd(options.etcd, &folder)?;
         let port = free_port()?;
         let files = authority.sign(&folder)?;
         tls::signing_key(&folder)?;
@@ -169,10 +191,10 @@ impl ApiServer {
         })
     }
 
-    fn etcd(folder: &Path) -> Result<(Process, String)> {
+    fn etcd(program: &str, folder: &Path) -> Result<(Process, String)> {
         let url = format!("http://127.0.0.1:{}", free_port()?);
         let peers = format!("http://127.0.0.1:{}", free_port()?);
-        let mut etcd = Process::start("etcd", "etcd", folder, |command| {
+        let mut etcd = Process::start(program, "etcd", folder, |command| {
             command
                 .args(["--name=e2e", "--data-dir=etcd"])
                 .arg(format!("--listen-client-urls={url}"))
@@ -294,6 +316,26 @@ impl Audit {
     pub(crate) fn warned(&self) -> impl Iterator<Item = &Value> {
         let warned = |event: &&Value| annotation(event, "warned").is_some();
         self.events.iter().filter(warned)
+    }
+
+    /// What the life of a Job has cost: how many of its writes the policy judged, and how many were updates of its status.
+    /// It is an error unless the judged ones are its creation and, if they wait, those updates.
+    pub(crate) fn cost(&self, job: &str, statuses_wait: bool) -> Result<(usize, usize)> {
+        let of_job = |event: &&Value| {
+            let (object, code) = (&event["objectRef"], &event["responseStatus"]["code"]);
+            object["resource"] == "jobs" && object["name"] == job && code.as_u64() < Some(300)
+        };
+        let writes = || self.events.iter().filter(of_job);
+        let judged = writes().filter(|event| annotation(event, "mode").is_some());
+        let judged = judged.count();
+        let statuses = writes().filter(|event| event["objectRef"]["subresource"] == "status");
+        let statuses = statuses.count();
+        let all = writes().count();
+        ensure!(
+            statuses > 0 && judged == 1 + if statuses_wait { statuses } else { 0 },
+            "{judged} calls for {all} writes, {statuses} of them to the status"
+        );
+        Ok((judged, statuses))
     }
 
     /// The last request on an object.

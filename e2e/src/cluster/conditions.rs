@@ -52,10 +52,9 @@ pub(super) fn run(report: &mut Report, cluster: &ApiServer, hook: &mut Hook, set
 
 /// Those of `deploy/NAME.yml`.
 fn conditions(name: &str) -> Result<Value> {
-    let documents = deploy::yaml(&format!("deploy/{name}.yml"))?;
-    let spec = documents.first().map(|policy| &policy["spec"]);
-    let list = spec.map(|spec| spec["matchConditions"].clone());
-    list.filter(Value::is_array).context("no matchConditions")
+    let list = deploy::spec(name)?["matchConditions"].take();
+    ensure!(list.is_array(), "no matchConditions");
+    Ok(list)
 }
 
 fn apply(cluster: &ApiServer, hook: &Hook, conditions: Value) -> Result<()> {

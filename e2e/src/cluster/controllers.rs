@@ -18,6 +18,13 @@ use crate::tls::Authority;
 const BUILT_IN: &str = "--controllers=job-controller,cronjob-controller,namespace-controller,\
     garbage-collector-controller,ttl-after-finished-controller";
 
+/// What makes kube-controller-manager of 1.36 write what kube-apiserver 1.30 understands: otherwise it would end each Job with
+/// `SuccessCriteriaMet`. As 1.33, and without these gates, it ends Jobs and keeps `startTime` as that of 1.30 does.
+pub(crate) const AS_OLD: [&str; 2] = [
+    "--emulated-version=kube=1.33",
+    "--feature-gates=JobManagedBy=false,JobPodReplacementPolicy=false",
+];
+
 const START: Duration = Duration::from_mins(1);
 
 /// kube-controller-manager, with a service account for each of its controllers, as a cluster has it.
@@ -102,16 +109,20 @@ pub(crate) fn mpi_operator(cluster: &ApiServer) -> Result<Process> {
     Ok(process)
 }
 
+/// The manager of the Kueue in [`modules::KUEUE`], on the PATH.
+pub(crate) const KUEUE_PROGRAM: &str = "kueue-0.18.4";
+
 /// Kueue's manager with its CRDs and its webhooks, for Jobs and JobSets.
 pub(crate) fn kueue(cluster: &ApiServer, authority: &Authority) -> Result<Process> {
     let module = modules::folder(modules::KUEUE)?;
-    modules::crds(cluster, &module.join("config/components/crd/bases"), |_| ())?;
+    modules::crds(cluster, &module.join("config/components/crd/bases"), alone)?;
     let place = Place::new(cluster, "kueue", authority)?;
     place.configure(
-        "config.kueue.x-k8s.io/v1beta1",
+        "config.kueue.x-k8s.io/v1beta2",
         &json!({
             "clientConnection": {"qps": 300, "burst": 600},
             "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
+            "featureGates": {"VisibilityOnDemand": false},
         }),
     )?;
     // It reads this certificate from a fixed place, which only it gets to see: its /etc is a folder of the run.
@@ -119,7 +130,7 @@ pub(crate) fn kueue(cluster: &ApiServer, authority: &Authority) -> Result<Proces
     authority.sign(&etc.join("kueue/metrics/certs"))?;
     let mount = r#"mount --bind "$0" /etc && exec setpriv --pdeathsig KILL -- "$@""#;
     let kubeconfig = cluster.kubeconfig_file(KUEUE)?;
-    let kueue = crate::programs::find("kueue").unwrap_or_default();
+    let kueue = crate::programs::find(KUEUE_PROGRAM).unwrap_or_default();
     let process = Process::start("unshare", "kueue", &cluster.folder, |command| {
         // Root may mount; others may within a namespace of their own.
         let is_root =
@@ -132,13 +143,21 @@ pub(crate) fn kueue(cluster: &ApiServer, authority: &Authority) -> Result<Proces
             .arg(etc)
             .arg(kueue)
             .arg(format!("--config={}", place.config().display()))
-            .arg("--feature-gates=VisibilityOnDemand=false,MultiKueueBatchJobWithManagedBy=true")
             .env("KUBECONFIG", kubeconfig)
     })?;
     let process = place.ready(process)?;
     let words = ["batch-v1-job", "jobset", "kueue-x-k8s-io"];
     modules::webhooks(cluster, &module, "kueue", &place.url(), authority, &words)?;
     Ok(process)
+}
+
+/// A CRD in the version in which it is stored, so that nobody need convert the others.
+fn alone(crd: &mut Value) {
+    let spec = &mut crd["spec"];
+    spec.as_object_mut().map(|spec| spec.remove("conversion"));
+    if let Some(versions) = spec["versions"].as_array_mut() {
+        versions.retain(|version| version["storage"] == true);
+    }
 }
 
 /// Where a manager on controller-runtime listens.

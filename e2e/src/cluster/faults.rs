@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use super::fleet::{Fleet, Workload, all_end, queued_job, queued_set, settings};
+use super::api_server::ANA;
+use super::fleet::{Fleet, TEAM, Workload, all_end, queued_job, queued_set, settings};
+use crate::kube::jobs;
+use crate::process::until;
 use crate::report::Report;
 
 /// How long a fault lasts.
@@ -19,7 +22,10 @@ const RECOVERY: Duration = Duration::from_mins(2);
 const WORKLOADS: usize = 30;
 
 /// The names of the faults.
-pub(crate) const NAMES: [&str; 4] = ["hub", "worker", "restart", "writers"];
+pub(crate) const NAMES: [&str; 5] = ["hub", BY_NAME_ONLY, "worker", "restart", "writers"];
+
+/// A control, which shows what the conditions of the manifests spare.
+pub(crate) const BY_NAME_ONLY: &str = "unconditional";
 
 /// A fault: its name, what it is, how it begins and how it is mended.
 type Fault = (
@@ -29,11 +35,17 @@ type Fault = (
     fn(&mut Fleet) -> Result<()>,
 );
 
-const FAULTS: [Fault; 4] = [
+const FAULTS: [Fault; 5] = [
     (
         "hub",
         "PolicyServer of the hub is gone for 30 s",
         no_hub,
+        mend,
+    ),
+    (
+        BY_NAME_ONLY,
+        "PolicyServer of the hub is gone for 30 s, and its webhook has no conditions",
+        no_hub_nor_conditions,
         mend,
     ),
     (
@@ -63,7 +75,12 @@ pub(crate) fn run(report: &mut Report, fleet: &mut Fleet, wanted: &dyn Fn(&str) 
         let (before, during) = (fleet.hub.cluster.audit(), fleet.worker.cluster.audit());
         let counts = (before.map(|a| a.len()), during.map(|a| a.len()));
         let outcome = fault(fleet, name, begin, end);
-        let passed = report.check(what, outcome);
+        let under_way = report.need(what, outcome);
+        if let Some(count) = under_way {
+            report.note(&format!(
+                "{count} of {WORKLOADS} were running when it began"
+            ));
+        }
         if let (Ok(hub), Ok(worker)) = counts {
             for (name, member, count) in
                 [("hub", &fleet.hub, hub), ("worker", &fleet.worker, worker)]
@@ -78,19 +95,20 @@ pub(crate) fn run(report: &mut Report, fleet: &mut Fleet, wanted: &dyn Fn(&str) 
                 ));
             }
         }
-        if !passed {
+        if under_way.is_none() {
             report.note("what was lost stays as it is; the next fault has workloads of its own");
         }
     }
 }
 
-/// A third is under way when the fault begins, a third is handed in during it, a third after it.
+/// A third is under way when the fault begins, a third is handed in during it, a third after it. This gives the number of
+/// those that were running when it began.
 fn fault(
     fleet: &mut Fleet,
     name: &str,
     begin: fn(&mut Fleet) -> Result<()>,
     repair: fn(&mut Fleet) -> Result<()>,
-) -> Result<()> {
+) -> Result<usize> {
     let workloads: Vec<_> = (0..WORKLOADS)
         .map(|number| workload(name, number))
         .collect();
@@ -98,8 +116,18 @@ fn fault(
     for workload in &workloads[..third] {
         workload.submit(&fleet.hub.cluster)?;
     }
-    let running = &workloads[0];
-    running.runs(&fleet.worker.cluster)?;
+    // The one that runs longest.
+    workloads[third - 1].runs(&fleet.worker.cluster)?;
+    let (hub, worker) = (
+        fleet.hub.cluster.client(ANA),
+        fleet.worker.cluster.client(ANA),
+    );
+    let mut running = 0;
+    for workload in &workloads[..third] {
+        // There may be no copy yet.
+        let runs = workload.has_begun(&worker).is_ok_and(|runs| runs);
+        running += usize::from(runs && !workload.is_over(&hub)?);
+    }
     begin(fleet).context("the fault")?;
     let start = Instant::now();
     let mut later = workloads[third..].iter();
@@ -118,7 +146,8 @@ fn fault(
     for workload in next.into_iter().chain(later) {
         workload.submit(&fleet.hub.cluster)?;
     }
-    all_end(&fleet.hub.cluster, &workloads, RECOVERY)
+    all_end(&fleet.hub.cluster, &workloads, RECOVERY)?;
+    Ok(running)
 }
 
 /// Every third one is a JobSet. They run for a second to ten, so that many of them end while the fault lasts.
@@ -137,14 +166,30 @@ fn no_hub(fleet: &mut Fleet) -> Result<()> {
     Ok(())
 }
 
+/// Then every update of every Job waits for it.
+fn no_hub_nor_conditions(fleet: &mut Fleet) -> Result<()> {
+    let hub = &mut fleet.hub;
+    hub.hook.apply(&hub.cluster, |webhook| {
+        webhook["matchConditions"] = json!([]);
+    })?;
+    hub.hook.kill();
+    let any = format!("{}/unconditional-0?dryRun=All", jobs(TEAM));
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    until("refused label", Duration::from_secs(20), || {
+        let answer = hub.cluster.client(ANA).patch(&any, &label)?;
+        Ok((answer.code == 500).then_some(()))
+    })
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "as the other faults")]
 fn no_worker(fleet: &mut Fleet) -> Result<()> {
     fleet.worker.hook.kill();
     Ok(())
 }
 
-/// The settings of `deploy/` once more.
+/// The settings of `deploy/` once more, and its webhook.
 fn mend(fleet: &mut Fleet) -> Result<()> {
+    fleet.hub.hook.apply(&fleet.hub.cluster, |_| ())?;
     fleet.hub.hook.serve(&settings("management")?)?;
     fleet.worker.hook.serve(&settings("worker")?)
 }

@@ -1,15 +1,13 @@
 //! A management cluster and a worker, with MultiKueue between them and the policies of `deploy/` in force.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::api_server::{ADMIN, ANA, ApiServer, MULTIKUEUE};
+use super::api_server::{ADMIN, ANA, ApiServer, MULTIKUEUE, Options, USUAL};
 use super::controllers;
 use super::hook::{Hook, RELEASE, job, merge};
 use super::jobs::has;
@@ -22,16 +20,27 @@ use crate::tls::Authority;
 /// Where the workloads are.
 pub(crate) const TEAM: &str = "team-a";
 
-const KUEUE: &str = "kueue.x-k8s.io/v1beta1";
+/// The version in which Kueue's objects are written.
+pub(crate) const KUEUE: &str = "kueue.x-k8s.io/v1beta2";
+
+/// A priority: a Job with it stops one without it, where there is no room for both.
+pub(crate) const IMPORTANT: &str = "important";
+
+/// Kueue asks for watches that Debian's etcd 3.4.23 cannot serve: it dispatches nothing, and says that it is connected.
+const OPTIONS: Options = Options {
+    etcd: "etcd-3.6.8",
+    ..USUAL
+};
 
 /// The version in which JobSets are written.
 pub(crate) const JOBSETS: &str = "jobset.x-k8s.io/v1alpha2";
 
 /// What a fleet needs on the PATH, beside what every cluster needs.
-pub(crate) const PROGRAMS: [&str; 5] = [
+pub(crate) const PROGRAMS: [&str; 6] = [
+    OPTIONS.etcd,
     "kube-controller-manager",
     "jobset",
-    "kueue",
+    controllers::KUEUE_PROGRAM,
     "go",
     "unshare",
 ];
@@ -44,7 +53,6 @@ pub(crate) struct Member {
     pub(crate) cluster: ApiServer,
     pub(crate) hook: Hook,
     _processes: Vec<Process>,
-    _ticks: Ticks,
 }
 
 /// Both.
@@ -61,7 +69,7 @@ pub(crate) fn settings(name: &str) -> Result<Value> {
 
 impl Member {
     fn start(folder: &Path, name: &str, policy: &str, authority: &Authority) -> Result<Self> {
-        let cluster = ApiServer::start(folder, name, authority)?;
+        let cluster = ApiServer::start_with(folder, name, authority, OPTIONS)?;
         cluster.namespaces(&[TEAM, "kueue-system"])?;
         let processes = vec![
             controllers::manager(&cluster)?,
@@ -71,12 +79,10 @@ impl Member {
         let hook = format!("policy-server-{name}");
         let settings = settings(policy)?;
         let hook = Hook::start(folder, &hook, &cluster, authority, &settings, &PROJECTS)?;
-        let ticks = Ticks::start(&cluster)?;
         Ok(Self {
             cluster,
             hook,
             _processes: processes,
-            _ticks: ticks,
         })
     }
 
@@ -98,20 +104,30 @@ impl Member {
         })
     }
 
-    /// A queue with room for everything.
-    fn queue(&self, checks: &[&str]) -> Result<()> {
-        let flavor =
-            json!({"name": "default", "resources": [{"name": "cpu", "nominalQuota": "1000"}]});
-        let groups = json!([{"coveredResources": ["cpu"], "flavors": [flavor]}]);
-        let mut queue = json!({"namespaceSelector": {}, "resourceGroups": groups});
-        if !checks.is_empty() {
-            queue["admissionChecks"] = json!(checks);
-        }
+    /// Two queues: `queue` with room for everything, and `narrow`.
+    fn queues(&self, narrow: &str, checks: &[Value]) -> Result<()> {
         self.create("resourceflavors", "ResourceFlavor", "default", &json!({}))?;
-        self.create("clusterqueues", "ClusterQueue", "all", &queue)?;
-        let local = json!({"clusterQueue": "all"});
-        self.create("localqueues", "LocalQueue", "queue", &local)?;
-        self.active(&format!("/apis/{KUEUE}/clusterqueues/all"))
+        let class = json!({"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "metadata": {"name": IMPORTANT}, "value": 1});
+        let classes = format!("/apis/{KUEUE}/workloadpriorityclasses");
+        self.cluster.client(ADMIN).create(&classes, &class)?;
+        for (name, room) in [("queue", "1000"), ("narrow", narrow)] {
+            let flavor =
+                json!({"name": "default", "resources": [{"name": "cpu", "nominalQuota": room}]});
+            let groups = json!([{"coveredResources": ["cpu"], "flavors": [flavor]}]);
+            let mut queue = json!({
+                "namespaceSelector": {},
+                "resourceGroups": groups,
+                "preemption": {"withinClusterQueue": "LowerPriority"},
+            });
+            if !checks.is_empty() {
+                queue["admissionChecksStrategy"] = json!({"admissionChecks": checks});
+            }
+            self.create("clusterqueues", "ClusterQueue", name, &queue)?;
+            let local = json!({"clusterQueue": name});
+            self.create("localqueues", "LocalQueue", name, &local)?;
+            self.active(&format!("/apis/{KUEUE}/clusterqueues/{name}"))?;
+        }
+        Ok(())
     }
 
     fn active(&self, path: &str) -> Result<()> {
@@ -128,12 +144,12 @@ impl Fleet {
     pub(crate) fn start(folder: &Path, authority: &Authority) -> Result<Self> {
         let hub = Member::start(folder, "hub", "management", authority).context("hub")?;
         let worker = Member::start(folder, "worker", "worker", authority).context("worker")?;
-        worker.queue(&[])?;
+        worker.queues("1000", &[])?;
         let kubeconfig = worker.cluster.kubeconfig(MULTIKUEUE).to_string();
         let secret = json!({"metadata": {"name": "worker"}, "data": {"kubeconfig": base64(kubeconfig.as_bytes())}});
         let path = path("v1", "kueue-system", "secrets");
         done(hub.cluster.client(ADMIN).post(&path, &secret)?)?;
-        let location = json!({"kubeConfig": {"location": "worker", "locationType": "Secret"}});
+        let location = json!({"clusterSource": {"kubeConfig": {"location": "worker", "locationType": "Secret"}}});
         hub.create(
             "multikueueclusters",
             "MultiKueueCluster",
@@ -148,7 +164,8 @@ impl Fleet {
         hub.create("admissionchecks", "AdmissionCheck", "multikueue", &check)?;
         hub.active(&format!("/apis/{KUEUE}/multikueueclusters/worker"))?;
         hub.active(&format!("/apis/{KUEUE}/admissionchecks/multikueue"))?;
-        hub.queue(&["multikueue"])?;
+        // Room for one Job.
+        hub.queues("1", &[json!({"name": "multikueue"})])?;
         let kubelet = Kubelet::start(&worker.cluster);
         Ok(Self {
             hub,
@@ -179,6 +196,12 @@ impl Workload {
             end,
         }
     }
+
+    /// With one more of Kueue's labels.
+    pub(crate) fn label(mut self, key: &str, value: &str) -> Self {
+        self.object["metadata"]["labels"][format!("kueue.x-k8s.io/{key}")] = value.into();
+        self
+    }
 }
 
 /// A Job for the queue.
@@ -194,9 +217,8 @@ pub(crate) fn queued_job(
         &json!({"suspend": true, "managedBy": "kueue.x-k8s.io/multikueue"}),
     );
     merge(&mut object["spec"], spec);
-    object["metadata"]["labels"] = json!({"kueue.x-k8s.io/queue-name": "queue"});
     object["spec"]["template"]["metadata"]["annotations"] = annotations.clone();
-    Workload::new(&jobs(TEAM), object, end)
+    Workload::new(&jobs(TEAM), object, end).label("queue-name", "queue")
 }
 
 /// A JobSet of two Jobs.
@@ -219,14 +241,14 @@ pub(crate) fn set(namespace: &str, name: &str, annotations: &Value) -> Value {
 /// The same for the queue.
 pub(crate) fn queued_set(name: &str, annotations: &Value, end: &'static str) -> Workload {
     let mut object = set(TEAM, name, annotations);
-    object["metadata"]["labels"] = json!({"kueue.x-k8s.io/queue-name": "queue"});
     object["spec"]["suspend"] = true.into();
     object["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue".into();
-    Workload::new(&path(JOBSETS, TEAM, "jobsets"), object, end)
+    Workload::new(&path(JOBSETS, TEAM, "jobsets"), object, end).label("queue-name", "queue")
 }
 
 impl Workload {
-    fn own(&self) -> String {
+    /// Its own path.
+    pub(crate) fn own(&self) -> String {
         format!("{}/{}", self.path, self.name)
     }
 
@@ -259,14 +281,16 @@ impl Workload {
         until(
             &format!("start of {}", self.name),
             Duration::from_mins(1),
-            || {
-                let copy = done(client.get(&self.own())?)?;
-                let status = &copy["status"];
-                let active = status["replicatedJobsStatus"][0]["active"].as_u64();
-                let begun = !status["startTime"].is_null() || active > Some(0);
-                Ok(begun.then_some(()))
-            },
+            || Ok(self.has_begun(&client)?.then_some(())),
         )
+    }
+
+    /// Whether its copy on the worker has begun.
+    pub(crate) fn has_begun(&self, worker: &Client) -> Result<bool> {
+        let copy = done(worker.get(&self.own())?)?;
+        let status = &copy["status"];
+        let active = status["replicatedJobsStatus"][0]["active"].as_u64();
+        Ok(!status["startTime"].is_null() || active > Some(0))
     }
 
     /// Whether it has ended as it should. It is an error if it has ended otherwise.
@@ -319,59 +343,4 @@ pub(crate) fn all_end(cluster: &ApiServer, workloads: &[Workload], limit: Durati
             states.join("\n")
         )
     })
-}
-
-/// Writes to a cluster now and then. A cluster with nodes is never quiet; in one that is, with an old etcd, watches stay
-/// behind.
-struct Ticks {
-    ended: Arc<AtomicBool>,
-}
-
-impl Ticks {
-    fn start(cluster: &ApiServer) -> Result<Self> {
-        let client = cluster.client(ADMIN);
-        // Left out by the policy's selector, and so no part of what is judged.
-        let quiet = "kube-system";
-        let tick = job(quiet, "tick", &json!({"suspend": true}));
-        let mut objects = vec![(jobs(quiet), tick)];
-        let spec = objects[0].1["spec"]["template"].clone();
-        let template = json!({"spec": {"template": spec}});
-        objects.push((
-            path("jobset.x-k8s.io/v1alpha2", quiet, "jobsets"),
-            json!({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "tick"},
-                "spec": {"suspend": true, "replicatedJobs": [{"name": "a", "template": template}]}}),
-        ));
-        let sets = json!([{"name": "main", "count": 1, "template": spec}]);
-        objects.push((
-            path(KUEUE, quiet, "workloads"),
-            json!({"apiVersion": KUEUE, "kind": "Workload", "metadata": {"name": "tick"},
-                "spec": {"active": false, "queueName": "none", "podSets": sets}}),
-        ));
-        for (path, object) in &objects {
-            until("tick", Duration::from_secs(20), || {
-                done(client.post(path, object)?).map(|_| Some(()))
-            })?;
-        }
-        let ended = Arc::new(AtomicBool::new(false));
-        let stop = ended.clone();
-        thread::spawn(move || {
-            let mut count = 0_u64;
-            while !stop.load(Ordering::Relaxed) {
-                count += 1;
-                for (path, _) in &objects {
-                    let patch = json!({"metadata": {"annotations": {"tick": count.to_string()}}});
-                    // A webhook may be down.
-                    let _ = client.patch(&format!("{path}/tick"), &patch);
-                }
-                thread::sleep(Duration::from_millis(400));
-            }
-        });
-        Ok(Self { ended })
-    }
-}
-
-impl Drop for Ticks {
-    fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
-    }
 }

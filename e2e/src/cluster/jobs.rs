@@ -185,7 +185,7 @@ pub(crate) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
         cluster.namespaces(&[TEAM])?;
         Ok((cluster, hook, manager, kubelet))
     });
-    let Some((cluster, _hook, _manager, _kubelet)) =
+    let Some((cluster, hook, _manager, _kubelet)) =
         report.need("deploy/hybrid.yml is in force", started)
     else {
         return;
@@ -216,6 +216,52 @@ pub(crate) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
         nothing(count >= 50, denied.iter().filter(own)),
     );
     report.check("nor warned of", nothing(true, warned.iter().filter(own)));
+    for name in deploy::POLICIES {
+        let cost = life(&cluster, &hook, name);
+        let what = format!("the rules and conditions of deploy/{name}.yml: a Job lives");
+        if let Some((calls, statuses)) = report.need(&what, cost) {
+            report.note(&format!(
+                "{calls} calls of the webhook, with {statuses} status updates"
+            ));
+        }
+    }
+}
+
+/// What it costs that a Job is created, labelled, run and deleted, under a manifest: a call for its creation and, if the
+/// manifest lists those who write the status of Jobs, one for each update of its status.
+fn life(cluster: &ApiServer, hook: &Hook, manifest: &str) -> Result<(usize, usize)> {
+    let spec = deploy::spec(manifest)?;
+    let (probe, name) = (format!("probe-{manifest}"), format!("life-{manifest}"));
+    hook.apply(cluster, |webhook| {
+        webhook["rules"] = spec["rules"].clone();
+        webhook["matchConditions"] = spec["matchConditions"].clone();
+        // The API server learns of all this a little later; it has when it asks no more about one name.
+        let passes = format!("object.metadata.name != '{probe}'");
+        if let Some(list) = webhook["matchConditions"].as_array_mut() {
+            list.push(json!({"name": "in-force", "expression": passes}));
+        }
+    })?;
+    let ana = cluster.client(ANA);
+    let typo = job(
+        TEAM,
+        &probe,
+        &json!({"managedBy": "kubernetes.io/job-controler"}),
+    );
+    until("the conditions are in force", LIMIT, || {
+        let answer = ana.post(&format!("{}?dryRun=All", jobs(TEAM)), &typo)?;
+        Ok((answer.code == 201).then_some(()))
+    })?;
+    let path = format!("{}/{name}", jobs(TEAM));
+    let mut long = job(TEAM, &name, &json!({}));
+    // So that each state of its pod is written.
+    long["spec"]["template"]["metadata"]["annotations"] = json!({"e2e/run": "4000"});
+    ana.create(&jobs(TEAM), &long)?;
+    done(ana.patch(&path, &json!({"metadata": {"labels": {"a": "b"}}}))?)?;
+    ended(&ana, &name, End::Complete)?;
+    done(ana.delete(&path)?)?;
+    ended(&ana, &name, End::Gone)?;
+    let listed = !spec["settings"]["standard_status_writers"]["Job"].is_null();
+    cluster.audit()?.cost(&name, listed)
 }
 
 /// Nothing was said, of enough.

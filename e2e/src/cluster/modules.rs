@@ -16,7 +16,7 @@ use crate::tls::Authority;
 
 /// The versions that are tested.
 pub(crate) const JOBSET: &str = "sigs.k8s.io/jobset@v0.12.0";
-pub(crate) const KUEUE: &str = "sigs.k8s.io/kueue@v0.14.0";
+pub(crate) const KUEUE: &str = "sigs.k8s.io/kueue@v0.18.4";
 pub(crate) const MPI_OPERATOR: &str = "github.com/kubeflow/mpi-operator@v0.8.2";
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -5,8 +5,12 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::api_server::{ADMIN, ANA, Audit, JOB_CONTROLLER, JOBSET, KUEUE, MULTIKUEUE, line};
-use super::fleet::{Fleet, Member, TEAM, Workload, all_end, queued_job, queued_set};
+use super::api_server::{
+    ADMIN, ANA, ApiServer, Audit, JOB_CONTROLLER, JOBSET, KUEUE, MULTIKUEUE, line,
+};
+use super::fleet::{
+    self, Fleet, IMPORTANT, Member, TEAM, Workload, all_end, queued_job, queued_set,
+};
 use super::jobs::nothing;
 use crate::kube::{done, jobs, path};
 use crate::process::until;
@@ -35,7 +39,7 @@ fn workloads() -> Vec<Workload> {
 pub(crate) fn run(report: &mut Report, fleet: &Fleet) {
     report.section("multikueue: deploy/management.yml and deploy/worker.yml");
     let hub = &fleet.hub.cluster;
-    let workloads = workloads();
+    let mut workloads = workloads();
     let slow = json!({"e2e/run": "5000"});
     report.check(
         &format!(
@@ -45,18 +49,31 @@ pub(crate) fn run(report: &mut Report, fleet: &Fleet) {
         workloads.iter().try_for_each(|w| w.submit(hub)),
     );
     report.check("a Job is deleted while it runs", deleted(fleet));
-    for stopped in [
-        queued_job("stopped", &json!({}), &slow, "Complete"),
-        queued_set("set-stopped", &slow, "Completed"),
-    ] {
-        report.check(
-            &format!("{}: Kueue is told to stop it while it runs", stopped.name),
-            evicted(fleet, &stopped),
-        );
-    }
+    let job = |name| queued_job(name, &json!({}), &slow, "Complete");
+    let set = queued_set("set-stopped", &slow, "Completed");
+    report.check(
+        "a JobSet is deactivated while it runs, and activated again",
+        deactivated(fleet, &set).and_then(|workload| activate(hub, &workload, true)),
+    );
+    let (less, more) = (job("preempted"), job("important"));
+    let narrow = |job: Workload| job.label("queue-name", "narrow");
+    let pair = [
+        narrow(less),
+        narrow(more).label("priority-class", IMPORTANT),
+    ];
+    report.check(
+        "a Job that runs is stopped for one that is more important",
+        preempted(fleet, &pair),
+    );
+    workloads.extend(pair);
+    workloads.push(set);
     report.check(
         "all end on the hub as they should",
         all_end(hub, &workloads, LIMIT),
+    );
+    report.check(
+        "a Job is deactivated while it runs: the API server refuses what Kueue then writes, and not for the policy",
+        stuck(fleet, &job("stopped")),
     );
     report.check(
         "a person who does not delegate is denied",
@@ -92,6 +109,13 @@ fn judged(report: &mut Report, name: &str, member: &Member, users: &[&str]) {
             &format!("{name}: none of {count} judged writes of {short} was denied"),
             nothing(count > 0, of_user.iter()),
         );
+    }
+    let cost = report.need(
+        &format!("{name}: a call for the creation of a Job, and one for each update of its status"),
+        audit.cost("important", true),
+    );
+    if let Some((calls, _)) = cost {
+        report.note(&format!("{calls} calls of the webhook"));
     }
     let others: Vec<_> = denials(&audit)
         .filter(|e| e["user"]["username"] != ANA)
@@ -139,34 +163,81 @@ fn deleted(fleet: &Fleet) -> Result<()> {
     Ok(())
 }
 
-/// An admin stops a workload through Kueue. That Kueue's writes are not denied is looked at in the audit log; whether it
-/// gets it stopped is not asked, because Kueue 0.14 then restores the template, which the API server of 1.36 refuses while
-/// the copied status says that pods are active.
-fn evicted(fleet: &Fleet, stopped: &Workload) -> Result<()> {
-    let hub = &fleet.hub.cluster;
-    stopped.submit(hub)?;
-    stopped.runs(&fleet.worker.cluster)?;
-    let client = hub.client(ADMIN);
-    let all = path("kueue.x-k8s.io/v1beta1", TEAM, "workloads");
-    let name = &stopped.name;
+/// The path of the Workload that Kueue has made of a workload.
+fn workload_of(cluster: &ApiServer, name: &str) -> Result<String> {
+    let client = cluster.client(ADMIN);
+    let all = path(fleet::KUEUE, TEAM, "workloads");
     let owned = |w: &Value| w["metadata"]["ownerReferences"][0]["name"] == *name;
     let mine = until("workload", LIMIT, || {
         Ok(client.list(&all)?.into_iter().find(owned))
     })?;
-    let mine = format!(
-        "{all}/{}",
-        mine["metadata"]["name"].as_str().unwrap_or_default()
-    );
-    done(client.patch(&mine, &json!({"spec": {"active": false}}))?)?;
-    until(&format!("eviction of {name}"), LIMIT, || {
-        let workload = done(client.get(&mine)?)?;
-        Ok(super::jobs::has(&workload["status"], "Evicted").then_some(()))
-    })?;
-    // Until its copy is gone, Kueue has work with it.
+    let mine = mine["metadata"]["name"].as_str().unwrap_or_default();
+    Ok(format!("{all}/{mine}"))
+}
+
+fn activate(cluster: &ApiServer, workload: &str, active: bool) -> Result<()> {
+    let change = json!({"spec": {"active": active}});
+    done(cluster.client(ADMIN).patch(workload, &change)?).map(drop)
+}
+
+/// An admin stops a workload through Kueue while it runs: its copy goes. This gives the path of its Workload.
+fn deactivated(fleet: &Fleet, stopped: &Workload) -> Result<String> {
+    let hub = &fleet.hub.cluster;
+    stopped.submit(hub)?;
+    stopped.runs(&fleet.worker.cluster)?;
+    let mine = workload_of(hub, &stopped.name)?;
+    activate(hub, &mine, false)?;
+    noted(hub, &mine, "Evicted")?;
     let worker = fleet.worker.cluster.client(ANA);
-    let copy = format!("{}/{name}", stopped.path);
-    until(&format!("end of the copy of {name}"), LIMIT, || {
-        Ok((worker.get(&copy)?.code == 404).then_some(()))
+    until(
+        &format!("end of the copy of {}", stopped.name),
+        LIMIT,
+        || Ok((worker.get(&stopped.own())?.code == 404).then_some(())),
+    )?;
+    Ok(mine)
+}
+
+/// Waits until a Workload has a condition, be it true or no more.
+fn noted(cluster: &ApiServer, workload: &str, condition: &str) -> Result<()> {
+    until(&format!("{condition} of {workload}"), LIMIT, || {
+        let workload = done(cluster.client(ADMIN).get(workload)?)?;
+        let mut conditions = workload["status"]["conditions"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        Ok(conditions.any(|c| c["type"] == condition).then_some(()))
+    })
+}
+
+/// Kueue stops the first one, which runs, for the second one.
+fn preempted(fleet: &Fleet, [less, more]: &[Workload; 2]) -> Result<()> {
+    let hub = &fleet.hub.cluster;
+    less.submit(hub)?;
+    less.runs(&fleet.worker.cluster)?;
+    more.submit(hub)?;
+    noted(hub, &workload_of(hub, &less.name)?, "Preempted")
+}
+
+/// Kueue wants to suspend the Job and to restore its template at once. The API server refuses that while the copied status
+/// says that pods are active, and so it does without the policy.
+fn stuck(fleet: &Fleet, stopped: &Workload) -> Result<()> {
+    let hub = &fleet.hub.cluster;
+    stopped.submit(hub)?;
+    until("copied status", LIMIT, || {
+        let status = &done(hub.client(ANA).get(&stopped.own())?)?["status"];
+        Ok((status["ready"] == 1).then_some(()))
+    })?;
+    deactivated(fleet, stopped)?;
+    until("refusal by the API server", LIMIT, || {
+        let audit = hub.audit()?;
+        let mut writes = audit.by(KUEUE);
+        let refused = writes.any(|event| {
+            let message = event["responseStatus"]["message"].as_str();
+            event["objectRef"]["name"] == *stopped.name
+                && event["responseStatus"]["code"] == 422
+                && message.is_some_and(|m| m.contains("spec.template: Invalid value"))
+        });
+        Ok(refused.then_some(()))
     })
 }
 

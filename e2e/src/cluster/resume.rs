@@ -12,7 +12,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::api_server::{ANA, ApiServer, Audit, JOBSET, MPI_OPERATOR, Options, USUAL, line};
+use super::api_server::{
+    ANA, ApiServer, Audit, JOBSET, MPI_OPERATOR, OLDEST, Options, USUAL, line,
+};
 use super::fleet::{self, JOBSETS, TEAM, Workload, all_end};
 use super::hook::{Hook, RELEASE};
 use super::jobs::has;
@@ -47,8 +49,6 @@ struct Release {
     options: Options,
     /// What else stands in the command of kube-controller-manager.
     manager: &'static [&'static str],
-    /// For `kubernetes_version`.
-    version: &'static str,
     /// What must be changed in JobSet's CRD.
     crd: fn(&mut Value),
     /// Whether the Job controller leaves `startTime` to those who resume a Job.
@@ -61,7 +61,6 @@ const RELEASES: [Release; 3] = [
         name: "default",
         options: USUAL,
         manager: &[],
-        version: RELEASE,
         crd: |_| (),
         keeps_start: false,
     },
@@ -73,25 +72,14 @@ const RELEASES: [Release; 3] = [
             ..USUAL
         },
         manager: &["--feature-gates=MutableSchedulingDirectivesForSuspendedJobs=false"],
-        version: RELEASE,
         crd: |_| (),
         keeps_start: true,
     },
     Release {
         title: "kube-apiserver-1.30.14 with JobManagedBy=true",
         name: "1.30",
-        options: Options {
-            program: "kube-apiserver-1.30.14",
-            feature_gates: Some("JobManagedBy=true"),
-            ..USUAL
-        },
-        // It is of 1.36, which this API server does not understand: it would end each Job with SuccessCriteriaMet. As 1.33,
-        // and without these gates, it ends Jobs and keeps startTime as that of 1.30 does.
-        manager: &[
-            "--emulated-version=kube=1.33",
-            "--feature-gates=JobManagedBy=false,JobPodReplacementPolicy=false",
-        ],
-        version: "1.30",
+        options: OLDEST,
+        manager: &controllers::AS_OLD,
         crd: old_rules,
         keeps_start: true,
     },
@@ -217,7 +205,7 @@ fn on(
     kinds: &[&Kind],
 ) {
     let projects: &[&str] = &["jobset", "mpi-operator"];
-    let settings = |name: &str| deploy::settings(name, release.version, projects);
+    let settings = |name: &str| deploy::settings(name, release.options.release, projects);
     let started = settings("worker").and_then(|settings| {
         let folder = folder.join("resume");
         let cluster = ApiServer::start_with(&folder, release.name, authority, release.options)?;
@@ -245,7 +233,7 @@ fn on(
         return;
     };
     good(report, &stage, release, kinds, "worker", TEAM);
-    if release.keeps_start && release.version == RELEASE {
+    if release.keeps_start && release.options.release == RELEASE {
         control(report, &mut stage, worker);
     }
     let management = settings("management").and_then(|settings| {
