@@ -19,6 +19,7 @@ mod cluster;
 mod deploy;
 mod http;
 mod kube;
+mod kubewarden;
 mod kwctl;
 mod load;
 mod policy_server;
@@ -36,7 +37,8 @@ use anyhow::Result;
 use report::Report;
 use tempfile::TempDir;
 
-const USAGE: &str = "managed-by-e2e kwctl | server | cluster [PART...] | bench | record";
+const USAGE: &str =
+    "managed-by-e2e kwctl | server | cluster [PART...] | kubewarden [PART...] | bench | record";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
             }
             cluster::run(&mut report, folder.path(), parts);
         }
+        ["kubewarden", parts @ ..] => kubewarden::run(&mut report, folder.path(), parts),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -227,6 +227,66 @@ fn policies_for_the_kubewarden_controller() {
     }
 }
 
+/// The audit scanner may list what the policies ask about, as much of it as is taken in, and its role is part of what it has.
+#[test]
+fn the_role_of_the_audit_scanner() {
+    for (role, left_out) in variants("audit-scanner").iter().zip(["", "v2beta1", "v1"]) {
+        assert_eq!(role["kind"], "ClusterRole");
+        let labels = &role["metadata"]["labels"];
+        assert_eq!(
+            labels["rbac.authorization.k8s.io/aggregate-to-view"],
+            "true"
+        );
+        let mut granted = BTreeSet::new();
+        for rule in role["rules"].as_array().unwrap() {
+            assert_eq!(rule["verbs"], json!(["get", "list", "watch"]));
+            let [group] = &rule["apiGroups"].as_array().unwrap()[..] else {
+                panic!("one group: {rule}");
+            };
+            for resource in rule["resources"].as_array().unwrap() {
+                granted.insert((group.clone().to_string(), resource.to_string()));
+            }
+        }
+        let mut created = asked(&metadata()["rules"]);
+        created.retain(|(group, version, resource, operation)| {
+            let is_in = if left_out.is_empty() {
+                group == "batch"
+            } else {
+                version != left_out || resource != "mpijobs"
+            };
+            is_in && operation == "CREATE"
+        });
+        let created = created.into_iter().map(|(group, _, resource, _)| {
+            (
+                Value::from(group).to_string(),
+                Value::from(resource).to_string(),
+            )
+        });
+        assert_eq!(granted, created.collect());
+    }
+}
+
+/// The admins of the namespace of `namespace.yml` may write the policy there, and nothing else.
+#[test]
+fn the_role_of_the_admins_of_a_namespace() {
+    let policy = &yaml("deploy/namespace.yml")[0];
+    let [role, binding] = &yaml("deploy/namespace-admins.yml")[..] else {
+        panic!("a role and its binding");
+    };
+    for object in [role, binding] {
+        assert_eq!(
+            object["metadata"]["namespace"],
+            policy["metadata"]["namespace"]
+        );
+    }
+    let rules = json!([{
+        "apiGroups": ["policies.kubewarden.io"], "resources": ["admissionpolicies"],
+        "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
+    }]);
+    assert_eq!(role["rules"], rules);
+    assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
+}
+
 /// The clusters of `examples/settings`, which tests run requests against, are those that people deploy.
 #[test]
 fn settings_are_those_of_the_examples() {
