@@ -80,7 +80,7 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 fmt: ## Fail unless the code is formatted
 	cargo fmt --all -- --check
 
-lint: $(PYTHON_TOOLS) ## Clippy, warnings denied; zizmor and, where there is Go, actionlint on the workflows and the Action
+lint: $(PYTHON_TOOLS)/zizmor ## Clippy, warnings denied; zizmor and, where there is Go, actionlint on the workflows and the Action
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
@@ -88,12 +88,13 @@ lint: $(PYTHON_TOOLS) ## Clippy, warnings denied; zizmor and, where there is Go,
 	$(PYTHON_TOOLS)/zizmor --offline --quiet .
 	@if command -v go >/dev/null; then go run $(ACTIONLINT); else echo "skipped: actionlint needs Go"; fi
 
-hook-test: setup $(PYTHON_TOOLS) ## Run the hook for pre-commit with pre-commit itself
+hook-test: setup $(PYTHON_TOOLS)/zizmor ## Run the hook for pre-commit with pre-commit itself
 	PATH="$(CURDIR)/$(PYTHON_TOOLS):$$PATH" cargo test --quiet --package managed-by-cli --test cli -- --ignored pre_commit
 
-$(PYTHON_TOOLS):
-	python3 -m venv $(@D)
-	$@/pip install --quiet zizmor==1.32.0 pre-commit==4.7.0
+# With pre-commit beside it.
+$(PYTHON_TOOLS)/zizmor:
+	python3 -m venv target/tools/python
+	$(PYTHON_TOOLS)/pip install --quiet zizmor==1.32.0 pre-commit==4.7.0
 
 # The library has users of its own, who may have an older compiler than the one that builds the policy.
 LIBRARY_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' crates/managed-by/Cargo.toml)

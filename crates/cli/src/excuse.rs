@@ -16,6 +16,9 @@ use crate::report::{Finding, Outcome, Report, Unjudged};
 /// The annotation of an object that names the rules which do not count for it. The domain is that of the project's pages.
 pub(crate) const EXCEPT: &str = "managed-by-policy.github.io/except";
 
+/// The part of it that JSON writes in one way, with a slash behind it that it may escape.
+const DOMAIN: &str = "managed-by-policy.github.io";
+
 /// Why a finding does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Excuse {
@@ -41,7 +44,7 @@ struct Metadata {
 /// The rules that do not count for an object, each with the reason; what is wrong with the annotation instead, if something is.
 pub(crate) fn exceptions(object: &str) -> Result<Vec<(&'static str, String)>, String> {
     // Hardly any object has one, and it takes time to read an object.
-    if !object.contains(EXCEPT) {
+    if !object.contains(DOMAIN) {
         return Ok(Vec::new());
     }
     let object: Annotated = serde_json::from_str(object).unwrap_or_default();
@@ -124,12 +127,26 @@ struct Old {
     path: String,
 }
 
-/// The version of the format.
-#[derive(Debug, Default, Deserialize, Serialize)]
-enum Format {
-    #[default]
-    #[serde(rename = "1")]
-    One,
+/// The version of the format, which is 1.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(try_from = "u32", into = "u32")]
+struct Format;
+
+impl TryFrom<u32> for Format {
+    type Error = String;
+
+    fn try_from(format: u32) -> Result<Self, String> {
+        match format {
+            1 => Ok(Self),
+            other => Err(format!("format {other}, expected 1")),
+        }
+    }
+}
+
+impl From<Format> for u32 {
+    fn from(_: Format) -> Self {
+        1
+    }
 }
 
 impl Old {
