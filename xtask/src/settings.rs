@@ -168,7 +168,7 @@ fn custom_kind() -> Value {
                 "values": or_null(words.clone()),
             },
             "additionalProperties": false,
-            "oneOf": [
+            "anyOf": [
                 {"type": "null"},
                 {"required": ["condition"], "properties": {"condition": {"type": "string"}, "path": {"type": "null"}, "values": {"type": "null"}}},
                 {"required": ["path", "values"], "properties": {"condition": {"type": "null"}, "path": {"type": "string"}, "values": {"type": "array"}}},
