@@ -1,11 +1,13 @@
 //! Settings: what is documented of each key, their schema, and the clusters of `examples/settings/`.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use boon::{Compiler, Draft, Schemas};
 use managed_by::Settings;
 use managed_by::{Key, SETTINGS_REFERENCE as KEYS};
 use proptest::prelude::*;
+use proptest::sample::{Index, select};
 use serde_json::{Value, from_str, json};
 use xtask::settings::SCHEMA;
 
@@ -51,226 +53,94 @@ fn the_settings_of_the_examples_are_valid() {
     assert_eq!(names, ["custom-kinds", "hybrid", "management", "worker"]);
 }
 
-/// Values of every form that a key may meet, right ones and wrong ones.
-fn leaf() -> impl Strategy<Value = Value> {
-    let words = [
-        "1.36",
-        "1.3",
-        "allow",
-        "deny",
-        "warn",
-        "off",
-        "hybrid",
-        "management",
-        "worker",
-        "required",
-        "forbidden",
-        "allowed",
-        "Job",
-        "CronJob",
-        "job",
-        "team-*",
-        "*",
-        "**",
-        "team-a",
-        "Team",
-        "",
-        " ",
-        "ana",
-        "ana ",
-        "a b",
-        "a*",
-        "system:masters",
-        "system:serviceaccounts",
-        "system:serviceaccounts:a",
-        "system:serviceaccount:a:b",
-        "system:serviceaccount:a",
-        "system:serviceaccount:A:b",
-        "system:serviceaccount:a:b.c",
-        "system:authenticated",
-        "a\u{0}",
-        "\u{e9}",
-    ];
-    prop_oneof![
-        12 => prop::sample::select(words.to_vec()).prop_map(Value::from),
-        1 => prop::sample::select(vec![Value::Null, json!(1), json!(1.5), json!(true), json!({}), json!([])]),
-        2 => "[a-z*-]{1,6}".prop_map(Value::from),
-        1 => Just(json!("a".repeat(64))),
-    ]
+/// Settings right and wrong: what is documented of each key, what the library's tests refuse, and the settings of clusters.
+fn written() -> Vec<Value> {
+    let read = |file: &str| fs::read_to_string(root(file)).unwrap();
+    let mut all: Vec<Value> = Vec::new();
+    for key in KEYS {
+        all.extend([key.accepted, key.rejected].map(|json| from_str(json).unwrap()));
+    }
+    let refused = read("crates/managed-by/src/settings/problems.txt");
+    let refused = refused.lines().filter(|line| line.starts_with('{'));
+    all.extend(refused.map(|json| from_str::<Value>(json).unwrap()));
+    let rules = managed_by::rules().iter().map(|rule| (rule.id(), "warn"));
+    all.push(json!({"rules": rules.collect::<BTreeMap<_, _>>()}));
+    for name in ["custom-kinds", "hybrid", "management", "worker"] {
+        all.push(serde_yaml_ng::from_str(&read(&format!("examples/settings/{name}.yml"))).unwrap());
+    }
+    all
 }
 
-/// Paths of `custom_kinds`, right ones and wrong ones.
-fn path() -> impl Strategy<Value = Value> {
-    let paths = [
-        "spec.managedBy",
-        "spec.a.managedBy",
-        "status.phase",
-        "status.a.b",
-        "status.a[].b",
-        "status.a[]",
-        "status[].a",
-        "status",
-        "spec",
-        "status..a",
-        "status.a[][].b",
-        "status.a b",
-        "",
-        "phase",
-        "status.\u{e9}",
-    ];
-    let long = [16, 17].map(|names| format!("status{}", ".a".repeat(names - 1)));
-    let name = [63, 64].map(|bytes| format!("status.{}", "a".repeat(bytes)));
-    let mut all: Vec<Value> = paths.map(Value::from).to_vec();
-    all.extend(long.into_iter().chain(name).map(Value::from));
-    all.push(json!(5));
-    prop::sample::select(all)
-}
-
-/// Values of a key of `custom_kinds`, mostly right ones.
-fn declared(key: &str) -> impl Strategy<Value = Value> {
-    let (right, wrong) = match key {
-        "group" => (
-            "argoproj.io",
-            ["argoproj", "Argoproj.io", "argoproj.io.", ""],
-        ),
-        "kind" => (
-            "Workflow",
-            ["workflow", "Work flow", "Workflow-", "1Workflow"],
-        ),
-        "plural" => ("workflows", ["Workflows", "work flows", "1workflows", ""]),
-        _ => ("any", ["path", "workload", "template", "v1"]),
-    };
-    prop_oneof![
-        12 => Just(json!(right)),
-        1 => prop::sample::select(wrong.to_vec()).prop_map(Value::from),
-        1 => leaf(),
-    ]
-}
-
-fn list() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        12 => prop::collection::vec(leaf(), 0..4).prop_map(Value::from),
-        1 => leaf(),
-    ]
-}
-
-fn object(
-    keys: &'static [&'static str],
-    value: BoxedStrategy<Value>,
-) -> impl Strategy<Value = Value> {
-    let members = prop::collection::vec((prop::sample::select(keys), value.clone()), 0..4);
-    let members = members.prop_map(|members| {
-        Value::Object(
-            members
-                .into_iter()
-                .map(|(k, v)| (k.to_owned(), v))
-                .collect(),
-        )
-    });
-    prop_oneof![12 => members, 1 => value]
-}
-
-fn any_settings() -> impl Strategy<Value = Value> {
-    const NAMES: &[&str] = &[
-        "acme.io/runner",
-        "kueue.x-k8s.io/multikueue",
-        "tekton-runner",
-        "Acme.io/x",
-        "acme.io/",
-        "/x",
-        "",
-        "acme.io/a b",
-        "kubernetes.io/job-controller",
-        "a-.io/x",
-        "acme.io/a/b",
-        "acme.io/\u{e9}",
-    ];
-    let controller = object(
-        &["kinds", "namespaces", "status_writers", "x"],
-        list().boxed(),
-    );
-    let entry = (
-        leaf(),
-        list(),
-        object(&["match", "delegation", "x"], list().boxed()),
-        0..4,
-    );
-    let entry = entry.prop_map(|(delegation, patterns, other, which)| match which {
-        0 => other,
-        _ => json!({"match": patterns, "delegation": delegation}),
-    });
-    let sign = || {
-        prop_oneof![
-            object(&["condition", "path", "values", "x"], list().boxed()),
-            object(
-                &["condition"],
-                prop_oneof![Just(json!("Done")), Just(json!(""))].boxed()
-            ),
-            (path(), list()).prop_map(|(path, values)| json!({"path": path, "values": values})),
-        ]
-    };
-    let paths = || prop::collection::vec(path(), 0..3).prop_map(Value::from);
-    let status = prop_oneof![
-        sign().prop_map(|sign| json!({"success": sign})),
-        (sign(), sign()).prop_map(|(a, b)| json!({"success": a, "failure": b})),
-        (path(), path()).prop_map(|(start, end)| json!({"start": start, "end": end})),
-        (paths(), paths()).prop_map(|(a, b)| json!({"counters": a, "totals": b})),
-        object(&["success", "start", "counters", "x"], list().boxed()),
-    ];
-    let kind = (
-        declared("group"),
-        declared("kind"),
-        declared("plural"),
-        status,
-        object(
-            &[
-                "versions",
-                "managed_by",
-                "reserved",
-                "form",
-                "holder",
-                "status",
-                "x",
-            ],
-            prop_oneof![list().boxed(), path().boxed(), declared("other").boxed()].boxed(),
-        ),
-    );
-    let kind = kind.prop_map(|(group, kind, plural, status, mut other)| {
-        if let Some(entry) = other.as_object_mut() {
-            entry.insert("group".to_owned(), group);
-            entry.insert("kind".to_owned(), kind);
-            entry.insert("plural".to_owned(), plural);
-            entry.entry("status").or_insert(status);
+/// Each value within a value, with its pointer.
+fn within(value: &Value, at: &str, found: &mut Vec<(String, Value)>) {
+    found.push((at.to_owned(), value.clone()));
+    let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
+    match value {
+        Value::Object(members) => {
+            for (key, member) in members {
+                within(member, &format!("{at}/{}", escaped(key)), found);
+            }
         }
-        other
-    });
-    let section = prop_oneof![
-        prop::collection::vec(kind, 0..3).prop_map(|v| ("custom_kinds", v.into())),
-        leaf().prop_map(|v| ("kubernetes_version", v)),
-        leaf().prop_map(|v| ("reserved_value", v)),
-        leaf().prop_map(|v| ("role", v)),
-        object(NAMES, controller.boxed()).prop_map(|v| ("controllers", v)),
-        prop::collection::vec(entry, 0..3).prop_map(|v| ("namespaces", v.into())),
-        list().prop_map(|v| ("namespaces", v)),
-        object(&["Job", "CronJob", "Jobs"], list().boxed())
-            .prop_map(|v| ("standard_status_writers", v)),
-        object(&["users", "groups", "x"], list().boxed()).prop_map(|v| ("exempt", v)),
-        object(
-            &["managed-by/format", "managed-by/allowed", "x"],
-            leaf().boxed()
-        )
-        .prop_map(|v| ("rules", v)),
-        leaf().prop_map(|v| ("unknown", v)),
-    ];
-    prop::collection::vec(section, 0..3).prop_map(|sections| {
-        Value::Object(
-            sections
-                .into_iter()
-                .map(|(k, v)| (k.to_owned(), v))
-                .collect(),
-        )
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                within(item, &format!("{at}/{index}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Settings in which up to three values are gone, replaced by values that stand elsewhere, or followed by them.
+fn any_settings() -> impl Strategy<Value = Value> {
+    let all = written();
+    let mut values = Vec::new();
+    for settings in &all {
+        within(settings, "", &mut values);
+    }
+    let mut odd: Vec<_> = ODD.map(Value::from).to_vec();
+    odd.extend([json!(null), json!(1.5), json!(true), json!({}), json!([])]);
+    let odd = select(odd).prop_map(|value| (String::new(), value));
+    let value = prop_oneof![2 => select(values), 1 => odd];
+    let change = (any::<Index>(), value, 0..4_u8);
+    (select(all), prop::collection::vec(change, 0..4)).prop_map(|(mut settings, changes)| {
+        for (place, (from, value), how) in changes {
+            let mut places = Vec::new();
+            within(&settings, "", &mut places);
+            let (place, _) = place.get(&places);
+            let name = from.rsplit('/').next().unwrap_or_default();
+            match (settings.pointer_mut(place).unwrap(), how) {
+                (Value::Object(members), 0) => drop(members.insert(name.replace("~1", "/"), value)),
+                (Value::Object(members), 1) => {
+                    drop(members.remove(&members.keys().next().cloned().unwrap_or_default()));
+                }
+                (Value::Array(items), 0) => items.push(value),
+                (Value::Array(items), 1) => drop(items.pop()),
+                (at, _) => *at = value,
+            }
+        }
+        settings
     })
 }
+
+/// Words that are nearly right.
+const ODD: [&str; 16] = [
+    "",
+    " ",
+    "ana ",
+    "a*",
+    "**",
+    "Team",
+    "off",
+    "required",
+    "system:masters",
+    "system:serviceaccounts:a",
+    "system:serviceaccount:a:b",
+    "system:serviceaccount:A:b",
+    "a\u{0}",
+    "\u{e9}",
+    "spec.a b",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+];
 
 /// A schema cannot say that two parts do not go together; in all else it says what `validate_settings` says.
 #[test]
@@ -288,13 +158,8 @@ fn the_schema_accepts_what_validate_settings_accepts() {
         let of_form = problems.map(|p| p.as_slice().iter().filter(|p| !p.is_semantic()).count());
         (schema, of_form.unwrap_or_default() == 0)
     };
-    for key in KEYS {
-        for settings in [key.accepted, key.rejected] {
-            let (schema, policy) = says(&from_str(settings).unwrap());
-            assert_eq!(schema, policy, "{settings}");
-        }
-    }
-    for settings in [json!(null), json!([]), json!("x"), json!({})] {
+    let plain = [json!(null), json!([]), json!("x"), json!({})];
+    for settings in written().into_iter().chain(plain) {
         let (schema, policy) = says(&settings);
         assert_eq!(schema, policy, "{settings}");
     }
