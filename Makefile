@@ -138,7 +138,7 @@ release-notes: ## Print what the changelog says of TAG
 
 E2E := cargo run --quiet --package managed-by-e2e --
 
-.PHONY: e2e e2e-server e2e-cluster e2e-kind bench-server deny reproducible rust-controller publish-check
+.PHONY: e2e e2e-server e2e-cluster e2e-kubewarden e2e-kind bench-server deny reproducible rust-controller publish-check
 e2e: annotated-policy.wasm annotated-pods-policy.wasm ## Run kwctl as the README says: the examples, and what else it is used for (docs/testing.md)
 	@$(E2E) kwctl
 
@@ -149,6 +149,10 @@ e2e-server: annotated-policy.wasm annotated-pods-policy.wasm ## Ask a real Polic
 ONLY ?=
 e2e-cluster: annotated-policy.wasm annotated-pods-policy.wasm ## Put the policy behind a real kube-apiserver with real controllers; the parts in ONLY, or all
 	@$(E2E) cluster $(ONLY)
+
+# Of readme, manifests, writers, jobs, pods, settings, module, rollout and audit.
+e2e-kubewarden: annotated-policy.wasm annotated-pods-policy.wasm ## Apply deploy/ with Kubewarden's controller and audit scanner, in a network namespace (needs root); the parts in ONLY, or all
+	@$(E2E) kubewarden $(ONLY)
 
 e2e-kind: annotated-policy.wasm ## Apply the manifests in a cluster of kind with Kubewarden's chart (needs docker, kind, helm, kubectl, kwctl)
 	@e2e/kind.sh

@@ -21,6 +21,7 @@ mod deploy;
 mod example;
 mod http;
 mod kube;
+mod kubewarden;
 mod kwctl;
 mod policy_server;
 mod process;
@@ -38,7 +39,7 @@ use anyhow::Result;
 use report::Report;
 use tempfile::TempDir;
 
-const USAGE: &str = "managed-by-e2e kwctl | server | cluster [PART...] | bench | compare | record";
+const USAGE: &str = "managed-by-e2e kwctl | server | cluster [PART...] | kubewarden [PART...] | bench | compare | record";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
             }
             cluster::run(&mut report, folder.path(), parts);
         }
+        ["kubewarden", parts @ ..] => kubewarden::run(&mut report, folder.path(), parts),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

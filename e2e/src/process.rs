@@ -89,6 +89,11 @@ impl Process {
         Ok(status.code())
     }
 
+    /// The number that the system gave it.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Its memory in use, in bytes.
     pub(crate) fn memory(&self) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;

@@ -34,7 +34,9 @@ pub(crate) fn all_there(report: &mut Report, what: &str, names: &[&str]) -> bool
 
 fn source(name: &str) -> &'static str {
     match name {
-        "kwctl" | "policy-server" => "it comes with the releases of Kubewarden",
+        "kwctl" | "policy-server" | "kubewarden-controller" | "audit-scanner" => {
+            "it comes with the releases of Kubewarden"
+        }
         "etcd" => "Debian's package is etcd-server; KUBEBUILDER_ASSETS is looked into as well",
         "kube-apiserver" => {
             "it comes with the releases of Kubernetes; KUBEBUILDER_ASSETS is looked into as well"

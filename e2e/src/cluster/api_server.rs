@@ -30,6 +30,10 @@ pub(crate) const MULTIKUEUE: &str = "system:serviceaccount:kueue-system:multikue
 pub(crate) const JOBSET: &str = "system:serviceaccount:jobset-system:jobset-controller-manager";
 /// PolicyServer, which looks Jobs up.
 pub(crate) const POLICY_SERVER: &str = "system:serviceaccount:kubewarden:policy-server";
+/// Kubewarden's controller.
+pub(crate) const KUBEWARDEN: &str = "system:serviceaccount:kubewarden:kubewarden-controller";
+/// Kubewarden's audit scanner.
+pub(crate) const AUDIT_SCANNER: &str = "system:serviceaccount:kubewarden:audit-scanner";
 /// The mpi-operator.
 pub(crate) const MPI_OPERATOR: &str = "system:serviceaccount:mpi-operator:mpi-operator";
 /// What kube-controller-manager makes for the controller of CronJobs.
@@ -44,7 +48,7 @@ pub(crate) const TENANT: &str = "tenant";
 pub(crate) const BREAK_GLASS: &str = "break-glass";
 
 /// Users with their groups. A user's token is the user's name.
-const USERS: [(&str, &str); 13] = [
+const USERS: [(&str, &str); 15] = [
     (ADMIN, "system:masters"),
     (MANAGER, ""),
     (JOB_CONTROLLER, "system:serviceaccounts"),
@@ -54,6 +58,8 @@ const USERS: [(&str, &str); 13] = [
     (MPI_OPERATOR, "system:serviceaccounts"),
     (CRON_JOBS, "system:serviceaccounts"),
     (POLICY_SERVER, "system:serviceaccounts"),
+    (KUBEWARDEN, "system:serviceaccounts"),
+    (AUDIT_SCANNER, "system:serviceaccounts"),
     (KUBELET, "system:nodes"),
     (ANA, "developers"),
     (TENANT, "developers"),
@@ -77,6 +83,8 @@ pub(crate) struct Options {
     pub(crate) feature_gates: Option<&'static str>,
     /// The flag of that name. With `AlwaysAllow`, what is tested is admission alone.
     pub(crate) authorization_mode: &'static str,
+    /// What else stands in its command.
+    pub(crate) arguments: &'static [&'static str],
 }
 
 /// As most parts want it.
@@ -84,12 +92,15 @@ pub(crate) const USUAL: Options = Options {
     program: "kube-apiserver",
     feature_gates: None,
     authorization_mode: "AlwaysAllow",
+    arguments: &[],
 };
 
 /// A cluster without nodes.
 pub(crate) struct ApiServer {
     pub(crate) folder: PathBuf,
     pub(crate) url: String,
+    /// Where its store answers.
+    pub(crate) etcd: String,
     authority: String,
     agent: Agent,
     // In this order, so that kube-apiserver ends before its store.
@@ -146,6 +157,7 @@ impl ApiServer {
                     "--audit-policy-file=audit-policy.json",
                     "--audit-log-path=audit.log",
                 ])
+                .args(options.arguments)
         })?;
         let url = format!("https://127.0.0.1:{port}");
         let authority = authority.pem();
@@ -162,6 +174,7 @@ impl ApiServer {
         Ok(Self {
             folder,
             url,
+            etcd: etcd.1,
             authority,
             agent,
             server,

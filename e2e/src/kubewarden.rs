@@ -1,0 +1,150 @@
+//! `make e2e-kubewarden`: Kubewarden's own controller applies `deploy/`, and its audit scanner reports.
+//!
+//! All of it runs in a network namespace with nothing but loopback, where a registry of this machine answers as `ghcr.io`. The
+//! checks are commands in `e2e/kubewarden/checks.yml`, and most of them hold a sentence of the docs against what happens.
+
+mod install;
+mod kubelet;
+
+use std::env;
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Error, Result, ensure};
+use install::World;
+use serde::Deserialize;
+
+use crate::report::Report;
+use crate::{deploy, programs};
+
+const CHECKS: &str = "e2e/kubewarden/checks.yml";
+
+const PROGRAMS: [&str; 15] = [
+    "kubewarden-controller",
+    "audit-scanner",
+    "policy-server",
+    "kwctl",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kubectl",
+    "etcd",
+    "docker-registry",
+    "unshare",
+    "mount",
+    "ip",
+    "bash",
+    "curl",
+    "jq",
+];
+
+/// Where the manifests of Kubewarden's charts are.
+const MANIFESTS: &str = "KUBEWARDEN_MANIFESTS";
+
+/// How it gets a network and an `/etc/hosts` of its own.
+const NAMESPACES: [&str; 5] = ["--net", "--mount", "--propagation", "private", "--"];
+
+/// Set in the network namespace.
+const INSIDE: &str = "MANAGED_BY_E2E_INSIDE";
+
+/// Checks that build on one another.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    name: String,
+    title: String,
+    checks: Vec<Check>,
+}
+
+/// Commands that must succeed, because a page says so.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Check {
+    page: Option<String>,
+    says: String,
+    run: String,
+}
+
+/// Runs the parts that are named, all of them if none is.
+pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
+    if !programs::all_there(report, "kubewarden", &PROGRAMS) {
+        return;
+    }
+    let Some(charts) = env::var_os(MANIFESTS).map(PathBuf::from) else {
+        return report.skip("kubewarden", &format!("{MANIFESTS} names no folder"));
+    };
+    if env::var_os(INSIDE).is_none() {
+        let mut allowed = Command::new("unshare");
+        allowed.args(NAMESPACES).arg("true").stderr(Stdio::null());
+        if !allowed.status().is_ok_and(|status| status.success()) {
+            return report.skip("kubewarden", "`unshare --net --mount` needs root");
+        }
+        report.check("a network namespace", Err(enter(folder, only)));
+        return;
+    }
+    let Some(parts) = report.need(CHECKS, parts(only)) else {
+        return;
+    };
+    for name in ["policy-server", "kube-apiserver"] {
+        report.note(&programs::version(name));
+    }
+    let started = World::start(folder, &charts);
+    let Some(world) = report.need(
+        "Kubewarden is installed, and its PolicyServer is ready",
+        started,
+    ) else {
+        return;
+    };
+    for part in parts {
+        report.section(&part.title);
+        if !report.check("no policy is left", world.run("clean")) {
+            continue;
+        }
+        for check in part.checks {
+            let (page, says) = (check.page.as_deref(), &check.says);
+            let outcome = world
+                .run(&check.run)
+                .and_then(|()| page.map_or(Ok(()), |page| stands(page, says)));
+            let page = page.map(|page| format!("{page}: ")).unwrap_or_default();
+            report.check(&format!("{page}{says}"), outcome);
+        }
+    }
+}
+
+fn parts(only: &[&str]) -> Result<Vec<Part>> {
+    let mut parts: Vec<Part> = serde_yaml_ng::from_str(&deploy::text(CHECKS)?)?;
+    if let Some(unknown) = only
+        .iter()
+        .find(|name| !parts.iter().any(|part| part.name == **name))
+    {
+        anyhow::bail!("no part {unknown}");
+    }
+    parts.retain(|part| only.is_empty() || only.contains(&&*part.name));
+    Ok(parts)
+}
+
+/// Runs this program again where nothing but loopback is. It comes back only if that fails.
+fn enter(folder: &Path, only: &[&str]) -> Error {
+    // Inside, it makes one of its own.
+    let _ = fs::remove_dir(folder);
+    let own = env::current_exe().unwrap_or_default();
+    let mut command = Command::new("unshare");
+    for proxy in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
+        command.env_remove(proxy);
+    }
+    command.args(NAMESPACES);
+    command.arg(own).arg("kubewarden").args(only);
+    command.env(INSIDE, "1").exec().into()
+}
+
+/// Whether a sentence stands on a page, wherever its lines end.
+fn stands(page: &str, sentence: &str) -> Result<()> {
+    let text = deploy::text(page)?;
+    let words: Vec<_> = text.split_whitespace().collect();
+    ensure!(
+        words.join(" ").contains(sentence),
+        "it happens, but it is not on the page"
+    );
+    Ok(())
+}
