@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use managed_by::nearest;
-use managed_by_requests::{Trouble, decode};
+use managed_by_requests::{MalformedText, decode};
 use serde::Deserialize;
 
 use crate::Stop;
@@ -87,7 +87,7 @@ impl Config {
         let input = Input::new(path);
         let stop = |unjudged| Stop::Settings(vec![unjudged]);
         let bytes = input.bytes().map_err(stop)?;
-        let unreadable = |trouble: Trouble| stop(Unjudged::new(&input.name, trouble));
+        let unreadable = |malformed: MalformedText| stop(Unjudged::new(&input.name, malformed));
         let text = decode(&bytes).map_err(unreadable)?;
         let config = toml::from_str(text).map_err(|e: toml::de::Error| {
             let (place, source) = place_of(text, &e.span().unwrap_or_default());

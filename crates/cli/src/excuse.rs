@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use managed_by::{Enforcement, ReleaseSet, rule};
-use managed_by_requests::{Matrix, Trouble};
+use managed_by_requests::{MalformedText, Matrix};
 use serde::{Deserialize, Serialize};
 
 use crate::Stop;
@@ -217,7 +217,7 @@ impl Baseline {
             let text = format!("is no baseline: {e}");
             stop(Unjudged::new(
                 &input.name,
-                Trouble::at(e.line(), e.column(), text),
+                MalformedText::at(e.line(), e.column(), text),
             ))
         })
     }
@@ -271,8 +271,8 @@ impl Baseline {
             let text = format!(
                 "{file}: {object}: {path} [{rule}] is not found any more, --write-baseline removes it"
             );
-            let trouble = Trouble::whole(text);
-            report.stale.push(Unjudged::new(&input.name, trouble));
+            let malformed = MalformedText::whole(text);
+            report.stale.push(Unjudged::new(&input.name, malformed));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder};
-use managed_by_requests::Trouble;
+use managed_by_requests::MalformedText;
 
 use crate::Stop;
 use crate::args::Folders;
@@ -105,8 +105,8 @@ impl Input {
             Some(path) => fs::write(path, bytes).map_err(|e| e.to_string()),
             None => Err("it is no file".to_owned()),
         };
-        let trouble = |e| Trouble::whole(format!("cannot be written: {e}"));
-        written.map_err(|e| Unjudged::new(&self.name, trouble(e)))
+        let malformed = |e| MalformedText::whole(format!("cannot be written: {e}"));
+        written.map_err(|e| Unjudged::new(&self.name, malformed(e)))
     }
 
     /// The file itself, and its size.
@@ -121,7 +121,7 @@ impl Input {
         let metadata = file.metadata().map_err(|e| self.unreadable(&e))?;
         if metadata.is_dir() {
             let text = "is a folder, expected a file";
-            return Err(Unjudged::new(&self.name, Trouble::whole(text)));
+            return Err(Unjudged::new(&self.name, MalformedText::whole(text)));
         }
         let size = Some(metadata.len()).filter(|_| metadata.is_file());
         Ok((Box::new(file), size))
@@ -133,12 +133,12 @@ impl Input {
             io::ErrorKind::IsADirectory => "is a folder, expected a file".to_owned(),
             _ => format!("cannot be read: {error}"),
         };
-        Unjudged::new(&self.name, Trouble::whole(text))
+        Unjudged::new(&self.name, MalformedText::whole(text))
     }
 }
 
 /// The files of paths: folders recursively, in the order of their names, without hidden ones, without what `.gitignore` and
-/// `.ignore` name, and without `node_modules`. A folder without manifests is trouble.
+/// `.ignore` name, and without `node_modules`. A folder without manifests is an error.
 ///
 /// # Errors
 /// If a pattern is none.
@@ -153,8 +153,8 @@ pub fn files(paths: &[PathBuf], folders: &Folders) -> Result<Vec<Result<Input, U
         add_folder(path, folders, &mut files)?;
         if files.len() == before {
             let text = "holds no manifests (.yaml, .yml or .json)";
-            let trouble = Trouble::whole(text);
-            files.push(Err(Unjudged::new(&Input::new(path).name, trouble)));
+            let malformed = MalformedText::whole(text);
+            files.push(Err(Unjudged::new(&Input::new(path).name, malformed)));
         }
     }
     Ok(files)
@@ -199,8 +199,8 @@ fn add_folder(
         let entry = match entry {
             Ok(entry) => entry,
             Err(e) => {
-                let trouble = Trouble::whole(format!("cannot be read: {e}"));
-                files.push(Err(Unjudged::new(&Input::new(folder).name, trouble)));
+                let malformed = MalformedText::whole(format!("cannot be read: {e}"));
+                files.push(Err(Unjudged::new(&Input::new(folder).name, malformed)));
                 continue;
             }
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use managed_by::{Enforcement, ReleaseSet, Rule};
 use managed_by_requests::Remark;
 use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Asks, Document, Found, Judgement, Located, Matrix, Path, Trouble};
+use managed_by_requests::{Asks, Document, Found, Judgement, Located, MalformedText, Matrix, Path};
 
 use crate::Exit;
 use crate::args::Judging;
@@ -216,27 +216,27 @@ fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Sour
 }
 
 impl Unjudged {
-    /// Trouble with a file.
-    pub fn new(file: &Arc<str>, trouble: Trouble) -> Self {
+    /// What is malformed in a file.
+    pub fn new(file: &Arc<str>, malformed: MalformedText) -> Self {
         Self {
             file: Arc::clone(file),
-            line: trouble.line,
-            column: trouble.column,
-            text: trouble.text,
+            line: malformed.line,
+            column: malformed.column,
+            text: malformed.text,
             is_unreadable: false,
             source: None,
         }
     }
 
-    /// Trouble with what is in a file, which is no YAML or JSON.
-    pub fn unreadable(file: &Arc<str>, trouble: Trouble) -> Self {
+    /// The same of a file that is no YAML or JSON.
+    pub fn unreadable(file: &Arc<str>, malformed: MalformedText) -> Self {
         Self {
             is_unreadable: true,
-            ..Self::new(file, trouble)
+            ..Self::new(file, malformed)
         }
     }
 
-    /// Trouble at a place of a file.
+    /// MalformedText at a place of a file.
     pub fn at(file: &Arc<str>, place: &Place, source: Option<Source>, text: String) -> Self {
         Self {
             file: Arc::clone(file),

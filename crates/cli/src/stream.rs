@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use flate2::read::MultiGzDecoder;
-use managed_by_requests::{Trouble, complete};
+use managed_by_requests::{MalformedText, complete};
 use serde::de::IgnoredAny;
 
 use crate::input::Input;
@@ -35,7 +35,7 @@ struct Waiting {
     bytes: Vec<u8>,
     /// Whether no more comes of the file, and what is wrong with it.
     is_ended: bool,
-    trouble: Option<Trouble>,
+    malformed: Option<MalformedText>,
     /// Nobody takes what is read any more.
     is_unread: bool,
 }
@@ -46,7 +46,7 @@ enum More {
     /// Somebody wants an end.
     Stopped,
     /// The end of the file, and what is wrong with it.
-    Ended(Option<Trouble>),
+    Ended(Option<MalformedText>),
 }
 
 impl Between {
@@ -62,10 +62,10 @@ impl Between {
         !waiting.is_unread
     }
 
-    fn end(&self, trouble: Option<Trouble>) {
+    fn end(&self, malformed: Option<MalformedText>) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.is_ended = true;
-        waiting.trouble = trouble;
+        waiting.malformed = malformed;
         self.changed.notify_all();
     }
 
@@ -82,7 +82,7 @@ impl Between {
         if stop::is_asked() {
             More::Stopped
         } else if lock.is_ended {
-            More::Ended(lock.trouble.take())
+            More::Ended(lock.malformed.take())
         } else {
             More::Comes
         }
@@ -116,22 +116,22 @@ pub(crate) fn pieces(
     // Nobody waits for this thread: it may wait for a pipe into which nothing comes.
     thread::spawn(move || to.end(pump(counted, chunk, &to)));
     let mut pieces = Pieces::default();
-    let trouble = loop {
+    let malformed = loop {
         let more = between.take(&mut pieces.bytes);
         let piece = match pieces.next(matches!(more, More::Ended(_))) {
             Ok(piece) => piece,
-            Err(trouble) => break Some(trouble),
+            Err(malformed) => break Some(malformed),
         };
         let is_over = !piece.is_empty() && each(&piece, read.load(Ordering::Relaxed)).is_break();
         match more {
-            More::Ended(trouble) => break trouble,
+            More::Ended(malformed) => break malformed,
             More::Stopped => break None,
             More::Comes if is_over => break None,
             More::Comes => {}
         }
     };
     between.leave();
-    trouble.map(|trouble| Unjudged::new(&input.name, trouble))
+    malformed.map(|malformed| Unjudged::new(&input.name, malformed))
 }
 
 /// Bytes that came, and were not handed out.
@@ -144,7 +144,7 @@ struct Pieces {
 
 impl Pieces {
     /// The documents that are complete.
-    fn next(&mut self, is_last: bool) -> Result<Vec<u8>, Trouble> {
+    fn next(&mut self, is_last: bool) -> Result<Vec<u8>, MalformedText> {
         // A document may begin with the first new byte.
         let from = self.known.saturating_sub(1);
         let new = self.bytes.get(from..).unwrap_or_default();
@@ -158,7 +158,7 @@ impl Pieces {
         }
         if end == 0 && self.bytes.len() > MAX_DOCUMENT {
             let text = format!("holds a document of more than {} MiB", MAX_DOCUMENT >> 20);
-            return Err(Trouble::whole(text));
+            return Err(MalformedText::whole(text));
         }
         let rest = self.bytes.split_off(end);
         self.known = rest.len();
@@ -187,14 +187,14 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Reads a file, and puts what it unpacks where it is taken from. Returns what is wrong with the file.
-fn pump(file: impl Read + Send, chunk: usize, to: &Between) -> Option<Trouble> {
+fn pump(file: impl Read + Send, chunk: usize, to: &Between) -> Option<MalformedText> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let mut start = [0_u8; 4];
     let known = read_full(&mut file, &mut start).unwrap_or(0);
     let start = start.get(..known).unwrap_or_default().to_owned();
     let whole = |start: &[u8], file| io::Cursor::new(start.to_owned()).chain(file);
     match &*start {
-        [] => Some(Trouble::whole("is empty")),
+        [] => Some(MalformedText::whole("is empty")),
         [0x1f, 0x8b, ..] => pump_plain(
             MultiGzDecoder::new(whole(&start, file)),
             "gzip",
@@ -204,9 +204,11 @@ fn pump(file: impl Read + Send, chunk: usize, to: &Between) -> Option<Trouble> {
         ),
         [0x28, 0xb5, 0x2f, 0xfd] => match zstd::Decoder::new(whole(&start, file)) {
             Ok(unpacked) => pump_plain(unpacked, "zstd", &[], chunk, to),
-            Err(e) => Some(Trouble::whole(format!("is no zstd: {e}"))),
+            Err(e) => Some(MalformedText::whole(format!("is no zstd: {e}"))),
         },
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(Trouble::whole("is UTF-16, expected UTF-8")),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            Some(MalformedText::whole("is UTF-16, expected UTF-8"))
+        }
         _ => pump_plain(file, "", &start, chunk, to),
     }
 }
@@ -218,7 +220,7 @@ fn pump_plain(
     start: &[u8],
     chunk: usize,
     to: &Between,
-) -> Option<Trouble> {
+) -> Option<MalformedText> {
     let mut buffer = vec![0; chunk.max(start.len())];
     // What was read already stands before what comes first.
     let mut known = start.len();
@@ -232,7 +234,7 @@ fn pump_plain(
             Ok(read) => read,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => {
-                return Some(Trouble::whole(match packed {
+                return Some(MalformedText::whole(match packed {
                     "" => format!("cannot be read to its end: {e}"),
                     packed => format!("is {packed} that was cut or damaged: {e}"),
                 }));
@@ -240,7 +242,7 @@ fn pump_plain(
         };
         let bytes = buffer.get(..known.saturating_add(read)).unwrap_or_default();
         if is_first && bytes.iter().take(8192).any(|byte| *byte == 0) {
-            return Some(Trouble::whole("is a binary file, expected JSON"));
+            return Some(MalformedText::whole("is a binary file, expected JSON"));
         }
         if !to.put(bytes) || read == 0 {
             return None;

@@ -3,14 +3,14 @@
 //! The npm package around it (`npm/`) turns plain objects into text and back. Text is what `JSON.parse` reads faster than anything
 //! else makes objects, and it keeps numbers as they are written: `1.0` is no integer to kube-apiserver.
 //!
-//! Each function answers with `{"Ok": ...}`, or with `{"Err": ...}` and a [`Trouble`] that the package throws as an `Error`.
+//! Each function answers with `{"Ok": ...}`, or with `{"Err": ...}` and a [`Error`] that the package throws as an `Error`.
 
 #[cfg(feature = "package")]
 pub mod catalogue;
+mod error;
 mod manifest;
 mod replay;
 mod settings;
-mod trouble;
 mod verdict;
 
 use managed_by::UserInfo;
@@ -19,10 +19,10 @@ use managed_by_requests::{Judge, Releases};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+pub use error::{Code, Error};
 pub use manifest::{Judged, Lint, ReleaseVerdict, Unreadable};
 pub use replay::{ReplayCounts, ReplayObject, ReplayRow, ReplayStep, ReplayTally, Replaying};
 pub use settings::{Problem, SettingsVerdict};
-pub use trouble::{Code, Trouble};
 pub use verdict::{Finding, Place, Verdict};
 
 /// Judges an admission request, or the one in an `AdmissionReview`.
@@ -81,7 +81,7 @@ pub fn validate_settings(settings: &str) -> String {
 ///
 /// # Errors
 /// If the settings are bad: a PolicyServer would not start with them.
-pub fn judge(request: &str, settings: &str) -> Result<Verdict, Trouble> {
+pub fn judge(request: &str, settings: &str) -> Result<Verdict, Error> {
     settings::with(settings, |settings| {
         let judge = Judge::new(settings.clone(), Releases::Chosen);
         let judged = |request: &AdmissionRequest<'_>| Verdict::of(judge.review(request));
@@ -100,6 +100,6 @@ pub fn judge(request: &str, settings: &str) -> Result<Verdict, Trouble> {
 }
 
 /// The text for the package. What is answered is made of strings, numbers and JSON, so that writing it cannot fail.
-fn answer<T: Serialize>(answer: &Result<T, Trouble>) -> String {
+fn answer<T: Serialize>(answer: &Result<T, Error>) -> String {
     serde_json::to_string(answer).unwrap_or_default()
 }

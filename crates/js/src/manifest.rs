@@ -6,8 +6,8 @@ use managed_by_requests::{Document, Judgement, Path, Remark, Request};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::error::Error;
 use crate::settings;
-use crate::trouble::Trouble;
 use crate::verdict::{Place, Verdict};
 
 /// How the objects of a text are judged.
@@ -76,7 +76,7 @@ pub struct Unreadable {
     pub message: String,
 }
 
-pub(crate) fn lint(text: &str, settings: &str, options: Options) -> Result<Lint, Trouble> {
+pub(crate) fn lint(text: &str, settings: &str, options: Options) -> Result<Lint, Error> {
     let Options {
         namespace,
         user,
@@ -103,7 +103,7 @@ pub(crate) fn diff(
     is_status: bool,
     settings: &str,
     options: Options,
-) -> Result<Lint, Trouble> {
+) -> Result<Lint, Error> {
     let Options {
         namespace,
         user,
@@ -133,10 +133,10 @@ pub(crate) fn diff(
             if let Some(old) = pair {
                 let requests = manifest::updates(old, &object, is_status, &namespace, &user);
                 for request in &requests {
-                    let troubles = answers.lint.unreadable.len();
+                    let unjudged = answers.lint.unreadable.len();
                     answers.judge(new, document, &object, request);
                     // The second half of a change has the same object.
-                    if answers.lint.unreadable.len() > troubles {
+                    if answers.lint.unreadable.len() > unjudged {
                         break;
                     }
                 }

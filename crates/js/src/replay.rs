@@ -7,8 +7,8 @@ use self_cell::self_cell;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use crate::error::Error;
 use crate::settings;
-use crate::trouble::Trouble;
 use crate::verdict::{Verdict, names};
 
 self_cell!(
@@ -187,10 +187,10 @@ impl Replaying {
     /// A history of which nothing was read yet. All releases are asked, or what the settings choose.
     ///
     /// # Errors
-    /// A [`Trouble`] as JSON, as `{"Err": ...}`.
+    /// A [`Error`] as JSON, as `{"Err": ...}`.
     #[wasm_bindgen(constructor)]
     pub fn new(settings: &str, all_releases: bool) -> Result<Self, String> {
-        let owned = || -> Result<Owned, Trouble> {
+        let owned = || -> Result<Owned, Error> {
             let releases = if all_releases {
                 Releases::Each(ReleaseSet::all())
             } else {
@@ -198,12 +198,11 @@ impl Replaying {
             };
             Owned::try_new(settings::json(settings)?, |json| {
                 let settings = Settings::from_json(json.as_bytes());
-                let settings =
-                    settings.map_err(|p| Trouble::argument("settings", &p.to_string()))?;
+                let settings = settings.map_err(|p| Error::argument("settings", &p.to_string()))?;
                 Ok(Replay::new(Judge::new(settings.for_tools(), releases)))
             })
         };
-        let replay = owned().map_err(|trouble| crate::answer::<()>(&Err(trouble)))?;
+        let replay = owned().map_err(|malformed| crate::answer::<()>(&Err(malformed)))?;
         Ok(Self {
             replay,
             rest: Vec::new(),

@@ -4,7 +4,7 @@ use managed_by::{Problems, Settings};
 use managed_by_requests::SettingsText;
 use serde::Serialize;
 
-use crate::trouble::Trouble;
+use crate::error::Error;
 use crate::verdict::Place;
 
 /// What there is to say about settings.
@@ -43,10 +43,10 @@ impl SettingsVerdict {
                 message: None,
                 problems: Vec::new(),
             },
-            Err(trouble) => Self {
+            Err(malformed) => Self {
                 valid: false,
-                message: Some(trouble.message),
-                problems: trouble.problems,
+                message: Some(malformed.message),
+                problems: malformed.problems,
             },
         }
     }
@@ -56,7 +56,7 @@ impl SettingsVerdict {
 ///
 /// # Errors
 /// If the text is neither YAML nor JSON, holds several settings, or bad ones.
-pub(crate) fn with<T>(text: &str, act: impl FnOnce(&Settings<'_>) -> T) -> Result<T, Trouble> {
+pub(crate) fn with<T>(text: &str, act: impl FnOnce(&Settings<'_>) -> T) -> Result<T, Error> {
     let json;
     // JSON, as most callers have them, is read once.
     let settings = if let Ok(settings) = Settings::from_json(text.as_bytes()) {
@@ -72,7 +72,7 @@ pub(crate) fn with<T>(text: &str, act: impl FnOnce(&Settings<'_>) -> T) -> Resul
 ///
 /// # Errors
 /// As [`with`].
-pub(crate) fn json(text: &str) -> Result<String, Trouble> {
+pub(crate) fn json(text: &str) -> Result<String, Error> {
     if Settings::from_json(text.as_bytes()).is_ok() {
         return Ok(text.to_owned());
     }
@@ -80,7 +80,7 @@ pub(crate) fn json(text: &str) -> Result<String, Trouble> {
 }
 
 /// As [`json`], of a text that is more than settings as JSON.
-fn from_text(text: &str) -> Result<String, Trouble> {
+fn from_text(text: &str) -> Result<String, Error> {
     let Some(found) = found(text)? else {
         return Ok("{}".to_owned());
     };
@@ -91,7 +91,7 @@ fn from_text(text: &str) -> Result<String, Trouble> {
 }
 
 /// The settings in a text, if there are any.
-fn found(text: &str) -> Result<Option<SettingsText<'_>>, Trouble> {
+fn found(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
     let mut all = SettingsText::all(text).map_err(|unreadable| {
         let place = Place::at(text, unreadable.line, unreadable.column);
         whole(&unreadable.to_string(), Some(place))
@@ -104,17 +104,17 @@ fn found(text: &str) -> Result<Option<SettingsText<'_>>, Trouble> {
     Ok(all.pop())
 }
 
-fn whole(message: &str, place: Option<Place>) -> Trouble {
+fn whole(message: &str, place: Option<Place>) -> Error {
     let message = format!("invalid settings: {message}");
     let problem = Problem {
         path: "settings".to_owned(),
         message: message.clone(),
         place,
     };
-    Trouble::settings(message, vec![problem])
+    Error::settings(message, vec![problem])
 }
 
-fn refused(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Trouble {
+fn refused(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
     let problem = |problem: &managed_by::Problem| {
         // A key that is unknown, or a value that is missing, is told by the key.
         let located = found.document.locate(&found.path_of(problem.path()));
@@ -124,7 +124,7 @@ fn refused(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Trouble
             place: Some(Place::of(text, &located)),
         }
     };
-    Trouble::settings(
+    Error::settings(
         problems.to_string(),
         problems.as_slice().iter().map(problem).collect(),
     )

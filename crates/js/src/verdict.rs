@@ -43,7 +43,7 @@ pub struct Finding {
     pub enforcement: &'static str,
     /// The field's path from the object's root: `status.conditions[0].type`. Of a field that is missing, where it would stand.
     pub path: String,
-    /// kube-apiserver's word for the trouble: `Invalid value`, `Required value`, `Forbidden`, ...
+    /// kube-apiserver's word for the error: `Invalid value`, `Required value`, `Forbidden`, ...
     #[serde(rename = "type")]
     pub error_type: &'static str,
     /// The whole error, as kube-apiserver writes it: path, type, value, detail.

@@ -54,7 +54,7 @@ pub struct Found {
     pub enforcement: Enforcement,
     /// Where, from the root of the object.
     pub path: String,
-    /// The kind of trouble.
+    /// The kind of error.
     pub error_type: ErrorType,
     /// The whole error, as the newest kube-apiserver writes it that finds it.
     pub text: String,
@@ -77,9 +77,6 @@ pub struct Matrix {
     pub denied: ReleaseSet,
 }
 
-/// Why a request was not judged.
-pub type NotJudged = Malformed;
-
 impl<'s> Judge<'s> {
     /// Judges by settings. Where a set of releases is asked, the one of the settings does not matter.
     pub fn new(settings: Settings<'s>, releases: Releases) -> Self {
@@ -99,7 +96,7 @@ impl<'s> Judge<'s> {
     ///
     /// # Errors
     /// If it is no request, or the object in it has a field of the wrong type.
-    pub fn ask(&self, request: &[u8]) -> Result<Judgement, NotJudged> {
+    pub fn ask(&self, request: &[u8]) -> Result<Judgement, Malformed> {
         Ok(self.review(&AdmissionRequest::from_json(request)?))
     }
 

@@ -5,11 +5,11 @@ use managed_by::UserInfo;
 use crate::asks::Asks;
 use crate::document::Document;
 use crate::json::{Members, elements};
+use crate::malformed::MalformedText;
 use crate::path::Path;
 use crate::record::State;
 use crate::request::{Before, Remark, Request, Who};
 use crate::same::same;
-use crate::trouble::Trouble;
 
 /// Lists inside lists are followed this deep.
 const MAX_LISTS: usize = 8;
@@ -118,7 +118,7 @@ pub fn updates<'o>(
 
 /// The objects of a document: itself, or the items of the list that it is. What is no object is an error that names the place,
 /// and costs no other.
-pub fn objects<'d>(document: &'d Document<'_>) -> Vec<Result<Object<'d>, Trouble>> {
+pub fn objects<'d>(document: &'d Document<'_>) -> Vec<Result<Object<'d>, MalformedText>> {
     let mut objects = Vec::new();
     let json = document.json();
     match elements(json) {
@@ -127,7 +127,7 @@ pub fn objects<'d>(document: &'d Document<'_>) -> Vec<Result<Object<'d>, Trouble
     }
     let located = |(place, text): NoObject| {
         let located = document.locate(&Path::parse(&place));
-        Trouble::at(located.line, located.column, text)
+        MalformedText::at(located.line, located.column, text)
     };
     let objects = objects.into_iter();
     objects.map(|object| object.map_err(located)).collect()

@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 
-use crate::trouble::Trouble;
+use crate::malformed::MalformedText;
 
 /// So many bytes are between two marks. To find a place, no more are read.
 const STEP: usize = 1024;
@@ -54,10 +54,10 @@ impl<'t> Places<'t> {
         (place.line.saturating_add(1), place.column.saturating_add(1))
     }
 
-    /// Trouble at a byte of the text.
-    pub(crate) fn trouble(&self, offset: usize, what: impl Into<String>) -> Trouble {
+    /// MalformedText at a byte of the text.
+    pub(crate) fn malformed(&self, offset: usize, what: impl Into<String>) -> MalformedText {
         let (line, column) = self.position(offset);
-        Trouble::at(line, column, what)
+        MalformedText::at(line, column, what)
     }
 
     fn marks(&self) -> Vec<Place> {

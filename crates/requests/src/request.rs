@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 
 use crate::asks::Asks;
 use crate::json::Members;
-use crate::judge::NotJudged;
 use crate::record::State;
 
 /// A request that was made of objects. Serialized, it is an `AdmissionRequest`.
@@ -73,7 +72,10 @@ impl Request<'_> {
     ///
     /// # Errors
     /// If an object, or who asks, has a field of the wrong type.
-    pub fn read<T>(&self, ask: impl FnOnce(&AdmissionRequest<'_>) -> T) -> Result<T, NotJudged> {
+    pub fn read<T>(
+        &self,
+        ask: impl FnOnce(&AdmissionRequest<'_>) -> T,
+    ) -> Result<T, managed_by::Malformed> {
         let object = self.state.object();
         let before = self.before.map(|before| before.object(self.state));
         let before = before.as_deref().filter(|_| self.asks.is_update());

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::document::{Document, quoted};
 use crate::json::Members;
+use crate::malformed::MalformedText;
 use crate::path::Path;
 use crate::record::State;
-use crate::trouble::Trouble;
 
 /// Settings as they stand in a text: alone, or as the `settings` of a policy's manifest.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl<'t> SettingsText<'t> {
     ///
     /// # Errors
     /// What cannot be read, and where.
-    pub fn all(text: &'t str) -> Result<Vec<Self>, Trouble> {
+    pub fn all(text: &'t str) -> Result<Vec<Self>, MalformedText> {
         let mut all = Vec::new();
         let mut others = Vec::new();
         for document in Document::all(text) {

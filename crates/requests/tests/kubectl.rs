@@ -48,13 +48,13 @@ const READ: [&str; 21] = [
     "a number of JSON that is none",
 ];
 
-/// What a text holds up to the first trouble, as JSON, and the trouble.
+/// What a text holds up to the first malformed part, as JSON, and what is wrong there.
 fn read(text: &str) -> (Vec<String>, Option<String>) {
     let mut documents = Vec::new();
     for document in Document::all(text) {
         match document {
             Ok(document) => documents.push(document.json().to_owned()),
-            Err(trouble) => return (documents, Some(trouble.to_string())),
+            Err(malformed) => return (documents, Some(malformed.to_string())),
         }
     }
     (documents, None)
@@ -91,15 +91,15 @@ fn texts_are_what_kubectl_takes_them_for() {
     for line in ANSWERS.lines() {
         let row: Value = serde_json::from_str(line).unwrap();
         let name = row["name"].as_str().unwrap();
-        let (documents, trouble) = read(row["text"].as_str().unwrap());
+        let (documents, malformed) = read(row["text"].as_str().unwrap());
         let expected: Vec<&str> = row["documents"]
             .as_array()
             .unwrap()
             .iter()
             .map(|d| d.as_str().unwrap())
             .collect();
-        match (row["error"].as_str(), trouble) {
-            (None, Some(trouble)) => refused.push((name.to_owned(), trouble)),
+        match (row["error"].as_str(), malformed) {
+            (None, Some(malformed)) => refused.push((name.to_owned(), malformed)),
             (Some(_), None) => more.push(name.to_owned()),
             (None, None) => {
                 let same = documents.iter().zip(&expected).all(|(a, b)| is_same(a, b));

@@ -170,9 +170,9 @@ fn a_list_has_an_array_of_items() {
     let text = r#"{"apiVersion":"batch/v1","kind":"JobList","items":{"a":{}}}"#;
     let documents = Document::all(text);
     let objects = manifest::objects(documents.first().unwrap().as_ref().unwrap());
-    let trouble = objects.into_iter().map(|object| object.unwrap_err().text);
+    let malformed = objects.into_iter().map(|object| object.unwrap_err().text);
     assert_eq!(
-        trouble.collect::<Vec<_>>(),
+        malformed.collect::<Vec<_>>(),
         ["a list whose items are no array"]
     );
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use managed_by::{Release, nearest_name};
 use managed_by_report::{Place, Recording, Report};
-use managed_by_requests::{Judge, Releases, Replay, Trouble};
+use managed_by_requests::{Judge, MalformedText, Releases, Replay};
 
 use super::settings::Chosen;
 use crate::args::{Judging, ListOutput};
@@ -47,9 +47,9 @@ pub(super) fn run(
         recording = recording.since(since);
     }
     let mut replay = Replay::new(Judge::new(settings, Releases::Chosen));
-    let mut troubles = 0_usize;
-    let mut trouble = |unjudged: &Unjudged| {
-        troubles = troubles.saturating_add(1);
+    let mut unjudged_inputs = 0_usize;
+    let mut tell = |unjudged: &Unjudged| {
+        unjudged_inputs = unjudged_inputs.saturating_add(1);
         output::tell_unjudged(unjudged, crate::args::Output::Text);
     };
     for (source, trace) in traces.iter().enumerate() {
@@ -66,15 +66,15 @@ pub(super) fn run(
                 let value = serde_json::to_value(request).unwrap_or_default();
                 if let Err(e) = request.read(|asked| recording.add(asked, &value, &place)) {
                     let line = usize::try_from(place.line).unwrap_or(usize::MAX);
-                    let text = Trouble::at(line, 0, e.to_string());
-                    trouble(&Unjudged::new(&input.name, text));
+                    let text = MalformedText::at(line, 0, e.to_string());
+                    tell(&Unjudged::new(&input.name, text));
                 }
             });
             lines = lines.saturating_add(more);
             ControlFlow::Continue(())
         });
         if let Some(of_file) = of_file {
-            trouble(&of_file);
+            tell(&of_file);
         }
     }
     let nothing = recording
@@ -96,7 +96,7 @@ pub(super) fn run(
     if let Some(nothing) = &nothing {
         anstream::eprintln!("error: {}", plain(nothing));
     }
-    Ok(if troubles > 0 {
+    Ok(if unjudged_inputs > 0 {
         Exit::Unjudged
     } else if nothing.is_some() {
         Exit::Nothing

@@ -150,13 +150,13 @@ pub(super) fn run(
             for old in objects.flatten() {
                 let requests = manifest::updates(&old, object, is_status, namespace, &user);
                 for request in &requests {
-                    let troubles = report.unjudged.len();
-                    if let Some(trouble) = at.add(&judge, request, name.clone(), report) {
-                        wrong.insert((before.file, key.clone()), trouble);
+                    let unjudged = report.unjudged.len();
+                    if let Some(malformed) = at.add(&judge, request, name.clone(), report) {
+                        wrong.insert((before.file, key.clone()), malformed);
                         break;
                     }
                     // The second half of a change has the same object.
-                    if report.unjudged.len() > troubles {
+                    if report.unjudged.len() > unjudged {
                         break;
                     }
                 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use managed_by::UserInfo;
 use managed_by_requests::manifest::{self, Object};
 use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Document, Judge, Request, Trouble, decode};
+use managed_by_requests::{Document, Judge, MalformedText, Request, decode};
 use rayon::prelude::*;
 
 use super::settings::Chosen;
@@ -171,7 +171,7 @@ pub(super) fn for_each_object(
         for object in manifest::objects(document) {
             match object {
                 Ok(object) => each(text, document, &object, report),
-                Err(trouble) => report.unjudged.push(Unjudged::new(file, trouble)),
+                Err(malformed) => report.unjudged.push(Unjudged::new(file, malformed)),
             }
         }
     });
@@ -186,30 +186,30 @@ pub(super) fn for_each_document(
 ) {
     let text = match decode(bytes) {
         Ok(text) if text.trim().is_empty() => {
-            let trouble = Trouble::whole("is empty");
-            report.unjudged.push(Unjudged::unreadable(name, trouble));
+            let malformed = MalformedText::whole("is empty");
+            report.unjudged.push(Unjudged::unreadable(name, malformed));
             return;
         }
         Ok(text) => text,
-        Err(trouble) => {
-            report.unjudged.push(Unjudged::unreadable(name, trouble));
+        Err(malformed) => {
+            report.unjudged.push(Unjudged::unreadable(name, malformed));
             return;
         }
     };
-    let mut troubles = Vec::new();
+    let mut unjudged = Vec::new();
     Document::each(text, |document| match document {
         Ok(document) => each(text, &document, report),
-        Err(trouble) => troubles.push(Unjudged::unreadable(name, trouble)),
+        Err(malformed) => unjudged.push(Unjudged::unreadable(name, malformed)),
     });
-    if let Some(first) = troubles.first_mut().filter(|_| is_template(text)) {
+    if let Some(first) = unjudged.first_mut().filter(|_| is_template(text)) {
         first.text = format!(
             "is a Helm template: render it with `helm template {} | managed-by lint` ({})",
             chart_of(name),
             first.text
         );
-        troubles.truncate(1);
+        unjudged.truncate(1);
     }
-    report.unjudged.append(&mut troubles);
+    report.unjudged.append(&mut unjudged);
 }
 
 /// Whether a text that cannot be read is a template of Helm.

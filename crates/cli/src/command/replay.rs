@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use managed_by::Release;
 use managed_by_requests::Why;
 use managed_by_requests::replay::{Said, Seen, Step};
-use managed_by_requests::{Replay, Trouble};
+use managed_by_requests::{MalformedText, Replay};
 
 use super::settings::Chosen;
 use crate::args::{Judging, Output, Printing};
@@ -20,7 +20,7 @@ use crate::report::{Outcome, Unjudged};
 use crate::stream::pieces;
 use crate::{Exit, Stop, stop};
 
-/// So many troubles of one kind in one file are told one by one.
+/// So many of what could not be judged for one reason in one file are told one by one.
 const TOLD: u64 = 3;
 
 /// What a replay has to tell at its end.
@@ -34,7 +34,7 @@ pub struct Summary {
     pub tally: managed_by_requests::Tally,
     /// The first requests with findings.
     pub shown: Vec<Outcome>,
-    /// Troubles with whole files.
+    /// Files that could not be read.
     pub unreadable: Vec<Unjudged>,
     /// The same, and the first of each kind with parts of files.
     pub unjudged: Vec<Unjudged>,
@@ -162,7 +162,7 @@ impl Sink<'_> {
     fn file(&mut self, source: usize, input: &Input, bar: &ProgressBar) {
         let mut lines = 0_u64;
         let before = bar.position();
-        let trouble = pieces(input, |piece, read| {
+        let malformed = pieces(input, |piece, read| {
             let mut steps = Vec::new();
             let more = self
                 .replay
@@ -179,9 +179,9 @@ impl Sink<'_> {
             bar.set_position(before.saturating_add(read));
             ControlFlow::Continue(())
         });
-        if let Some(trouble) = trouble {
-            self.summary.unreadable.push(trouble.clone());
-            self.told.add(trouble, self.format);
+        if let Some(malformed) = malformed {
+            self.summary.unreadable.push(malformed.clone());
+            self.told.add(malformed, self.format);
         }
     }
 
@@ -227,7 +227,7 @@ impl Sink<'_> {
     }
 }
 
-/// Troubles that were told, so that not each of many is.
+/// What was told, so that not each of many is.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// How often each was met, for each file.
@@ -237,7 +237,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Tells a trouble, unless there were enough of its kind in the file.
+    /// Tells what could not be judged, unless there were enough of its kind in the file.
     pub(super) fn tell(
         &mut self,
         file: &Arc<str>,
@@ -249,8 +249,8 @@ impl Told {
         *count = count.saturating_add(1);
         if *count <= TOLD {
             let line = usize::try_from(seen.line).unwrap_or(usize::MAX);
-            let trouble = Trouble::at(line, 0, unjudged.text);
-            self.add(Unjudged::new(file, trouble), format);
+            let malformed = MalformedText::at(line, 0, unjudged.text);
+            self.add(Unjudged::new(file, malformed), format);
         }
     }
 
@@ -266,7 +266,7 @@ impl Told {
             let file = files.get(source);
             if let Some(file) = file.filter(|_| more > 0) {
                 let text = format!("{more} more: {}", why.as_str());
-                self.add(Unjudged::new(file, Trouble::whole(text)), format);
+                self.add(Unjudged::new(file, MalformedText::whole(text)), format);
             }
         }
     }

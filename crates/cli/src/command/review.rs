@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use managed_by::Verdict;
 use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Asks, Judgement, NotJudged};
+use managed_by_requests::{Asks, Judgement};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -148,7 +148,7 @@ impl Asked {
 }
 
 /// The answer as kube-apiserver wants it.
-fn admission_review(uid: &str, answer: &Result<Judgement, NotJudged>) -> Value {
+fn admission_review(uid: &str, answer: &Result<Judgement, managed_by::Malformed>) -> Value {
     let mut response = Map::new();
     response.insert("uid".to_owned(), uid.into());
     let (is_allowed, code, message, warnings, annotations) = match answer {

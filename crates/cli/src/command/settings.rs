@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use managed_by::{Release, Settings};
-use managed_by_requests::{Judge, Releases, SettingsText, Trouble, decode, overlaid};
+use managed_by_requests::{Judge, MalformedText, Releases, SettingsText, decode, overlaid};
 
 use crate::Stop;
 use crate::args::{Judging, Kubernetes};
@@ -88,7 +88,7 @@ fn read(path: &Path) -> Result<String, Stop> {
     let bytes = input
         .bytes()
         .map_err(|unjudged| Stop::Settings(vec![unjudged]))?;
-    let unreadable = |trouble| Stop::Settings(vec![Unjudged::new(&input.name, trouble)]);
+    let unreadable = |malformed| Stop::Settings(vec![Unjudged::new(&input.name, malformed)]);
     let text = decode(&bytes).map_err(unreadable)?;
     let all = SettingsText::all(text).map_err(unreadable)?;
     let [settings] = &*all else {
@@ -96,7 +96,7 @@ fn read(path: &Path) -> Result<String, Stop> {
             0 => "holds no settings".to_owned(),
             count => format!("holds {count} sets of settings, expected one"),
         };
-        return Err(unreadable(Trouble::whole(what)));
+        return Err(unreadable(MalformedText::whole(what)));
     };
     let problems = problems(&input, text, settings);
     if problems.is_empty() {
@@ -137,18 +137,18 @@ pub(super) fn check(files: &[PathBuf]) -> Report {
 }
 
 fn check_one(input: &Input, bytes: &[u8]) -> Vec<Unjudged> {
-    let trouble = |trouble| vec![Unjudged::new(&input.name, trouble)];
+    let malformed = |malformed| vec![Unjudged::new(&input.name, malformed)];
     let text = match decode(bytes) {
         Ok(text) => text,
-        Err(e) => return trouble(e),
+        Err(e) => return malformed(e),
     };
     match SettingsText::all(text) {
-        Ok(all) if all.is_empty() => trouble(Trouble::whole("holds no settings")),
+        Ok(all) if all.is_empty() => malformed(MalformedText::whole("holds no settings")),
         Ok(all) => all
             .iter()
             .flat_map(|settings| problems(input, text, settings))
             .collect(),
-        Err(e) => trouble(e),
+        Err(e) => malformed(e),
     }
 }
 

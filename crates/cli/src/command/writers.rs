@@ -29,7 +29,7 @@ pub struct Proposal {
     pub delegated: Vec<List>,
     /// The sums.
     pub sums: WriterSums,
-    /// Troubles with whole files.
+    /// Files that could not be read.
     pub unreadable: Vec<Unjudged>,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn run(
     for (source, input) in inputs.iter().enumerate() {
         let mut lines = 0_u64;
         let before = bar.position();
-        let trouble = pieces(input, |piece, read| {
+        let malformed = pieces(input, |piece, read| {
             let more = writers.chunk(piece, source, lines, |seen, unjudged| {
                 bar.suspend(|| told.tell(&input.name, &seen, unjudged, Output::Text));
             });
@@ -83,9 +83,9 @@ pub(super) fn run(
             bar.set_position(before.saturating_add(read));
             ControlFlow::Continue(())
         });
-        if let Some(trouble) = trouble {
-            bar.suspend(|| output::tell_unjudged(&trouble, Output::Text));
-            unreadable.push(trouble);
+        if let Some(malformed) = malformed {
+            bar.suspend(|| output::tell_unjudged(&malformed, Output::Text));
+            unreadable.push(malformed);
         }
     }
     bar.finish_and_clear();

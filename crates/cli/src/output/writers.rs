@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-use managed_by_requests::Trouble;
+use managed_by_requests::MalformedText;
 use managed_by_requests::replay::{StatusWriter, WriterSums};
 use serde_json::{Map, Value, json};
 
@@ -58,7 +58,7 @@ fn undecided(proposal: &Proposal) -> Option<Unjudged> {
     );
     let line = usize::try_from(first.line).unwrap_or(usize::MAX);
     let file = proposal.files.get(first.source)?;
-    Some(Unjudged::new(file, Trouble::at(line, 0, text)))
+    Some(Unjudged::new(file, MalformedText::at(line, 0, text)))
 }
 
 /// The sums in a line.

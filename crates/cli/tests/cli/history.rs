@@ -8,16 +8,16 @@ fn event(kind: &str, version: u32, managed_by: &str) -> String {
     ) + "\n"
 }
 
-/// The denial comes behind the trouble, so that it shows that the rest is judged.
-fn around(trouble: &str) -> String {
-    event("ADDED", 5, "a.io/x") + trouble + &event("MODIFIED", 9, "b.io/y")
+/// The denial comes behind what is malformed, so that it shows that the rest is judged.
+fn around(malformed: &str) -> String {
+    event("ADDED", 5, "a.io/x") + malformed + &event("MODIFIED", 9, "b.io/y")
 }
 
 #[test]
-fn trouble_is_named_with_its_line_and_the_rest_is_judged() {
+fn what_is_malformed_is_named_with_its_line_and_the_rest_is_judged() {
     let audit = r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","verb":"update","objectRef":{"resource":"jobs","apiGroup":"batch"},"responseStatus":{"code":200}}"#;
     let other = event("MODIFIED", 6, "a.io/x").replace("\"u\"", "\"v\"");
-    for (trouble, expected) in [
+    for (malformed, expected) in [
         (
             "{\"type\":\"MODIFIED\",\"obj\n",
             "error: stdin:2: not JSON: ",
@@ -41,13 +41,13 @@ fn trouble_is_named_with_its_line_and_the_rest_is_judged() {
         ),
         ("[1, 2]\n", "error: stdin:2: not JSON: "),
     ] {
-        let stdin = around(&(trouble.trim_end().to_owned() + "\n"));
+        let stdin = around(&(malformed.trim_end().to_owned() + "\n"));
         let ran = run(&["replay"], stdin.as_bytes());
-        assert_eq!(ran.code, 2, "{trouble}: {ran:?}");
-        assert!(ran.err.contains(expected), "{trouble}: {}", ran.err);
+        assert_eq!(ran.code, 2, "{malformed}: {ran:?}");
+        assert!(ran.err.contains(expected), "{malformed}: {}", ran.err);
         assert!(
             ran.out.contains("managed-by/immutable"),
-            "{trouble}: {}",
+            "{malformed}: {}",
             ran.out
         );
     }
@@ -63,7 +63,7 @@ fn a_healthy_watch_is_quiet() {
 }
 
 #[test]
-fn trouble_that_repeats_is_told_three_times_and_counted() {
+fn what_repeats_is_told_three_times_and_counted() {
     let stdin = "{cut\n".repeat(10) + &event("ADDED", 5, "a.io/x");
     let ran = run(&["replay"], stdin.as_bytes());
     assert_eq!(ran.err.matches("not JSON").count(), 3, "{}", ran.err);

@@ -60,7 +60,7 @@ fn a_watch_is_told_as_it_happens_and_summed_up_when_it_is_stopped() {
                 _ => {}
             }
         }
-        // A document that has only begun is no trouble.
+        // A document that has only begun is no malformed.
         to.write_all(b"{\n    \"kind\":").unwrap();
         let id = child.id().to_string();
         let mut kill = Command::new("kill");

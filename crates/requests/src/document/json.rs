@@ -5,14 +5,17 @@ use serde_json::value::RawValue;
 
 use super::offset_in;
 use crate::json::{Members, elements, what};
+use crate::malformed::MalformedText;
 use crate::named::Named;
 use crate::path::{Path, Segment};
 use crate::places::Places;
-use crate::trouble::Trouble;
 
 /// The values of a text that holds JSON values one after another. What cannot be read is an error, and values are read again
 /// from the next line that begins with `{`, as in a stream.
-pub(super) fn values<'t>(places: &Places<'_>, part: &'t str) -> Vec<Result<&'t str, Trouble>> {
+pub(super) fn values<'t>(
+    places: &Places<'_>,
+    part: &'t str,
+) -> Vec<Result<&'t str, MalformedText>> {
     let mut values = Vec::new();
     let mut rest = part;
     loop {
@@ -27,7 +30,7 @@ pub(super) fn values<'t>(places: &Places<'_>, part: &'t str) -> Vec<Result<&'t s
         };
         let offset = offset_of(rest, &error);
         let at = offset_in(places.text, rest).saturating_add(offset);
-        values.push(Err(places.trouble(at, what(rest, &error))));
+        values.push(Err(places.malformed(at, what(rest, &error))));
         let bad = rest.get(bad..).unwrap_or_default().trim_ascii_start();
         // What begins a line inside an array is no value of its own.
         let after = if bad.starts_with('[') {

@@ -9,9 +9,9 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::malformed::MalformedText;
 use crate::path::Path;
 use crate::places::Places;
-use crate::trouble::Trouble;
 
 /// One document of a text.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub struct Located {
 impl<'t> Document<'t> {
     /// The documents of a text: YAML divided by `---`, or JSON values one after another. What cannot be read is an error
     /// that names the place, and the documents after it are read. A document that is null is none.
-    pub fn all(text: &'t str) -> Vec<Result<Self, Trouble>> {
+    pub fn all(text: &'t str) -> Vec<Result<Self, MalformedText>> {
         let mut documents = Vec::new();
         Self::each(text, |document| documents.push(document));
         documents
@@ -52,7 +52,7 @@ impl<'t> Document<'t> {
 
     /// Does something with each document of a text, as [`Document::all`] has them. A document needs many times the memory of
     /// its text: so there is one at a time.
-    pub fn each(text: &'t str, mut each: impl FnMut(Result<Self, Trouble>)) {
+    pub fn each(text: &'t str, mut each: impl FnMut(Result<Self, MalformedText>)) {
         let places = Rc::new(Places::new(text));
         for part in parts(text) {
             let start = part.trim_start();
@@ -69,7 +69,7 @@ impl<'t> Document<'t> {
                         document.into_iter().map(Ok).for_each(&mut each);
                         continue;
                     }
-                    Err(trouble) if values.is_empty() => values.push(Err(trouble)),
+                    Err(malformed) if values.is_empty() => values.push(Err(malformed)),
                     Err(_) => {}
                 }
             }
@@ -85,7 +85,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    fn yaml(places: &Rc<Places<'t>>, part: &'t str) -> Result<Option<Self>, Trouble> {
+    fn yaml(places: &Rc<Places<'t>>, part: &'t str) -> Result<Option<Self>, MalformedText> {
         let Some(tree) = yaml::Tree::read(places, part)? else {
             return Ok(None);
         };

@@ -8,7 +8,7 @@ fn json(text: &str) -> Vec<Result<String, String>> {
     documents
         .map(|d| match d {
             Ok(document) => Ok(document.json().to_owned()),
-            Err(trouble) => Err(trouble.to_string()),
+            Err(malformed) => Err(malformed.to_string()),
         })
         .collect()
 }
@@ -19,7 +19,7 @@ fn ok(text: &str) -> String {
     all.remove(0).unwrap()
 }
 
-fn trouble(text: &str) -> String {
+fn malformed(text: &str) -> String {
     let mut all = json(text);
     assert_eq!(all.len(), 1, "{all:?}");
     all.remove(0).unwrap_err()
@@ -88,7 +88,10 @@ fn a_bad_value_costs_no_other() {
         for (read, expected) in all.iter().zip(expected) {
             match read {
                 Ok(json) => assert_eq!(json, expected),
-                Err(trouble) => assert!(trouble.starts_with(&format!("{expected},")), "{trouble}"),
+                Err(malformed) => assert!(
+                    malformed.starts_with(&format!("{expected},")),
+                    "{malformed}"
+                ),
             }
         }
     }
@@ -119,9 +122,9 @@ fn what_cannot_be_read_says_where() {
             "line 1, column 7: not JSON: EOF while parsing an object",
         ),
     ] {
-        assert_eq!(trouble(text), expected, "{text}");
+        assert_eq!(malformed(text), expected, "{text}");
     }
-    let tab = trouble("a:\n\tb: 1\n");
+    let tab = malformed("a:\n\tb: 1\n");
     assert!(tab.starts_with("line 2, column "), "{tab}");
 }
 
@@ -135,19 +138,19 @@ fn aliases_are_bounded() {
         text = format!("{text}a{level}: &a{level} [{ten}]\n");
     }
     assert!(
-        trouble(&text).contains("its aliases make more than "),
+        malformed(&text).contains("its aliases make more than "),
         "{}",
-        trouble(&text)
+        malformed(&text)
     );
     let deep = "[".repeat(300) + &"]".repeat(300);
-    let deep = trouble(&format!("a: {deep}"));
+    let deep = malformed(&format!("a: {deep}"));
     assert!(deep.contains("recursion limit exceeded"), "{deep}");
     let deep: Vec<_> = (0..300).map(|i| " ".repeat(i) + "a:").collect();
     let deep = deep.join(
         "
 ",
     );
-    let deep = trouble(&deep);
+    let deep = malformed(&deep);
     assert!(deep.contains("is nested deeper than 200 levels"), "{deep}");
 }
 
@@ -161,9 +164,9 @@ fn merge_keys_are_bounded() {
     assert_eq!(ok(&few).matches("\"k1999\":\"v\"").count(), 21);
     for each in ["- {<<: *a}\n", "- {<<: [*a, *a, *a]}\n"] {
         let many = format!("{defaults}b:\n{}", each.repeat(2000));
-        let trouble = trouble(&many);
+        let malformed = malformed(&many);
         let expected = "line 1, column 4: its merge keys make more than ";
-        assert!(trouble.starts_with(expected), "{trouble}");
+        assert!(malformed.starts_with(expected), "{malformed}");
     }
 }
 

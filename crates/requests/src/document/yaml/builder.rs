@@ -8,8 +8,8 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 use super::super::scalar::{Scalar, resolve};
 use super::super::{offset_in, quoted};
 use super::{Entry, MAX_DEPTH, Mapping, Node, Tree, Value};
+use crate::malformed::MalformedText;
 use crate::places::Places;
-use crate::trouble::Trouble;
 
 /// What aliases may make of a document: so many times its size, beside a constant.
 const MAX_GROWTH: usize = 20;
@@ -29,7 +29,7 @@ impl<'t> Tree<'t> {
     pub(in crate::document) fn read(
         places: &Places<'t>,
         part: &'t str,
-    ) -> Result<Option<Self>, Trouble> {
+    ) -> Result<Option<Self>, MalformedText> {
         let is_empty = part.lines().all(|line| {
             let line = line.strip_prefix("---").unwrap_or(line).trim();
             line.is_empty() || line.starts_with(['#', '%']) || line == "..."
@@ -54,7 +54,7 @@ impl<'t> Tree<'t> {
         };
         if let Some(at) = part.find(['\u{85}', '\u{2028}', '\u{2029}']) {
             let what = "U+0085, U+2028 or U+2029: kubectl takes it for the end of a line";
-            return Err(places.trouble(builder.part_start.saturating_add(at), what));
+            return Err(places.malformed(builder.part_start.saturating_add(at), what));
         }
         let mut parser = Parser::new_from_str(part);
         while let Some(event) = parser.next_event() {
@@ -144,20 +144,20 @@ impl<'t> Builder<'_, 't> {
         self.byte(span.start)..self.byte(span.end)
     }
 
-    fn trouble(&self, at: Marker, what: impl Into<String>) -> Trouble {
-        self.places.trouble(self.byte(at), what)
+    fn malformed(&self, at: Marker, what: impl Into<String>) -> MalformedText {
+        self.places.malformed(self.byte(at), what)
     }
 
-    fn unreadable(&self, error: &ScanError) -> Trouble {
-        self.trouble(*error.marker(), format!("not YAML: {}", error.info()))
+    fn unreadable(&self, error: &ScanError) -> MalformedText {
+        self.malformed(*error.marker(), format!("not YAML: {}", error.info()))
     }
 
-    fn event(&mut self, event: Event<'t>, span: Span) -> Result<(), Trouble> {
+    fn event(&mut self, event: Event<'t>, span: Span) -> Result<(), MalformedText> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 if let Some(key_span) = self.awaits_key().then(|| self.span(span)) {
                     let Some((key, is_merge)) = key(text, style) else {
-                        return Err(self.trouble(span.start, "a key that is null"));
+                        return Err(self.malformed(span.start, "a key that is null"));
                     };
                     return self.set_key(key, key_span, is_merge, span.start);
                 }
@@ -184,13 +184,13 @@ impl<'t> Builder<'_, 't> {
             Event::Alias(anchor) => {
                 let known = self.anchors.get(anchor).copied();
                 let Some(node) = known.flatten() else {
-                    return Err(self.trouble(span.start, "an alias of what stands around it"));
+                    return Err(self.malformed(span.start, "an alias of what stands around it"));
                 };
                 if self.awaits_key() {
                     let key = match self.nodes.get(node).map(|n| &n.value) {
                         Some(Value::Text(text)) => text.clone(),
                         Some(Value::Word(word)) if word != "null" => Cow::Owned(word.clone()),
-                        _ => return Err(self.trouble(span.start, "a key that is no string")),
+                        _ => return Err(self.malformed(span.start, "a key that is no string")),
                     };
                     return self.set_key(key, self.span(span), false, span.start);
                 }
@@ -212,13 +212,13 @@ impl<'t> Builder<'_, 't> {
         })
     }
 
-    fn begin(&mut self, anchor: usize, span: Span, value: Value<'t>) -> Result<(), Trouble> {
+    fn begin(&mut self, anchor: usize, span: Span, value: Value<'t>) -> Result<(), MalformedText> {
         if self.awaits_key() {
-            return Err(self.trouble(span.start, "a key that is no string"));
+            return Err(self.malformed(span.start, "a key that is no string"));
         }
         if self.open.len() >= MAX_DEPTH {
             let what = format!("is nested deeper than {MAX_DEPTH} levels");
-            return Err(self.trouble(span.start, what));
+            return Err(self.malformed(span.start, what));
         }
         let node = self.add(self.span(span), value);
         self.open.push(Open {
@@ -241,7 +241,7 @@ impl<'t> Builder<'_, 't> {
         span: Range<usize>,
         is_merge: bool,
         at: Marker,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), MalformedText> {
         let Some(open) = self.open.last() else {
             return Ok(());
         };
@@ -250,7 +250,7 @@ impl<'t> Builder<'_, 't> {
             if let Some(first) = own.filter(|_| !is_merge) {
                 let (line, _) = self.places.position(first.key_span.start);
                 let what = format!("key {} is given twice, first on line {line}", quoted(&key));
-                return Err(self.trouble(at, what));
+                return Err(self.malformed(at, what));
             }
         }
         if let Some(open) = self.open.last_mut() {
@@ -260,7 +260,7 @@ impl<'t> Builder<'_, 't> {
     }
 
     /// A value is complete: puts it where it belongs.
-    fn close(&mut self, node: usize, anchor: usize) -> Result<(), Trouble> {
+    fn close(&mut self, node: usize, anchor: usize) -> Result<(), MalformedText> {
         if anchor > 0 {
             if self.anchors.len() <= anchor {
                 self.anchors.resize(anchor.saturating_add(1), None);
@@ -291,7 +291,7 @@ impl<'t> Builder<'_, 't> {
     }
 
     /// `<<: *defaults`, or a list of such.
-    fn merge(&mut self, into: usize, from: usize) -> Result<(), Trouble> {
+    fn merge(&mut self, into: usize, from: usize) -> Result<(), MalformedText> {
         let mut sources = match self.nodes.get(from).map(|n| &n.value) {
             Some(Value::Sequence(items)) => items.clone(),
             _ => vec![from],
@@ -306,7 +306,7 @@ impl<'t> Builder<'_, 't> {
                 }) => (span.start, mapping.entries.len()),
                 other => {
                     let at = other.map_or(0, |node| node.span.start);
-                    return Err(self.places.trouble(at, "<< of what is no mapping"));
+                    return Err(self.places.malformed(at, "<< of what is no mapping"));
                 }
             };
             for place in 0..count {
@@ -314,7 +314,7 @@ impl<'t> Builder<'_, 't> {
                 if self.merged.bytes > self.merged.most {
                     let most = self.merged.most;
                     let what = format!("its merge keys make more than {most} bytes of it");
-                    return Err(self.places.trouble(at, what));
+                    return Err(self.places.malformed(at, what));
                 }
             }
         }
@@ -352,11 +352,11 @@ impl<'t> Builder<'_, 't> {
         style: ScalarStyle,
         tag: Option<&Tag>,
         at: Marker,
-    ) -> Result<Value<'t>, Trouble> {
+    ) -> Result<Value<'t>, MalformedText> {
         let tag = tag.filter(|tag| tag.is_yaml_core_schema());
         let tag = tag.map_or("", |tag| &tag.suffix);
         if tag == "binary" {
-            return Err(self.trouble(at, "a value in base64 (!!binary)"));
+            return Err(self.malformed(at, "a value in base64 (!!binary)"));
         }
         let is_typed = ["bool", "int", "float", "null"].contains(&tag);
         if tag == "str" || style != ScalarStyle::Plain && !is_typed {
@@ -373,14 +373,14 @@ impl<'t> Builder<'_, 't> {
             Scalar::Text => false,
         };
         if is_typed && !is_of_tag {
-            return Err(self.trouble(at, format!("no value of its type, !!{tag}")));
+            return Err(self.malformed(at, format!("no value of its type, !!{tag}")));
         }
         Ok(match scalar {
             Scalar::Null => Value::Word("null".to_owned()),
             Scalar::Bool(value) => Value::Word(value.to_string()),
             Scalar::Number(number) => Value::Word(number),
             Scalar::NotInJson => {
-                return Err(self.trouble(at, "a number that JSON does not have"));
+                return Err(self.malformed(at, "a number that JSON does not have"));
             }
             Scalar::Text => Value::Text(text),
         })

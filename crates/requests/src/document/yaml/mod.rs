@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::string;
+use crate::malformed::MalformedText;
 use crate::named::Named;
 use crate::path::Path;
 use crate::places::Places;
-use crate::trouble::Trouble;
 
 /// No manifest is nested deeper; the parser of flow collections stops at 255.
 const MAX_DEPTH: usize = 200;
@@ -93,7 +93,7 @@ struct Entry<'t> {
 
 impl Tree<'_> {
     /// The document as JSON.
-    pub(super) fn json(&self, places: &Places<'_>) -> Result<String, Trouble> {
+    pub(super) fn json(&self, places: &Places<'_>) -> Result<String, MalformedText> {
         let mut json = Vec::new();
         self.write(self.root, 0, places, &mut json)?;
         // It was made of texts.
@@ -106,17 +106,17 @@ impl Tree<'_> {
         depth: usize,
         places: &Places<'_>,
         json: &mut Vec<u8>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), MalformedText> {
         let Some(node) = self.nodes.get(id) else {
             return Ok(());
         };
         if json.len() > self.budget {
             let what = format!("its aliases make more than {} bytes of it", self.budget);
-            return Err(places.trouble(node.span.start, what));
+            return Err(places.malformed(node.span.start, what));
         }
         if depth > MAX_DEPTH {
             let what = format!("is nested deeper than {MAX_DEPTH} levels");
-            return Err(places.trouble(node.span.start, what));
+            return Err(places.malformed(node.span.start, what));
         }
         let deeper = depth.saturating_add(1);
         match &node.value {

@@ -17,7 +17,7 @@ pub enum Code {
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Trouble {
+pub struct Error {
     /// The word for it.
     pub code: Code,
     /// Where, in the arguments: `settings.rules["managed-by/format"]`.
@@ -28,7 +28,7 @@ pub struct Trouble {
     pub problems: Vec<Problem>,
 }
 
-impl Trouble {
+impl Error {
     /// An argument that is not of its form.
     pub(crate) fn argument(path: &str, message: &str) -> Self {
         Self {
