@@ -281,7 +281,7 @@ pub struct Judging {
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
     /// The release whose rules apply, such as 1.36; or what each of several says: 1.31-1.33, 1.31+ or all. For 1.30 and 1.31
-    /// they are the rules with the feature JobManagedBy, without which these releases drop the field from a Job
+    /// they are the rules with the feature `JobManagedBy`, without which these releases drop the field from a Job
     #[arg(long, value_name = "RELEASE")]
     pub kubernetes: Option<Kubernetes>,
     /// What a rule does: ID=deny, ID=warn or ID=off (repeatable)
