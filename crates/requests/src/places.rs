@@ -54,7 +54,7 @@ impl<'t> Places<'t> {
         (place.line.saturating_add(1), place.column.saturating_add(1))
     }
 
-    /// MalformedText at a byte of the text.
+    /// `MalformedText` at a byte of the text.
     pub(crate) fn malformed(&self, offset: usize, what: impl Into<String>) -> MalformedText {
         let (line, column) = self.position(offset);
         MalformedText::at(line, column, what)
