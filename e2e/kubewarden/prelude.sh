@@ -135,6 +135,6 @@ pod() {
 # Counts an audit annotation with the query of the docs: annotations KEY
 annotations() {
   local query
-  query=$(grep '^jq .*/warned"' "$ROOT/docs/rolling-out.md")
+  query=$(grep '^jq .*/warned"' "$ROOT/docs/operations.md")
   (cd "$RUN/cluster" && eval "${query/\/warned/\/$1}")
 }

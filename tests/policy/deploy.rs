@@ -301,7 +301,7 @@ fn settings_are_those_of_the_examples() {
 #[test]
 fn settings_in_the_docs_are_accepted() {
     let mut count = 0;
-    for file in ["README.md", "docs/rolling-out.md"] {
+    for file in ["README.md", "docs/operations.md"] {
         let text = fs::read_to_string(root(file)).unwrap();
         for block in text.split("```yaml\n").skip(1) {
             let block = block.split("```").next().unwrap();

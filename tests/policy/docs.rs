@@ -210,11 +210,11 @@ fn the_rollout_ladder_lists_the_site_specific_rules() {
     );
 }
 
-/// What the README shows of `make demo` is what it prints.
+/// What the page shows of `make demo` is what it prints.
 #[test]
-fn the_readme_shows_what_the_demo_prints() {
-    let readme = fs::read_to_string(root("README.md")).unwrap();
-    let (_, rest) = readme
+fn contributing_shows_what_the_demo_prints() {
+    let page = fs::read_to_string(root("CONTRIBUTING.md")).unwrap();
+    let (_, rest) = page
         .split_once("`make demo` prints, among others:")
         .unwrap();
     let (_, shown) = rest.split_once("```text\n").unwrap();
@@ -241,7 +241,7 @@ fn the_same_releases_are_named_everywhere() {
         .map(|release| release.as_str())
         .collect::<Vec<_>>();
     assert!(makefile.contains(&format!("RELEASES := {}\n", all.join(" "))));
-    assert!(readme.contains(&format!("`\"{}\"` to `\"{}\"`", all[0], all[7])));
+    assert!(readme.contains(&format!("kube-apiserver {} to {}", all[0], all[7])));
     for release in all {
         assert!(
             root(format!("conformance/oracle/v{release}.mod")).exists(),

@@ -12,10 +12,15 @@ use crate::deploy;
 use crate::policy_server::{Place, PolicyServer};
 use crate::report::Report;
 
-/// The names under which it counts, and the one of the policy.
-const WANTED: [&str; 3] = [
+/// The names under which it counts, the labels in the queries of `docs/operations.md`, and the name of the policy.
+const WANTED: [&str; 8] = [
     "kubewarden_policy_evaluations_total",
     "kubewarden_policy_evaluation_latency_milliseconds",
+    "policy_name",
+    "request_origin",
+    "accepted",
+    "resource_namespace",
+    "resource_kind",
     "counted-policy",
 ];
 
