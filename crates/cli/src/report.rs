@@ -236,7 +236,7 @@ impl Unjudged {
         }
     }
 
-    /// MalformedText at a place of a file.
+    /// What is malformed at a place of a file.
     pub fn at(file: &Arc<str>, place: &Place, source: Option<Source>, text: String) -> Self {
         Self {
             file: Arc::clone(file),
