@@ -254,7 +254,7 @@ impl Rule {
     }
 
     /// It is about something else than the API's own rules.
-    pub(crate) const fn about(self, scope: Scope) -> Self {
+    pub(crate) const fn in_scope(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
 

@@ -11,7 +11,7 @@ use crate::rule::{Check, Findings, Run};
 
 pub(crate) static CHANGED: Check = Check::new(
     Rule::ours("status/outcome-changed", include_str!("outcome-changed.md"))
-        .about(Scope::Promise)
+        .in_scope(Scope::Promise)
         .of_kinds(|kind| kind.promises(|profile| profile.outcome.is_some())),
     Run::CustomStatus(changed),
 )

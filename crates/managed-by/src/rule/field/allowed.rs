@@ -11,7 +11,7 @@ use crate::upstream::go;
 const MAX_LISTED: usize = 8;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours("managed-by/allowed", include_str!("allowed.md")).about(Scope::Site),
+    Rule::ours("managed-by/allowed", include_str!("allowed.md")).in_scope(Scope::Site),
     Run::Configured(check),
 );
 

@@ -10,7 +10,7 @@ use crate::settings::{Delegation, Problems, Role};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours("managed-by/delegation", include_str!("delegation.md")).about(Scope::Site),
+    Rule::ours("managed-by/delegation", include_str!("delegation.md")).in_scope(Scope::Site),
     Run::Configured(check),
 );
 

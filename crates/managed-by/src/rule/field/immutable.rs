@@ -12,7 +12,7 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("immutable.md"),
         Upstream::in_function("ValidateJobSpecUpdate (pkg/apis/batch/validation)"),
     )
-    .about(Scope::Promise)
+    .in_scope(Scope::Promise)
     .of_kinds(|kind| kind.holder == Holder::Workload),
     Run::Change(check),
 );

@@ -12,7 +12,7 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("pruned-version.md"),
     )
     .by_default(Enforcement::Warn)
-    .about(Scope::Guard)
+    .in_scope(Scope::Guard)
     .of_kinds(|kind| !kind.pruned_in.is_empty()),
     Run::Change(check),
 );

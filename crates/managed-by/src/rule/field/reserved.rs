@@ -5,7 +5,7 @@ use crate::rule::{Check, Context, Findings, Run};
 use crate::settings::ReservedValue;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours("managed-by/reserved", include_str!("reserved.md")).about(Scope::Promise),
+    Rule::ours("managed-by/reserved", include_str!("reserved.md")).in_scope(Scope::Promise),
     Run::Change(check),
 );
 

@@ -23,7 +23,7 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("updates-too-large.md"),
     )
     .by_default(Enforcement::Warn)
-    .about(Scope::Guard),
+    .in_scope(Scope::Guard),
     Run::Configured(check),
 );
 

@@ -14,7 +14,7 @@ use crate::upstream::go;
 
 pub(crate) static DELEGATED_OWNER: Check = Check::new(
     Rule::ours("pods/delegated-owner", include_str!("delegated-owner.md"))
-        .about(Scope::Site)
+        .in_scope(Scope::Site)
         .of_kinds(is_job),
     Run::Pod,
 );

@@ -16,14 +16,14 @@ const MAX_LISTED: usize = 4;
 
 pub(crate) static DELEGATED: Check = Check::new(
     Rule::ours("status-writer/delegated", include_str!("delegated.md"))
-        .about(Scope::Site)
+        .in_scope(Scope::Site)
         .of_kinds(|kind| !matches!(kind.status, Status::Unjudged)),
     Run::Configured(check_delegated),
 );
 
 pub(crate) static STANDARD: Check = Check::new(
     Rule::ours("status-writer/standard", include_str!("standard.md"))
-        .about(Scope::Site)
+        .in_scope(Scope::Site)
         .of_kinds(|kind| !matches!(kind.status, Status::Unjudged)),
     Run::Configured(check_standard),
 );
