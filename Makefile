@@ -104,9 +104,9 @@ rust-version: setup ## Check the library with the oldest compiler that it promis
 	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/rust-version --features k8s-openapi,k8s-openapi/v1_37
 
 check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
-	for crate in managed-by managed-by-cli managed-by-conformance managed-by-report managed-by-requests xtask; do cargo check --quiet --package $$crate || exit 1; done
-	for engine in wasmi wasmtime; do cargo check --quiet --package managed-by-engine --no-default-features --features $$engine || exit 1; done
-	for crate in managed-by managed-by-policy managed-by-noop managed-by-requests managed-by-js; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
+	for crate in managed-by managed-by-cli managed-by-conformance managed-by-report managed-by-offline xtask; do cargo check --quiet --package $$crate || exit 1; done
+	for engine in wasmi wasmtime; do cargo check --quiet --package managed-by-testing --no-default-features --features $$engine || exit 1; done
+	for crate in managed-by managed-by-policy managed-by-noop managed-by-offline managed-by-js; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
 generated: setup ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
 	@$(XTASK) generate --check
@@ -232,7 +232,7 @@ bench-cli: setup ## Time the released build of the command line beside jq and yq
 	cargo bench --quiet --profile dev --package managed-by-cli --bench programs
 
 JS_GENERATOR := cargo run --quiet --package managed-by-js-generator --
-JS_SOURCES := $(shell find crates/js/src crates/requests/src -name '*.rs') crates/js/Cargo.toml crates/requests/Cargo.toml
+JS_SOURCES := $(shell find crates/js/src crates/offline/src -name '*.rs') crates/js/Cargo.toml crates/offline/Cargo.toml
 
 .PHONY: npm npm-test playground playground-test playground-build
 npm: crates/js/npm/generated/managed_by.wasm crates/js/npm/node_modules ## The npm package managed-by, in target/npm (needs node)

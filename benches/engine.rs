@@ -18,7 +18,7 @@ mod payload;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use managed_by_engine::{Engine, Policy};
+use managed_by_testing::{Engine, Policy};
 
 const ROUNDS: usize = 2000;
 

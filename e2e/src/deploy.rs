@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 use base64::Engine as _;
-pub(crate) use managed_by_engine::root;
+pub(crate) use managed_by_testing::root;
 use serde_json::{Map, Value, json};
 
 /// The manifests of policies that judge workloads.

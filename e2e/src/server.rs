@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use managed_by::{Cluster, Offline};
 use managed_by_conformance::trace;
-use managed_by_engine::{examples, judge};
+use managed_by_testing::{examples, judge};
 use serde_json::{Map, Value, json};
 
 use crate::deploy;

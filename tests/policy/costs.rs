@@ -7,8 +7,8 @@ use std::{env, fs};
 
 use crate::support::payload::{self, intervals, job_create, job_update, status_update, uncounted};
 use crate::support::{module, root};
-use managed_by_engine::admission;
-use managed_by_engine::meter::Meter;
+use managed_by_testing::admission;
+use managed_by_testing::meter::Meter;
 use serde_json::{Map, Value, json};
 use xtask::examples;
 

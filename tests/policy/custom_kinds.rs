@@ -2,8 +2,8 @@
 //! their lives.
 
 use managed_by::{AdmissionRequest, Settings, review};
-use managed_by_engine::admission;
-use managed_by_engine::meter::Meter;
+use managed_by_testing::admission;
+use managed_by_testing::meter::Meter;
 use serde_json::{Value, json};
 use xtask::examples;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
 use managed_by::{Release, rule as find, rules};
-use managed_by_engine::Engine;
+use managed_by_testing::Engine;
 use xtask::demo;
 use xtask::generated::Generated;
 

@@ -7,7 +7,7 @@ use managed_by::{
     review_in,
 };
 use managed_by_conformance::{trace, vector};
-use managed_by_requests::{Judge, Releases};
+use managed_by_offline::{Judge, Releases};
 use serde_json::{Value, json};
 use xtask::examples;
 use xtask::judge::Documented;

@@ -1,7 +1,7 @@
 //! The built module as a file: what it imports, what it says of itself, what PolicyServer would refuse.
 
 use crate::support::{GUEST, module, root};
-use managed_by_engine::{Engine, Error, Policy, module as inspect};
+use managed_by_testing::{Engine, Error, Policy, module as inspect};
 use serde_json::Value;
 use xtask::metadata::{self, Metadata};
 

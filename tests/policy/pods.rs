@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::cluster::{Played, job};
 use crate::support::{Answer, answer_of, module, natively_in, pods_guest_in, root};
-use managed_by_engine::{Engine, admission, module as inspect};
+use managed_by_testing::{Engine, admission, module as inspect};
 use serde_json::{Value, json};
 use xtask::metadata::Metadata;
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
-use managed_by_engine::{Policy, Verdict};
+use managed_by_testing::{Policy, Verdict};
 use serde_json::Value;
 
 use crate::examples::{self, Example};

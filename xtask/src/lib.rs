@@ -19,4 +19,4 @@ pub mod settings;
 pub mod status_guide;
 pub mod writers;
 
-pub use managed_by_engine::{examples, judge, root};
+pub use managed_by_testing::{examples, judge, root};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use managed_by_engine::{Engine, Policy};
+use managed_by_testing::{Engine, Policy};
 use xtask::demo::{self, Paint};
 use xtask::generated;
 use xtask::metadata::{self, Metadata};

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
-use managed_by_engine::module::METADATA_SECTION;
-use managed_by_engine::{Engine, Policy, module};
+use managed_by_testing::module::METADATA_SECTION;
+use managed_by_testing::{Engine, Policy, module};
 use serde::{Deserialize, Serialize};
 use wasm_encoder::{CustomSection, Encode as _, Section as _};
 

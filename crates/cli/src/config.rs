@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use managed_by::nearest;
-use managed_by_requests::{MalformedText, decode};
+use managed_by_offline::{MalformedText, decode};
 use serde::Deserialize;
 
 use crate::Stop;

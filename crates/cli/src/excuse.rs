@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use managed_by::{Enforcement, ReleaseSet, rule};
-use managed_by_requests::{MalformedText, Matrix};
+use managed_by_offline::{MalformedText, Matrix};
 use serde::{Deserialize, Serialize};
 
 use crate::Stop;

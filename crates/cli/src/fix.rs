@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use managed_by_requests::{Document, Found, Path};
+use managed_by_offline::{Document, Found, Path};
 use serde_json::Value;
 
 /// A value in a text, and what is to stand there.

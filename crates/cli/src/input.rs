@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder};
-use managed_by_requests::MalformedText;
+use managed_by_offline::MalformedText;
 
 use crate::Stop;
 use crate::args::Folders;

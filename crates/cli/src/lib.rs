@@ -1,6 +1,6 @@
 //! The command line of managed-by-policy: checks manifests, changes and recordings, without a cluster.
 //!
-//! [`main`] is the program. A command reads files ([`input`]), asks the library through `managed-by-requests`, and fills a
+//! [`main`] is the program. A command reads files ([`input`]), asks the library through `managed-by-offline`, and fills a
 //! [`report::Report`]; [`output`] prints it. Nothing here decides a verdict.
 
 pub mod args;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use managed_by::{Enforcement, ReleaseSet, Rule};
-use managed_by_requests::Remark;
-use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Asks, Document, Found, Judgement, Located, MalformedText, Matrix, Path};
+use managed_by_offline::Remark;
+use managed_by_offline::replay::ObjectName;
+use managed_by_offline::{Asks, Document, Found, Judgement, Located, MalformedText, Matrix, Path};
 
 use crate::Exit;
 use crate::args::Judging;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use flate2::read::MultiGzDecoder;
-use managed_by_requests::{MalformedText, complete};
+use managed_by_offline::{MalformedText, complete};
 use serde::de::IgnoredAny;
 
 use crate::input::Input;

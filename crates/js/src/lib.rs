@@ -15,7 +15,7 @@ mod verdict;
 
 use managed_by::UserInfo;
 use managed_by::{AdmissionRequest, AdmissionReview};
-use managed_by_requests::{Judge, Releases};
+use managed_by_offline::{Judge, Releases};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -1,8 +1,8 @@
 //! Manifests: the objects in a text as creates, and the updates between two texts.
 
 use managed_by::{Release, ReleaseSet, Settings, UserInfo};
-use managed_by_requests::manifest::{self, Object};
-use managed_by_requests::{Document, Judgement, Path, Remark, Request};
+use managed_by_offline::manifest::{self, Object};
+use managed_by_offline::{Document, Judgement, Path, Remark, Request};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 

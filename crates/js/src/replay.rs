@@ -1,8 +1,8 @@
 //! Recorded histories, chunk by chunk.
 
 use managed_by::{ReleaseSet, Settings};
-use managed_by_requests::replay::{Row, RowKey, Said, Seen};
-use managed_by_requests::{Judge, Releases, Replay, Step, Tally, complete};
+use managed_by_offline::replay::{Row, RowKey, Said, Seen};
+use managed_by_offline::{Judge, Releases, Replay, Step, Tally, complete};
 use self_cell::self_cell;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -274,8 +274,8 @@ impl ReplayStep {
     }
 }
 
-impl From<managed_by_requests::replay::ObjectName> for ReplayObject {
-    fn from(name: managed_by_requests::replay::ObjectName) -> Self {
+impl From<managed_by_offline::replay::ObjectName> for ReplayObject {
+    fn from(name: managed_by_offline::replay::ObjectName) -> Self {
         Self {
             group: name.group,
             version: name.version,

@@ -1,7 +1,7 @@
 //! Settings as people have them: JSON, YAML, or a policy's manifest with them inside.
 
 use managed_by::{Problems, Settings};
-use managed_by_requests::SettingsText;
+use managed_by_offline::SettingsText;
 use serde::Serialize;
 
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! The answers, as plain objects.
 
 use managed_by::{Malformed, Release, ReleaseSet, Words};
-use managed_by_requests::{Found, Judgement, Located};
+use managed_by_offline::{Found, Judgement, Located};
 use serde::{Serialize, Serializer};
 
 /// The answer to an admission request.

@@ -61,7 +61,7 @@ fn sent(folder: &Path) -> Result<()> {
         ("OTEL_METRIC_EXPORT_INTERVAL", "1000".to_owned()),
     ];
     let server = start(&place)?;
-    let example = &managed_by_engine::examples::all()?[0];
+    let example = &managed_by_testing::examples::all()?[0];
     server.review("/validate/counted-policy", &example.request)?;
     collector.set_nonblocking(true)?;
     let started = Instant::now();

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use managed_by::{Cluster, FoundJob, Unanswered};
-use managed_by_engine::Host;
+use managed_by_testing::Host;
 use serde_json::Value;
 use xtask::judge::documented_job;
 

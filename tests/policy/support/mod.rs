@@ -6,7 +6,7 @@ pub(crate) mod payload;
 use std::fmt::Debug;
 use std::sync::{Arc, LazyLock};
 
-use managed_by_engine::{Engine, Error, Host, Policy, SettingsVerdict, admission};
+use managed_by_testing::{Engine, Error, Host, Policy, SettingsVerdict, admission};
 use serde_json::Value;
 use xtask::judge::judge_in;
 
@@ -71,7 +71,7 @@ impl Guest {
     pub(crate) fn validate_bytes(
         &self,
         payload: &[u8],
-    ) -> Result<managed_by_engine::Verdict, Error> {
+    ) -> Result<managed_by_testing::Verdict, Error> {
         self.ask(|policy| policy.validate_bytes(payload))
     }
 
@@ -102,7 +102,7 @@ pub(crate) fn in_engine(payload: &[u8]) -> Answer {
 }
 
 /// A verdict of the module as an answer.
-pub(crate) fn answer_of(verdict: managed_by_engine::Verdict) -> Answer {
+pub(crate) fn answer_of(verdict: managed_by_testing::Verdict) -> Answer {
     assert_eq!(verdict.mutated_object, None);
     verdict.into()
 }

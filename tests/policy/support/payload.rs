@@ -1,7 +1,7 @@
 //! Requests of a given size: what a Job update looks like to the guest, with a pod template that fills it up.
 
 use managed_by::rules;
-use managed_by_engine::admission;
+use managed_by_testing::admission;
 use serde_json::{Map, Value, json};
 
 /// The sizes that budgets speak of, in bytes.

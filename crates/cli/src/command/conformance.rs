@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use managed_by::{Release, nearest_name};
+use managed_by_offline::{Judge, MalformedText, Releases, Replay};
 use managed_by_report::{Place, Recording, Report};
-use managed_by_requests::{Judge, MalformedText, Releases, Replay};
 
 use super::settings::Chosen;
 use crate::args::{Judging, ListOutput};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use managed_by_requests::Document;
-use managed_by_requests::manifest::{self, Object};
-use managed_by_requests::replay::ObjectName;
+use managed_by_offline::Document;
+use managed_by_offline::manifest::{self, Object};
+use managed_by_offline::replay::ObjectName;
 use serde_json::Value;
 
 use super::lint::{At, for_each_object, object_name, user};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use managed_by::UserInfo;
-use managed_by_requests::manifest::{self, Object};
-use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Document, Judge, MalformedText, Request, decode};
+use managed_by_offline::manifest::{self, Object};
+use managed_by_offline::replay::ObjectName;
+use managed_by_offline::{Document, Judge, MalformedText, Request, decode};
 use rayon::prelude::*;
 
 use super::settings::Chosen;
@@ -328,7 +328,7 @@ impl At<'_, '_> {
     ) -> Option<(String, String)> {
         match request.read(|request| judge.review(request)) {
             Ok(judgement) => {
-                let locate = |found: &managed_by_requests::Found| {
+                let locate = |found: &managed_by_offline::Found| {
                     let path = self.object.path_of(&found.path);
                     Some(place(self.text, self.document, &path))
                 };

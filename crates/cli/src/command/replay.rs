@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use managed_by::Release;
-use managed_by_requests::Why;
-use managed_by_requests::replay::{Said, Seen, Step};
-use managed_by_requests::{MalformedText, Replay};
+use managed_by_offline::Why;
+use managed_by_offline::replay::{Said, Seen, Step};
+use managed_by_offline::{MalformedText, Replay};
 
 use super::settings::Chosen;
 use crate::args::{Judging, Output, Printing};
@@ -31,7 +31,7 @@ pub struct Summary {
     /// The files, by their numbers.
     pub files: Vec<Arc<str>>,
     /// The sums.
-    pub tally: managed_by_requests::Tally,
+    pub tally: managed_by_offline::Tally,
     /// The first requests with findings.
     pub shown: Vec<Outcome>,
     /// Files that could not be read.
@@ -242,7 +242,7 @@ impl Told {
         &mut self,
         file: &Arc<str>,
         seen: &Seen,
-        unjudged: managed_by_requests::Unjudged,
+        unjudged: managed_by_offline::Unjudged,
         format: Output,
     ) {
         let count = self.counts.entry((seen.source, unjudged.why)).or_default();

@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use managed_by::Verdict;
-use managed_by_requests::replay::ObjectName;
-use managed_by_requests::{Asks, Judgement};
+use managed_by_offline::replay::ObjectName;
+use managed_by_offline::{Asks, Judgement};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -47,12 +47,12 @@ pub(super) fn run(
                 let asked = Asked::of(json);
                 answers.push(admission_review(&asked.uid, &answer));
                 let path = |path: &str| {
-                    managed_by_requests::Path::parse(prefix)
-                        .join(&managed_by_requests::Path::parse(path))
+                    managed_by_offline::Path::parse(prefix)
+                        .join(&managed_by_offline::Path::parse(path))
                 };
                 match answer {
                     Ok(judgement) => {
-                        let locate = |found: &managed_by_requests::Found| {
+                        let locate = |found: &managed_by_offline::Found| {
                             let in_request = format!("object.{}", found.path);
                             Some(place(text, document, &path(&in_request)))
                         };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use managed_by::{Release, Settings};
-use managed_by_requests::{Judge, MalformedText, Releases, SettingsText, decode, overlaid};
+use managed_by_offline::{Judge, MalformedText, Releases, SettingsText, decode, overlaid};
 
 use crate::Stop;
 use crate::args::{Judging, Kubernetes};
@@ -155,7 +155,7 @@ fn check_one(input: &Input, bytes: &[u8]) -> Vec<Unjudged> {
 /// A path of settings, for tests.
 #[cfg(test)]
 mod tests {
-    use managed_by_requests::SettingsText;
+    use managed_by_offline::SettingsText;
 
     #[test]
     fn settings_are_found_in_manifests() {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use managed_by::Settings;
-use managed_by_requests::StatusWriters;
-use managed_by_requests::replay::{StatusWriter, WriterSums};
+use managed_by_offline::StatusWriters;
+use managed_by_offline::replay::{StatusWriter, WriterSums};
 use serde_json::{Map, Value, json};
 
 use super::replay::{Told, bar};

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use managed_by::{Enforcement, ReleaseSet};
-use managed_by_requests::Why;
-use managed_by_requests::replay::{ObjectName, Seen};
-use managed_by_requests::{Asks, Matrix};
+use managed_by_offline::Why;
+use managed_by_offline::replay::{ObjectName, Seen};
+use managed_by_offline::{Asks, Matrix};
 use serde_json::{Map, Value, json};
 
 use crate::command::Summary;

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use managed_by::Enforcement;
-use managed_by_requests::Asks;
+use managed_by_offline::Asks;
 use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
 
 use super::plain::plain;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use managed_by::{Enforcement, Release, ReleaseSet};
-use managed_by_requests::Remark;
-use managed_by_requests::replay::{ObjectName, Seen};
+use managed_by_offline::Remark;
+use managed_by_offline::replay::{ObjectName, Seen};
 
 use super::plain::{plain, plain_line};
 use super::table::Table;

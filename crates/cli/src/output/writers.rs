@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-use managed_by_requests::MalformedText;
-use managed_by_requests::replay::{StatusWriter, WriterSums};
+use managed_by_offline::MalformedText;
+use managed_by_offline::replay::{StatusWriter, WriterSums};
 use serde_json::{Map, Value, json};
 
 use super::json::{FORMAT, by_reason, seen, unjudged};
@@ -338,7 +338,7 @@ fn add_refusal(value: &mut Value, refused: Option<&str>) {
 
 #[cfg(test)]
 mod tests {
-    use managed_by_requests::Document;
+    use managed_by_offline::Document;
 
     use super::{scalar, second, thousands};
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 
 use managed_by_conformance::{cases, vector};
-use managed_by_engine::judge::Answer;
-use managed_by_engine::{Engine, Policy};
+use managed_by_testing::judge::Answer;
+use managed_by_testing::{Engine, Policy};
 use serde_json::{Value, json};
 use xtask::{examples, root};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use managed_by_requests::SettingsText;
+use managed_by_offline::SettingsText;
 use serde_json::{Value, json};
 use xtask::root;
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use managed_by::{AdmissionRequest, ReleaseSet, Settings, judge};
 use managed_by_conformance::{cases, trace, vector};
-use managed_by_engine::judge::Answer;
-use managed_by_engine::{Engine, Policy, admission, examples};
+use managed_by_testing::judge::Answer;
+use managed_by_testing::{Engine, Policy, admission, examples};
 use serde_json::{Value, json};
 
 /// Asks about every example with its settings, and about every vector and every recorded request with the default settings.

@@ -10,12 +10,12 @@ use managed_by_js::{
     Finding, Judged, Lint, Place, Problem, ReleaseVerdict, ReplayCounts, ReplayObject, ReplayRow,
     ReplayStep, ReplayTally, SettingsVerdict, Unreadable, Verdict,
 };
-use managed_by_requests::Why;
+use managed_by_offline::Why;
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 use wasm_bindgen_cli_support::Bindgen;
 
-use managed_by_engine::root;
+use managed_by_testing::root;
 
 /// The name of the module and of its glue.
 const NAME: &str = "managed_by";

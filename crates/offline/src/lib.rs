@@ -1,4 +1,4 @@
-//! Makes admission requests of what people have, and sums up the answers.
+//! Judges without an API server: makes admission requests of what people have, and sums up the answers.
 //!
 //! People have manifests, watch streams and audit logs; [`managed_by::review`] judges admission requests. Between the two
 //! is this crate: bytes in, requests and answers out. It has no files, no clock, no threads of its own (but see the
@@ -15,7 +15,7 @@
 //! - [`SettingsText`] finds the policy's settings in a file of them or in a manifest of a policy.
 //!
 //! ```
-//! use managed_by_requests::{Document, Judge, Releases, manifest};
+//! use managed_by_offline::{Document, Judge, Releases, manifest};
 //! use managed_by::{Settings, UserInfo};
 //!
 //! let text = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec:\n  managedBy: kubernetes.io/job-controler\n";

@@ -8,8 +8,8 @@
 
 use std::fmt::Write as _;
 
-use managed_by_requests::replay::{StatusWriter, Written};
-use managed_by_requests::{StatusWriters, Why, complete};
+use managed_by_offline::replay::{StatusWriter, Written};
+use managed_by_offline::{StatusWriters, Why, complete};
 use serde_json::{Value, json};
 
 /// What is told of a log with settings, with the lines.

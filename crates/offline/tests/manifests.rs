@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use managed_by::{Settings, UserInfo};
-use managed_by_requests::manifest::{self, Object};
-use managed_by_requests::{Asks, Document, Judge, Releases, Remark, Request};
+use managed_by_offline::manifest::{self, Object};
+use managed_by_offline::{Asks, Document, Judge, Releases, Remark, Request};
 use serde_json::{Value, json};
 
 /// What a request asks for, what there is to say of it, how it stands in JSON, and the rules of 1.37 that find something. A kind

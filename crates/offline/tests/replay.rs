@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 
 use managed_by::{Release, ReleaseSet, Settings};
 use managed_by_conformance::trace::{self, CUSTOM, JOBS};
-use managed_by_requests::replay::{Said, Step, Tally};
-use managed_by_requests::{Asks, Judge, Releases, Replay, Why, complete};
+use managed_by_offline::replay::{Said, Step, Tally};
+use managed_by_offline::{Asks, Judge, Releases, Replay, Why, complete};
 use serde_json::{Value, json};
 
 fn replay(judge: Judge<'_>, chunks: &[&str]) -> (Tally, Vec<Step>) {

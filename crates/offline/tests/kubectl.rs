@@ -1,6 +1,6 @@
 //! What documents of a text are, beside what kubectl's own decoder makes of it (`conformance/kubectl`).
 
-use managed_by_requests::Document;
+use managed_by_offline::Document;
 use serde_json::Value;
 
 const ANSWERS: &str = include_str!("../../../conformance/kubectl/answers.ndjson");
