@@ -90,6 +90,45 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
+/// The members of an object, and those of its member `metadata`, which are read in passing: nothing is read twice.
+#[derive(Debug, Default)]
+pub(crate) struct WithMetadata<'a> {
+    pub(crate) members: Members<'a>,
+    pub(crate) metadata: Members<'a>,
+}
+
+impl<'a> WithMetadata<'a> {
+    /// Takes apart a text that is one object whose `metadata` is one too.
+    pub(crate) fn of(json: &'a str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for WithMetadata<'a> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = WithMetadata<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with metadata")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut object = WithMetadata::default();
+                while let Some(name) = map.next_key::<&RawValue>()? {
+                    if name.get() == "\"metadata\"" {
+                        object.metadata = map.next_value()?;
+                    } else {
+                        let value: &RawValue = map.next_value()?;
+                        object.members.0.push((name.get(), value.get()));
+                    }
+                }
+                Ok(object)
+            }
+        }
+        json.deserialize_map(Object)
+    }
+}
+
 /// The elements of an array, each as its text.
 pub(crate) fn elements(json: &str) -> Option<Vec<&str>> {
     let elements: Vec<&RawValue> = serde_json::from_str(json).ok()?;

@@ -38,6 +38,16 @@ pub(super) enum StatusOf<'a> {
 }
 
 impl Part<'_> {
+    /// More bytes than an API server writes.
+    fn most(self) -> usize {
+        let other = match self.status {
+            StatusOf::Other(text) => text.len(),
+            StatusOf::Itself | StatusOf::Nothing => 0,
+        };
+        let read = self.text.len().saturating_add(other);
+        read.saturating_mul(go::MAX_JSON_GROWTH)
+    }
+
     /// How many bytes an API server writes.
     fn size(self) -> usize {
         let whole = go::json_size(self.text.as_bytes());
@@ -72,12 +82,18 @@ impl<'a> Source<'a> {
         object.is_some() && object == old
     }
 
-    /// How many bytes the object and the stored one have as an API server writes them. The document is read again if one of them
-    /// may have more than `limit`.
+    /// How many bytes the object and the stored one have as an API server writes them, or 0 if both are small. The document is read
+    /// again if one of them may have more than `limit`.
     pub(super) fn object_sizes(self, limit: usize) -> [usize; 2] {
         let document = match self {
             Self::Objects(object, old) => {
-                return [Some(object), old].map(|part| part.map_or(0, Part::size));
+                let parts = [Some(object), old];
+                let most = parts.iter().flatten().map(|part| part.most());
+                return if most.fold(0, usize::saturating_add) <= limit {
+                    [0, 0]
+                } else {
+                    parts.map(|part| part.map_or(0, Part::size))
+                };
             }
             Self::Request(bytes) | Self::Review(bytes) => bytes,
             #[cfg(feature = "k8s-openapi")]

@@ -93,9 +93,9 @@ fn documents<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Held<'a>, U
         return each(0, Err(Unjudged::not_json("is not UTF-8")));
     };
     if let Some((event, text)) = line_of_watch(text)
-        && let Some(members) = Members::of(text)
+        && let Some(state) = State::read(text)
     {
-        return each(0, of_event(Some(event), text, &members).map(Held::Record));
+        return each(0, Ok(Held::Record(Record::State(event, Box::new(state)))));
     }
     let mut documents = Deserializer::from_str(text).into_iter::<Members<'a>>();
     loop {
@@ -126,13 +126,18 @@ fn lines_before(text: &str, error: &serde_json::Error) -> usize {
 
 /// The type and the object of a watch event as kube-apiserver writes it, if all behind the type is an object. To pass over the
 /// event only to find its object takes an eighth of a replay.
-fn line_of_watch(text: &str) -> Option<(&str, &str)> {
-    let (event, rest) = text
-        .strip_prefix("{\"type\":\"")?
-        .split_once("\",\"object\":")?;
-    let object = rest.trim_ascii_end().strip_suffix('}')?;
-    let is_event = ["ADDED", "MODIFIED", "DELETED"].contains(&event);
-    is_event.then_some((event, object.trim_ascii()))
+fn line_of_watch(text: &str) -> Option<(Event, &str)> {
+    let rest = text.strip_prefix("{\"type\":\"")?;
+    let (event, rest) = rest.split_at_checked(rest.bytes().position(|byte| byte == b'"')?)?;
+    let object = rest.strip_prefix("\",\"object\":")?;
+    let object = object.trim_ascii_end().strip_suffix('}')?;
+    let event = match event {
+        "ADDED" => Event::Added,
+        "MODIFIED" => Event::Modified,
+        "DELETED" => Event::Deleted,
+        _ => return None,
+    };
+    Some((event, object.trim_ascii()))
 }
 
 /// An object, a list, a watch event or an audit event.
