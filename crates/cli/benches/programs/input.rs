@@ -1,5 +1,6 @@
 //! What the programs read.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
@@ -12,9 +13,13 @@ use xtask::root;
 /// How many manifests the folder has.
 const MANIFESTS: usize = 10_000;
 
-/// A watch stream of the recorded ones, again and again, each time of other objects.
-pub(crate) fn stream(folder: &Path, bytes: u64) -> PathBuf {
-    let file = folder.join("watch.ndjson");
+/// A watch stream of the recorded ones, again and again, each time of other objects, which live on or are deleted in the end.
+pub(crate) fn stream(folder: &Path, bytes: u64, is_deleted: bool) -> PathBuf {
+    let file = folder.join(if is_deleted {
+        "deleted.ndjson"
+    } else {
+        "watch.ndjson"
+    });
     if fs::metadata(&file).is_ok_and(|known| known.len() >= bytes) {
         return file;
     }
@@ -22,7 +27,10 @@ pub(crate) fn stream(folder: &Path, bytes: u64) -> PathBuf {
         .iter()
         .chain(&CUSTOM)
         .map(|name| fs::read_to_string(root(format!("conformance/traces/{name}.ndjson"))).unwrap());
-    let traces: String = traces.collect();
+    let mut traces: String = traces.collect();
+    if is_deleted {
+        traces.push_str(&deletions(&traces));
+    }
     // The first group of a UID, and with it every reference to it, becomes another one.
     let uids = uids(&traces);
     let mut out = BufWriter::new(File::create(&file).unwrap());
@@ -40,6 +48,22 @@ pub(crate) fn stream(folder: &Path, bytes: u64) -> PathBuf {
     }
     out.flush().unwrap();
     file
+}
+
+/// The events that delete each object of a stream, in its last state.
+fn deletions(traces: &str) -> String {
+    let mut last = BTreeMap::new();
+    for line in traces.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let uid = event["object"]["metadata"]["uid"].as_str().unwrap();
+        last.insert(uid.to_owned(), line);
+    }
+    let lines = last.into_values();
+    let deletions = lines.map(|line| {
+        let (_, object) = line.split_once("\"object\":").unwrap();
+        format!("{{\"type\":\"DELETED\",\"object\":{object}\n")
+    });
+    deletions.collect()
 }
 
 /// Where the UIDs in a text begin: 8, 4, 4, 4 and 12 hexadecimal digits.

@@ -45,14 +45,17 @@ fn main() {
     let bytes = std::env::var("BENCH_BYTES")
         .ok()
         .and_then(|text| text.parse().ok());
-    let stream = stream(&folder, bytes.unwrap_or(1_000_000_000));
+    let bytes = bytes.unwrap_or(1_000_000_000);
+    let deleted = stream(&folder, bytes, true);
+    let stream = stream(&folder, bytes, false);
     let manifests = manifests(&folder);
     let mut table = "| | time | memory | against |\n| --- | --- | --- | --- |\n".to_owned();
 
     let ours = || command(&program, &["replay", "-q", path(&stream)], &[0]);
     let all = || command(&program, &["replay", "-q", path(&stream)], &[]);
+    let gone = || command(&program, &["replay", "-q", path(&deleted)], &[0]);
     let jq = || command(Path::new("jq"), &["-c", ".", path(&stream)], &[0]);
-    let took = medians(&[&jq, &ours, &all]);
+    let took = medians(&[&jq, &ours, &all, &gone]);
     let mb = fs::metadata(&stream).unwrap().len() / 1_000_000;
     row(&mut table, &format!("`jq -c .`, {mb} MB"), took[0], None);
     row(
@@ -66,6 +69,12 @@ fn main() {
         "`managed-by replay`, all cores",
         took[2],
         Some(took[0]),
+    );
+    row(
+        &mut table,
+        "`managed-by replay`, one core, each object deleted in the end",
+        took[3],
+        None,
     );
 
     let jobs_list = jobs(&folder, Form::JsonList, 64_000_000, false);
