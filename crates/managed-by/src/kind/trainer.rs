@@ -48,7 +48,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: "CEL: two values, immutability; its schema: counters at least 0; its API adds the reserved value if the field is unset",
         unchecked: "Trainer 2.0 to 2.2 runs the TrainJob whatever the field says",
-        source: "`TrainJobSpec`, `TrainJobStatus`; pkg/controller/trainjob_controller.go, where a deadline fails a TrainJob that may be Complete already, 2.1 creates a missing JobSet of a Complete one again, which may fail, and 2.1 to 2.3 take a failure back, except one by deadline (`removeFailedCondition`); read at 2.0.0, 2.1.0, 2.2.0, 2.3.0",
+        source: "`TrainJobSpec`, `TrainJobStatus`, and pkg/controller/trainjob_controller.go at 2.0.0, 2.1.0, 2.2.0 and 2.3.0. A deadline may fail a TrainJob that is Complete. 2.1 creates the missing JobSet of a Complete TrainJob again, and that JobSet may fail. 2.1 to 2.3 take a failure back, unless a deadline caused it (`removeFailedCondition`)",
     }),
     ..Kind::EMPTY
 };
