@@ -12,7 +12,7 @@ pub(crate) static JOB: Kind<'static> = Kind {
     status: Status::Job,
     about: About::new(KindDocs {
         checks: "kube-apiserver: the form, immutability, and the whole status (feature `JobManagedBy`, off by default in 1.30 and 1.31)",
-        unchecked: "nothing checks that the external controller exists. [While `JobManagedBy` is off](#jobs-in-130-and-131), the API server drops the field",
+        unchecked: "nothing checks that the external controller exists. While `JobManagedBy` is off, the API server drops the field",
         source: "`k8s.io/api/batch/v1`, `pkg/apis/batch/validation`, KEP-4368",
     }),
     ..Kind::EMPTY
