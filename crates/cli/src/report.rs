@@ -83,6 +83,8 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// What each release says, where all are asked.
     pub releases: Option<Matrix>,
+    /// The releases that drop `managedBy` from the object unless their feature is on, of those that are asked.
+    pub dropped_by: ReleaseSet,
     /// What the rules found.
     pub findings: Vec<Finding>,
 }
@@ -299,6 +301,16 @@ impl Outcome {
         }
     }
 
+    /// That releases drop `managedBy`, if any does that is asked.
+    pub fn dropped(&self) -> Option<String> {
+        (!self.dropped_by.is_empty()).then(|| {
+            format!(
+                "kube-apiserver {} drops spec.managedBy unless the feature JobManagedBy is on: the Job is not delegated, and no policy sees it",
+                self.dropped_by
+            )
+        })
+    }
+
     /// A request on an object, with nothing said about it.
     pub fn new(
         file: &Arc<str>,
@@ -331,6 +343,7 @@ impl Outcome {
             message: judgement.message,
             warnings: judgement.warnings,
             releases: judgement.releases,
+            dropped_by: ReleaseSet::default(),
         }
     }
 

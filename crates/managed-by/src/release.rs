@@ -42,6 +42,9 @@ impl Release {
     /// The oldest of all.
     pub(crate) const OLDEST: Self = Self::V1_30;
 
+    /// Those with the feature `JobManagedBy` off by default.
+    pub(crate) const WITHOUT_FEATURE: &[Self] = &[Self::V1_30, Self::V1_31];
+
     /// One release of each run whose verdicts are the same; the newest is the last. What differs within a run is texts.
     ///
     /// Source: the oracle (`docs/conformance.md`); the vectors hold each release of a run to the others.

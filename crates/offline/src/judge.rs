@@ -105,6 +105,13 @@ impl<'s> Judge<'s> {
         let judgement = judge(request, &self.settings, self.releases);
         Judgement::of(request, &judgement)
     }
+
+    /// The releases that drop `managedBy` from a manifest's object unless their feature is on, of those that are asked.
+    pub fn dropped_by(&self, request: &AdmissionRequest<'_>) -> ReleaseSet {
+        let chosen = self.settings.kubernetes_version().map(ReleaseSet::from);
+        let asked = self.releases.or(chosen).unwrap_or_default();
+        request.dropped_by().intersection(asked)
+    }
 }
 
 impl Judgement {

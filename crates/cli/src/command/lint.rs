@@ -326,14 +326,15 @@ impl At<'_, '_> {
         name: ObjectName,
         report: &mut Report,
     ) -> Option<(String, String)> {
-        match request.read(|request| judge.review(request)) {
-            Ok(judgement) => {
+        match request.read(|request| (judge.review(request), judge.dropped_by(request))) {
+            Ok((judgement, dropped_by)) => {
                 let locate = |found: &managed_by_offline::Found| {
                     let path = self.object.path_of(&found.path);
                     Some(place(self.text, self.document, &path))
                 };
                 let mut outcome = Outcome::new(self.file, name, request.asks, judgement, locate);
                 outcome.remark = request.remark;
+                outcome.dropped_by = dropped_by;
                 let (start, _) = place(self.text, self.document, &self.object.path_of("kind"));
                 outcome.place = Some(start);
                 report.results.push(outcome);

@@ -109,6 +109,10 @@ fn outcome(outcome: &Outcome) -> Value {
         add("code", outcome.code.map(Value::from));
         add("message", outcome.message.clone().map(Value::from));
         add("releases", outcome.releases.map(matrix));
+        add(
+            "droppedBy",
+            (!outcome.dropped_by.is_empty()).then(|| json!(outcome.dropped_by)),
+        );
         add("stored", outcome.asks.is_stored().then(|| true.into()));
         add(
             "remark",
@@ -281,6 +285,7 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
                 accepted: ReleaseSet::all().without(denied),
                 denied,
             }),
+            dropped_by: ReleaseSet::default(),
             findings: vec![Finding {
                 found,
                 place: Some(super::line(line)),

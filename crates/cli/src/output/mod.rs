@@ -45,7 +45,7 @@ pub(crate) fn print(
             anstream::eprint!("{}", text::stale(stale));
         }
     }
-    anstream::eprint!("{}", text::hints(report));
+    anstream::eprint!("{}{}", text::dropped(report), text::hints(report));
     // Settings are checked, not judged.
     if command == "settings check" {
         return Ok(());

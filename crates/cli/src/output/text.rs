@@ -77,6 +77,9 @@ fn finding(outcome: &Outcome, finding: &Finding) -> String {
     if let Some(releases) = outcome.releases_of(found) {
         group = group.element(Level::NOTE.message(releases));
     }
+    if let Some(dropped) = outcome.dropped() {
+        group = group.element(Level::NOTE.message(dropped));
+    }
     let fix = words(found.rule.documentation().fix);
     let group = group.element(Level::HELP.message(fix));
     Renderer::styled().render(&[group])
@@ -221,6 +224,21 @@ pub(crate) fn hints(report: &Report) -> String {
         let _ = writeln!(text, "help: {place}: {}{}", plain(hint), times(seen.count));
     }
     text
+}
+
+/// That releases drop `managedBy` from objects that nothing else is said about.
+pub(crate) fn dropped(report: &Report) -> String {
+    let quiet = report.results.iter().filter(|r| r.findings.is_empty());
+    let mut dropped = quiet.filter_map(|outcome| Some((outcome, outcome.dropped()?)));
+    let Some((first, text)) = dropped.next() else {
+        return String::new();
+    };
+    let place = first.place.as_ref();
+    let line = place.map(|place| format!(":{}", place.line));
+    let place = format!("{}{}", first.file, line.unwrap_or_default());
+    let more = u64::try_from(dropped.count()).unwrap_or(u64::MAX);
+    let times = times(more.saturating_add(1));
+    format!("note: {}: {text}{times}\n", plain(&place))
 }
 
 /// How often something was seen, if it was more than once.

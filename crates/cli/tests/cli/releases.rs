@@ -194,3 +194,45 @@ fn warnings_of_several_releases_are_as_few_as_those_of_one() {
     assert_eq!(all[..15], oldest);
     assert_eq!(all.len(), 16);
 }
+
+/// While its feature is off, a release drops the field before it asks a policy: only Jobs, only where they are created.
+#[test]
+fn a_release_that_drops_the_field_by_default_is_named() {
+    let manifest = |kind: &str, spec: Value| {
+        json!({"apiVersion": "batch/v1", "kind": kind, "metadata": {"name": "pi"}, "spec": spec})
+            .to_string()
+    };
+    let delegated = manifest("Job", json!({"managedBy": "acme.io/runner"}));
+    let plain = manifest("Job", json!({}));
+    let template =
+        json!({"jobTemplate": {"metadata": {}, "spec": {"managedBy": "acme.io/runner"}}});
+    let cron = manifest("CronJob", template);
+    let older = json!(["1.30", "1.31"]);
+    for (stdin, release, expected) in [
+        (&delegated, "all", Some(older.clone())),
+        (&delegated, "1.30", Some(json!(["1.30"]))),
+        (&delegated, "1.31+", Some(json!(["1.31"]))),
+        (&delegated, "1.32+", None),
+        (&delegated, "1.36", None),
+        (&plain, "all", None),
+        (&cron, "all", None),
+    ] {
+        let args = ["lint", "-o", "json", "--kubernetes", release];
+        let result = results(&run(&args, stdin.as_bytes()).out).remove(0);
+        assert_eq!(
+            result.get("droppedBy"),
+            expected.as_ref(),
+            "{release} {stdin}"
+        );
+    }
+    let two = format!("{delegated}\n{delegated}");
+    let ran = run(&["lint", "--kubernetes", "all"], two.as_bytes());
+    assert_eq!(
+        (ran.code, &*ran.err),
+        (
+            0,
+            "note: stdin:1: kube-apiserver 1.30 to 1.31 drops spec.managedBy unless the feature JobManagedBy is on: the Job is \
+             not delegated, and no policy sees it (2 times)\n2 objects judged: 0 denied, 0 with warnings\n"
+        )
+    );
+}

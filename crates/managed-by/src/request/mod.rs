@@ -13,10 +13,11 @@ use std::borrow::Cow;
 use k8s_openapi::api::batch::v1::Job;
 
 use crate::decode::{Malformed, Note, Place, Raw, Result, document};
-use crate::kind::Kind;
+use crate::kind::{Kind, is_job};
 use crate::object::Object;
 use crate::object::pod::Pod;
 use crate::object::unread::Unread;
+use crate::release::{Release, ReleaseSet};
 use change::{Says, required};
 use reading::RequestReading;
 use source::{Part, Source, StatusOf};
@@ -184,6 +185,21 @@ impl<'a> AdmissionRequest<'a> {
         match &self.subject {
             Subject::Change(kind, _) => Some(kind),
             Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => None,
+        }
+    }
+
+    /// The releases that drop `spec.managedBy` from the Job that is to be created, unless their feature `JobManagedBy` is on. By
+    /// default it is off there, and then the Job is not delegated, and no policy sees the field.
+    ///
+    /// Source: `PrepareForCreate` in `pkg/registry/batch/job/strategy.go`, 1.30 and 1.31.
+    pub fn dropped_by(&self) -> ReleaseSet {
+        match &self.subject {
+            Subject::Change(kind, Change::Create { object })
+                if is_job(kind) && object.managed_by.is_some() =>
+            {
+                Release::WITHOUT_FEATURE.iter().copied().collect()
+            }
+            _ => ReleaseSet::default(),
         }
     }
 
