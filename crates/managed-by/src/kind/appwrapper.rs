@@ -22,8 +22,8 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {
-        checks: "a webhook, which may be off: immutability; neither the form nor the status",
-        unchecked: "components of unknown kinds",
+        checks: "a webhook, which may be off, checks immutability, but neither the form nor the status",
+        unchecked: "nothing looks into components of unknown kinds",
         source: "appwrapper_controller.go: only a deletion leads out of `Succeeded` and `Failed`, to `Terminating`. After a failure, Kueue's `Finished` comes when `ResourcesDeployed` is gone. `resettingCount` never goes down",
     }),
     ..Kind::EMPTY

@@ -11,10 +11,10 @@ const VERSIONS: &[&str] = &["v1", "v1alpha1"];
 /// The CEL rule on the field.
 const FORM: Form<'static> = Form::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
 
-const CHECKS: &str = "CEL: two values; a set value cannot change, but the field may be added and removed (the CEL rule does not see that)";
+const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change. It does not see that the field is added or removed";
 
 const UNCHECKED: &str =
-    "a write through `v1alpha1` drops the field and nobody sees it; stop serving that version";
+    "a write through `v1alpha1` drops the field and nobody sees it, so stop serving that version";
 
 pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     group: "ray.io",
@@ -138,8 +138,8 @@ pub(super) static RAY_CRON_JOB: Kind<'static> = Kind {
         Template::Spec(&RAY_CLUSTER),
     )],
     about: About::new(KindDocs {
-        checks: "CEL: the values of RayJob",
-        unchecked: "its status: no rule judges it",
+        checks: "CEL checks the values, as for RayJob",
+        unchecked: "no rule judges its status",
         source: "`RayCronJobSpec`",
     }),
     ..Kind::EMPTY

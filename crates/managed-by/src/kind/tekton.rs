@@ -8,7 +8,8 @@ use super::{About, Form, Kind, KindDocs, Status, TEKTON_PIPELINE};
 
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
 
-const CHECKS: &str = "a webhook: immutability; neither the form nor changes of the status";
+const CHECKS: &str =
+    "a webhook checks immutability, but neither the form nor changes of the status";
 
 const UNCHECKED: &str = "the built-in controller keeps away from delegated objects only by an event filter, so events of their children can still start it";
 
