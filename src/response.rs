@@ -1,7 +1,7 @@
-//! Verdicts in the words of Kubewarden.
+//! Verdicts as Kubewarden's answers.
 //!
-//! The answer is that of the SDK's `ValidationResponse`, in a type of ours: the SDK's keeps the annotations in a hash map,
-//! which is a tenth of what a small request costs, and 15 KB of the module.
+//! The answer has the form of the SDK's `ValidationResponse`. The SDK's own type keeps the annotations in a hash map, which costs
+//! a tenth of a small request and 15 KB of the module.
 
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use managed_by::{Problems, Settings, Verdict};

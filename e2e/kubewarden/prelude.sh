@@ -93,9 +93,9 @@ report() {
     jq -r --arg kind "$2" --arg name "$3" '.items[] | select(.scope.kind == $kind and .scope.name == $name) | .results[] | [.result, .severity, .category, .message // ""] | join(" | ")'
 }
 
-# The commands of the README between two marks print what stands there, ages aside: transcript MARK
+# The commands of a page between two marks print what stands there, ages aside: transcript MARK
 transcript() {
-  sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" | grep -vE '^(<!--.*|```.*|)$' >expected
+  sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/operations.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do
     echo "\$ $command"
     eval "$command" 2>&1 </dev/null || true

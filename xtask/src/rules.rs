@@ -97,7 +97,7 @@ fn is_for_custom_kinds(rule: &Rule) -> bool {
 /// The rules as a table, with links to their pages.
 fn table() -> Result<String> {
     let mut text =
-        "| rule | default | states that | source |\n| --- | --- | --- | --- |\n".to_owned();
+        "| rule | default | what it says | source |\n| --- | --- | --- | --- |\n".to_owned();
     for &rule in rules() {
         let from = match (rule.is_upstream(), is_for_custom_kinds(rule)) {
             (true, true) => "kube-apiserver; this project for custom kinds",

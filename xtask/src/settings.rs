@@ -95,16 +95,13 @@ fn page() -> Result<String> {
     let mut text = "\
 # Settings
 
-All keys are optional. With `{}`, the policy denies no Job or CronJob that a kube-apiserver from 1.30 to 1.37 with `JobManagedBy` accepts. [Terms](terms.md) explains the
-words. For editors there is a [JSON Schema](settings.schema.json). There are complete [examples](../examples/settings) for three clusters.
-This page is generated from the code (`make docs`), and tests run its examples.
+All keys are optional. With `{}`, the policy denies no Job or CronJob that a kube-apiserver from 1.30 to 1.37 with `JobManagedBy` accepts. [Terms](terms.md) explains the words, [examples](../examples/settings)
+has complete settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated from the code (`make docs`), and tests run its examples.
 
-When PolicyServer starts, it asks the policy to check its settings. With invalid settings it does not start. The policy reports all
-problems at once, each with its place. Of more than 50 it reports the first 50 and counts the others. It finds more than a schema can: entries that never match, parts that contradict each
-other, and too many patterns (4096 in `namespaces`).
+PolicyServer asks the policy to check its settings, and does not start if they are invalid. The policy reports all problems at once (of more than 50 the first 50, and the number of the others), each with
+its place. It also finds what a schema cannot: entries that never match, parts that contradict each other, and more than 4096 patterns in `namespaces`.
 
-The policy reads the settings again for each request, but only the parts that the request needs. If such a part is invalid,
-the request is denied with code 500. It does not look at other parts, such as the entry of another controller.
+For each request, the policy reads only the parts of the settings that the request needs. If such a part is invalid, it denies the request with code 500.
 "
     .to_owned();
     for Key {

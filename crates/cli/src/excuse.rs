@@ -41,7 +41,7 @@ struct Metadata {
     annotations: BTreeMap<String, serde_json::Value>,
 }
 
-/// The rules that do not count for an object, each with the reason; what is wrong with the annotation instead, if something is.
+/// The rules that do not count for an object, each with the reason, or else the error in the annotation.
 pub(crate) fn exceptions(object: &str) -> Result<Vec<(&'static str, String)>, String> {
     // Hardly any object has one, and it takes time to read an object.
     if !object.contains(DOMAIN) {

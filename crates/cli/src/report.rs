@@ -27,7 +27,7 @@ pub struct Report {
     pub results: Vec<Outcome>,
     /// What could not be judged.
     pub unjudged: Vec<Unjudged>,
-    /// Kinds that the library does not know, with the number of objects. Empty: what is no object of Kubernetes.
+    /// Kinds that the library does not know, with the number of objects. The empty name counts documents that are not objects of Kubernetes.
     pub unknown: BTreeMap<String, u64>,
     /// Objects that only the old file of `diff` has.
     pub gone: Vec<ObjectName>,
@@ -137,7 +137,7 @@ pub struct Unjudged {
     pub column: usize,
     /// Why, in one line.
     pub text: String,
-    /// Whether it is no YAML or JSON, so that nobody knows what it is.
+    /// Whether it is neither YAML nor JSON.
     pub is_unreadable: bool,
     /// The lines of the file around it.
     pub source: Option<Source>,
@@ -416,7 +416,7 @@ impl Report {
         }
     }
 
-    /// Whether nothing was judged, though there is nothing wrong with what was read. What is gone needs no verdict.
+    /// Whether nothing was judged, although everything could be read. Deleted objects need no verdict, so they do not count.
     pub fn is_nothing(&self) -> bool {
         self.results.is_empty() && self.unjudged.is_empty() && self.gone.is_empty()
     }

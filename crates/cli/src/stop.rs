@@ -1,4 +1,4 @@
-//! Ctrl-C, and what stops a container: the first time a command sums up what it knows, the second time it ends at once.
+//! Ctrl-C and SIGTERM. After the first one a command sums up what it knows, and a second one ends it at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -17,7 +17,7 @@ use crate::stop;
 /// So much of a file is read at once, and so much may wait for its turn.
 const CHUNK: usize = 4 << 20;
 
-/// So much of a pipe: what is there counts, however little it is.
+/// The size of a read from a pipe. A shorter read is handed on at once.
 const PIPE: usize = 64 << 10;
 
 /// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
@@ -33,14 +33,14 @@ struct Between {
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
-    /// Whether no more comes of the file, and what is wrong with it.
+    /// Whether the file has ended. `malformed` is the error that ended it, if any.
     is_ended: bool,
     malformed: Option<MalformedText>,
     /// Nobody takes what is read any more.
     is_unread: bool,
 }
 
-/// What comes behind what was taken.
+/// The state of the stream after the part that was taken.
 enum More {
     Comes,
     /// Somebody wants an end.

@@ -17,7 +17,7 @@ pub struct Rule {
     /// What happens when it fires, unless the settings say otherwise.
     #[ts(type = "\"deny\" | \"warn\" | \"off\"")]
     pub enforcement: &'static str,
-    /// Whether kube-apiserver has it too, so that its verdict and its words are kept.
+    /// Whether kube-apiserver has the rule too. The policy then gives its verdict and its error text.
     pub upstream: bool,
     /// Whether it is the admin's to give: silent until its setting is there, and on objects that are being deleted.
     pub site_specific: bool,

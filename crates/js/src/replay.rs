@@ -184,7 +184,7 @@ pub struct ReplayRow {
 
 #[wasm_bindgen]
 impl Replaying {
-    /// A history of which nothing was read yet. All releases are asked, or what the settings choose.
+    /// An empty history. It asks all releases, or the one that the settings choose.
     ///
     /// # Errors
     /// A [`Error`] as JSON, as `{"Err": ...}`.

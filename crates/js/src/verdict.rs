@@ -89,7 +89,7 @@ pub struct Place {
 }
 
 impl Verdict {
-    /// The policy's answer to what is no request.
+    /// The policy's answer if the argument is not a request.
     pub(crate) fn malformed(reason: &Malformed) -> Self {
         let verdict = managed_by::Verdict::malformed(reason);
         Self {

@@ -26,7 +26,7 @@ macro_rules! catalogue {
         #[cfg(feature = "docs")]
         static CHECKS: &[&Check] = &[$(&$check),*];
 
-        /// What all rules find that hold in the release and are not off, each with what it does.
+        /// The findings of all rules that exist in the release and are not off, each with `deny` or `warn`.
         pub(crate) fn run<'a>(
             context: &Context<'a>,
         ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {

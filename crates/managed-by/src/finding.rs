@@ -20,7 +20,7 @@ pub enum ErrorType {
     Duplicate,
     /// The value has too many bytes; it is not repeated.
     TooLong,
-    /// The value is none of those that may stand there.
+    /// The value is not in the list of allowed values.
     NotSupported,
     /// The field may not be as it is here, though elsewhere it might.
     Forbidden,
@@ -212,7 +212,7 @@ impl<'a> FieldError<'a> {
         }
     }
 
-    /// The value is none of those that may stand there; `detail` names them.
+    /// The value is not in the list of allowed values, which `detail` names.
     pub(crate) fn not_supported(
         path: impl Into<Cow<'a, str>>,
         value: BadValue<'a>,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A minor release of Kubernetes, as of its newest patch that was read; what it means for a rule is said there.
+/// A minor release of Kubernetes, as of its newest patch that was read. Each rule says what differs between releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Release {

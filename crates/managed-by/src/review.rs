@@ -107,7 +107,7 @@ pub fn judge_in<'a>(
     Judgement::of_all(review_in(request, settings, cluster), Some(releases))
 }
 
-/// Asks each release about a change: those that share rules once.
+/// Asks each release about a change. Releases with the same rules are asked only once.
 fn ask_each<'a>(
     request: &'a AdmissionRequest<'a>,
     kind: &'a Kind<'a>,

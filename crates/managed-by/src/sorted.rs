@@ -4,8 +4,8 @@
 pub(crate) struct Sorted<'t>(Vec<(u64, &'t str, usize)>);
 
 impl<'t> Sorted<'t> {
-    /// Sorts texts. Those that are random, such as UIDs, nearly always differ in their first eight bytes, and numbers are
-    /// compared faster.
+    /// Sorts texts by their first eight bytes as a number, and then by the rest. Random texts such as UIDs nearly always differ
+    /// in these bytes, and comparing numbers is faster.
     pub(crate) fn of(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let texts = texts.into_iter().enumerate();
         let mut sorted: Vec<_> = texts

@@ -44,7 +44,7 @@ pub struct Verdict<'a> {
 }
 
 impl Verdict<'_> {
-    /// The answer to a request that nothing is to be said about.
+    /// The answer to a request without findings.
     pub(crate) fn accepted() -> Self {
         Self {
             allowed: true,
@@ -326,8 +326,8 @@ impl<'r> Target<'r> {
     }
 }
 
-/// The message of `apierrors.NewInvalid`, or of `apierrors.NewForbidden` where it is a matter of access: one error as it
-/// is, several in brackets, none of them twice. Who has no access is told nothing else.
+/// The message of `apierrors.NewInvalid`, or of `apierrors.NewForbidden` if a rule about permission denies, whose errors then
+/// stand alone. One error stands as it is, several in brackets, and none twice.
 #[cold]
 fn envelope<'f, 'a: 'f>(
     request: &AdmissionRequest<'_>,

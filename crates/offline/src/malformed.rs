@@ -30,7 +30,7 @@ impl MalformedText {
         }
     }
 
-    /// The same at a byte of a text, of which there is no other.
+    /// The same at a byte of a text, for the only error in this text.
     pub(crate) fn in_text(text: &str, offset: usize, what: impl Into<String>) -> Self {
         Places::new(text).malformed(offset, what)
     }

@@ -70,7 +70,7 @@ impl<'t> Places<'t> {
         marks
     }
 
-    /// What is between two bytes; a character that is cut belongs to what begins with it.
+    /// The text between two bytes. A character that a bound cuts belongs to the text after the bound.
     fn between(&self, start: usize, end: usize) -> &'t str {
         let bound = |at| self.text.floor_char_boundary(at);
         self.text.get(bound(start)..bound(end)).unwrap_or_default()

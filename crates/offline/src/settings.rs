@@ -167,7 +167,7 @@ pub fn overlaid(json: &str, release: Option<Release>, rules: &[(&str, Enforcemen
     let mut settings = match serde_json::from_str(json) {
         Ok(Value::Object(settings)) => settings,
         Ok(Value::Null) => Map::new(),
-        // What is no object is for the library to refuse.
+        // The library refuses settings that are not an object.
         _ => return json.to_owned(),
     };
     if let Some(release) = release {

@@ -27,9 +27,9 @@ pub struct Report {
     pub conforms_to: Vec<String>,
     /// The rules, in the order in which kube-apiserver checks them.
     pub rows: Vec<Row>,
-    /// The objects of which a write would have been denied.
+    /// The objects with at least one write that would have been denied.
     pub timelines: Vec<Timeline>,
-    /// How many such objects there are beside those.
+    /// How many more such objects there are.
     pub timelines_left_out: u64,
 }
 
@@ -74,7 +74,7 @@ pub enum State {
     Denied,
 }
 
-/// The writes of an object of which at least one would have been denied.
+/// The writes of an object, if at least one would have been denied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timeline {

@@ -17,7 +17,7 @@ use questions::verdicts;
 /// The metadata with its rules, and the page.
 ///
 /// # Errors
-/// If a file cannot be read or lacks its marks, or a recorded transition, broken, is not denied as it is to be.
+/// If a file cannot be read or lacks its marks, or if a recorded transition that was broken on purpose is not denied.
 pub fn generated() -> Result<Vec<Generated>> {
     Ok(vec![
         Generated::new("policy-metadata.yml", metadata()?),
@@ -136,15 +136,10 @@ fn table() -> Result<String> {
 }
 
 /// A kind's name, with its version where the name is not enough.
-pub(crate) fn name(kind: &Kind<'_>) -> String {
+pub fn name(kind: &Kind<'_>) -> String {
     let twice = kinds().iter().filter(|k| k.name() == kind.name()).count() > 1;
     let version = twice.then(|| format!(" ({})", kind.versions().join(", ")));
     format!("{}{}", kind.name(), version.unwrap_or_default())
-}
-
-/// The heading of a kind's section.
-pub fn heading(kind: &Kind<'_>) -> String {
-    format!("## {}", name(kind))
 }
 
 /// The rules for a kind, beside those for all, that have a verdict: what they say to the questions.
@@ -160,22 +155,28 @@ fn said(kind: &Kind<'_>, verdict: Enforcement) -> Result<String> {
     })
 }
 
+/// A section for each kind. Kinds in a row of which the same is said share one.
 fn sections() -> Result<String> {
-    let mut text = String::new();
+    let mut sections: Vec<(String, String)> = Vec::new();
     for kind in kinds() {
         let docs = kind.docs();
-        let (heading, denied, warned) = (
-            heading(kind),
+        let (denied, warned) = (
             said(kind, Enforcement::Deny)?,
             said(kind, Enforcement::Warn)?,
         );
-        write!(
-            text,
-            "\n{heading}\n\n- Checked upstream: {}.\n- Denied here: {denied}.\n- Warned here: {warned}.\n- Known gaps: {}.\n- Source: {}.\n",
+        let body = format!(
+            "- Checked upstream: {}.\n- Denied here: {denied}.\n- Warned here: {warned}.\n- Known gaps: {}.\n- Source: {}.\n",
             docs.checks, docs.unchecked, docs.source,
-        )?;
+        );
+        match sections.last_mut().filter(|(_, last)| *last == body) {
+            Some((names, _)) => write!(names, ", {}", name(kind))?,
+            None => sections.push((name(kind), body)),
+        }
     }
-    Ok(text)
+    let sections = sections.iter();
+    Ok(sections
+        .map(|(names, body)| format!("\n## {names}\n\n{body}"))
+        .collect())
 }
 
 fn page() -> Result<String> {
@@ -183,7 +184,6 @@ fn page() -> Result<String> {
     for (mark, made) in [
         ("table", table()?),
         ("kinds", sections()?),
-        ("rules", questions::table()?),
         ("broken", broken::table()?),
     ] {
         text = between_marks(&text, mark, &made)?;

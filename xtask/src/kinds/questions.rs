@@ -2,13 +2,11 @@
 //! is for it has to answer.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
-use managed_by::{Enforcement, Kind, kinds, rules};
+use managed_by::{Enforcement, Kind, rules};
 use serde_json::{Map, Value, json};
 
-use super::name;
 use super::objects::{NOON, ONE, condition, request, when, with};
 use crate::judge::{Answer, judge};
 
@@ -180,28 +178,4 @@ pub fn verdicts_by(
         }
     }
     Ok(verdicts)
-}
-
-/// The same by rule, as docs/kinds.md shows it: which kinds it denies, and which it warns of.
-pub(super) fn table() -> Result<String> {
-    let mut all = Vec::new();
-    for kind in kinds() {
-        all.push((kind, verdicts(kind)?));
-    }
-    let mut text = "| rule | denies | warns |\n| --- | --- | --- |\n".to_owned();
-    for &rule in rules() {
-        let of = |verdict: Enforcement| {
-            let fired = all
-                .iter()
-                .filter(|(_, v)| v.get(rule.id()) == Some(&verdict));
-            let names: Vec<_> = fired.map(|(kind, _)| name(kind)).collect();
-            names.join(", ")
-        };
-        let (denied, warned) = (of(Enforcement::Deny), of(Enforcement::Warn));
-        if rule.id().starts_with("job-status/") || (denied.is_empty() && warned.is_empty()) {
-            continue;
-        }
-        writeln!(text, "| `{}` | {denied} | {warned} |", rule.id())?;
-    }
-    Ok(text)
 }

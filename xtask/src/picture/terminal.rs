@@ -36,13 +36,14 @@ impl Transcript {
     }
 }
 
-/// The README with what the recording shows, one scene between each pair of marks.
+/// The pages with what the recording shows, one scene between each pair of marks.
 ///
 /// # Errors
-/// If the recording or the README cannot be read, or a mark is missing.
+/// If the recording or a page cannot be read, or a mark is missing.
 pub fn generated() -> Result<Vec<Generated>> {
+    const OPERATIONS: &str = "docs/operations.md";
     let transcript = Transcript::read()?;
-    let mut readme = read("README.md")?;
+    let (mut readme, mut operations) = (read("README.md")?, read(OPERATIONS)?);
     let marks = ["without", "with", "monitor", "protect"];
     for (scene, mark) in transcript.scenes.iter().zip(marks) {
         let mut text = "\n```text\n".to_owned();
@@ -50,9 +51,17 @@ pub fn generated() -> Result<Vec<Generated>> {
             writeln!(text, "$ {}\n{}", command.command, command.output)?;
         }
         text.push_str("```\n\n");
-        readme = between_marks(&readme, mark, &text)?;
+        let page = if mark == "protect" {
+            &mut operations
+        } else {
+            &mut readme
+        };
+        *page = between_marks(page, mark, &text)?;
     }
-    Ok(vec![Generated::new("README.md", readme)])
+    Ok(vec![
+        Generated::new("README.md", readme),
+        Generated::new(OPERATIONS, operations),
+    ])
 }
 
 const COLUMNS: usize = 104;

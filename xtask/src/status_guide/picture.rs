@@ -1,4 +1,4 @@
-//! Holds `docs/pictures/job-status.svg`, which is drawn by hand, to the rules.
+//! Compares `docs/pictures/job-status.svg` and `job-checks.svg`, which are drawn by hand, with the rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,14 +22,40 @@ const WAYS: [(&str, &str); 8] = [
     ("Failing", "Failed"),
 ];
 
-/// Ways that look possible and are not.
+/// Ways that look possible and are not, in the order of the file.
 const NO_WAYS: [(&str, &str); 6] = [
     ("Complete", "Running"),
     ("Failed", "Running"),
-    ("Succeeding", "Running"),
-    ("Succeeding", "Failing"),
     ("Failing", "Complete"),
     ("Complete", "Failed"),
+    ("Succeeding", "Running"),
+    ("Succeeding", "Failing"),
+];
+
+/// The boxes of the picture of checks: a box shows what is checked on the way into each of its states, but for what a box above
+/// it shows for all of them.
+const BOXES: [(&str, &[&str]); 8] = [
+    (
+        "On every step into another state",
+        &[
+            "Suspended",
+            "Running",
+            "Succeeding",
+            "Failing",
+            "Complete",
+            "Failed",
+        ],
+    ),
+    (
+        "Into Succeeding, Failing, Complete and Failed",
+        &["Succeeding", "Failing", "Complete", "Failed"],
+    ),
+    ("Into Complete and Failed", &["Complete", "Failed"]),
+    ("Into Running", &["Running"]),
+    ("Into Succeeding", &["Succeeding"]),
+    ("Into Complete", &["Complete"]),
+    ("Into Failing", &["Failing"]),
+    ("Into Failed", &["Failed"]),
 ];
 
 /// The rules that deny a step into a state when one thing about it is wrong: each member of the status left out, each of some set
@@ -73,88 +99,115 @@ fn guards(from: &State, to: &State) -> BTreeSet<usize> {
     fired
 }
 
-fn short(rule: &Rule) -> &str {
-    rule.id().split_once('/').unwrap().1
+/// A rule as the pictures name it.
+fn words(rule: &Rule) -> String {
+    rule.documentation().title.replace('`', "")
 }
 
-/// Rules as the picture names them, with the releases that have them, where these are not all.
-fn lines<'a>(places: impl IntoIterator<Item = &'a usize>) -> Vec<String> {
-    let line = |place: &usize| {
-        let rule = rules()[*place];
-        let Anchor::Upstream { since, until, .. } = *rule.anchor() else {
-            panic!("{rule:?}");
-        };
-        match until {
-            None if since == Release::V1_30 => short(rule).to_owned(),
-            None => format!("{} ({since} on)", short(rule)),
-            Some(until) => format!("{} ({since} to {until})", short(rule)),
-        }
+/// A rule as a line of the picture, with the releases that have it, where these are not all.
+fn line(place: usize) -> String {
+    let rule = rules()[place];
+    let Anchor::Upstream { since, until, .. } = *rule.anchor() else {
+        panic!("{rule:?}");
     };
-    places.into_iter().map(line).collect()
+    let releases = match until {
+        None if since == Release::V1_30 => String::new(),
+        None => format!(" ({since} on)"),
+        Some(until) => format!(" ({since} to {until})"),
+    };
+    format!("• {}{releases}", words(rule))
+}
+
+/// What a picture says: its headings with the lines below them, its boxes' names, and the labels of its arrows. A line that is too
+/// long goes on in the next text.
+#[derive(Debug, Default, PartialEq)]
+struct Drawn {
+    headings: Vec<(String, Vec<String>)>,
+    names: Vec<String>,
+    labels: Vec<String>,
+}
+
+impl Drawn {
+    fn read(svg: &str) -> Self {
+        let mut drawn = Self::default();
+        for text in svg.lines().filter(|line| line.starts_with("<text")) {
+            let Some((_, text)) = text.split_once("class=\"") else {
+                continue;
+            };
+            let (class, words) = text.split_once("\">").unwrap();
+            let words = words.trim_end_matches("</text>").to_owned();
+            match class {
+                "n" => drawn.names.push(words),
+                "l" => drawn.labels.push(words),
+                "h" => drawn.headings.push((words, Vec::new())),
+                "h c" => drawn.headings.last_mut().unwrap().0 += &format!(" {words}"),
+                "c" => *drawn.lines().last_mut().unwrap() += &format!(" {words}"),
+                _ => drawn.lines().push(words),
+            }
+        }
+        drawn
+    }
+
+    fn lines(&mut self) -> &mut Vec<String> {
+        &mut self.headings.last_mut().unwrap().1
+    }
 }
 
 #[test]
-fn the_picture_says_what_the_rules_do() {
+fn the_pictures_say_what_the_rules_do() {
     let states = states();
     let way = |(from, to): (&str, &str)| {
         let state = |name| states.iter().find(|state| state.name == name).unwrap();
         (state(from), state(to))
     };
-    let mut labels = Vec::new();
-    let mut guarded: BTreeMap<&str, BTreeSet<usize>> = states
-        .iter()
-        .map(|state| (state.name, BTreeSet::new()))
-        .collect();
+    let mut ways = Drawn::default();
+    let mut guarded: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for (from, to) in WAYS.map(way) {
         let accepting = accepting(&step(from, to)).unwrap();
         assert!(!accepting.is_empty(), "{} to {}", from.name, to.name);
         if accepting != ReleaseSet::all() {
-            labels.push(accepting.to_string().replace(" to 1.37", " on"));
+            ways.labels
+                .push(accepting.to_string().replace(" to 1.37", " on"));
         }
-        guarded.get_mut(to.name).unwrap().extend(guards(from, to));
+        let into = guarded.entry(to.name).or_default();
+        into.extend(guards(from, to));
     }
-    let entered = guarded.values().filter(|places| !places.is_empty());
-    let everywhere = entered.cloned().reduce(|a, b| &a & &b).unwrap();
-    let mut expected: BTreeMap<&str, Vec<String>> = guarded
-        .iter()
-        .map(|(name, places)| (*name, lines(&(places - &everywhere))))
-        .collect();
-    expected.insert("Checked on every way", lines(&everywhere));
-    let no_ways = NO_WAYS.map(way).map(|(from, to)| {
+    let mut below: Vec<String> = Vec::new();
+    let mut last = String::new();
+    for (from, to) in NO_WAYS.map(way) {
         let request = step(from, to);
         assert!(accepting(&request).unwrap().is_empty());
-        let rule = most_common(&denials(&request).unwrap()).unwrap();
-        let option = match *rule.anchor() {
-            Anchor::Upstream {
-                option: Some(option),
-                ..
-            } => format!(", {option}"),
-            _ => String::new(),
-        };
-        format!("✗ {} → {}: {}{option}", from.name, to.name, short(rule))
-    });
-    expected.insert("No way, whatever else is right", no_ways.into());
-
-    let svg = read("docs/pictures/job-status.svg").unwrap();
-    let (mut drawn, mut drawn_labels) = (BTreeMap::<&str, Vec<String>>::new(), Vec::new());
-    let mut box_of = "";
-    for text in svg.lines().filter_map(|line| {
-        line.split_once("class=\"")
-            .filter(|_| line.starts_with("<text"))
-    }) {
-        let (class, words) = text.1.split_once("\">").unwrap();
-        let words = words.trim_end_matches("</text>");
-        match class {
-            "n" | "h" => {
-                box_of = words;
-                drawn.insert(box_of, Vec::new());
-            }
-            "r" => drawn.get_mut(box_of).unwrap().push(words.to_owned()),
-            "l" => drawn_labels.push(words),
-            _ => {}
+        let rule = words(most_common(&denials(&request).unwrap()).unwrap());
+        if rule != last {
+            below.push(format!("{rule}:"));
+            last = rule;
         }
+        below.push(format!("✗ {} → {}", from.name, to.name));
     }
-    assert_eq!(drawn, expected);
-    assert_eq!(drawn_labels, labels);
+    ways.headings
+        .push(("No way, whatever else is right".to_owned(), below));
+    let svg = read("docs/pictures/job-status.svg").unwrap();
+    let mut drawn = Drawn::read(&svg);
+    drawn.names.sort_unstable();
+    ways.names = states.iter().map(|state| state.name.to_owned()).collect();
+    ways.names.sort_unstable();
+    assert_eq!(drawn, ways);
     assert_eq!(svg.matches("<path d=\"M").count() - 1, WAYS.len());
+
+    let mut checks = Drawn::default();
+    for (heading, states) in BOXES {
+        let into = states.iter().map(|name| guarded[name].clone());
+        let common = into.reduce(|a, b| &a & &b).unwrap();
+        for name in states {
+            guarded
+                .get_mut(name)
+                .unwrap()
+                .retain(|p| !common.contains(p));
+        }
+        let lines = common.into_iter().map(line).collect();
+        checks.headings.push((heading.to_owned(), lines));
+    }
+    assert!(guarded.values().all(BTreeSet::is_empty), "{guarded:?}");
+    let svg = read("docs/pictures/job-checks.svg").unwrap();
+    assert_eq!(Drawn::read(&svg), checks);
 }

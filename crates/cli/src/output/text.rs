@@ -144,7 +144,7 @@ pub(crate) fn unjudged(unjudged: &Unjudged) -> String {
     told("error", Level::ERROR, unjudged)
 }
 
-/// An exception or a line of a baseline that nothing is found for.
+/// An exception or a line of a baseline that matches no finding.
 pub(crate) fn stale(stale: &Unjudged) -> String {
     told("warning", Level::WARNING, stale)
 }

@@ -65,7 +65,8 @@ fn written_again(page: &str) -> String {
 
 #[test]
 fn the_documentation_shows_what_is_printed() {
-    for name in ["docs/cli.md", "docs/cli-help.md"] {
+    let more = "crates/cli/tests/cli/transcripts.md";
+    for name in ["docs/cli.md", "docs/cli-help.md", more] {
         let page = fs::read_to_string(root(name)).unwrap();
         assert!(page.matches("\n$ managed-by ").count() > 5, "{name}");
         let made = written_again(&page);

@@ -19,7 +19,7 @@ enum Reason {
 }
 
 impl Malformed {
-    /// What `serde_json` does not take. It says what it expected and where, and repeats nothing.
+    /// An error of `serde_json`. It says what was expected and where, and does not repeat the input.
     pub(super) fn syntax(error: &serde_json::Error) -> Self {
         Self(Box::new(Reason::Syntax(error.to_string())))
     }
@@ -48,7 +48,7 @@ impl Malformed {
         }))
     }
 
-    /// Where something else than expected is, from the root of the document. [`None`] for what is no JSON.
+    /// The path of the value that has the wrong type, from the root of the document. [`None`] if the document is not JSON.
     pub fn path(&self) -> Option<&str> {
         match &*self.0 {
             Reason::Syntax(_) => None,

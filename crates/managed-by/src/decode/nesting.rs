@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 10_000;
 /// less than following them.
 ///
 /// # Errors
-/// If one is, with its place. What is not JSON may be taken for nested.
+/// If a value is nested too deep, with its place. Bytes that are not JSON may give this error, too.
 pub(super) fn check(bytes: &[u8]) -> Result<(), Malformed> {
     // Each level takes two brackets.
     if bytes.len() <= MAX_DEPTH.saturating_mul(2) || openings(bytes) <= MAX_DEPTH {

@@ -7,8 +7,8 @@ use serde::de::{Deserializer, Error};
 use super::raw::{Apart, USUAL};
 use super::{Members, Parts, Raw, Type, Value};
 
-/// An object or an array by what is in it, and by what is in that. Nothing deeper is read, and what is not read later was
-/// passed over just once.
+/// An object or an array, taken apart two levels deep. Deeper values stay text, so a value that no rule needs is scanned only
+/// once.
 #[derive(Debug)]
 pub(crate) struct Outline<'a> {
     /// A value of the same type.

@@ -79,7 +79,7 @@ impl<'a> Raw<'a> {
         Some(Self(text.trim_ascii()))
     }
 
-    /// A text that is read later: what it is shows then.
+    /// A text that is decoded later.
     pub(crate) fn unread(text: &'a str) -> Self {
         Self(text.trim_ascii())
     }

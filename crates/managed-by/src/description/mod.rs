@@ -56,7 +56,7 @@ pub enum Anchor {
     },
 }
 
-/// In words, with code in backticks: who checks it where, in which releases; or what it rests on.
+/// The line "Source" of the rule's page: where kube-apiserver has the check and in which releases, or why this project has it.
 impl fmt::Display for Anchor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -183,14 +183,14 @@ struct About {
 pub(crate) enum Scope {
     /// The API's own rules: what they deny is wrong for everybody.
     Api,
-    /// As [`Scope::Api`], of what each kind promises that the settings declare. The other rules of the API rest on what a
-    /// project is known to do, so that of a declared kind they only warn.
+    /// As [`Scope::Api`], and it denies for kinds that the settings declare, too. The other rules of the API follow from what
+    /// a known project does, so they only warn about a declared kind.
     Promise,
-    /// What the admin chose for the cluster. Objects that are being deleted are left alone, so that nothing is stuck there,
-    /// and the exempt may do what it denies.
+    /// What the admin chose for the cluster. The rule does not run on objects that are being deleted, so that deletion never
+    /// hangs, and exempt users may do what it denies.
     Site,
-    /// As [`Scope::Site`], of a write that takes the admin's choice away from the policy. The default is a warning. Where
-    /// the settings say who delegates (`role`, `controllers`, `namespaces`), it is a denial.
+    /// As [`Scope::Site`], for a write after which the policy could no longer enforce the admin's choice. It warns by
+    /// default, and denies if the settings say who delegates (`role`, `controllers`, `namespaces`).
     Guard,
 }
 
@@ -258,7 +258,8 @@ impl Rule {
         Self { scope, ..self }
     }
 
-    /// It judges objects of some kinds only. The check says the same for itself: what it looks at, other kinds do not have.
+    /// Names the kinds that the rule judges, for tools. The check itself needs no such list, because other kinds lack the fields
+    /// that it reads.
     pub(crate) const fn of_kinds(
         self,
         #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only tools ask"))]

@@ -13,7 +13,7 @@ impl Example {
     }
 }
 
-/// What the page says, without what it rests on.
+/// The texts of the page: all its parts except the source and the deviation.
 pub(super) const fn documentation(page: &'static str) -> Documentation {
     let (title, rest) = cut(page, "\n");
     let (text, rest) = cut(rest, "\n## What to do\n");

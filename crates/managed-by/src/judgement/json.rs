@@ -37,8 +37,8 @@ impl Serialize for Opinion<'_> {
     }
 }
 
-/// `text` is the error in the words of the newest release. `texts` tells those of each, where they differ, and `releases` which
-/// find it, where some were asked or not all do.
+/// `text` is the error text of the newest release. `texts` has that of each release, if they differ. `releases` has the releases
+/// that find it, if only some were asked or not all find it.
 struct InJson<'f> {
     found: &'f JudgedFinding<'f>,
     is_of_releases: bool,

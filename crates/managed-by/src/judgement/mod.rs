@@ -39,7 +39,7 @@ pub struct JudgedFinding<'a> {
     place: usize,
     /// The newest of the releases that find it, with what it finds.
     newest: (Release, Finding<'a>),
-    /// What the releases find, the oldest first; those that find the same data are together.
+    /// The findings of the releases, the oldest first. Releases with equal data share an entry.
     said: Vec<(ReleaseSet, Finding<'a>)>,
 }
 
@@ -141,8 +141,8 @@ impl<'a> Judgement<'a> {
         &self.findings
     }
 
-    /// What the releases say that were asked, the oldest first; those that say the same are together. Empty where the settings
-    /// choose.
+    /// The answers of the releases that were asked, the oldest first. Releases with equal answers share an entry. Empty if the
+    /// settings choose the release.
     pub fn opinions(&self) -> &[Opinion<'a>] {
         &self.opinions
     }
@@ -192,8 +192,8 @@ impl<'a> JudgedFinding<'a> {
         self.place
     }
 
-    /// The releases that find it, of those that were asked. Where the settings choose, those of [`Finding::releases`], else the
-    /// one whose words it has.
+    /// Of the releases that were asked, the ones that find it. If the settings choose, [`Finding::releases`], or else the release
+    /// whose error text it has.
     pub fn releases(&self) -> ReleaseSet {
         let sets = self.said.iter().map(|(releases, _)| *releases);
         sets.fold(ReleaseSet::default(), ReleaseSet::union)
@@ -214,7 +214,7 @@ impl<'a> JudgedFinding<'a> {
         self.error().text(self.newest.0)
     }
 
-    /// The error in the words of each of these releases, the oldest first; those with the same words are together.
+    /// The error text of each of these releases, the oldest first. Releases with the same text share an entry.
     pub fn texts(&self) -> Vec<Words> {
         let mut texts: Vec<Words> = Vec::new();
         for (releases, finding) in &self.said {
@@ -235,8 +235,8 @@ impl<'a> JudgedFinding<'a> {
         texts
     }
 
-    /// What a message for all releases tells of it: the newest words, and those of older releases where the kind of trouble is
-    /// another one.
+    /// The findings for a message about all releases: that of the newest release, and those of older releases whose error type
+    /// differs.
     fn told(&self) -> Vec<(Enforcement, Finding<'a>, Release)> {
         let (newest, finding) = &self.newest;
         let mut told = vec![(self.enforcement, finding.clone(), *newest)];

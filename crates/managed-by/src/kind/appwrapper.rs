@@ -22,9 +22,9 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {
-        checks: "a webhook, which may be off: immutability; neither the form nor the status",
-        unchecked: "components of unknown kinds",
-        source: "appwrapper_controller.go: from `Succeeded` and `Failed` only a deletion leads on, to `Terminating`; Kueue's `Finished` waits for `ResourcesDeployed` to be gone after a failure; `resettingCount` is only added to",
+        checks: "a webhook, which may be off, checks immutability, but neither the form nor the status",
+        unchecked: "nothing looks into components of unknown kinds",
+        source: "appwrapper_controller.go: only a deletion leads out of `Succeeded` and `Failed`, to `Terminating`. After a failure, Kueue's `Finished` comes when `ResourcesDeployed` is gone. `resettingCount` never goes down",
     }),
     ..Kind::EMPTY
 };

@@ -11,8 +11,8 @@ pub(crate) static JOB: Kind<'static> = Kind {
     reserved: Some(JOB_CONTROLLER),
     status: Status::Job,
     about: About::new(KindDocs {
-        checks: "kube-apiserver: the form, immutability, and the whole status (feature `JobManagedBy`, off by default in 1.30 and 1.31)",
-        unchecked: "nothing checks that the external controller exists; while `JobManagedBy` is off, the API server drops the field and no policy sees it",
+        checks: "kube-apiserver checks the form, immutability and the whole status, if the feature `JobManagedBy` is on (off by default in 1.30 and 1.31)",
+        unchecked: "nothing checks that the external controller exists. While `JobManagedBy` is off, the API server drops the field",
         source: "`k8s.io/api/batch/v1`, `pkg/apis/batch/validation`, KEP-4368",
     }),
     ..Kind::EMPTY
@@ -28,7 +28,7 @@ pub(super) static CRON_JOB: Kind<'static> = Kind {
     reserved: Some(JOB_CONTROLLER),
     holder: Holder::Template("Job"),
     about: About::new(KindDocs {
-        checks: "kube-apiserver: the form; the template may change",
+        checks: "kube-apiserver checks the form. The template may change",
         unchecked: "with `concurrencyPolicy: Forbid`, one orphaned Job blocks every later run",
         source: "`pkg/apis/batch/validation`, KEP-4368",
     }),

@@ -30,7 +30,7 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {
-        checks: "a webhook: the form and immutability; not the status",
+        checks: "a webhook checks the form and immutability, but not the status",
         unchecked: "`restartsCountTowardsMax` is not compared with `restarts`, because it also counts restarts of single Jobs",
         source: "`JobSetStatus`; `jobSetFinished`, `setJobSetCompletedCondition`, `setJobSetFailedCondition` and `exclusiveConditions` in pkg/controllers",
     }),

@@ -61,13 +61,14 @@ static MPI_STATUS: StatusProfile<'static> = status(
     Ends::SUCCESS,
 );
 
-const SOURCE: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with a success, a failure by exit code has none (recorded), and `setCondition` writes nothing after a failure; read at Training Operator 1.9.4, recorded with 1.9.3";
+const SOURCE: &str = "`JobStatus` of kubeflow.org/v1, and the controllers, read at Training Operator 1.9.4 and recorded with 1.9.3. They stop once a job is finished (`ReconcileJobs`), and write nothing after a failure (`setCondition`). A success has a completion time, but a failure by exit code has none (`UpdateJobStatus`)";
 
-const SOURCE_OF_BOTH: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with an outcome (a PyTorchJob that fails by exit code has none, recorded), and may note both at once, which is no finding; read at Training Operator 1.9.4, recorded with 1.9.3";
+const SOURCE_OF_BOTH: &str = "`JobStatus` of kubeflow.org/v1, and the controllers, read at Training Operator 1.9.4 and recorded with 1.9.3. They stop once a job is finished (`ReconcileJobs`). An outcome has a completion time, except if a PyTorchJob fails by exit code. A controller may write both outcomes at once, which is no finding (`UpdateJobStatus`)";
 
-const SOURCE_OF_MPI: &str = "`JobStatus` of kubeflow.org/v1; `ReconcileJobs` returns once a job is finished; `UpdateJobStatus` writes the completion time with either outcome (recorded), and `setCondition` writes nothing after a failure; read at Training Operator 1.9.4, recorded with 1.9.3";
+const SOURCE_OF_MPI: &str = "`JobStatus` of kubeflow.org/v1, and the controller, read at Training Operator 1.9.4 and recorded with 1.9.3. It stops once a job is finished (`ReconcileJobs`), and writes nothing after a failure (`setCondition`). Either outcome has a completion time (`UpdateJobStatus`)";
 
-const WEBHOOK: &str = "a webhook: two values, immutability; not the status";
+const WEBHOOK: &str =
+    "a webhook checks for one of two values and for immutability, but not the status";
 
 const NO_CONTROLLER: &str = "nothing checks that the external controller exists";
 
@@ -92,7 +93,7 @@ pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
     plural: "pytorchjobs",
     status: Status::Custom(&PY_TORCH_STATUS),
     about: About::new(KindDocs {
-        checks: "a webhook: two values; the field may change, because the webhook compares it with itself",
+        checks: "a webhook checks for one of two values. The field may change, because the webhook compares it with itself",
         unchecked: NO_CONTROLLER,
         source: SOURCE_OF_BOTH,
     }),
@@ -157,9 +158,9 @@ pub(super) static MPI_JOB: Kind<'static> = Kind {
     form: Form::Open,
     status: Status::Custom(&MPI_STATUS),
     about: About::new(KindDocs {
-        checks: "nothing: the controller checks the value only after it has stepped back",
+        checks: "nothing, because the controller checks the value only after it has stepped back",
         unchecked: NO_CONTROLLER,
-        source: "`JobStatus` of kubeflow.org/v2beta1; mpi_job_controller.go: finished is an outcome with a completion time, an evicted worker fails an MPIJob without one, for the time being; workers are looked at only while the launcher runs; read at 0.6.0 and 0.8.0",
+        source: "`JobStatus` of kubeflow.org/v2beta1, and mpi_job_controller.go at 0.6.0 and 0.8.0. An MPIJob is finished if it has an outcome and a completion time. An evicted worker fails an MPIJob without that time, and a later success takes the failure back. The controller looks at workers only while the launcher runs",
     }),
     ..TRAINING_OPERATOR_JOB
 };

@@ -131,7 +131,7 @@ pub struct Kind<'k> {
 }
 
 impl Kind<'_> {
-    /// What a kind is where nothing else is said of it.
+    /// The defaults of a profile.
     pub(crate) const EMPTY: Kind<'static> = Kind {
         group: "",
         versions: &[],

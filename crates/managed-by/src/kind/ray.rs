@@ -11,10 +11,10 @@ const VERSIONS: &[&str] = &["v1", "v1alpha1"];
 /// The CEL rule on the field.
 const FORM: Form<'static> = Form::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
 
-const CHECKS: &str = "CEL: two values; a set value cannot change, but the field may be added and removed (the CEL rule does not see that)";
+const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change. It does not see that the field is added or removed";
 
 const UNCHECKED: &str =
-    "a write through `v1alpha1` drops the field and nobody sees it; stop serving that version";
+    "a write through `v1alpha1` drops the field and nobody sees it, so stop serving that version";
 
 pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     group: "ray.io",
@@ -37,7 +37,7 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "raycluster_types.go (`RayClusterSuspending` and `RayClusterSuspended` are never both true). `RayClusterProvisioned` is taken back on suspend (raycluster_controller.go), whatever its comment says: no rule",
+        source: "raycluster_types.go: `RayClusterSuspending` and `RayClusterSuspended` are never both true. No rule judges `RayClusterProvisioned`, because a suspend takes it back (raycluster_controller.go), although its comment says otherwise",
     }),
     ..Kind::EMPTY
 };
@@ -73,7 +73,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "`IsJobDeploymentTerminal`; rayjob_controller.go: a failed attempt goes to `Retrying` before it is ever stored as `Failed`, so that it has no `endTime`; from 1.5 on one that no longer validates leaves any state for `ValidationFailed`, which no branch leaves; `jobStatus` is written before the end only; read at 1.3.0 to 1.7.0",
+        source: "`IsJobDeploymentTerminal`, and rayjob_controller.go at 1.3.0 to 1.7.0. A failed attempt goes to `Retrying` before `Failed` is stored, so it has no `endTime`. From 1.5 on, a RayJob that is no longer valid goes from any state to `ValidationFailed` and stays there. The controller writes `jobStatus` only before the end",
     }),
     ..Kind::EMPTY
 };
@@ -138,8 +138,8 @@ pub(super) static RAY_CRON_JOB: Kind<'static> = Kind {
         Template::Spec(&RAY_CLUSTER),
     )],
     about: About::new(KindDocs {
-        checks: "CEL: the values of RayJob",
-        unchecked: "its status: no rule judges it",
+        checks: "CEL checks the values, as for RayJob",
+        unchecked: "no rule judges its status",
         source: "`RayCronJobSpec`",
     }),
     ..Kind::EMPTY

@@ -123,7 +123,7 @@ impl fmt::Display for Sign<'_> {
     }
 }
 
-/// What the status of a kind promises. What is left out is not judged.
+/// How to read the status of a kind, and what must hold of it. The rules do not judge what is left out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatusProfile<'k> {
     /// How the workload ends, if it does.
@@ -143,7 +143,7 @@ pub(crate) struct StatusProfile<'k> {
 }
 
 impl StatusProfile<'_> {
-    /// The status of which nothing is promised.
+    /// A profile about which no rule has anything to judge.
     pub(crate) const EMPTY: StatusProfile<'static> = StatusProfile {
         outcome: None,
         start: None,
@@ -179,7 +179,7 @@ pub(crate) struct Outcome<'k> {
 }
 
 impl<'k> Outcome<'k> {
-    /// An outcome that is final, and of which nothing more is said.
+    /// An outcome that is final, without exceptions.
     pub(crate) const fn new(success: Sign<'k>, failure: Sign<'k>) -> Self {
         Self::of(Some(success), Some(failure))
     }

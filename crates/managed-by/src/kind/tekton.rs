@@ -8,9 +8,10 @@ use super::{About, Form, Kind, KindDocs, Status, TEKTON_PIPELINE};
 
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
 
-const CHECKS: &str = "a webhook: immutability; neither the form nor changes of the status";
+const CHECKS: &str =
+    "a webhook checks immutability, but neither the form nor changes of the status";
 
-const UNCHECKED: &str = "the built-in controller steps back by an event filter only, so events of its children can still start it";
+const UNCHECKED: &str = "the built-in controller keeps away from delegated objects only by an event filter, so events of their children can still start it";
 
 /// One condition says both.
 ///
@@ -52,7 +53,7 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "docs/pipelineruns.md (\"Completion time is set once a PipelineRun reaches status True or False\"); `ReconcileKind` of the pipelinerun reconciler returns once it is done",
+        source: "docs/pipelineruns.md (\"Completion time is set once a PipelineRun reaches status True or False\"), and the reconciler, which stops once a PipelineRun is done (`ReconcileKind`)",
     }),
     ..Kind::EMPTY
 };
@@ -112,7 +113,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "docs/taskruns.md; the taskrun reconciler: `retryTaskRun` moves a failed status to `retriesStatus`, at most `spec.retries` times, `stopSidecars` may fail a TaskRun that has succeeded",
+        source: "docs/taskruns.md, and the reconciler: `retryTaskRun` moves a failed status to `retriesStatus`, at most `spec.retries` times, and `stopSidecars` may fail a TaskRun that has succeeded",
     }),
     ..Kind::EMPTY
 };

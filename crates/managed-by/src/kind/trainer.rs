@@ -46,9 +46,9 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {
-        checks: "CEL: two values, immutability; its schema: counters at least 0; its API adds the reserved value if the field is unset",
+        checks: "CEL checks for one of two values and for immutability, and the schema that counters are at least 0. Its API adds the reserved value if the field is unset",
         unchecked: "Trainer 2.0 to 2.2 runs the TrainJob whatever the field says",
-        source: "`TrainJobSpec`, `TrainJobStatus`; pkg/controller/trainjob_controller.go, where a deadline fails a TrainJob that may be Complete already, 2.1 creates a missing JobSet of a Complete one again, which may fail, and 2.1 to 2.3 take a failure back, except one by deadline (`removeFailedCondition`); read at 2.0.0, 2.1.0, 2.2.0, 2.3.0",
+        source: "`TrainJobSpec`, `TrainJobStatus`, and pkg/controller/trainjob_controller.go at 2.0.0, 2.1.0, 2.2.0 and 2.3.0. A deadline may fail a TrainJob that is Complete. 2.1 creates the missing JobSet of a Complete TrainJob again, and that JobSet may fail. 2.1 to 2.3 take a failure back, unless a deadline caused it (`removeFailedCondition`)",
     }),
     ..Kind::EMPTY
 };
@@ -64,8 +64,8 @@ pub(super) static OPTIMIZATION_JOB: Kind<'static> = Kind {
     form: FORM,
     defaulted: true,
     about: About::new(KindDocs {
-        checks: "CEL: the values of TrainJob",
-        unchecked: "its status: no rule judges it",
+        checks: "CEL checks the values, as for TrainJob",
+        unchecked: "no rule judges its status",
         source: "`OptimizationJobSpec`",
     }),
     ..Kind::EMPTY

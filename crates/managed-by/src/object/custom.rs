@@ -74,11 +74,11 @@ pub(crate) struct Status<'a> {
     pub(crate) notes: FailureNotes,
     /// Which of the two conditions that exclude each other are true.
     pub(crate) exclusive: (bool, bool),
-    /// Whether what the workload made is still there, as far as the status says.
+    /// Whether the status says that the children of the workload still exist.
     pub(crate) is_deployed: bool,
     /// The word that repeats the outcome, if there is one.
     pub(crate) terminal_state: Option<Cow<'a, str>>,
-    /// The word that tells how the workload came to its outcome, if it is one of those that are final.
+    /// The reason of the outcome, if the profile lists it as a final one.
     pub(crate) reason: Option<Cow<'a, str>>,
     pub(crate) start: Option<Time>,
     pub(crate) end: Option<Time>,
@@ -97,7 +97,7 @@ impl Status<'_> {
     }
 }
 
-/// A status of which nothing is said.
+/// An empty status.
 pub(crate) static NO_STATUS: Status<'static> = Status {
     ends: Ends::empty(),
     notes: FailureNotes::empty(),

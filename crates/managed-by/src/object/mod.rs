@@ -60,8 +60,8 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Reads an object of a kind; [`None`] is `null`. What is of another type than the rules of the kind need is the inner
-    /// error.
+    /// Reads an object of a kind; [`None`] is `null`. If a field has another type than the rules of the kind need, that is the
+    /// inner error.
     ///
     /// # Errors
     /// If the bytes are not JSON.

@@ -10,8 +10,8 @@ use crate::decode::{Parts, Raw, Type};
 use crate::release::Release;
 use crate::sorted::Sorted;
 
-/// Whether two pod templates say the same of where pods go. What is of another type than the API has is passed over:
-/// kube-apiserver has decoded it.
+/// Whether two pod templates send pods to the same places. Values of a wrong type are skipped, because kube-apiserver has
+/// decoded the template before.
 pub(crate) fn same_directives(
     new: Option<Raw<'_>>,
     old: Option<Raw<'_>>,
@@ -210,7 +210,7 @@ fn last<'a>(members: &Parts<'a>, name: &str) -> Option<Raw<'a>> {
     found.map(|(_, value)| *value)
 }
 
-/// The members in the order of their names, the last of those with one name.
+/// The members sorted by name. If a name occurs twice, the last one counts.
 fn by_name<'m, 'a>(members: &'m Parts<'a>) -> Vec<(&'m str, Raw<'a>)> {
     let mut sorted: Vec<(&str, Raw<'a>)> = Vec::new();
     for (name, place) in Sorted::of(members.iter().map(|(name, _)| &**name)).iter() {

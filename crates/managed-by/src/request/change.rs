@@ -34,7 +34,7 @@ pub enum Change<O> {
 }
 
 impl<O> Change<O> {
-    /// The object that is to be stored, or is.
+    /// The new object, or the stored one if the request has no new one.
     pub(crate) fn object(&self) -> &O {
         match self {
             Self::Create { object }
@@ -119,7 +119,7 @@ impl<'a> Change<Object<'a>> {
         }
     }
 
-    /// Whether the object is being deleted. An update cannot say so of itself: what is stored counts.
+    /// Whether the object is being deleted. The stored object decides, because an update cannot set `deletionTimestamp`.
     pub(crate) fn is_of_deleted(&self) -> bool {
         let stored = self.old().unwrap_or_else(|| self.object());
         stored.metadata.is_being_deleted

@@ -61,7 +61,7 @@ pub struct AdmissionRequest<'a> {
     version: Cow<'a, str>,
     /// `requestKind`, decoded where a rule asks for it.
     request_kind: Option<Raw<'a>>,
-    /// Who asks. Not read where nothing is judged.
+    /// Who asks. Not read if no rule judges the request.
     pub(crate) user: UserInfo<'a>,
     /// What is asked for.
     pub(crate) subject: Subject<'a>,
@@ -74,8 +74,8 @@ impl<'a> AdmissionRequest<'a> {
     ///
     /// # Errors
     /// If it is not JSON; if `kind`, `operation` or an object that the operation must have is missing or of the wrong
-    /// type; if a field that rules read is of the wrong type. What is not judged need not make sense: an object that is
-    /// being deleted is not read.
+    /// type; if a field that rules read is of the wrong type. Parts that no rule judges are not read, such as the object of
+    /// a deletion.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
         let note = Note::default();
         let reading = document(bytes, Place::root(&note), |value| {
@@ -206,7 +206,7 @@ impl<'a> AdmissionRequest<'a> {
     /// The request as one about an object of a kind that the settings declare.
     ///
     /// # Errors
-    /// As [`AdmissionRequest::from_json`], for what was not read without the kind.
+    /// As [`AdmissionRequest::from_json`], for the parts that could not be read before the kind was known.
     pub(crate) fn of_kind<'k>(
         &'k self,
         unread: &'k UnreadChange<'a>,

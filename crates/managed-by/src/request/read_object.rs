@@ -44,8 +44,8 @@ impl<'a> ReadObject<'a> {
         }
     }
 
-    /// The object with the status of another one of its kind, in place of its own: what lies between two updates, one of the
-    /// object and one of its status.
+    /// The object with the status of another object of its kind. It is the state between two updates, one of the object and
+    /// one of its status.
     #[must_use]
     pub fn with_status_of(&self, other: &Self) -> Self {
         let read = self.read.as_ref().map(|(profile, own)| {

@@ -55,7 +55,7 @@ enum Body<'a> {
 }
 
 impl<'a> RequestReading<'a> {
-    /// Reads the members. The inner error is of those that every request must have right.
+    /// Reads the members. The inner error is about a member that every request needs.
     pub(super) fn read<D: Deserializer<'a>>(
         value: Value<'_, D>,
     ) -> std::result::Result<Result<Self>, D::Error> {
@@ -208,7 +208,7 @@ impl<'a> Body<'a> {
         note.or(pod)
     }
 
-    /// What was kept of it, for whoever finds out its kind.
+    /// The text of the object, to be read when its kind is known.
     fn unread(self) -> Option<Unread<'a>> {
         match self {
             Self::Unread(unread) => Some(unread),

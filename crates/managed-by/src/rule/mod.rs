@@ -217,7 +217,7 @@ impl<'a> Context<'a> {
         job_spec::Suspended::of(self.change).is_some() && is_on()
     }
 
-    /// The `managedBy` that this change brings in, if it does: set on create, or not what it was.
+    /// The `managedBy` of a create, or of an update that changes it.
     ///
     /// Rules that judge a value ask here, so that an object that breaks one already can still be updated, finalized
     /// and deleted. A status update brings none in: kube-apiserver keeps the old spec.

@@ -8,7 +8,7 @@ use crate::rule::Context;
 use crate::settings::Problems;
 
 /// The controller among an object's owners, if it is a workload that has the field itself: of a kind that the library knows
-/// or that the settings declare. What is made of a template, such as a Job of a CronJob, has no such owner.
+/// or that the settings declare. A CronJob has the field only in its template, so its Jobs have no such owner.
 pub(super) fn workload<'a>(
     context: &Context<'_>,
     object: &Object<'a>,

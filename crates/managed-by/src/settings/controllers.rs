@@ -71,7 +71,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
         .map(|(_, k)| k.name)
 }
 
-/// What is wrong with the name of a kind: none that the library knows, and none that the settings declare.
+/// The error about the name of a kind that neither the library knows nor the settings declare.
 pub(super) fn wrong_kind(kind: &str, declared: CustomKinds<'_>) -> Option<String> {
     if kinds().any(|k| k == kind) {
         return None;

@@ -8,7 +8,7 @@ use crate::upstream::names::{MAX_MANAGED_BY, is_label, is_path, is_subdomain};
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 
-/// Groups that kube-apiserver gives to those who ask, and that no user is called.
+/// Groups that kube-apiserver adds to users. No user has such a name.
 const GROUPS: [&str; 4] = [
     "system:authenticated",
     "system:masters",

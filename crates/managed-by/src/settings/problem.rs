@@ -26,7 +26,7 @@ impl fmt::Display for Got<'_> {
 pub struct Problem {
     path: String,
     text: String,
-    /// Whether what is there makes no sense beside something else, rather than having a wrong form.
+    /// Whether the value has the right form, but contradicts another part of the settings.
     is_semantic: bool,
     /// Whether it is the key itself that is wrong.
     is_key: bool,
@@ -39,8 +39,8 @@ impl Problem {
         &self.path
     }
 
-    /// Whether it takes more than a look at the value: what is never reached, contradicts another part, or is too much
-    /// together. A schema sees all the others.
+    /// Whether only the settings as a whole show the problem: an entry that never matches, a contradiction, or too many entries.
+    /// A schema finds all other problems.
     pub fn is_semantic(&self) -> bool {
         self.is_semantic
     }

@@ -24,9 +24,9 @@ pub static KEYS: &[Key] = &[
         path: "kubernetes_version",
         values: "`\"1.30\"` to `\"1.37\"`, in quotes, because YAML reads 1.30 as the number 1.3",
         default: "unset: safe on all releases",
-        text: "The release of your kube-apiserver, without the patch version. Its rules and error texts apply to \
-               `batch/v1`. If the key is unset, a rule for the status of a Job denies only what all releases from 1.30 to \
-               1.37 deny. If some release accepts the status, the policy warns and names the releases that deny.",
+        text: "The release of your kube-apiserver, without the patch version, because the rules and error texts for \
+               `batch/v1` differ between releases. If the key is unset, a rule for the status of a Job denies only what all \
+               releases deny; where releases disagree, the policy warns and names the ones that deny.",
         accepted: r#"{"kubernetes_version":"1.36"}"#,
         rejected: r#"{"kubernetes_version":1.30}"#,
     },
@@ -44,7 +44,7 @@ pub static KEYS: &[Key] = &[
         values: "`hybrid`, `management`, `worker`",
         default: "`hybrid`",
         text: "The role of the cluster. A management cluster delegates all workloads. A worker delegates none. A hybrid \
-               allows both. `namespaces` makes exceptions. The rule is `managed-by/delegation`.",
+               allows both. `namespaces` makes exceptions to it. The rule is `managed-by/delegation`.",
         accepted: r#"{"role":"management"}"#,
         rejected: r#"{"role":"manager"}"#,
     },
@@ -52,10 +52,9 @@ pub static KEYS: &[Key] = &[
         path: "controllers",
         values: "an object: names of controllers, each with its limits",
         default: "any controller",
-        text: "An allow-list. If it is set, users may delegate workloads only to these controllers \
-               (`managed-by/allowed`). `{}` after a name sets no limit. An empty object allows no controller. A name is a \
-               domain-prefixed path of at most 63 bytes. For kinds whose own API accepts any string, a name without a \
-               domain is valid too. Built-in controllers need no permission.",
+        text: "An allow-list: if it is set, users may delegate workloads only to these controllers (`managed-by/allowed`), so \
+               an empty object allows none. Built-in controllers need no permission. `{}` after a name sets no limit. A name \
+               is a domain-prefixed path of at most 63 bytes; for kinds whose own API accepts any string, it needs no domain.",
         accepted: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{}}}"#,
         rejected: r#"{"controllers":{"Kueue.x-k8s.io/multikueue":{}}}"#,
     },
@@ -82,9 +81,9 @@ pub static KEYS: &[Key] = &[
         values: "a list of users and groups",
         default: "everybody whom RBAC allows",
         text: "Who may write the status of workloads that are delegated to this controller (`status-writer/delegated`). \
-               MultiKueue writes as the service account of Kueue. The policy compares each entry with the user name and \
-               with each group, exactly: a group that is named like a listed user counts too. Where `controllers` is unset, or a \
-               controller has no list, everybody whose role allows it may write that status.",
+               MultiKueue writes as the service account of Kueue. The policy compares each entry exactly with the user name \
+               and with each group, so a group that is named like a listed user counts too. If a controller has no list, RBAC \
+               alone decides.",
         accepted: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue-controller-manager"]}}}"#,
         rejected: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-controller-manager"]}}}"#,
     },
@@ -92,8 +91,8 @@ pub static KEYS: &[Key] = &[
         path: "namespaces",
         values: "a list of entries, each with `match` and `delegation`; the first matching entry decides",
         default: "`role` applies everywhere",
-        text: "Where workloads must, may or must not be delegated. An entry overrides `role`. An entry that can never \
-               match, because an earlier one matches everything that it matches, is an error.",
+        text: "Where workloads must, may or must not be delegated. An entry overrides `role`. An entry that an earlier one \
+               hides completely is an error.",
         accepted: r#"{"namespaces":[{"match":["kube-system","backup"],"delegation":"forbidden"},{"match":["team-*"],"delegation":"required"}]}"#,
         rejected: r#"{"namespaces":[{"match":["*"],"delegation":"allowed"},{"match":["team-*"],"delegation":"required"}]}"#,
     },
@@ -101,8 +100,9 @@ pub static KEYS: &[Key] = &[
         path: "namespaces[].match",
         values: "a list of namespaces; `*` stands for any characters",
         default: "required, unless `matchLabels` is set: then all namespaces",
-        text: "The namespaces of the entry. Name only namespaces that exist where users create namespaces: whoever creates one that \
-               fits gets what the entry allows. All entries together may have 4096 patterns, 512 of them with `*`.",
+        text: "The namespaces of the entry. If users create namespaces in your cluster, name only namespaces that exist, \
+               because whoever creates one that fits gets what the entry allows. All entries together may have 4096 patterns, \
+               512 of them with `*`.",
         accepted: r#"{"namespaces":[{"match":["team-*"],"delegation":"required"}]}"#,
         rejected: r#"{"namespaces":[{"match":"team-*","delegation":"required"}]}"#,
     },
@@ -110,9 +110,9 @@ pub static KEYS: &[Key] = &[
         path: "namespaces[].matchLabels",
         values: "an object of labels, each with its value",
         default: "any labels",
-        text: "The labels of the entry. An object must have all of them. Use it for Helm hooks, backups and other Jobs \
-               that the cluster itself needs. Labels are the user's to set and to take back: an entry that allows more than the \
-               others allows it to everybody who may create workloads in its namespaces.",
+        text: "The labels of the entry. An object must have all of them. Use it for Helm hooks, backups and other Jobs that \
+               the cluster itself needs. Users set and remove labels, so what such an entry allows, it allows to everybody \
+               who may create workloads in its namespaces.",
         accepted: r#"{"role":"management","namespaces":[{"matchLabels":{"example.com/runs-here":"true"},"delegation":"allowed"}]}"#,
         rejected: r#"{"namespaces":[{"match":["team-*"],"match_labels":{"a":"b"},"delegation":"allowed"}]}"#,
     },
@@ -129,11 +129,9 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds",
         values: "a list of at most 64 entries, each an object that declares a kind",
         default: "the kinds that the policy knows",
-        text: "Kinds that the policy does not know and that carry `managedBy`. [Kinds of your own](custom-kinds.md) shows whole \
-               examples. A declared kind gets the rules `managed-by/...` and `status-writer/...`, and the rules `status/...` for \
-               what `status` declares. A changed field is denied, and so is a changed outcome of a delegated object. The other \
-               rules warn, unless `rules` says otherwise. `group`, `kind` and `plural` must be given. A kind may be declared \
-               once. A kind that the policy knows cannot be declared.",
+        text: "Kinds that the policy does not know and that have `managedBy`. [Kinds of your own](custom-kinds.md) shows \
+               whole examples, and says which rules then deny and which warn. `group`, `kind` and `plural` are required. A \
+               kind has one entry, and a kind that the policy knows cannot be declared.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows"}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"Workflows"}]}"#,
     },
@@ -141,7 +139,8 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].versions",
         values: "a list of versions",
         default: "all versions",
-        text: "The versions in which the kind is as declared. The policy does not read the object in other versions, and warns.",
+        text: "The versions in which the kind is as declared. In other versions the policy does not read the object, and \
+               warns.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","versions":["v1alpha1"],"kind":"Workflow","plural":"workflows"}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","versions":["argoproj.io/v1alpha1"],"kind":"Workflow","plural":"workflows"}]}"#,
     },
@@ -149,7 +148,7 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].managed_by",
         values: "a path in `spec` of at most 16 names",
         default: "`spec.managedBy`",
-        text: "Where the field is.",
+        text: "The path of the field.",
         accepted: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","managed_by":"spec.execution.managedBy"}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","managed_by":"managedBy"}]}"#,
     },
@@ -165,7 +164,7 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].form",
         values: "`path`, `any`, or a list of at most 16 values",
         default: "`path`: a domain-prefixed path of at most 63 bytes, as for a Job",
-        text: "Which values the kind's own API accepts. Another value brings a warning.",
+        text: "The values that the kind's own API accepts. The policy warns about another value.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows","form":["argoproj.io/workflow-controller","kueue.x-k8s.io/multikueue"]}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows","form":"open"}]}"#,
     },
@@ -173,8 +172,8 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].holder",
         values: "`workload`, `template`",
         default: "`workload`",
-        text: "What the field delegates. `workload`: the object itself, so that the field never changes. `template`: what is made of \
-               the object later, so that the field may change.",
+        text: "What the field delegates: the object itself (`workload`), so the field never changes, or what is created from \
+               the object later (`template`), so the field may change.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"CronWorkflow","plural":"cronworkflows","managed_by":"spec.workflowSpec.managedBy","holder":"template"}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"CronWorkflow","plural":"cronworkflows","holder":"cron"}]}"#,
     },
@@ -182,7 +181,7 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].status",
         values: "an object with `success`, `failure`, `start`, `end`, `counters` and `totals`, each as you like",
         default: "the status is not judged",
-        text: "What the status promises. The policy does not judge what you leave out.",
+        text: "What the rules need to know about the status. The policy does not judge what you leave out.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows","status":{"start":"status.startedAt","end":"status.finishedAt"}}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows","status":{"begin":"status.startedAt"}}]}"#,
     },
@@ -190,8 +189,8 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].status.success",
         values: "`{condition: TYPE}`, or `{path: PATH, values: [WORD, ...]}`",
         default: "success is not judged",
-        text: "How the status says that the workload has succeeded: a condition of `status.conditions` is true, or a field holds one of \
-               some words.",
+        text: "How the status says that the workload has succeeded: a condition in `status.conditions` is true, or a field \
+               has one of the listed values.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows","status":{"success":{"path":"status.phase","values":["Succeeded"]}}}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows","status":{"success":{"path":"status.phase"}}}]}"#,
     },
@@ -199,7 +198,8 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].status.failure",
         values: "as `success`",
         default: "failure is not judged",
-        text: "How the status says that the workload has failed. Leave it out where the kind's controller may try again after that.",
+        text: "How the status says that the workload has failed. Leave it out if the kind's controller may try again after a \
+               failure.",
         accepted: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","status":{"success":{"condition":"Done"},"failure":{"condition":"Broken"}}}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","status":{"success":{"condition":"Done"},"failure":{"condition":""}}}]}"#,
     },
@@ -215,7 +215,7 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].status.end",
         values: "a path in `status`",
         default: "none",
-        text: "The time when the workload ended. It stays with an outcome.",
+        text: "The time when the workload ended. It must not change after an outcome.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows","status":{"end":"status.finishedAt"}}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows","status":{"end":"metadata.deletionTimestamp"}}]}"#,
     },
@@ -223,7 +223,7 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].status.counters",
         values: "a list of at most 16 paths in `status`; `[]` after a name stands for each element of a list or map",
         default: "none",
-        text: "Numbers that are never negative.",
+        text: "Numbers that must not be negative.",
         accepted: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","status":{"counters":["status.frames.left","status.workers[].failed"]}}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","status":{"counters":["status.workers.[].failed"]}}]}"#,
     },
@@ -231,7 +231,7 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].status.totals",
         values: "a list of at most 16 paths in `status`",
         default: "none",
-        text: "Numbers that are never negative and, while the object is not delegated, never go down.",
+        text: "Numbers that must not be negative and, while the object is not delegated, must not decrease.",
         accepted: r#"{"custom_kinds":[{"group":"sparkoperator.k8s.io","kind":"SparkApplication","plural":"sparkapplications","status":{"totals":["status.executionAttempts"]}}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"sparkoperator.k8s.io","kind":"SparkApplication","plural":"sparkapplications","status":{"totals":["status.attempts[]"]}}]}"#,
     },
@@ -239,10 +239,11 @@ pub static KEYS: &[Key] = &[
         path: "standard_status_writers",
         values: "an object: kinds, each with a list of users and groups",
         default: "everybody whom RBAC allows",
-        text: "Who may write the status of workloads that are not delegated (`status-writer/standard`). List every controller that \
-               writes it, also the controllers of parents: JobSet's controller writes the status of its Jobs, and Kueue that of the \
-               Jobs that it stops. [Status writers](status-writers.md) has them all. List nobody who is not installed. Where \
-               delegation is required, the same list says who creates the children of the kind (`managed-by/delegation`).",
+        text: "Who may write the status of workloads that are not delegated (`status-writer/standard`). List every controller \
+               that writes it, also the controllers of parents: JobSet's controller writes the status of its Jobs, and Kueue \
+               that of the Jobs that it stops. [Status writers](status-writers.md) has them all. List only what is installed. \
+               Where delegation is required, the same list says who creates the children of the kind (`managed- \
+               by/delegation`).",
         accepted: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager","system:serviceaccount:jobset-system:jobset-controller-manager"]}}"#,
         rejected: r#"{"standard_status_writers":{"Job":[]}}"#,
     },
@@ -250,9 +251,9 @@ pub static KEYS: &[Key] = &[
         path: "exempt.users",
         values: "a list of users",
         default: "nobody",
-        text: "Break-glass. Site-specific rules (`managed-by/allowed`, `managed-by/delegation`, `managed-by/pruned-version`, \
-               `managed-by/updates-too-large`, `status-writer/...`, `pods/...`) do not deny requests of these users. A warning and the audit annotation `exempted` name the \
-               skipped rules. Denials of kube-apiserver stay.",
+        text: "Users for whom site-specific rules (`managed-by/allowed`, `managed-by/delegation`, `managed-by/pruned- \
+               version`, `managed-by/updates-too-large`, `status-writer/...`, `pods/...`) do not deny, for emergencies. A \
+               warning and the audit annotation `exempted` name the skipped rules. What kube-apiserver denies stays denied.",
         accepted: r#"{"exempt":{"users":["break-glass"]}}"#,
         rejected: r#"{"exempt":{"users":["system:masters"]}}"#,
     },
@@ -260,7 +261,7 @@ pub static KEYS: &[Key] = &[
         path: "exempt.groups",
         values: "a list of groups",
         default: "nobody",
-        text: "The same as `exempt.users`, for members of groups.",
+        text: "The same for members of groups.",
         accepted: r#"{"exempt":{"groups":["system:masters","kubeadm:cluster-admins"]}}"#,
         rejected: r#"{"exempt":{"group":["system:masters"]}}"#,
     },
@@ -268,9 +269,8 @@ pub static KEYS: &[Key] = &[
         path: "on_lookup_failure",
         values: "`allow`, `deny`",
         default: "`allow`, with a warning",
-        text: "What happens to a pod if the policy cannot look up its Job: the policy has no permission to read Jobs, or \
-               the API server did not answer. A denial has code 503, so that controllers retry. Only \
-               `pods/delegated-owner` looks up objects.",
+        text: "What happens to a pod if the policy may not read its Job, or the API server does not answer. A denial has code \
+               503, so controllers retry. Only `pods/delegated-owner` looks up objects.",
         accepted: r#"{"role":"management","on_lookup_failure":"deny"}"#,
         rejected: r#"{"role":"management","on_lookup_failure":"warn"}"#,
     },
@@ -280,6 +280,6 @@ pub static KEYS: &[Key] = &[
         default: "each rule's own default",
         text: "What each rule does. [Rules](rules/README.md) lists the ids.",
         accepted: r#"{"rules":{"managed-by/reserved-domain":"deny"}}"#,
-        rejected: r#"{"rules":{"managed-by/reserved-domains":"deny"}}"#,
+        rejected: r#"{"rules":{"managed-by/reserved-domain":"error"}}"#,
     },
 ];

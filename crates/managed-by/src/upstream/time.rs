@@ -15,8 +15,8 @@ pub(crate) struct Time {
 }
 
 impl Time {
-    /// Reads RFC 3339 the way `metav1.Time` does, with `time.Parse(time.RFC3339, ...)`, and takes what that takes beyond
-    /// the standard: an hour of one digit, a comma before a fraction, offsets of up to 24:60.
+    /// Reads RFC 3339 as `metav1.Time` does, with `time.Parse(time.RFC3339, ...)`. That function accepts more than the
+    /// standard: an hour of one digit, a comma before a fraction, offsets of up to 24:60.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut at = Digits(text.as_bytes());
         let year = at.number(4)?;
@@ -172,7 +172,7 @@ fn days_before(year: i64, month: i64) -> i64 {
     (1..month).fold(years, |days, m| days.wrapping_add(days_in(year, m)))
 }
 
-/// What is left of a text that is read from the front.
+/// The rest of a text that is read from the front.
 struct Digits<'a>(&'a [u8]);
 
 impl Digits<'_> {
@@ -181,7 +181,7 @@ impl Digits<'_> {
         (*first == wanted).then(|| self.0 = rest)
     }
 
-    /// A number of exactly so many digits; nothing is passed over where there are fewer.
+    /// Reads a number of exactly this many digits, or nothing if there are fewer.
     fn number(&mut self, digits: usize) -> Option<i64> {
         let (number, rest) = self.0.split_at_checked(digits)?;
         let value = number.iter().try_fold(0_i64, |value, b| {

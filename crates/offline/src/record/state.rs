@@ -181,7 +181,7 @@ fn group_version(text: Cow<'_, str>) -> (Cow<'_, str>, Cow<'_, str>) {
 }
 
 impl<'a> Metadata<'a> {
-    /// What is no object has none of them; the library says so.
+    /// Reads the members. If the metadata are not an object, nothing is read, and the library refuses the object later.
     fn of(members: &Members<'a>) -> Self {
         let mut metadata = Self::default();
         let text = |value: &'a str| string(value).unwrap_or_default();

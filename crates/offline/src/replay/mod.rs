@@ -40,7 +40,7 @@ struct Item<'c> {
 }
 
 impl<'s> Replay<'s> {
-    /// A history of which nothing was read yet.
+    /// An empty history.
     pub fn new(judge: Judge<'s>) -> Self {
         Self {
             past: Past::new(judge),

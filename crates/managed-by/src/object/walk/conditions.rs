@@ -13,8 +13,8 @@ pub(super) struct ConditionFacts {
     pub(super) exclusive: (bool, bool),
     pub(super) is_deployed: bool,
 }
-/// A list of conditions. Of several of one type the first counts, as for those who look one up (knative's `GetCondition`,
-/// the `getCondition`s of the operators); where the list is a map by type there are no others.
+/// A list of conditions. If several have the same type, the first one counts, as in the code that looks one up (knative's
+/// `GetCondition`, the `getCondition`s of the operators). A list that is a map by type has no others.
 pub(super) struct Conditions<'p, 'a> {
     profile: Option<&'p StatusProfile<'p>>,
     notes: &'p [(FailureNotes, Sign<'p>)],

@@ -1,4 +1,4 @@
-//! Objects that a controller will make of what is in the object: templates, and whole objects.
+//! The objects that a controller will create from templates and whole objects inside this object.
 
 use std::borrow::Cow;
 

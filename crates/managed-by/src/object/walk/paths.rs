@@ -13,7 +13,7 @@ pub(super) enum Leaf<'k> {
     Template(&'k Template<'k>),
     /// How often the workload may be tried again.
     Retries,
-    /// A list of conditions, of which those that the profile reads say something.
+    /// A list of conditions. The profile names the ones that count.
     Conditions(&'k StatusProfile<'k>),
     /// A word for the state, with its path.
     State(&'k str),

@@ -1,4 +1,4 @@
-//! What is counted.
+//! The rules about counters.
 
 use super::{Transition, brings_status};
 use crate::description::{Enforcement, Rule};

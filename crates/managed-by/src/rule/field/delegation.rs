@@ -87,8 +87,8 @@ fn advice(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, 
     })
 }
 
-/// Whether who asks may make the children of a kind: its status writers are those who reconcile it, here or for another
-/// cluster. What the owner was allowed, the child is.
+/// Whether the user is a listed status writer of a kind, and so may create its children. A child need not be delegated, because
+/// its owner was judged before.
 fn makes_children_of(context: &Context<'_>, kind: &str) -> Result<bool, Problems> {
     let (settings, user) = (context.settings, &context.request.user);
     if let Some(writers) = settings.standard_writers(kind)?

@@ -1,4 +1,4 @@
-//! Conditions: what excludes what, what needs what, and what is final.
+//! The rules about conditions: which ones exclude each other, which ones need another one, and which ones are final.
 
 use super::{STATE, StatusChange, TRANSITION, rule};
 use crate::description::Upstream;
