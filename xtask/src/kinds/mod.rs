@@ -173,10 +173,11 @@ fn sections() -> Result<String> {
             None => sections.push((name(kind), body)),
         }
     }
-    let sections = sections.iter();
-    Ok(sections
-        .map(|(names, body)| format!("\n## {names}\n\n{body}"))
-        .collect())
+    let mut text = String::new();
+    for (names, body) in sections {
+        write!(text, "\n## {names}\n\n{body}")?;
+    }
+    Ok(text)
 }
 
 fn page() -> Result<String> {

@@ -140,8 +140,8 @@ impl Drawn {
                 "n" => drawn.names.push(words),
                 "l" => drawn.labels.push(words),
                 "h" => drawn.headings.push((words, Vec::new())),
-                "h c" => drawn.headings.last_mut().unwrap().0 += &format!(" {words}"),
-                "c" => *drawn.lines().last_mut().unwrap() += &format!(" {words}"),
+                "h c" => drawn.headings.last_mut().unwrap().0.extend([" ", &words]),
+                "c" => drawn.lines().last_mut().unwrap().extend([" ", &words]),
                 _ => drawn.lines().push(words),
             }
         }
