@@ -38,7 +38,7 @@ pub const CUSTOM: [&str; 9] = [
     "mpi-operator-0.8",
     "appwrapper-1.2",
     "kuberay-1.7",
-    "tekton-1.12",
+    "tekton-1.15",
     "tekton-1.12-races",
     "training-operator-1.9",
     "multikueue-0.14-training-operator-hub",

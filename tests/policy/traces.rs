@@ -212,12 +212,12 @@ fn default_settings_deny_nothing_that_controllers_of_custom_resources_did() {
             ("JobSet", 269),
             ("MPIJob", 78),
             ("PaddleJob", 143),
-            ("PipelineRun", 215),
+            ("PipelineRun", 323),
             ("PyTorchJob", 209),
             ("RayCluster", 92),
             ("RayJob", 25),
             ("TFJob", 158),
-            ("TaskRun", 495),
+            ("TaskRun", 609),
             ("TrainJob", 20),
             ("XGBoostJob", 166),
         ]
@@ -235,7 +235,15 @@ fn default_settings_deny_nothing_that_controllers_of_custom_resources_did() {
                 1
             ),
             (
+                "PipelineRun typo: managed-by/reserved-domain spec.managedBy",
+                1
+            ),
+            (
                 "RayJob rj-nested: managed-by/nested spec.rayClusterSpec.managedBy",
+                1
+            ),
+            (
+                "TaskRun empty-name: managed-by/unchecked-format spec.managedBy",
                 1
             ),
             ("TaskRun typo: managed-by/reserved-domain spec.managedBy", 1),
