@@ -15,6 +15,7 @@ pub(crate) mod modules;
 mod multikueue;
 mod people;
 mod resume;
+mod soak;
 mod tenant;
 
 use std::path::Path;
@@ -29,7 +30,7 @@ use crate::report::Report;
 use crate::tls::Authority;
 
 /// The parts, in the order in which they run.
-pub(crate) const PARTS: [&str; 10] = [
+pub(crate) const PARTS: [&str; 11] = [
     "people",
     "external",
     "failures",
@@ -40,6 +41,7 @@ pub(crate) const PARTS: [&str; 10] = [
     "resume",
     "multikueue",
     "faults",
+    "soak",
 ];
 
 /// Whether a word names a part, or one of the faults as `faults:hub`.
@@ -93,6 +95,9 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
     }
     if wanted("multikueue") || wanted("faults") {
         fleet(report, folder, &authority, &wanted, only);
+    }
+    if wanted("soak") && programs::all_there(report, "soak", &fleet::PROGRAMS) {
+        soak::run(report, folder, &authority);
     }
 }
 

@@ -10,7 +10,7 @@ use super::api_server::{ADMIN, ApiServer, POLICY_SERVER};
 use crate::deploy;
 use crate::kube::{done, jobs};
 use crate::policy_server::{Place, PolicyServer};
-use crate::process::until;
+use crate::process::{Process, until};
 use crate::tls::Authority;
 
 /// The release of the kube-apiserver that runs here.
@@ -102,10 +102,28 @@ impl Hook {
         )
     }
 
-    /// The processor time that PolicyServer has taken.
-    pub(crate) fn processor(&self) -> Result<Duration> {
+    /// Gives PolicyServer a certificate of another authority, which the API server is told to trust.
+    pub(crate) fn change_certificate(&mut self, cluster: &ApiServer) -> Result<()> {
+        let authority = Authority::new()?;
+        self.place.sign(&authority)?;
+        self.authority = authority.pem();
+        self.apply(cluster, |_| ())
+    }
+
+    /// Ends PolicyServer for good: no webhook asks for it any more.
+    pub(crate) fn withdraw(&mut self, cluster: &ApiServer) -> Result<()> {
+        let configuration = deploy::webhook("", "", &[])?;
+        let name = configuration["metadata"]["name"].as_str();
+        let path = format!("{CONFIGURATIONS}/{}", name.context("no name")?);
+        done(cluster.client(ADMIN).delete(&path)?)?;
+        self.kill();
+        Ok(())
+    }
+
+    /// The process of PolicyServer.
+    pub(crate) fn process(&self) -> Result<&Process> {
         let server = self.server.as_ref().context("no PolicyServer")?;
-        server.process.processor()
+        Ok(&server.process)
     }
 
     /// Waits until the API server asks: it learns of a new configuration a little later.

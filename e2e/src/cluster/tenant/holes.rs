@@ -233,10 +233,10 @@ fn components(stage: &Stage) -> Result<()> {
     let spec = json!({"managedBy": MULTIKUEUE, "components": components});
     let wrapper = workload(WRAPPERS, "AppWrapper", "many", &spec);
     let wrappers = path(WRAPPERS, TEAM, "appwrappers");
-    let (before, started) = (stage.hook.processor()?, Instant::now());
+    let (before, started) = (stage.hook.process()?.processor()?, Instant::now());
     let answer = stage.tries(How::Create, &wrappers, &wrapper)?;
     let took = started.elapsed();
-    let processor = stage.hook.processor()?.saturating_sub(before);
+    let processor = stage.hook.process()?.processor()?.saturating_sub(before);
     stage.note(format!(
         "  PolicyServer took {processor:?} of processor time, the whole request {took:?}"
     ));
