@@ -1,10 +1,8 @@
 //! `make e2e-cluster`: the policy behind a real kube-apiserver, with the controllers that write there.
 
 pub(crate) mod api_server;
-mod conditions;
 pub(crate) mod controllers;
 mod dropped;
-mod external;
 mod failures;
 mod faults;
 mod fleet;
@@ -16,6 +14,7 @@ mod multikueue;
 mod people;
 mod resume;
 mod soak;
+mod steps;
 mod tenant;
 
 use std::path::Path;
@@ -129,13 +128,13 @@ fn alone(
         people::run(report, &cluster);
     }
     if wanted("external") {
-        external::run(report, &cluster);
+        people::external(report, &cluster);
     }
     if wanted("failures") {
         failures::run(report, &cluster, &mut hook, &settings);
     }
     if wanted("conditions") {
-        conditions::run(report, &cluster, &mut hook, &settings);
+        failures::conditions(report, &cluster, &mut hook, &settings);
     }
 }
 

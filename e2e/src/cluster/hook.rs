@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use super::api_server::{ADMIN, ApiServer, POLICY_SERVER};
+use super::api_server::{ADMIN, ApiServer, Options, POLICY_SERVER};
+use super::people::TEAM;
 use crate::deploy;
 use crate::kube::{done, jobs};
 use crate::policy_server::{Place, PolicyServer};
@@ -46,6 +47,20 @@ impl Hook {
         hook.apply(cluster, |_| ())?;
         Self::in_force(cluster)?;
         Ok(hook)
+    }
+
+    /// A cluster with the settings of `deploy/NAME.yml`, which is also its name.
+    pub(crate) fn in_front(
+        parent: &Path,
+        name: &str,
+        authority: &Authority,
+        options: Options,
+    ) -> Result<(ApiServer, Self)> {
+        let settings = deploy::settings(name, options.release, &[])?;
+        let cluster = ApiServer::start_with(parent, name, authority, options)?;
+        cluster.namespaces(&[TEAM])?;
+        let hook = Self::start(parent, "policy-server", &cluster, authority, &settings, &[])?;
+        Ok((cluster, hook))
     }
 
     /// The same with whatever policies, and without a webhook yet.

@@ -6,9 +6,10 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::api_server::{ANA, ApiServer, JOB_CONTROLLER, line};
-use super::hook::{self, Hook, RELEASE};
+use super::api_server::{ANA, ApiServer, JOB_CONTROLLER, USUAL, line};
+use super::hook::{self, Hook};
 use super::kubelet::Kubelet;
+use super::people::TEAM;
 use super::{controllers, hook::job};
 use crate::deploy;
 use crate::kube::{Client, done, jobs};
@@ -16,8 +17,6 @@ use crate::process::until;
 use crate::programs;
 use crate::report::Report;
 use crate::tls::Authority;
-
-const TEAM: &str = "team-a";
 
 /// How long one change may take.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -170,21 +169,12 @@ pub(crate) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     report.note(&programs::version("kube-controller-manager"));
     let folder = folder.join("jobs");
     // Only the management cluster of MultiKueue may hand work on; here every Job of the tests may say what it wants.
-    let started = deploy::settings("hybrid", RELEASE, &[]).and_then(|settings| {
-        let cluster = ApiServer::start(&folder, "hybrid", authority)?;
-        let hook = Hook::start(
-            &folder,
-            "policy-server",
-            &cluster,
-            authority,
-            &settings,
-            &[],
-        )?;
-        let manager = controllers::manager(&cluster)?;
-        let kubelet = Kubelet::start(&cluster);
-        cluster.namespaces(&[TEAM])?;
-        Ok((cluster, hook, manager, kubelet))
-    });
+    let started =
+        Hook::in_front(&folder, "hybrid", authority, USUAL).and_then(|(cluster, hook)| {
+            let manager = controllers::manager(&cluster)?;
+            let kubelet = Kubelet::start(&cluster);
+            Ok((cluster, hook, manager, kubelet))
+        });
     let Some((cluster, hook, _manager, _kubelet)) =
         report.need("deploy/hybrid.yml is in force", started)
     else {
