@@ -20,9 +20,10 @@ use super::api_server::{ADMIN, ANA, ApiServer, WEBHOOK, annotation, line};
 use super::fleet::{Fleet, JOBSETS, Member, TEAM, Workload, queued_job, queued_set, set, settings};
 use super::hook::job;
 use super::jobs::{has, nothing};
+use super::multikueue::workload_of;
 use super::people::MULTIKUEUE;
 use crate::deploy::root;
-use crate::kube::{Client, JSON, MERGE_PATCH, jobs, path};
+use crate::kube::{Client, JSON, MERGE_PATCH, done, jobs, path};
 use crate::load;
 use crate::process::{Process, until};
 use crate::programs;
@@ -40,10 +41,13 @@ const CLUSTERS: [&str; 2] = ["hub", "worker"];
 const SOON: Duration = Duration::from_mins(1);
 
 /// How long what is left may take when Kueue looks at it again.
-const END: Duration = Duration::from_mins(5);
+const END: Duration = Duration::from_mins(2);
 
 /// How long after a fault a write may still fail for it: one that began to wait during the fault has given up by then.
 const LATE: f64 = 10.0;
+
+/// What is said of a workload that waited for nothing that is known.
+const CONNECTED: &str = "Kueue was connected";
 
 /// What is done to a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,8 +191,8 @@ impl Plan {
         faults
     }
 
-    /// All workloads, each with its cluster. A quarter goes through MultiKueue, whose client asks the worker only a few times a
-    /// second. The rest runs on the worker.
+    /// All workloads, each with its cluster. One in eight goes through MultiKueue: its client asks the worker five times a
+    /// second, ten times for each. The rest runs on the worker.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -216,16 +220,16 @@ impl Plan {
             let sets = path(JOBSETS, TEAM, "jobsets");
             Workload::new(&sets, set(TEAM, &name, annotations), end)
         };
-        let (cluster, mut workload) = match pick / 8 % 16 {
+        let (cluster, mut workload) = match pick / 8 % 32 {
             0 => (0, queued_job(&name, &json!({}), &run, "Complete")),
             1 => (0, queued_job(&name, &indexed, &run, "Complete")),
             2 => (0, queued_job(&name, &once, &fails, "Failed")),
             3 => (0, queued_set(&name, &run, "Completed")),
-            4 => (1, jobset(&run, "Completed")),
-            5 => (1, jobset(&fails, "Failed")),
-            6 | 7 => (1, plain(&once, &fails, "Failed")),
-            8 | 9 => (1, plain(&indexed, &run, "Complete")),
-            10 | 11 => (1, plain(&two, &run, "Complete")),
+            4..=7 => (1, jobset(&run, "Completed")),
+            8 | 9 => (1, jobset(&fails, "Failed")),
+            10..=13 => (1, plain(&once, &fails, "Failed")),
+            14..=17 => (1, plain(&indexed, &run, "Complete")),
+            18..=21 => (1, plain(&two, &run, "Complete")),
             _ => (1, plain(&json!({}), &run, "Complete")),
         };
         workload.object["spec"]["ttlSecondsAfterFinished"] = 120.into();
@@ -288,6 +292,15 @@ struct Past {
 impl Past {
     fn during(&self, cluster: usize, time: f64) -> bool {
         self.cluster == cluster && self.began - 1.0 <= time && time <= self.mended + LATE
+    }
+
+    /// Whether Kueue of the hub could not dispatch what was taken then. Kueue 0.18.4 does not look at a Workload again that has its
+    /// quota and found no connected worker: neither when the worker is back nor when Kueue itself is started again.
+    fn disconnects(&self, time: f64) -> bool {
+        let which = ["hub kueue", "worker kube-apiserver", "worker etcd"];
+        let name = format!("{} {}", CLUSTERS[self.cluster], self.name);
+        let near = self.began - 30.0 <= time && time <= self.mended + 30.0;
+        near && which.iter().any(|which| name.starts_with(which))
     }
 }
 
@@ -608,17 +621,25 @@ fn one(
         let mut waited = Vec::new();
         if all_end(fleet, SOON).is_err() {
             waited = run.left();
-            let kueue = process(&mut fleet.hub, "kueue").restart();
-            let all = kueue.and_then(|()| all_end(fleet, END));
-            report.check("what is left ends when Kueue of the hub is restarted", all);
+            let change = json!({"metadata": {"annotations": {"e2e/look": "again"}}});
+            let touched = waited.iter().try_for_each(|(name, _)| {
+                let workload = workload_of(&fleet.hub.cluster, name)?;
+                let admin = fleet.hub.cluster.client(ADMIN);
+                done(admin.patch(&workload, &change)?).map(drop)
+            });
+            let all = touched.and_then(|()| all_end(fleet, END));
+            report.check(
+                "what is left ends when its Workload on the hub is touched",
+                all,
+            );
         }
         run.notes().ended = true;
         (past, waited)
     });
     let waited = waited.into_iter().map(|(name, time)| {
-        let fault = past.iter().find(|past| past.during(1, time));
-        let fault = fault.map_or("no fault of the worker", |past| &past.name);
-        format!("{name}, {time:.0} s: {fault}")
+        let fault = past.iter().find(|past| past.disconnects(time));
+        let fault = fault.map_or(CONNECTED, |past| &past.name);
+        format!("{name}, taken at {time:.0} s: {fault}")
     });
     let usual = if policy { DENIED } else { LET_THROUGH };
     let recoveries = past.iter().map(|past| run.recovery(past, usual));
@@ -636,7 +657,7 @@ fn one(
         "rate": plan.rate,
         "workloads": ends,
         "bad_writes": bad,
-        "waited_for_kueue": waited.collect::<Vec<_>>(),
+        "touched": waited.collect::<Vec<_>>(),
         "faults": recoveries.collect::<Vec<_>>(),
         "audit": {
             "hub": run.audit(0, &fleet.hub.cluster, &past)?,
@@ -687,10 +708,13 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
             &format!("{title}: {} workloads ended as they should", outcomes.len()),
             nothing(!outcomes.is_empty(), bad.iter()),
         );
-        let waited = texts(&run["waited_for_kueue"]);
+        let waited = texts(&run["touched"]);
         report.check(
-            &format!("{title}: {} waited for a restart of Kueue, all of them taken while the worker's API server was away", waited.len()),
-            nothing(true, waited.iter().filter(|text| !text.contains("kube-apiserver"))),
+            &format!(
+                "{title}: {} had to be touched, all of them taken while Kueue was not connected",
+                waited.len()
+            ),
+            nothing(true, waited.iter().filter(|text| text.contains(CONNECTED))),
         );
     }
     let differ = outcomes
