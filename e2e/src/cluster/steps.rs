@@ -15,6 +15,7 @@ use super::api_server::{
     ADMIN, ANA, ApiServer, BREAK_GLASS, CRON_JOBS, JOBSET, KUEUE, POLICY_SERVER, TENANT, annotation,
 };
 use super::hook::job;
+use super::jobs::ended;
 use super::kubelet::now;
 use super::people::TEAM;
 use crate::deploy;
@@ -67,6 +68,9 @@ struct Part {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Check {
+    /// Sets of variables: the check is made for each of them.
+    #[serde(default)]
+    each: Value,
     says: String,
     /// Each a [`Step`], or `each` with `steps`: the steps once for each of these sets of variables.
     steps: Vec<Value>,
@@ -92,13 +96,15 @@ struct Step {
     with: BTreeMap<String, Value>,
     without: Vec<String>,
 
-    /// The code of the answer, or `refused` for any of a refusal. Otherwise it must be a success.
+    /// The code of the answer, `refused` for any of a refusal, or `any`. Otherwise it must be a success.
     code: Value,
     /// What is in its message, and in its warnings.
     said: Vec<String>,
     warned: Vec<String>,
     /// There are no warnings.
     silent: bool,
+    /// How the Job in the answer has ended.
+    end: Option<String>,
     /// The message is shorter than this.
     shorter: Option<usize>,
     /// Neither the answer nor the audit log has control characters.
@@ -138,10 +144,19 @@ pub(crate) fn run(report: &mut Report, cluster: &ApiServer, file: &str, part: &s
         act,
     };
     for check in part.checks {
-        runner.vars.insert("now".to_owned(), now().into());
-        let passed = report.check(&check.says, runner.steps(&check.steps));
-        for line in runner.said.drain(..).filter(|_| part.shown || !passed) {
-            report.note(&line);
+        let none = vec![json!({})];
+        let each = runner.each(&check.each).unwrap_or_default();
+        for set in each.as_array().unwrap_or(&none) {
+            runner.vars.insert("now".to_owned(), now().into());
+            runner
+                .vars
+                .extend(set.as_object().cloned().unwrap_or_default());
+            let says = runner.text(&check.says);
+            let outcome = runner.steps(&check.steps);
+            let passed = report.check(says.as_str().unwrap_or_default(), outcome);
+            for line in runner.said.drain(..).filter(|_| part.shown || !passed) {
+                report.note(&line);
+            }
         }
     }
 }
@@ -174,7 +189,7 @@ impl Runner<'_> {
                 self.step(&step).with_context(|| step.ask.clone())?;
                 continue;
             };
-            let each = self.filled(&step["each"])?;
+            let each = self.each(&step["each"])?;
             for set in each.as_array().context("each")? {
                 self.vars
                     .extend(set.as_object().context("variables")?.clone());
@@ -193,6 +208,11 @@ impl Runner<'_> {
             0 => self.ask(step),
             _ => until("such answer", limit, || self.ask(step).map(Some)),
         }
+    }
+
+    /// Sets of variables, which may be a variable themselves and hold others.
+    fn each(&self, sets: &Value) -> Result<Value> {
+        self.filled(&self.filled(sets)?)
     }
 
     /// A value with its variables.
@@ -368,10 +388,14 @@ impl Runner<'_> {
         let said = format!("{} {:?}", answer.message(), answer.warnings);
         let as_wanted = match &step.code {
             Value::Null => answer.code < 300,
+            Value::String(word) if word == "any" => true,
             Value::String(_) => (400..500).contains(&answer.code),
             code => *code == answer.code,
         };
         ensure!(as_wanted, "the code is {}: {}", answer.code, brief(&said));
+        if let Some(end) = &step.end {
+            ended(answer, end)?;
+        }
         for word in &step.said {
             ensure!(
                 answer.message().contains(word),
