@@ -144,17 +144,21 @@ release-notes: ## Print what the changelog says of TAG
 
 E2E := cargo run --quiet --package managed-by-e2e --
 
-.PHONY: e2e e2e-server e2e-cluster e2e-kubewarden e2e-kind bench-server deny reproducible rust-controller publish-check
+.PHONY: e2e e2e-server e2e-cluster soak e2e-kubewarden e2e-kind bench-server deny reproducible rust-controller publish-check
 e2e: annotated-policy.wasm annotated-pods-policy.wasm ## Run kwctl as the README says: the examples, and what else it is used for (docs/testing.md)
 	@$(E2E) kwctl
 
 e2e-server: annotated-policy.wasm annotated-pods-policy.wasm ## Ask a real PolicyServer everything, over HTTPS
 	@$(E2E) server
 
-# Of people, external, failures, conditions, ends, tenant, jobs, resume, multikueue and faults (one of those: faults:hub, faults:unconditional, faults:worker, faults:restart, faults:writers).
+# Of people, external, failures, conditions, ends, tenant, jobs, resume, multikueue, soak and faults (one of those: faults:hub, faults:unconditional, faults:worker, faults:restart, faults:writers).
 ONLY ?=
 e2e-cluster: annotated-policy.wasm annotated-pods-policy.wasm ## Put the policy behind a real kube-apiserver with real controllers; the parts in ONLY, or all
 	@$(E2E) cluster $(ONLY)
+
+HOURS ?= 2
+soak: annotated-policy.wasm ## Run two clusters for HOURS with a fault every few minutes, with the policy and without; RATE workloads a second, of a SEED
+	@MINUTES=$$(($(HOURS) * 60)) $(E2E) cluster soak
 
 # Of readme, manifests, writers, jobs, pods, settings, module, rollout and audit.
 e2e-kubewarden: annotated-policy.wasm annotated-pods-policy.wasm ## Apply deploy/ with Kubewarden's controller and audit scanner, in a network namespace (needs root); the parts in ONLY, or all

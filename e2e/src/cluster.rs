@@ -1,10 +1,8 @@
 //! `make e2e-cluster`: the policy behind a real kube-apiserver, with the controllers that write there.
 
 pub(crate) mod api_server;
-mod conditions;
 pub(crate) mod controllers;
 mod dropped;
-mod external;
 mod failures;
 mod faults;
 mod fleet;
@@ -15,6 +13,8 @@ pub(crate) mod modules;
 mod multikueue;
 mod people;
 mod resume;
+mod soak;
+mod steps;
 mod tenant;
 
 use std::path::Path;
@@ -29,7 +29,7 @@ use crate::report::Report;
 use crate::tls::Authority;
 
 /// The parts, in the order in which they run.
-pub(crate) const PARTS: [&str; 10] = [
+pub(crate) const PARTS: [&str; 11] = [
     "people",
     "external",
     "failures",
@@ -40,6 +40,7 @@ pub(crate) const PARTS: [&str; 10] = [
     "resume",
     "multikueue",
     "faults",
+    "soak",
 ];
 
 /// Whether a word names a part, or one of the faults as `faults:hub`.
@@ -94,6 +95,9 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
     if wanted("multikueue") || wanted("faults") {
         fleet(report, folder, &authority, &wanted, only);
     }
+    if wanted("soak") && programs::all_there(report, "soak", &fleet::PROGRAMS) {
+        soak::run(report, folder, &authority);
+    }
 }
 
 /// The parts that need no controllers.
@@ -124,13 +128,13 @@ fn alone(
         people::run(report, &cluster);
     }
     if wanted("external") {
-        external::run(report, &cluster);
+        people::external(report, &cluster);
     }
     if wanted("failures") {
         failures::run(report, &cluster, &mut hook, &settings);
     }
     if wanted("conditions") {
-        conditions::run(report, &cluster, &mut hook, &settings);
+        failures::conditions(report, &cluster, &mut hook, &settings);
     }
 }
 

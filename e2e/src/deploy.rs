@@ -30,7 +30,9 @@ pub(crate) fn yaml(file: &str) -> Result<Vec<Value>> {
 pub(crate) fn documents(text: &str) -> Result<Vec<Value>> {
     let mut documents = Vec::new();
     for document in serde_yaml_ng::Deserializer::from_str(text) {
-        let document = <Value as serde::Deserialize>::deserialize(document)?;
+        let mut document = <serde_yaml_ng::Value as serde::Deserialize>::deserialize(document)?;
+        document.apply_merge()?;
+        let document: Value = serde_yaml_ng::from_value(document)?;
         if !document.is_null() {
             documents.push(document);
         }

@@ -22,21 +22,10 @@ pub(crate) struct Client {
     /// The token, which is the user's name.
     pub(crate) token: String,
     /// Headers of each request beside the usual ones.
-    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 impl Client {
-    /// The same user, who asks for somebody else with such headers.
-    pub(crate) fn impersonating(&self, headers: &[(&'static str, &str)]) -> Self {
-        let headers = headers
-            .iter()
-            .map(|(key, value)| (*key, (*value).to_owned()));
-        Self {
-            headers: headers.collect(),
-            ..self.clone()
-        }
-    }
-
     pub(crate) fn request(
         &self,
         method: &str,
@@ -55,7 +44,7 @@ impl Client {
             .header("authorization", format!("Bearer {}", self.token))
             .header("content-type", media_type);
         for (key, value) in &self.headers {
-            request = request.header(*key, value);
+            request = request.header(key, value);
         }
         http::send(&self.agent, request.body(body)?)
     }

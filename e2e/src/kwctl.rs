@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use managed_by_testing::PUBLISHED;
 use serde_json::{Value, json};
 
 use crate::deploy::{self, MODULE, PODS_MODULE, POLICIES, root};
@@ -27,10 +28,7 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
         report.check("e2e/e2e.bats: each example gets its answer", bats());
     }
     report.section("what else the README says");
-    for (metadata, module) in [
-        ("policy-metadata.yml", MODULE),
-        ("pods/metadata.yml", PODS_MODULE),
-    ] {
+    for ([metadata, ..], module) in PUBLISHED.into_iter().zip([MODULE, PODS_MODULE]) {
         report.check(
             &format!("annotate: {metadata} comes back from inspect"),
             annotate(folder, metadata),
@@ -138,18 +136,7 @@ fn manifest() -> Result<()> {
 /// What is committed was made without kwctl; it would have made the same, but for what is said there of installing the policy,
 /// the module of the policy for pods, and the time, which a release adds.
 fn artifact_hub(folder: &Path) -> Result<()> {
-    for (metadata, questions, committed) in [
-        (
-            "policy-metadata.yml",
-            "questions-ui.yml",
-            "artifacthub-pkg.yml",
-        ),
-        (
-            "pods/metadata.yml",
-            "pods/questions-ui.yml",
-            "pods/artifacthub-pkg.yml",
-        ),
-    ] {
+    for [metadata, questions, committed] in PUBLISHED {
         let made = folder.join("artifacthub-pkg.yml");
         let path = made.display().to_string();
         let arguments = ["scaffold", "artifacthub", "--metadata-path", metadata];

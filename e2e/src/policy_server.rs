@@ -36,9 +36,15 @@ impl Place {
     /// With TLS.
     pub(crate) fn new(parent: &Path, name: &str, authority: &Authority) -> Result<Self> {
         let mut place = Self::plain(parent, name)?;
-        place.files = Some(authority.sign(&place.folder)?);
-        place.authority = Some(authority.pem());
+        place.sign(authority)?;
         Ok(place)
+    }
+
+    /// Takes a certificate of an authority, in place of the one that is there.
+    pub(crate) fn sign(&mut self, authority: &Authority) -> Result<()> {
+        self.files = Some(authority.sign(&self.folder)?);
+        self.authority = Some(authority.pem());
+        Ok(())
     }
 
     /// Without TLS.

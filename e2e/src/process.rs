@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::programs;
 
@@ -18,6 +18,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// A running server. It is killed when this is dropped, and when the harness dies.
 pub(crate) struct Process {
     name: String,
+    command: Command,
     child: Child,
     log: PathBuf,
 }
@@ -55,6 +56,7 @@ impl Process {
             .with_context(|| format!("starting {program}"))?;
         Ok(Self {
             name: name.to_owned(),
+            command,
             child,
             log,
         })
@@ -87,6 +89,23 @@ impl Process {
             Ok(self.child.try_wait()?)
         })?;
         Ok(status.code())
+    }
+
+    /// Ends it and starts it again with the same command.
+    pub(crate) fn restart(&mut self) -> Result<()> {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.child = self.command.spawn()?;
+        Ok(())
+    }
+
+    /// Sends it a signal, such as `STOP`.
+    pub(crate) fn signal(&self, name: &str) -> Result<()> {
+        let mut kill = Command::new("kill");
+        kill.arg(format!("-{name}")).arg(self.id().to_string());
+        ensure!(kill.status()?.success(), "{}: kill -{name}", self.name);
+        Ok(())
     }
 
     /// The number that the system gave it.

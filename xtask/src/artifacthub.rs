@@ -4,24 +4,11 @@
 //! release adds it (`make artifacthub`).
 
 use anyhow::{Context as _, Result};
+use managed_by_testing::PUBLISHED;
 use serde_yaml_ng::{Value, from_str, to_string};
 
 use crate::generated::{Generated, read};
 use crate::metadata::Metadata;
-
-/// The metadata, the questions and the package of each published policy.
-const PUBLISHED: [[&str; 3]; 2] = [
-    [
-        "policy-metadata.yml",
-        "questions-ui.yml",
-        "artifacthub-pkg.yml",
-    ],
-    [
-        "pods/metadata.yml",
-        "pods/questions-ui.yml",
-        "pods/artifacthub-pkg.yml",
-    ],
-];
 
 /// The keys of a package, each with the annotation of the metadata that has its text.
 const TEXTS: [(&str, &str); 6] = [

@@ -28,6 +28,20 @@ pub fn root(path: impl AsRef<Path>) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
 }
 
+/// The metadata, the questions and the Artifact Hub package of each published policy.
+pub const PUBLISHED: [[&str; 3]; 2] = [
+    [
+        "policy-metadata.yml",
+        "questions-ui.yml",
+        "artifacthub-pkg.yml",
+    ],
+    [
+        "pods/metadata.yml",
+        "pods/questions-ui.yml",
+        "pods/artifacthub-pkg.yml",
+    ],
+];
+
 /// What can go wrong between a module and its host.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -75,6 +75,9 @@ const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy"
     {"level": "Metadata", "verbs": ["get"], "users": ["system:serviceaccount:kubewarden:policy-server"], "resources": [{"group": "batch"}]},
     {"level": "None"}]}"#;
 
+/// The webhook in `deploy/webhook.yml`.
+pub(crate) const WEBHOOK: &str = "managed-by.policies.example.com";
+
 /// How a kube-apiserver is started.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
@@ -126,8 +129,8 @@ pub(crate) struct ApiServer {
     authority: String,
     agent: Agent,
     // In this order, so that kube-apiserver ends before its store.
-    _server: Process,
-    _etcd: Process,
+    pub(crate) server: Process,
+    pub(crate) store: Process,
 }
 
 impl ApiServer {
@@ -153,7 +156,7 @@ impl ApiServer {
         let line = |(user, groups): &(&str, &str)| format!("{user},{user},{user},\"{groups}\"\n");
         let users: String = USERS.iter().map(line).collect();
         fs::write(folder.join("tokens.csv"), users)?;
-        let mut server = Process::start(options.program, "kube-apiserver", &folder, |command| {
+        let server = Process::start(options.program, "kube-apiserver", &folder, |command| {
             if let Some(gates) = options.feature_gates {
                 command.arg(format!("--feature-gates={gates}"));
             }
@@ -184,24 +187,31 @@ impl ApiServer {
         let url = format!("https://127.0.0.1:{port}");
         let authority = authority.pem();
         let agent = http::agent(Some(&authority))?;
-        let admin = Client {
-            agent: agent.clone(),
-            url: url.clone(),
-            token: ADMIN.to_owned(),
-            headers: Vec::new(),
-        };
-        server.wait_until("readiness", START, || {
-            admin.get("/readyz").is_ok_and(|answer| answer.code == 200)
-        })?;
-        Ok(Self {
+        let mut cluster = Self {
             folder,
             url,
             etcd: etcd.1,
             authority,
             agent,
-            _server: server,
-            _etcd: etcd.0,
+            server,
+            store: etcd.0,
+        };
+        cluster.ready()?;
+        Ok(cluster)
+    }
+
+    /// Waits until it answers.
+    fn ready(&mut self) -> Result<()> {
+        let admin = self.client(ADMIN);
+        self.server.wait_until("readiness", START, || {
+            admin.get("/readyz").is_ok_and(|answer| answer.code == 200)
         })
+    }
+
+    /// Ends kube-apiserver, not its store, and starts it again.
+    pub(crate) fn restart(&mut self) -> Result<()> {
+        self.server.restart()?;
+        self.ready()
     }
 
     fn etcd(program: &str, folder: &Path) -> Result<(Process, String)> {
@@ -321,7 +331,7 @@ impl Audit {
     pub(crate) fn denied(&self) -> impl Iterator<Item = &Value> {
         self.events.iter().filter(|event| {
             let message = event["responseStatus"]["message"].as_str();
-            message.is_some_and(|m| m.contains("managed-by.policies.example.com"))
+            message.is_some_and(|m| m.contains(WEBHOOK))
         })
     }
 
@@ -360,7 +370,7 @@ impl Audit {
 
 /// An annotation of the policy's, as the API server names it after the webhook.
 pub(crate) fn annotation<'e>(event: &'e Value, key: &str) -> Option<&'e str> {
-    let key = format!("managed-by.policies.example.com/{key}");
+    let key = format!("{WEBHOOK}/{key}");
     event["annotations"][key].as_str()
 }
 

@@ -136,7 +136,7 @@ fn fault(
         // Whoever is refused tries again.
         if let Some(workload) = next
             && later.len() >= third
-            && workload.try_submit(&fleet.hub.cluster)?
+            && workload.try_submit(&hub)?
         {
             next = later.next();
         }

@@ -52,7 +52,8 @@ const PROJECTS: [&str; 1] = ["jobset"];
 pub(crate) struct Member {
     pub(crate) cluster: ApiServer,
     pub(crate) hook: Hook,
-    _processes: Vec<Process>,
+    /// kube-controller-manager, JobSet and Kueue.
+    pub(crate) controllers: Vec<Process>,
 }
 
 /// Both.
@@ -71,7 +72,7 @@ impl Member {
     fn start(folder: &Path, name: &str, policy: &str, authority: &Authority) -> Result<Self> {
         let cluster = ApiServer::start_with(folder, name, authority, OPTIONS)?;
         cluster.namespaces(&[TEAM, "kueue-system"])?;
-        let processes = vec![
+        let controllers = vec![
             controllers::manager(&cluster)?,
             controllers::jobset(&cluster, authority)?,
             controllers::kueue(&cluster, authority)?,
@@ -82,7 +83,7 @@ impl Member {
         Ok(Self {
             cluster,
             hook,
-            _processes: processes,
+            controllers,
         })
     }
 
@@ -180,7 +181,7 @@ impl Fleet {
 pub(crate) struct Workload {
     pub(crate) path: String,
     pub(crate) name: String,
-    object: Value,
+    pub(crate) object: Value,
     /// The condition that tells its end.
     pub(crate) end: &'static str,
 }
@@ -254,23 +255,19 @@ impl Workload {
 
     /// Hands it in. Who is told that nobody can judge it now tries again, as people do.
     pub(crate) fn submit(&self, cluster: &ApiServer) -> Result<()> {
-        let limit = Duration::from_mins(1);
+        let (limit, client) = (Duration::from_mins(1), cluster.client(ANA));
         until(&format!("creation of {}", self.name), limit, || {
-            let answer = cluster.client(ANA).post(&self.path, &self.object)?;
-            // The answer to an earlier try may have been lost.
-            match answer.code {
-                409 => Ok(Some(())),
-                _ => done(answer).map(|_| Some(())),
-            }
+            Ok(self.try_submit(&client)?.then_some(()))
         })
     }
 
     /// The same once. It is an error if it is refused for another reason than that nobody could judge it.
-    pub(crate) fn try_submit(&self, cluster: &ApiServer) -> Result<bool> {
-        let answer = cluster.client(ANA).post(&self.path, &self.object)?;
+    pub(crate) fn try_submit(&self, client: &Client) -> Result<bool> {
+        let answer = client.post(&self.path, &self.object)?;
         let nobody = answer.code == 500 && answer.message().contains("failed calling webhook");
-        if nobody {
-            return Ok(false);
+        // The answer to an earlier try may have been lost.
+        if nobody || answer.code == 409 {
+            return Ok(!nobody);
         }
         done(answer).map(|_| true)
     }

@@ -6,11 +6,12 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use super::api_server::{ADMIN, ApiServer, POLICY_SERVER};
+use super::api_server::{ADMIN, ApiServer, Options, POLICY_SERVER};
+use super::people::TEAM;
 use crate::deploy;
 use crate::kube::{done, jobs};
 use crate::policy_server::{Place, PolicyServer};
-use crate::process::until;
+use crate::process::{Process, until};
 use crate::tls::Authority;
 
 /// The release of the kube-apiserver that runs here.
@@ -46,6 +47,20 @@ impl Hook {
         hook.apply(cluster, |_| ())?;
         Self::in_force(cluster)?;
         Ok(hook)
+    }
+
+    /// A cluster with the settings of `deploy/NAME.yml`, which is also its name.
+    pub(crate) fn in_front(
+        parent: &Path,
+        name: &str,
+        authority: &Authority,
+        options: Options,
+    ) -> Result<(ApiServer, Self)> {
+        let settings = deploy::settings(name, options.release, &[])?;
+        let cluster = ApiServer::start_with(parent, name, authority, options)?;
+        cluster.namespaces(&[TEAM])?;
+        let hook = Self::start(parent, "policy-server", &cluster, authority, &settings, &[])?;
+        Ok((cluster, hook))
     }
 
     /// The same with whatever policies, and without a webhook yet.
@@ -102,10 +117,28 @@ impl Hook {
         )
     }
 
-    /// The processor time that PolicyServer has taken.
-    pub(crate) fn processor(&self) -> Result<Duration> {
+    /// Gives PolicyServer a certificate of another authority, which the API server is told to trust.
+    pub(crate) fn change_certificate(&mut self, cluster: &ApiServer) -> Result<()> {
+        let authority = Authority::new()?;
+        self.place.sign(&authority)?;
+        self.authority = authority.pem();
+        self.apply(cluster, |_| ())
+    }
+
+    /// Ends PolicyServer for good: no webhook asks for it any more.
+    pub(crate) fn withdraw(&mut self, cluster: &ApiServer) -> Result<()> {
+        let configuration = deploy::webhook("", "", &[])?;
+        let name = configuration["metadata"]["name"].as_str();
+        let path = format!("{CONFIGURATIONS}/{}", name.context("no name")?);
+        done(cluster.client(ADMIN).delete(&path)?)?;
+        self.kill();
+        Ok(())
+    }
+
+    /// The process of PolicyServer.
+    pub(crate) fn process(&self) -> Result<&Process> {
         let server = self.server.as_ref().context("no PolicyServer")?;
-        server.process.processor()
+        Ok(&server.process)
     }
 
     /// Waits until the API server asks: it learns of a new configuration a little later.

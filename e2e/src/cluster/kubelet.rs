@@ -13,7 +13,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::api_server::{ApiServer, KUBELET};
-use crate::kube::{Client, path};
+use crate::kube::{Client, done, path};
 
 /// How long an image takes.
 const PULL: Duration = Duration::from_millis(300);
@@ -112,18 +112,20 @@ fn see(pods: &Pods, mut event: Value) {
 /// What each pod does next.
 fn act(client: &Client, pods: &Pods) {
     let mut steps = Vec::new();
-    {
-        let mut pods = pods.lock().unwrap_or_else(PoisonError::into_inner);
-        for pod in pods.values_mut() {
-            let step = step(pod);
-            if let Some(step) = step {
-                steps.push((pod.object.clone(), step));
-            }
+    let all = || pods.lock().unwrap_or_else(PoisonError::into_inner);
+    for (uid, pod) in all().iter_mut() {
+        let before = pod.phase;
+        if let Some(step) = step(pod) {
+            steps.push((uid.clone(), before, pod.object.clone(), step));
         }
     }
-    for (pod, step) in steps {
-        // A pod may be gone by now.
-        let _ = take(client, &pod, &step);
+    for (uid, before, pod, step) in steps {
+        // The API server may be away.
+        if take(client, &pod, &step).is_err()
+            && let Some(pod) = all().get_mut(&uid)
+        {
+            pod.phase = before;
+        }
     }
 }
 
@@ -174,17 +176,21 @@ fn take(client: &Client, pod: &Value, step: &Step) -> Result<()> {
     let text = |key: &str| pod["metadata"][key].as_str().unwrap_or_default();
     let path = format!("{}/{}", path("v1", text("namespace"), "pods"), text("name"));
     let status = format!("{path}/status");
-    match step {
-        Step::Run => drop(client.patch(&status, &running(pod))?),
-        Step::End(code) => drop(client.patch(&status, &ended(pod, *code))?),
+    let answer = match step {
+        Step::Run => client.patch(&status, &running(pod))?,
+        Step::End(code) => client.patch(&status, &ended(pod, *code))?,
         Step::Remove { was_alive } => {
             if *was_alive {
                 client.patch(&status, &ended(pod, 137))?;
             }
-            client.delete_now(&path)?;
+            client.delete_now(&path)?
         }
+    };
+    // A pod may be gone by now.
+    if answer.code == 404 {
+        return Ok(());
     }
-    Ok(())
+    done(answer).map(drop)
 }
 
 fn running(pod: &Value) -> Value {

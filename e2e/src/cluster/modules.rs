@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
 use super::api_server::{ADMIN, ApiServer};
-use crate::deploy::{base64, documents};
+use crate::deploy::{base64, documents, yaml};
 use crate::kube::done;
 use crate::process::until;
 use crate::tls::Authority;
@@ -49,6 +49,18 @@ pub(crate) fn crds(cluster: &ApiServer, folder: &Path, change: impl Fn(&mut Valu
     }
     ensure!(!names.is_empty(), "no CRD in {}", folder.display());
     names.iter().try_for_each(|name| served(cluster, name))
+}
+
+/// Applies the CRDs of these kinds in `e2e/cluster/crds.yml`.
+pub(crate) fn bare(cluster: &ApiServer, kinds: &[&str]) -> Result<()> {
+    let crds = yaml("e2e/cluster/crds.yml")?[0].take();
+    let named = |kind: &str| {
+        let mut crds = crds.as_array().into_iter().flatten();
+        crds.find(|crd| crd["spec"]["names"]["kind"] == *kind)
+    };
+    kinds
+        .iter()
+        .try_for_each(|kind| crd(cluster, named(kind).context("no such kind")?))
 }
 
 /// Applies one.

@@ -164,7 +164,7 @@ fn deleted(fleet: &Fleet) -> Result<()> {
 }
 
 /// The path of the Workload that Kueue has made of a workload.
-fn workload_of(cluster: &ApiServer, name: &str) -> Result<String> {
+pub(super) fn workload_of(cluster: &ApiServer, name: &str) -> Result<String> {
     let client = cluster.client(ADMIN);
     let all = path(fleet::KUEUE, TEAM, "workloads");
     let owned = |w: &Value| w["metadata"]["ownerReferences"][0]["name"] == *name;

@@ -1,0 +1,756 @@
+//! Hours of work with faults, with the policy and without it: the same schedule, so the same outcomes.
+//!
+//! `MINUTES`, `RATE` and `SEED` of the environment say how long each of the two runs is, how many workloads are handed in each
+//! second, and which ones. What was seen goes to `target/soak.json`.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use super::api_server::{ADMIN, ANA, ApiServer, WEBHOOK, annotation, line};
+use super::fleet::{Fleet, JOBSETS, Member, TEAM, Workload, queued_job, queued_set, set, settings};
+use super::hook::job;
+use super::jobs::{has, nothing};
+use super::multikueue::workload_of;
+use super::people::MULTIKUEUE;
+use crate::deploy::root;
+use crate::kube::{Client, JSON, MERGE_PATCH, done, jobs, path};
+use crate::load;
+use crate::process::{Process, until};
+use crate::programs;
+use crate::report::Report;
+use crate::tls::Authority;
+
+/// What is written about the two runs.
+const FILE: &str = "target/soak.json";
+
+/// The clusters, as they are called in what is written. Cluster 0 has the settings of `deploy/management.yml`, cluster 1 those of
+/// `deploy/worker.yml`.
+const CLUSTERS: [&str; 2] = ["hub", "worker"];
+
+/// How long a workload takes at most when nothing is wrong, with room to spare.
+const SOON: Duration = Duration::from_mins(1);
+
+/// How long what is left may take when Kueue looks at it again.
+const END: Duration = Duration::from_mins(2);
+
+/// How long after a fault a write may still fail for it: one that began to wait during the fault has given up by then.
+const LATE: f64 = 10.0;
+
+/// What is said of a workload that waited for nothing that is known.
+const CONNECTED: &str = "Kueue was connected";
+
+/// What is done to a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Killed,
+    Restarted,
+    Paused,
+    /// It answers every 10 s. The API server waits for 5 s.
+    Slow,
+    /// It gets a certificate of another authority.
+    Certificate,
+    /// It is started with other settings.
+    Settings,
+}
+
+const POLICY_SERVER: &str = "policy-server";
+
+/// The faults, with how many seconds each lasts if the time between two of them allows it.
+const FAULTS: [(&str, Fault, u64); 11] = [
+    (POLICY_SERVER, Fault::Killed, 30),
+    (POLICY_SERVER, Fault::Paused, 30),
+    (POLICY_SERVER, Fault::Slow, 0),
+    (POLICY_SERVER, Fault::Certificate, 0),
+    (POLICY_SERVER, Fault::Settings, 30),
+    ("kube-apiserver", Fault::Restarted, 0),
+    ("kube-apiserver", Fault::Paused, 30),
+    ("etcd", Fault::Paused, 5),
+    ("kube-controller-manager", Fault::Killed, 30),
+    ("jobset", Fault::Killed, 30),
+    ("kueue", Fault::Killed, 30),
+];
+
+fn process<'m>(member: &'m mut Member, name: &str) -> &'m mut Process {
+    match name {
+        "kube-apiserver" => &mut member.cluster.server,
+        "etcd" => &mut member.cluster.store,
+        "kube-controller-manager" => &mut member.controllers[0],
+        "jobset" => &mut member.controllers[1],
+        _ => &mut member.controllers[2],
+    }
+}
+
+fn signal(member: &mut Member, name: &str, signal: &str) -> Result<()> {
+    match name {
+        POLICY_SERVER => member.hook.process()?.signal(signal),
+        _ => process(member, name).signal(signal),
+    }
+}
+
+fn begin(member: &mut Member, name: &str, fault: Fault, cluster: usize) -> Result<()> {
+    match fault {
+        Fault::Killed => signal(member, name, "KILL"),
+        Fault::Restarted => member.cluster.restart(),
+        Fault::Paused => signal(member, name, "STOP"),
+        Fault::Slow => (0..3).try_for_each(|_| {
+            signal(member, name, "STOP")?;
+            thread::sleep(Duration::from_secs(10));
+            signal(member, name, "CONT")?;
+            thread::sleep(Duration::from_secs(1));
+            Ok(())
+        }),
+        Fault::Certificate => member.hook.change_certificate(&member.cluster),
+        Fault::Settings => {
+            let mut settings = shipped(cluster)?;
+            settings["rules"] =
+                json!({"managed-by/reserved-domain": "deny", "managed-by/nested": "deny"});
+            member.hook.serve(&settings)
+        }
+    }
+}
+
+fn mend(member: &mut Member, name: &str, fault: Fault, cluster: usize) -> Result<()> {
+    match fault {
+        Fault::Killed if name != POLICY_SERVER => process(member, name).restart(),
+        Fault::Killed | Fault::Settings => member.hook.serve(&shipped(cluster)?),
+        Fault::Paused => signal(member, name, "CONT"),
+        Fault::Restarted | Fault::Slow | Fault::Certificate => Ok(()),
+    }
+}
+
+fn shipped(cluster: usize) -> Result<Value> {
+    settings(["management", "worker"][cluster])
+}
+
+const fn member(fleet: &mut Fleet, cluster: usize) -> &mut Member {
+    if cluster == 0 {
+        &mut fleet.hub
+    } else {
+        &mut fleet.worker
+    }
+}
+
+/// What is run.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    length: Duration,
+    rate: f64,
+    seed: u64,
+}
+
+impl Plan {
+    fn new() -> Result<Self> {
+        let number = |name: &str, usual: f64| match env::var(name) {
+            Ok(text) => text.parse().with_context(|| format!("{name}={text}")),
+            Err(_) => Ok(usual),
+        };
+        Ok(Self {
+            length: Duration::from_secs_f64(60.0 * number("MINUTES", 5.0)?),
+            rate: number("RATE", 2.0)?,
+            seed: number("SEED", 29.0)?.to_bits(),
+        })
+    }
+
+    /// A number that follows from the seed.
+    fn pick(&self, number: usize) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.seed, number).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// How much time there is for a fault: each comes once in each cluster, and no two in less than 25 s or more than 3 min.
+    fn interval(&self) -> Duration {
+        let each = self.length / u32::try_from(2 * FAULTS.len()).unwrap_or(1);
+        each.clamp(Duration::from_secs(25), Duration::from_mins(3))
+    }
+
+    /// The faults in their order, each with its cluster: all of them in one or the other, then all in the other one.
+    fn faults(&self) -> Vec<(usize, (&'static str, Fault, u64))> {
+        let count = self.length.as_secs() / self.interval().as_secs();
+        let count = usize::try_from(count).unwrap_or_default();
+        let mut faults = Vec::new();
+        for round in 0..=count / FAULTS.len() {
+            let mut order: Vec<_> = (0..FAULTS.len()).collect();
+            order.sort_by_key(|index| self.pick(usize::MAX - round * FAULTS.len() - index));
+            let round = order
+                .into_iter()
+                .map(|index| ((index + round) % 2, FAULTS[index]));
+            faults.extend(round);
+        }
+        faults.truncate(count);
+        faults
+    }
+
+    /// All workloads, each with its cluster. One in eight goes through MultiKueue: its client asks the worker five times a
+    /// second, ten times for each. The rest runs on the worker.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "small"
+    )]
+    fn workloads(&self) -> Vec<(usize, Workload)> {
+        let count = (self.length.as_secs_f64() * self.rate) as usize;
+        (0..count).map(|number| self.workload(number)).collect()
+    }
+
+    fn workload(&self, number: usize) -> (usize, Workload) {
+        let pick = self.pick(number);
+        let name = format!("w{number}");
+        let run = json!({"e2e/run": (500 + pick % 8 * 500).to_string()});
+        let fails = json!({"e2e/exit": "1"});
+        let two = json!({"completions": 2, "parallelism": 2});
+        let indexed = json!({"completions": 3, "parallelism": 3, "completionMode": "Indexed"});
+        let once = json!({"backoffLimit": 0});
+        let plain = |spec: &Value, annotations: &Value, end| {
+            let mut object = job(TEAM, &name, spec);
+            object["spec"]["template"]["metadata"]["annotations"] = annotations.clone();
+            Workload::new(&jobs(TEAM), object, end)
+        };
+        let jobset = |annotations: &Value, end| {
+            let sets = path(JOBSETS, TEAM, "jobsets");
+            Workload::new(&sets, set(TEAM, &name, annotations), end)
+        };
+        let (cluster, mut workload) = match pick / 8 % 32 {
+            0 => (0, queued_job(&name, &json!({}), &run, "Complete")),
+            1 => (0, queued_job(&name, &indexed, &run, "Complete")),
+            2 => (0, queued_job(&name, &once, &fails, "Failed")),
+            3 => (0, queued_set(&name, &run, "Completed")),
+            4..=7 => (1, jobset(&run, "Completed")),
+            8 | 9 => (1, jobset(&fails, "Failed")),
+            10..=13 => (1, plain(&once, &fails, "Failed")),
+            14..=17 => (1, plain(&indexed, &run, "Complete")),
+            18..=21 => (1, plain(&two, &run, "Complete")),
+            _ => (1, plain(&json!({}), &run, "Complete")),
+        };
+        workload.object["spec"]["ttlSecondsAfterFinished"] = 120.into();
+        (cluster, workload)
+    }
+}
+
+/// An idle Job, whose status nobody but its controller may write.
+const IDLE: &str = "idle";
+
+/// Dry runs that the policy must deny.
+fn bad_writes(cluster: usize) -> Vec<(&'static str, &'static str, String, Value)> {
+    let typo = json!({"managedBy": "kubernetes.io/job-controler"});
+    let create = format!("{}?dryRun=All", jobs(TEAM));
+    let idle = format!("{}/{IDLE}/status?dryRun=All", jobs(TEAM));
+    let status = json!({"status": {"conditions": [{"type": "Mine", "status": "True"}]}});
+    let mut bad = vec![
+        ("POST", JSON, create.clone(), job(TEAM, "typo", &typo)),
+        ("PATCH", MERGE_PATCH, idle, status),
+    ];
+    if cluster == 0 {
+        bad.push(("POST", JSON, create, job(TEAM, "undelegated", &json!({}))));
+    }
+    bad
+}
+
+const DENIED: &str = "denied";
+const LET_THROUGH: &str = "let through";
+/// Nobody could judge it, or the API server was away.
+const REFUSED: &str = "refused";
+
+/// The rule in a denial, such as `[managed-by/delegation]`.
+fn rule(message: &str) -> Option<&str> {
+    let (_, text) = message.split_once("\" denied the request: ")?;
+    let mut marked = text.split('[').filter_map(|rest| rest.split(']').next());
+    let is_rule = |c: char| c.is_ascii_lowercase() || "-/".contains(c);
+    marked.find(|rule| rule.contains('/') && rule.chars().all(is_rule))
+}
+
+/// What the threads of a run write down, each time with the seconds since its beginning.
+#[derive(Default)]
+struct Notes {
+    ended: bool,
+    /// How a workload ended, by cluster and name.
+    ends: BTreeMap<(usize, String), (&'static str, f64)>,
+    /// What became of the bad writes in each cluster.
+    bad: Vec<(usize, &'static str, f64)>,
+    /// When each workload was taken, or why not.
+    taken: BTreeMap<usize, Result<f64, String>>,
+}
+
+/// A fault as it was, with the times at which it began and was mended.
+struct Past {
+    name: String,
+    cluster: usize,
+    began: f64,
+    mended: f64,
+}
+
+impl Past {
+    fn during(&self, cluster: usize, time: f64) -> bool {
+        self.cluster == cluster && self.began - 1.0 <= time && time <= self.mended + LATE
+    }
+
+    /// Whether Kueue of the hub could not dispatch what was taken then. Kueue 0.18.4 does not look at a Workload again that has its
+    /// quota and found no connected worker: neither when the worker is back nor when Kueue itself is started again.
+    fn disconnects(&self, time: f64) -> bool {
+        let which = ["hub kueue", "worker kube-apiserver", "worker etcd"];
+        let name = format!("{} {}", CLUSTERS[self.cluster], self.name);
+        let near = self.began - 30.0 <= time && time <= self.mended + 30.0;
+        near && which.iter().any(|which| name.starts_with(which))
+    }
+}
+
+/// One of the two runs.
+struct Run {
+    plan: Plan,
+    workloads: Vec<(usize, Workload)>,
+    start: SystemTime,
+    notes: Mutex<Notes>,
+}
+
+impl Run {
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn at(&self, time: SystemTime) -> f64 {
+        let since = time.duration_since(self.start);
+        since.unwrap_or_default().as_secs_f64()
+    }
+
+    fn now(&self) -> f64 {
+        self.at(SystemTime::now())
+    }
+
+    fn wait(&self, until: f64) {
+        thread::sleep(Duration::from_secs_f64((until - self.now()).max(0.0)));
+    }
+
+    /// Hands a workload in at its time, and again if it could not be judged, as people do.
+    fn hand_in(&self, clients: &[Client; 2], number: usize) -> bool {
+        let Some((cluster, workload)) = self.workloads.get(number) else {
+            return false;
+        };
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        self.wait(number as f64 / self.plan.rate);
+        let taken = until("creation", Duration::from_mins(3), || {
+            let taken = workload.try_submit(&clients[*cluster]);
+            if !matches!(taken, Ok(true)) {
+                thread::sleep(Duration::from_secs(1));
+            }
+            Ok(taken?.then_some(self.now()))
+        });
+        let taken = taken.map_err(|error| format!("{error:#}"));
+        self.notes().taken.insert(number, taken);
+        true
+    }
+
+    /// Looks for those that have ended, every 2 s.
+    fn see_ends(&self, cluster: usize, client: &Client) {
+        while !self.notes().ended {
+            for list in [jobs(TEAM), path(JOBSETS, TEAM, "jobsets")] {
+                // The API server may be away.
+                for object in client.list(&list).unwrap_or_default() {
+                    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+                    let mut ends = ["Complete", "Completed", "Failed"].into_iter();
+                    if let Some(end) = ends.find(|end| has(&object["status"], end)) {
+                        let now = self.now();
+                        let key = (cluster, name.to_owned());
+                        self.notes().ends.entry(key).or_insert((end, now));
+                    }
+                }
+            }
+            thread::sleep(Duration::from_secs(2));
+        }
+    }
+
+    /// Tries a bad write each second.
+    fn try_bad(&self, cluster: usize, client: &Client) {
+        for (method, media_type, path, object) in bad_writes(cluster).iter().cycle() {
+            if self.notes().ended {
+                break;
+            }
+            let seen = match client.request(method, path, media_type, object) {
+                Ok(answer) if answer.code < 300 => LET_THROUGH,
+                Ok(answer) if rule(answer.message()).is_some() => DENIED,
+                _ => REFUSED,
+            };
+            let now = self.now();
+            self.notes().bad.push((cluster, seen, now));
+            thread::sleep(Duration::from_secs(1));
+        }
+    }
+
+    /// Waits, and looks at the memory of both PolicyServer processes meanwhile, in MB.
+    fn watch(&self, fleet: &mut Fleet, memory: &mut Vec<Value>, until: f64) {
+        loop {
+            let of = |member: &mut Member| {
+                let process = member.hook.process().ok();
+                process
+                    .and_then(|p| p.memory().ok())
+                    .map(|bytes| bytes >> 20)
+            };
+            let sizes = (of(&mut fleet.hub), of(&mut fleet.worker));
+            memory.push(json!([self.now().round(), sizes.0, sizes.1]));
+            self.wait(until.min(self.now() + 10.0));
+            if self.now() >= until {
+                break;
+            }
+        }
+    }
+
+    /// All faults at their times. Without the policy there is no PolicyServer.
+    fn faults(
+        &self,
+        report: &mut Report,
+        fleet: &mut Fleet,
+        policy: bool,
+        memory: &mut Vec<Value>,
+    ) -> Vec<Past> {
+        let interval = self.plan.interval();
+        let mut past = Vec::new();
+        for (number, (cluster, (name, fault, lasts))) in (0_u32..).zip(self.plan.faults()) {
+            let turn = interval * number + interval / 4;
+            self.watch(fleet, memory, turn.as_secs_f64());
+            if name == POLICY_SERVER && !policy {
+                continue;
+            }
+            let began = self.now();
+            let outcome = begin(member(fleet, cluster), name, fault, cluster).and_then(|()| {
+                let lasts = Duration::from_secs(lasts).min(interval / 3);
+                self.watch(fleet, memory, self.now() + lasts.as_secs_f64());
+                mend(member(fleet, cluster), name, fault, cluster)
+            });
+            let mended = self.now();
+            let name = format!("{name}: {fault:?}");
+            let what = format!(
+                "{began:.0} s to {mended:.0} s, {}, {name}",
+                CLUSTERS[cluster]
+            );
+            report.check(&what, outcome);
+            past.push(Past {
+                name,
+                cluster,
+                began,
+                mended,
+            });
+        }
+        self.watch(fleet, memory, self.plan.length.as_secs_f64());
+        past
+    }
+
+    /// Those that have not ended, with the time at which they were taken. One that was never taken is not among them.
+    fn left(&self) -> Vec<(String, f64)> {
+        let notes = self.notes();
+        let all = self.workloads.iter().enumerate();
+        let left = all.filter_map(|(number, (cluster, workload))| {
+            let time = match notes.taken.get(&number) {
+                Some(Err(_)) => return None,
+                Some(Ok(time)) => *time,
+                None => 0.0,
+            };
+            let key = (*cluster, workload.name.clone());
+            (!notes.ends.contains_key(&key)).then_some((key.1, time))
+        });
+        left.collect()
+    }
+
+    /// How each of them ended, by cluster and name.
+    fn outcomes(&self) -> BTreeMap<String, String> {
+        let notes = self.notes();
+        let all = self.workloads.iter().enumerate();
+        let outcomes = all.map(|(number, (cluster, workload))| {
+            let end = notes.ends.get(&(*cluster, workload.name.clone()));
+            let outcome = match (notes.taken.get(&number), end) {
+                (_, Some((end, _))) if *end == workload.end => (*end).to_owned(),
+                (_, Some((end, _))) => format!("{end} instead of {}", workload.end),
+                (Some(Err(error)), None) => format!("not taken: {error}"),
+                _ => "no end".to_owned(),
+            };
+            (format!("{} {}", CLUSTERS[*cluster], workload.name), outcome)
+        });
+        outcomes.collect()
+    }
+
+    /// How long after a fault it took until a bad write of that cluster was judged again, and until the workloads had ended that
+    /// were under way; some of them may have taken longer than a minute.
+    fn recovery(&self, past: &Past, usual: &str) -> Value {
+        let after = |time: f64| (time - past.mended).max(0.0).round();
+        let notes = self.notes();
+        let judged = notes.bad.iter().find(|(cluster, seen, time)| {
+            *cluster == past.cluster && *seen == usual && *time >= past.mended
+        });
+        let mut under_way = Vec::new();
+        for (number, time) in &notes.taken {
+            let (cluster, workload) = &self.workloads[*number];
+            let end = notes.ends.get(&(*cluster, workload.name.clone()));
+            let end = end.map_or(f64::MAX, |(_, end)| *end);
+            if time.as_ref().is_ok_and(|time| *time < past.mended) && end > past.mended {
+                under_way.push(after(end));
+            }
+        }
+        let (soon, later): (Vec<f64>, Vec<f64>) = under_way
+            .iter()
+            .partition(|time| **time <= SOON.as_secs_f64());
+        json!({
+            "fault": past.name,
+            "cluster": CLUSTERS[past.cluster],
+            "began": past.began.round(),
+            "mended": past.mended.round(),
+            "judged_after": judged.map(|(_, _, time)| after(*time)),
+            "under_way": under_way.len(),
+            "ended_after": soon.into_iter().reduce(f64::max),
+            "later_than_a_minute": later.len(),
+        })
+    }
+
+    /// What the audit log of a cluster holds.
+    fn audit(&self, cluster: usize, server: &ApiServer, faults: &[Past]) -> Result<Value> {
+        let mut judged = 0_usize;
+        // By rule and user, by the fault at that time, and by user and reason.
+        let mut sums = [const { BTreeMap::<String, usize>::new() }; 3];
+        let mut unexplained = Vec::new();
+        each_event(&server.folder, |event| {
+            judged += usize::from(annotation(event, "mode").is_some());
+            let text = |pointer| event.pointer(pointer).and_then(Value::as_str).unwrap_or("");
+            let code = event["responseStatus"]["code"].as_u64().unwrap_or_default();
+            if code < 400 || text("/objectRef/namespace") != TEAM {
+                return;
+            }
+            let message = text("/responseStatus/message");
+            let user = text("/user/username");
+            let short = user.rsplit(':').next().unwrap_or_default();
+            let (sum, key) = if !message.contains(WEBHOOK) {
+                let (verb, reason) = (text("/verb"), text("/responseStatus/reason"));
+                let (resource, sub) = (text("/objectRef/resource"), text("/objectRef/subresource"));
+                let webhook = message.split_once("failed calling webhook \"");
+                let webhook = webhook.and_then(|(_, rest)| rest.split('"').next());
+                let webhook = webhook.unwrap_or_default();
+                (
+                    2,
+                    format!("{short}: {verb} {resource} {sub}: {code} {reason} {webhook}"),
+                )
+            } else if let Some(rule) = rule(message) {
+                // She is the one who tries what is bad.
+                if user != ANA || !text("/requestURI").contains("dryRun") {
+                    unexplained.push(line(event));
+                }
+                (0, format!("{rule} by {short}"))
+            } else {
+                let time = humantime::parse_rfc3339(text("/requestReceivedTimestamp"));
+                let time = time.map_or(0.0, |time| self.at(time));
+                let fault = faults.iter().find(|past| past.during(cluster, time));
+                if fault.is_none() {
+                    unexplained.push(format!("{time:.1} s: {}", line(event)));
+                }
+                (1, fault.map_or("no fault", |past| &past.name).to_owned())
+            };
+            *sums[sum].entry(key).or_default() += 1;
+        })?;
+        let [denials, unanswered, others] = sums;
+        Ok(json!({
+            "judged": judged, "denials": denials, "unanswered": unanswered, "others": others,
+            "unexplained": unexplained,
+        }))
+    }
+}
+
+/// All events of an audit log, also those of its older files. They may be too many for memory.
+fn each_event(folder: &Path, mut each: impl FnMut(&Value)) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("audit") && name.ends_with(".log") {
+            for line in BufReader::new(File::open(&path)?).lines() {
+                // The last line may be half written.
+                if let Ok(event) = serde_json::from_str(&line?) {
+                    each(&event);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs the plan with the policy or without it. This gives the outcomes, and what else was seen.
+fn one(
+    report: &mut Report,
+    plan: Plan,
+    fleet: &mut Fleet,
+    policy: bool,
+) -> Result<(BTreeMap<String, String>, Value)> {
+    for cluster in [0, 1] {
+        let member = member(fleet, cluster);
+        let controller = [MULTIKUEUE, "kubernetes.io/job-controller"][cluster];
+        let idle = json!({"suspend": true, "managedBy": controller});
+        let admin = member.cluster.client(ADMIN);
+        admin.create(&jobs(TEAM), &job(TEAM, IDLE, &idle))?;
+        if !policy {
+            member.hook.withdraw(&member.cluster)?;
+        }
+    }
+    let clients = [&fleet.hub, &fleet.worker].map(|member| member.cluster.client(ANA));
+    let run = Run {
+        plan,
+        workloads: plan.workloads(),
+        start: SystemTime::now(),
+        notes: Mutex::default(),
+    };
+    let mut memory = Vec::new();
+    let (past, waited) = thread::scope(|scope| {
+        let (run, clients) = (&run, &clients);
+        scope.spawn(move || load::at_once(48, |number| Ok(run.hand_in(clients, number))));
+        for (cluster, client) in clients.iter().enumerate() {
+            scope.spawn(move || run.see_ends(cluster, client));
+            scope.spawn(move || run.try_bad(cluster, client));
+        }
+        // Processes are started in the main thread.
+        let past = run.faults(report, fleet, policy, &mut memory);
+        let mut all_end = |fleet: &mut Fleet, limit| {
+            until("end of all", limit, || {
+                run.watch(fleet, &mut memory, run.now() + 2.0);
+                let left = run.left();
+                ensure!(left.is_empty(), "{} left: {left:?}", left.len());
+                Ok(Some(()))
+            })
+        };
+        let mut waited = Vec::new();
+        if all_end(fleet, SOON).is_err() {
+            waited = run.left();
+            let change = json!({"metadata": {"annotations": {"e2e/look": "again"}}});
+            let touched = waited.iter().try_for_each(|(name, _)| {
+                let workload = workload_of(&fleet.hub.cluster, name)?;
+                let admin = fleet.hub.cluster.client(ADMIN);
+                done(admin.patch(&workload, &change)?).map(drop)
+            });
+            let all = touched.and_then(|()| all_end(fleet, END));
+            report.check(
+                "what is left ends when its Workload on the hub is touched",
+                all,
+            );
+        }
+        run.notes().ended = true;
+        (past, waited)
+    });
+    let waited = waited.into_iter().map(|(name, time)| {
+        let fault = past.iter().find(|past| past.disconnects(time));
+        let fault = fault.map_or(CONNECTED, |past| &past.name);
+        format!("{name}, taken at {time:.0} s: {fault}")
+    });
+    let usual = if policy { DENIED } else { LET_THROUGH };
+    let recoveries = past.iter().map(|past| run.recovery(past, usual));
+    let outcomes = run.outcomes();
+    let (mut ends, mut bad) = (BTreeMap::<_, usize>::new(), BTreeMap::<_, usize>::new());
+    for (name, outcome) in &outcomes {
+        let cluster = name.split(' ').next().unwrap_or_default();
+        *ends.entry(format!("{cluster}: {outcome}")).or_default() += 1;
+    }
+    for (_, seen, _) in &run.notes().bad {
+        *bad.entry(*seen).or_default() += 1;
+    }
+    let seen = json!({
+        "minutes": plan.length.as_secs_f64() / 60.0,
+        "rate": plan.rate,
+        "workloads": ends,
+        "bad_writes": bad,
+        "touched": waited.collect::<Vec<_>>(),
+        "faults": recoveries.collect::<Vec<_>>(),
+        "audit": {
+            "hub": run.audit(0, &fleet.hub.cluster, &past)?,
+            "worker": run.audit(1, &fleet.worker.cluster, &past)?,
+        },
+        "memory": memory,
+    });
+    Ok((outcomes, seen))
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    let texts = list.as_array().into_iter().flatten();
+    texts
+        .filter_map(|text| text.as_str().map(str::to_owned))
+        .collect()
+}
+
+pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
+    let Some(plan) = report.need("MINUTES, RATE and SEED are numbers", Plan::new()) else {
+        return;
+    };
+    let mut runs = Vec::new();
+    for (policy, title) in [(true, "with the policy"), (false, "without the policy")] {
+        report.section(&format!("soak {title}: {:?}", plan.length));
+        let fleet = Fleet::start(&folder.join(title), authority);
+        let what = "MultiKueue connects the hub with its worker";
+        let Some(mut fleet) = report.need(what, fleet) else {
+            return;
+        };
+        let run = one(report, plan, &mut fleet, policy);
+        runs.extend(report.need("the run is read", run));
+    }
+    let [(outcomes, with), (others, without)] = &runs[..] else {
+        return;
+    };
+    report.section("soak: with the policy and without it");
+    let versions = ["kube-apiserver", POLICY_SERVER].map(programs::version);
+    let file = json!({"versions": versions, "with": with, "without": without});
+    report.check(&format!("{FILE} is written"), write(&file));
+    for (title, outcomes, run) in [("with", outcomes, with), ("without", others, without)] {
+        for fault in run["faults"].as_array().into_iter().flatten() {
+            report.note(&format!("{title}: {fault}"));
+        }
+        let usual = |end: &String| ["Complete", "Completed", "Failed"].contains(&end.as_str());
+        let bad = outcomes.iter().filter(|(_, end)| !usual(end));
+        let bad: Vec<_> = bad.map(|(name, end)| format!("{name}: {end}")).collect();
+        report.check(
+            &format!("{title}: {} workloads ended as they should", outcomes.len()),
+            nothing(!outcomes.is_empty(), bad.iter()),
+        );
+        let waited = texts(&run["touched"]);
+        report.check(
+            &format!(
+                "{title}: {} had to be touched, all of them taken while Kueue was not connected",
+                waited.len()
+            ),
+            nothing(true, waited.iter().filter(|text| text.contains(CONNECTED))),
+        );
+    }
+    let differ = outcomes
+        .iter()
+        .filter(|(name, end)| others.get(*name) != Some(*end));
+    let differ: Vec<_> = differ.map(|(name, end)| format!("{name}: {end}")).collect();
+    report.check(
+        &format!(
+            "none of {} outcomes differs from the run without the policy",
+            outcomes.len()
+        ),
+        nothing(!outcomes.is_empty(), differ.iter()),
+    );
+    for cluster in CLUSTERS {
+        let audit = &with["audit"][cluster];
+        let (denials, unanswered) = (&audit["denials"], &audit["unanswered"]);
+        report.note(&format!(
+            "{cluster}: denials {denials}, without an answer {unanswered}"
+        ));
+        report.check(
+            &format!(
+                "{cluster}: of {} judged writes, rules and faults explain all that were refused",
+                audit["judged"]
+            ),
+            nothing(audit["judged"] != 0, texts(&audit["unexplained"]).iter()),
+        );
+    }
+    let (bad, without) = (&with["bad_writes"], &without["bad_writes"]);
+    let through = [format!("{bad}, and without the policy {without}")];
+    let holds = bad[LET_THROUGH].is_null() && without[DENIED].is_null();
+    report.check(
+        &format!("no bad write is let through: {bad}"),
+        nothing(!bad[DENIED].is_null(), through.iter().filter(|_| !holds)),
+    );
+}
+
+fn write(file: &Value) -> Result<()> {
+    Ok(fs::write(root(FILE), serde_json::to_vec_pretty(file)?)?)
+}

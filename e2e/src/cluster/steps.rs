@@ -1,0 +1,539 @@
+//! Checks that are data: each is a sentence and steps, in `e2e/cluster/*.yml`. A step asks the API server and says what must come
+//! back.
+//!
+//! `$name` stands for a variable: one of the file, of an `each`, or one that an earlier step has kept. `$now` and `$pod` (the
+//! template of a pod) are there always. In what is sent, `{repeat: [TEXT, COUNT, BEFORE]}` is a long text or list,
+//! `{holds: TYPE}` a condition, and the members of `+` join the others.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::api_server::{
+    ADMIN, ANA, ApiServer, BREAK_GLASS, CRON_JOBS, JOBSET, KUEUE, POLICY_SERVER, TENANT, annotation,
+};
+use super::hook::job;
+use super::jobs::ended;
+use super::kubelet::now;
+use super::people::TEAM;
+use crate::deploy;
+use crate::http::Answer;
+use crate::kube::{APPLY, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, path};
+use crate::process::until;
+use crate::report::Report;
+
+/// How much of a request or an answer is printed.
+const SHOWN: usize = 320;
+
+/// The kinds that steps name, with their version and their plural.
+const KINDS: [(&str, &str, &str); 10] = [
+    ("Job", "batch/v1", "jobs"),
+    ("CronJob", "batch/v1", "cronjobs"),
+    ("JobSet", "jobset.x-k8s.io/v1alpha2", "jobsets"),
+    (
+        "AppWrapper",
+        "workload.codeflare.dev/v1beta2",
+        "appwrappers",
+    ),
+    ("RayCluster", "ray.io/v1", "rayclusters"),
+    ("Workflow", "argoproj.io/v1alpha1", "workflows"),
+    ("PyTorchJob", "kubeflow.org/v1", "pytorchjobs"),
+    ("NetworkPolicy", "networking.k8s.io/v1", "networkpolicies"),
+    ("Pod", "v1", "pods"),
+    ("Namespace", "v1", "namespaces"),
+];
+
+/// Such a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    vars: Map<String, Value>,
+    parts: Vec<Part>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    name: String,
+    /// Who asks where no step says it.
+    user: String,
+    /// Whether what was asked and answered is printed also where nothing failed.
+    #[serde(default)]
+    shown: bool,
+    checks: Vec<Check>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Check {
+    /// Sets of variables: the check is made for each of them.
+    #[serde(default)]
+    each: Value,
+    says: String,
+    /// Each a [`Step`], or `each` with `steps`: the steps once for each of these sets of variables.
+    steps: Vec<Value>,
+}
+
+/// What is asked, and what must come back.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Step {
+    /// Something that is written in Rust.
+    act: Option<String>,
+    /// `HOW KIND[/VERSION][@NAMESPACE] NAME[/SUBRESOURCE][?QUERY]`.
+    ask: String,
+    /// Who asks.
+    r#as: Option<String>,
+    headers: BTreeMap<String, String>,
+    /// What is sent: a whole body, a file, or the parts of an object.
+    body: Value,
+    file: Option<String>,
+    metadata: Value,
+    spec: Value,
+    /// Changes of it, by place.
+    with: BTreeMap<String, Value>,
+    without: Vec<String>,
+
+    /// The code of the answer, `refused` for any of a refusal, or `any`. Otherwise it must be a success.
+    code: Value,
+    /// What is in its message, and in its warnings.
+    said: Vec<String>,
+    warned: Vec<String>,
+    /// There are no warnings.
+    silent: bool,
+    /// How the Job in the answer has ended.
+    end: Option<String>,
+    /// The message is shorter than this.
+    shorter: Option<usize>,
+    /// Neither the answer nor the audit log has control characters.
+    quoted: bool,
+    /// What the policy put into the audit log: a text, `{contains: TEXT}`, or null for nothing.
+    audit: BTreeMap<String, Value>,
+    /// What is in the answer, and what is stored then, by place; or whether nothing is.
+    answered: BTreeMap<String, Value>,
+    stored: BTreeMap<String, Value>,
+    gone: bool,
+    /// Whether PolicyServer has looked something up for it.
+    lookup: Option<bool>,
+    /// Variables for the next steps, each with a place in the answer.
+    keep: BTreeMap<String, String>,
+    /// The seconds in which it must come true.
+    within: u64,
+}
+
+/// What a step may have in Rust: it gets the name of the act, and lines to print.
+pub(crate) type Act<'a> = &'a mut dyn FnMut(&str, &mut Vec<String>) -> Result<()>;
+
+/// Runs the checks of a part of `e2e/cluster/FILE.yml`.
+pub(crate) fn run(report: &mut Report, cluster: &ApiServer, file: &str, part: &str, act: Act<'_>) {
+    let loaded = load(file, part);
+    let (vars, part) = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            report.check(&format!("e2e/cluster/{file}.yml: {part}"), Err(error));
+            return;
+        }
+    };
+    let mut runner = Runner {
+        cluster,
+        user: part.user,
+        vars,
+        said: Vec::new(),
+        act,
+    };
+    for check in part.checks {
+        let none = vec![json!({})];
+        let each = runner.each(&check.each).unwrap_or_default();
+        for set in each.as_array().unwrap_or(&none) {
+            runner.vars.insert("now".to_owned(), now().into());
+            runner
+                .vars
+                .extend(set.as_object().cloned().unwrap_or_default());
+            let says = runner.text(&check.says);
+            let outcome = runner.steps(&check.steps);
+            let passed = report.check(says.as_str().unwrap_or_default(), outcome);
+            for line in runner.said.drain(..).filter(|_| part.shown || !passed) {
+                report.note(&line);
+            }
+        }
+    }
+}
+
+fn load(file: &str, part: &str) -> Result<(Map<String, Value>, Part)> {
+    let text = deploy::yaml(&format!("e2e/cluster/{file}.yml"))?[0].take();
+    let File { mut vars, parts } = serde_json::from_value(text)?;
+    let pod = job(TEAM, "x", &json!({}))["spec"]["template"].take();
+    vars.insert("pod".to_owned(), pod);
+    let part = parts.into_iter().find(|p| p.name == part);
+    Ok((vars, part.context("no such part")?))
+}
+
+struct Runner<'a> {
+    cluster: &'a ApiServer,
+    user: String,
+    vars: Map<String, Value>,
+    /// What was asked and answered.
+    said: Vec<String>,
+    act: Act<'a>,
+}
+
+impl Runner<'_> {
+    fn steps(&mut self, steps: &[Value]) -> Result<()> {
+        for step in steps {
+            let Value::Array(below) = &step["steps"] else {
+                let step = self.filled(step)?;
+                let step: Step =
+                    serde_json::from_value(step.clone()).with_context(|| step.to_string())?;
+                self.step(&step).with_context(|| step.ask.clone())?;
+                continue;
+            };
+            let each = self.each(&step["each"])?;
+            for set in each.as_array().context("each")? {
+                self.vars
+                    .extend(set.as_object().context("variables")?.clone());
+                self.steps(below).with_context(|| brief(&set.to_string()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<()> {
+        if let Some(act) = &step.act {
+            return (self.act)(act, &mut self.said);
+        }
+        let limit = std::time::Duration::from_secs(step.within);
+        match step.within {
+            0 => self.ask(step),
+            _ => until("such answer", limit, || self.ask(step).map(Some)),
+        }
+    }
+
+    /// Sets of variables, which may be a variable themselves and hold others.
+    fn each(&self, sets: &Value) -> Result<Value> {
+        self.filled(&self.filled(sets)?)
+    }
+
+    /// A value with its variables.
+    fn filled(&self, value: &Value) -> Result<Value> {
+        Ok(match value {
+            Value::String(text) => self.text(text),
+            Value::Array(items) => items
+                .iter()
+                .map(|i| self.filled(i))
+                .collect::<Result<_>>()?,
+            Value::Object(members) => {
+                if let Some(Value::Array(parts)) = members.get("repeat") {
+                    return repeated(parts);
+                }
+                if let Some(holds) = members.get("holds") {
+                    let now = &self.vars["now"];
+                    return Ok(
+                        json!({"type": holds, "status": "True", "lastProbeTime": now, "lastTransitionTime": now}),
+                    );
+                }
+                let mut filled = Map::new();
+                for (key, value) in members {
+                    match (key.as_str(), self.filled(value)?) {
+                        ("+", Value::Object(more)) => filled.extend(more),
+                        (_, value) => drop(filled.insert(key.clone(), value)),
+                    }
+                }
+                filled.into()
+            }
+            other => other.clone(),
+        })
+    }
+
+    fn text(&self, text: &str) -> Value {
+        if let Some(value) = text.strip_prefix('$').and_then(|name| self.vars.get(name)) {
+            return value.clone();
+        }
+        let mut parts = text.split('$');
+        let mut filled = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let length = part
+                .find(|c: char| !c.is_ascii_lowercase())
+                .unwrap_or(part.len());
+            let (name, rest) = part.split_at(length);
+            match self.vars.get(name) {
+                Some(Value::String(value)) => filled.extend([value, rest]),
+                Some(value) => filled.extend([&value.to_string(), rest]),
+                None => filled.extend(["$", part]),
+            }
+        }
+        filled.into()
+    }
+
+    fn ask(&mut self, step: &Step) -> Result<()> {
+        let mut words = step.ask.splitn(3, ' ');
+        let mut word = || words.next().context("HOW KIND NAME");
+        let (how, kind, target) = (word()?, word()?, word()?);
+        let (kind, namespace) = kind.split_once('@').unwrap_or((kind, TEAM));
+        let (kind, version) = kind.split_once('/').unwrap_or((kind, ""));
+        let found = KINDS.iter().find(|known| known.0 == kind);
+        let (_, usual, plural) = found.with_context(|| format!("no kind {kind}"))?;
+        let group = usual.split('/').next().unwrap_or_default();
+        let api_version = match version {
+            "" => (*usual).to_owned(),
+            version => format!("{group}/{version}"),
+        };
+        let list = match kind {
+            "Namespace" => "/api/v1/namespaces".to_owned(),
+            _ => path(&api_version, namespace, plural),
+        };
+        let (target, query) = target.split_once('?').unwrap_or((target, ""));
+        let name = target.split('/').next().unwrap_or_default();
+        let own = format!("{}/{name}", path(usual, namespace, plural));
+
+        let body = body(step, how, kind, &api_version, namespace, name)?;
+        let (method, media_type) = match how {
+            "create" => ("POST", JSON),
+            "replace" => ("PUT", JSON),
+            "json" => ("PATCH", JSON_PATCH),
+            "merge" => ("PATCH", MERGE_PATCH),
+            "strategic" => ("PATCH", STRATEGIC_PATCH),
+            "apply" => ("PATCH", APPLY),
+            "delete" => ("DELETE", JSON),
+            "get" => ("GET", JSON),
+            _ => bail!("no way to ask: {how}"),
+        };
+        let place = if how == "create" {
+            list
+        } else {
+            format!("{list}/{target}")
+        };
+        let place = match (how, query) {
+            ("apply", _) => format!("{place}?fieldManager=e2e&force=true"),
+            (_, "") => place,
+            (_, query) => format!("{place}?{query}"),
+        };
+        let before = self.lookups(step)?;
+        let answer = self.send(step, method, media_type, &place, &body)?;
+        let after = self.lookups(step)?;
+        if let Some(lookup) = step.lookup {
+            ensure!((after > before) == lookup, "{} look-ups", after - before);
+        }
+        self.check(step, &answer, name, &own)?;
+        for (variable, place) in &step.keep {
+            let kept = answer.body.pointer(place).cloned();
+            self.vars.insert(variable.clone(), kept.unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// How often PolicyServer has asked for a Job.
+    fn lookups(&self, step: &Step) -> Result<usize> {
+        if step.lookup.is_none() {
+            return Ok(0);
+        }
+        let audit = self.cluster.audit()?;
+        Ok(audit
+            .by(POLICY_SERVER)
+            .filter(|event| event["verb"] == "get")
+            .count())
+    }
+
+    /// Asks, and notes down the question and the answer.
+    fn send(
+        &mut self,
+        step: &Step,
+        method: &str,
+        media_type: &str,
+        place: &str,
+        body: &Value,
+    ) -> Result<Answer> {
+        let name = step.r#as.as_ref().unwrap_or(&self.user);
+        let user = match name.as_str() {
+            "admin" => ADMIN,
+            "ana" => ANA,
+            "tenant" => TENANT,
+            "break-glass" => BREAK_GLASS,
+            "kueue" => KUEUE,
+            "jobset" => JOBSET,
+            "cronjobs" => CRON_JOBS,
+            _ => bail!("nobody is called {name}"),
+        };
+        let mut client = self.cluster.client(user);
+        client
+            .headers
+            .clone_from(&step.headers.clone().into_iter().collect());
+        let answer = client.request(method, place, media_type, body)?;
+        let headers = step
+            .headers
+            .iter()
+            .map(|(key, value)| format!(" {key}: {value}"));
+        let headers: String = headers.collect();
+        let how = match media_type {
+            JSON => method.to_owned(),
+            media_type => format!("{method} ({media_type})"),
+        };
+        let sent = match body {
+            Value::Null => String::new(),
+            body => brief(&body.to_string()),
+        };
+        self.said
+            .push(format!("{name}{headers}: {how} {place} {sent}"));
+        let mut said = answer.message().to_owned();
+        if !answer.warnings.is_empty() {
+            said = format!("{said} {:?}", answer.warnings);
+        }
+        self.said
+            .push(format!("  {} {}", answer.code, brief(said.trim_start())));
+        Ok(answer)
+    }
+
+    fn check(&self, step: &Step, answer: &Answer, name: &str, own: &str) -> Result<()> {
+        let said = format!("{} {:?}", answer.message(), answer.warnings);
+        let as_wanted = match &step.code {
+            Value::Null => answer.code < 300,
+            Value::String(word) if word == "any" => true,
+            Value::String(_) => (400..500).contains(&answer.code),
+            code => *code == answer.code,
+        };
+        ensure!(as_wanted, "the code is {}: {}", answer.code, brief(&said));
+        if let Some(end) = &step.end {
+            ended(answer, end)?;
+        }
+        for word in &step.said {
+            ensure!(
+                answer.message().contains(word),
+                "not said: {word}: {}",
+                brief(&said)
+            );
+        }
+        for word in &step.warned {
+            let warned = answer.warnings.iter().any(|warning| warning.contains(word));
+            ensure!(warned, "not warned: {word}: {}", brief(&said));
+        }
+        ensure!(
+            !step.silent || answer.warnings.is_empty(),
+            "{:?}",
+            answer.warnings
+        );
+        let length = answer.message().len();
+        ensure!(
+            step.shorter.is_none_or(|limit| length < limit),
+            "{length} bytes of text"
+        );
+        for (place, value) in &step.answered {
+            let found = answer.body.pointer(place).unwrap_or(&Value::Null);
+            ensure!(matches(found, value), "{place} of the answer is {found}");
+        }
+        if !step.stored.is_empty() || step.gone {
+            let stored = self.cluster.client(ADMIN).get(own)?;
+            ensure!(
+                (stored.code == 404) == step.gone,
+                "GET {own}: {}",
+                stored.code
+            );
+            for (place, value) in &step.stored {
+                let found = stored.body.pointer(place).unwrap_or(&Value::Null);
+                ensure!(matches(found, value), "{place} is {found}");
+            }
+        }
+        if !step.audit.is_empty() || step.quoted {
+            let audit = self.cluster.audit()?;
+            let event = audit.last(name);
+            for (key, value) in &step.audit {
+                let found = json!(event.and_then(|event| annotation(event, key)));
+                ensure!(matches(&found, value), "{key} in the audit log: {found}");
+            }
+            if step.quoted {
+                quoted(event.context("not in the audit log")?, answer)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a step sends.
+fn body(
+    step: &Step,
+    how: &str,
+    kind: &str,
+    api_version: &str,
+    namespace: &str,
+    name: &str,
+) -> Result<Value> {
+    let mut body = match (&step.file, &step.body) {
+        (Some(file), _) => deploy::yaml(file)?.into_iter().next().context("empty")?,
+        (None, Value::Null) if ["create", "apply"].contains(&how) => {
+            let mut object = match kind {
+                "Job" => job(namespace, name, &step.spec),
+                _ => {
+                    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}})
+                }
+            };
+            if kind != "Job" && !step.spec.is_null() {
+                object["spec"] = step.spec.clone();
+            }
+            super::hook::merge(&mut object["metadata"], &step.metadata);
+            object
+        }
+        (None, Value::Null) if how == "delete" => json!({"propagationPolicy": "Background"}),
+        (None, body) => body.clone(),
+    };
+    for place in &step.without {
+        let (parent, member) = place.rsplit_once('/').context("a place")?;
+        let parent = body.pointer_mut(parent).and_then(Value::as_object_mut);
+        let removed = parent.and_then(|parent| parent.remove(member));
+        ensure!(removed.is_some(), "nothing to leave out at {place}");
+    }
+    for (place, value) in &step.with {
+        let (parent, member) = place.rsplit_once('/').context("a place")?;
+        let parent = body.pointer_mut(parent);
+        parent.with_context(|| place.clone())?[member] = value.clone();
+    }
+    Ok(body)
+}
+
+/// Whether something is this value, or a text that contains what it says.
+fn matches(found: &Value, wanted: &Value) -> bool {
+    match (found, wanted["contains"].as_str()) {
+        (Value::String(found), Some(text)) => found.contains(text),
+        _ => found == wanted,
+    }
+}
+
+/// No control character is in what was said or put down.
+fn quoted(event: &Value, answer: &Answer) -> Result<()> {
+    let annotations = event["annotations"].as_object().context("no annotations")?;
+    let annotations = annotations
+        .iter()
+        .flat_map(|(key, value)| [key.as_str(), value.as_str().unwrap_or_default()]);
+    let texts = [answer.message()].into_iter().chain(annotations);
+    for text in texts.chain(answer.warnings.iter().map(String::as_str)) {
+        ensure!(!text.chars().any(char::is_control), "{text:?}");
+    }
+    Ok(())
+}
+
+/// What `repeat` stands for.
+fn repeated(parts: &[Value]) -> Result<Value> {
+    let count = parts.get(1).and_then(Value::as_u64).context("no count")?;
+    let count = usize::try_from(count)?;
+    let before = parts.get(2).and_then(Value::as_str).unwrap_or_default();
+    Ok(match parts.first() {
+        Some(Value::String(text)) => format!("{before}{}", text.repeat(count)).into(),
+        Some(item) => vec![item.clone(); count].into(),
+        None => bail!("nothing to repeat"),
+    })
+}
+
+/// A text in a line, not too long.
+fn brief(text: &str) -> String {
+    let mut line = String::new();
+    for letter in text.chars().take(SHOWN) {
+        if letter.is_control() {
+            line.extend(letter.escape_default());
+        } else {
+            line.push(letter);
+        }
+    }
+    match text.len() {
+        0..=SHOWN => line,
+        length => format!("{line}... ({length} bytes)"),
+    }
+}
