@@ -274,7 +274,7 @@ bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, i
 fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
 	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::
 
-.PHONY: conformance conformance-verify conformance-live oracle
+.PHONY: conformance conformance-verify conformance-live small-world oracle
 conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)
 	cargo run --quiet --package managed-by-conformance -- update
 
@@ -285,6 +285,11 @@ CASES ?= 100000
 SEED ?= 1
 conformance-live: oracle ## Ask upstream's code and the library CASES generated cases from SEED, for each of RELEASES
 	cargo run --quiet --profile live --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
+
+# The releases whose verdicts differ.
+WORLD := 1.30 1.31 1.37
+small-world: $(WORLD:%=conformance/oracle/bin/%) ## Ask upstream's code and the library about every pair of Jobs of a small world, and print what follows from it (needs Go)
+	cargo run --quiet --profile live --package managed-by-conformance -- world $(SEED) $(WORLD)
 
 # The Go module, and the one for controller-runtime, which others need not take.
 GO_MODULES := go go/managedbyclient
@@ -337,7 +342,7 @@ mutants: ## Break each condition of kube-apiserver's rules and see a vector fail
 
 oracle: $(RELEASES:%=conformance/oracle/bin/%)
 
-conformance/oracle/bin/%: conformance/oracle/main.go conformance/oracle/v%.mod conformance/oracle/v%.sum
+conformance/oracle/bin/%: $(wildcard conformance/oracle/*.go) conformance/oracle/v%.mod conformance/oracle/v%.sum
 	cd conformance/oracle && go build -modfile=v$*.mod -o bin/$* .
 
 .PHONY: kubectl-answers
