@@ -74,7 +74,7 @@ fn live(arguments: &[String]) -> Result<String, Error> {
 }
 
 /// Groups of Jobs of any values.
-const JOINT: u64 = 200;
+const JOINT: u64 = 20;
 
 #[expect(
     clippy::print_stdout,
@@ -87,7 +87,7 @@ fn world(arguments: &[String]) -> Result<String, Error> {
         .unwrap_or(1);
     let releases = releases(arguments.iter().skip(1));
     let mut upstream = Upstream::start(&releases)?;
-    let mut seen = vec![Seen::default(); releases.len()];
+    let mut found = vec![Seen::default(); releases.len()];
     let mut mismatches = 0_u64;
     let mut print = |name: &str, start: Instant, tallies: Vec<Tally>| {
         for (release, tally) in releases.iter().zip(tallies) {
@@ -110,14 +110,14 @@ fn world(arguments: &[String]) -> Result<String, Error> {
         print(
             part.name,
             start,
-            world::exhaust(&mut upstream, part, &mut seen)?,
+            world::exhaust(&mut upstream, part, &mut found)?,
         );
     }
-    for (release, seen) in releases.iter().zip(seen) {
-        for (rule, [fired, alone, lawful]) in seen.alone.rules() {
+    for (release, of_release) in releases.iter().zip(found) {
+        for (rule, [fired, alone, lawful]) in of_release.alone.rules() {
             println!("{release} | {rule} | {fired} | {alone} | {lawful}");
         }
-        for (trap, (jobs, specs)) in seen.stuck.traps() {
+        for (trap, (jobs, specs)) in of_release.stuck.traps() {
             println!(
                 "{release} | {jobs} Jobs {} | {:?} | {specs:?} | {:?}",
                 trap.what, trap.conditions, trap.rules
@@ -138,11 +138,11 @@ fn world(arguments: &[String]) -> Result<String, Error> {
 
 /// The releases that are named, or all.
 fn releases<'a>(names: impl Iterator<Item = &'a String>) -> Vec<Release> {
-    let named: Vec<_> = names.filter_map(|name| name.parse().ok()).collect();
-    if named.is_empty() {
+    let chosen: Vec<_> = names.filter_map(|text| text.parse().ok()).collect();
+    if chosen.is_empty() {
         Release::ALL.to_vec()
     } else {
-        named
+        chosen
     }
 }
 

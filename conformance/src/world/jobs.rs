@@ -120,7 +120,7 @@ const fn status(name: &'static str, shared: &'static [Choice], own: &'static [Ch
 }
 
 /// All parts. Together they hold every field, and for each rule one of them holds all fields that the rule reads.
-pub const WORLDS: [World; 9] = [
+pub const WORLDS: [World; 11] = [
     status(
         "conditions",
         &[],
@@ -201,6 +201,22 @@ pub const WORLDS: [World; 9] = [
             ],
         )
     },
+    status(
+        "counters",
+        &[],
+        &[
+            ("/status/active", 3),
+            ("/status/ready", 4),
+            ("/status/terminating", 4),
+            ("/status/succeeded", 3),
+            ("/status/failed", 3),
+        ],
+    ),
+    status(
+        "resume",
+        &[("/spec/suspend", 2)],
+        &[("Suspended", 4), ("/status/startTime", 3)],
+    ),
     World {
         may_end: true,
         ..status(
@@ -343,7 +359,6 @@ impl Job {
 }
 
 /// What is at a pointer, which may lead through what is not there yet.
-#[expect(clippy::indexing_slicing, reason = "a member that is missing is made")]
 fn place<'v>(object: &'v mut Value, pointer: &str) -> &'v mut Value {
     let names = pointer.split('/').skip(1);
     names.fold(object, |place, name| &mut place[name])
