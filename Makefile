@@ -278,7 +278,7 @@ bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, i
 fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
 	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::
 
-.PHONY: conformance conformance-verify conformance-live oracle
+.PHONY: conformance conformance-verify conformance-live small-world conditions-upstream oracle
 conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)
 	cargo run --quiet --package managed-by-conformance -- update
 
@@ -289,6 +289,18 @@ CASES ?= 100000
 SEED ?= 1
 conformance-live: oracle ## Ask upstream's code and the library CASES generated cases from SEED, for each of RELEASES
 	cargo run --quiet --profile live --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
+
+# The releases whose verdicts differ.
+WORLD := 1.30 1.31 1.37
+small-world: $(WORLD:%=conformance/oracle/bin/%) ## Ask upstream's code and the library about every pair of Jobs of a small world, and print what follows from it (needs Go)
+	cargo run --quiet --profile live --package managed-by-conformance -- world $(SEED) $(WORLD)
+
+QUESTIONS := $(CURDIR)/target/questions.ndjson
+conditions-upstream: ## Put the matchConditions of deploy/ to kube-apiserver's own matcher, with the requests of the test in Rust (needs Go)
+	QUESTIONS=$(QUESTIONS) cargo test --quiet --package xtask --test conditions
+	cd conformance/oracle && for release in 1.30 1.37; do \
+		QUESTIONS=$(QUESTIONS) go test -count 1 -v -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) ./conditions || exit 1; \
+	done
 
 # The Go module, and the one for controller-runtime, which others need not take.
 GO_MODULES := go go/managedbyclient
@@ -341,7 +353,7 @@ mutants: ## Break each condition of kube-apiserver's rules and see a vector fail
 
 oracle: $(RELEASES:%=conformance/oracle/bin/%)
 
-conformance/oracle/bin/%: conformance/oracle/main.go conformance/oracle/v%.mod conformance/oracle/v%.sum
+conformance/oracle/bin/%: $(wildcard conformance/oracle/*.go) conformance/oracle/v%.mod conformance/oracle/v%.sum
 	cd conformance/oracle && go build -modfile=v$*.mod -o bin/$* .
 
 .PHONY: kubectl-answers

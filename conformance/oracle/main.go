@@ -35,6 +35,8 @@ type Case struct {
 	SubResource string          `json:"subResource,omitempty"`
 	Object      json.RawMessage `json:"object"`
 	OldObject   json.RawMessage `json:"oldObject,omitempty"`
+	// Objects asks about every pair of Jobs, in place of one.
+	Objects []json.RawMessage `json:"objects,omitempty"`
 }
 
 // FieldError is one error of upstream's list, whole (Error) and in its parts.
@@ -72,7 +74,13 @@ func main() {
 			fmt.Fprintln(os.Stderr, "oracle: not a case:", err)
 			os.Exit(2)
 		}
-		if err := encoder.Encode(answer(&c)); err != nil {
+		var answers any
+		if len(c.Objects) > 0 {
+			answers = answerPairs(&c)
+		} else {
+			answers = answer(&c)
+		}
+		if err := encoder.Encode(answers); err != nil {
 			fmt.Fprintln(os.Stderr, "oracle:", err)
 			os.Exit(1)
 		}
@@ -95,11 +103,7 @@ func enableJobManagedBy() {
 
 func answer(c *Case) (a *Answer) {
 	a = &Answer{Name: c.Name, Errors: []FieldError{}}
-	defer func() {
-		if r := recover(); r != nil {
-			a.Panic = fmt.Sprint(r)
-		}
-	}()
+	defer recovered(&a.Panic)
 	object, err := decode(c.Object)
 	if err != nil {
 		a.Unreadable = err.Error()
@@ -113,6 +117,19 @@ func answer(c *Case) (a *Answer) {
 		}
 	}
 	kind, name, errs := validate(c, object, old)
+	a.say(kind, name, errs)
+	return a
+}
+
+// recovered writes down what upstream's code died of.
+func recovered(panicked *string) {
+	if r := recover(); r != nil {
+		*panicked = fmt.Sprint(r)
+	}
+}
+
+// say fills the answer with what upstream found.
+func (a *Answer) say(kind, name string, errs field.ErrorList) {
 	mine := field.ErrorList{}
 	seen := map[string]bool{}
 	for _, e := range errs {
@@ -134,7 +151,6 @@ func answer(c *Case) (a *Answer) {
 	if len(mine) > 0 {
 		a.Message = apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: kind}, name, mine).Error()
 	}
-	return a
 }
 
 // templates are the paths at which upstream says that a template may not change.

@@ -1,6 +1,6 @@
 //! Our answer beside upstream's.
 
-use managed_by::{AdmissionRequest, Enforcement, Settings, review};
+use managed_by::{AdmissionRequest, Enforcement, Release, Settings, Verdict, review};
 
 use crate::vector::{Answer, Case, FieldError};
 
@@ -9,18 +9,26 @@ use crate::vector::{Answer, Case, FieldError};
 /// The message and the errors are those of kube-apiserver's rules; ours cannot deny by default.
 pub fn ours(case: &Case, settings: &Settings) -> Answer {
     let release = settings.kubernetes_version().unwrap_or_default();
+    let request = case.request().to_string();
+    match AdmissionRequest::from_json(request.as_bytes()) {
+        Ok(request) => as_answer(review(&request, settings), release),
+        Err(_) => Answer {
+            releases: vec![release.as_str().to_owned()],
+            errors: Vec::new(),
+            message: String::new(),
+            unreadable: true,
+        },
+    }
+}
+
+/// A verdict in the words of a release, as upstream's answer.
+pub(crate) fn as_answer(verdict: Verdict<'_>, release: Release) -> Answer {
     let mut answer = Answer {
         releases: vec![release.as_str().to_owned()],
         errors: Vec::new(),
         message: String::new(),
         unreadable: false,
     };
-    let request = case.request().to_string();
-    let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) else {
-        answer.unreadable = true;
-        return answer;
-    };
-    let verdict = review(&request, settings);
     for (_, finding) in verdict
         .findings
         .iter()

@@ -148,7 +148,8 @@ impl Generator {
         z ^ z >> 31
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    /// A number below a limit.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next().checked_rem(limit).unwrap_or_default()
     }
 

@@ -9,6 +9,7 @@ pub mod oracle;
 pub mod trace;
 pub mod unset;
 pub mod vector;
+pub mod world;
 
 /// What can go wrong while vectors are made or read.
 #[derive(Debug, thiserror::Error)]

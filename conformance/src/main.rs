@@ -9,6 +9,7 @@ use std::{env, fs};
 use managed_by::Release;
 use managed_by_conformance::generate::Generator;
 use managed_by_conformance::unset::Counts;
+use managed_by_conformance::world::{self, Seen, Tally, Upstream};
 use managed_by_conformance::{Error, cases, live, oracle, trace, vector};
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
@@ -18,10 +19,11 @@ fn main() -> ExitCode {
         "update" => update(),
         "verify" => verify(),
         "live" => live(&env::args().skip(2).collect::<Vec<_>>()),
+        "world" => world(&env::args().skip(2).collect::<Vec<_>>()),
         "unset" => unset(&env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!(
-                "usage: managed-by-conformance update | verify | live CASES SEED [RELEASE...] | unset CASES SEED"
+                "usage: managed-by-conformance update | verify | live CASES SEED [RELEASE...] | world SEED [RELEASE...] | unset CASES SEED"
             );
             return ExitCode::from(2);
         }
@@ -46,18 +48,8 @@ fn live(arguments: &[String]) -> Result<String, Error> {
     let number = |index: usize| arguments.get(index).and_then(|a| a.parse::<u64>().ok());
     let usage = || Error::Oracle("live CASES SEED [RELEASE...]".to_owned());
     let (cases, seed) = number(0).zip(number(1)).ok_or_else(usage)?;
-    let named: Vec<_> = arguments
-        .iter()
-        .skip(2)
-        .filter_map(|a| a.parse::<Release>().ok())
-        .collect();
-    let releases = if named.is_empty() {
-        Release::ALL.to_vec()
-    } else {
-        named
-    };
     let mut mismatches = 0_u64;
-    for release in releases {
+    for release in releases(arguments.iter().skip(2)) {
         let start = Instant::now();
         let report = live::run(release, cases, seed)?;
         mismatches = mismatches.saturating_add(report.mismatches);
@@ -79,6 +71,79 @@ fn live(arguments: &[String]) -> Result<String, Error> {
         return Err(Error::Oracle(format!("{mismatches} mismatches")));
     }
     Ok(format!("seed {seed}: no mismatch"))
+}
+
+/// Groups of Jobs of any values.
+const JOINT: u64 = 20;
+
+#[expect(
+    clippy::print_stdout,
+    reason = "a command that takes long tells how far it is"
+)]
+fn world(arguments: &[String]) -> Result<String, Error> {
+    let seed = arguments
+        .first()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(1);
+    let releases = releases(arguments.iter().skip(1));
+    let mut upstream = Upstream::start(&releases)?;
+    let mut found = vec![Seen::default(); releases.len()];
+    let mut mismatches = 0_u64;
+    let mut print = |name: &str, start: Instant, tallies: Vec<Tally>| {
+        for (release, tally) in releases.iter().zip(tallies) {
+            mismatches = mismatches.saturating_add(tally.mismatches);
+            let Tally {
+                pairs,
+                denied,
+                mismatches,
+                first,
+            } = tally;
+            let seconds = start.elapsed().as_secs();
+            println!("{name} | {release} | {pairs} | {denied} | {mismatches} | {seconds} s");
+            if let Some(first) = first {
+                println!("{first}");
+            }
+        }
+    };
+    for part in &world::WORLDS {
+        let start = Instant::now();
+        print(
+            part.name,
+            start,
+            world::exhaust(&mut upstream, part, &mut found)?,
+        );
+    }
+    for (release, of_release) in releases.iter().zip(found) {
+        for (rule, [fired, alone, lawful]) in of_release.alone.rules() {
+            println!("{release} | {rule} | {fired} | {alone} | {lawful}");
+        }
+        for (trap, (jobs, specs)) in of_release.stuck.traps() {
+            println!(
+                "{release} | {jobs} Jobs {} | {:?} | {specs:?} | {:?}",
+                trap.what, trap.conditions, trap.rules
+            );
+        }
+    }
+    let start = Instant::now();
+    let (tallies, open) = world::joint(&mut upstream, JOINT, seed)?;
+    print("joint", start, tallies);
+    upstream.finish()?;
+    if mismatches > 0 || !open.is_empty() {
+        return Err(Error::Oracle(format!(
+            "{mismatches} mismatches; decided by no part: {open:?}"
+        )));
+    }
+    Ok(format!("seed {seed}: no mismatch"))
+}
+
+/// The releases that are named, or all.
+fn releases<'a>(names: impl Iterator<Item = &'a String>) -> Vec<Release> {
+    let chosen: Vec<_> = names.filter_map(|text| text.parse().ok()).collect();
+    if chosen.is_empty() {
+        Release::ALL.to_vec()
+    } else {
+        chosen
+    }
 }
 
 fn unset(arguments: &[String]) -> Result<String, Error> {

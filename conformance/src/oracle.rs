@@ -7,6 +7,7 @@ use std::thread;
 
 use managed_by::Release;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::compare::same;
@@ -33,6 +34,24 @@ struct ErrorLine {
     error: String,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PairsLine {
+    name: String,
+    answers: Vec<Line>,
+    pairs: Vec<u32>,
+    #[serde(default)]
+    panic: String,
+}
+
+/// What is said of every pair of some Jobs: the first as the old one with each as the new one, then the second.
+pub struct Pairs {
+    /// The answers, none twice.
+    pub answers: Vec<Answer>,
+    /// For each pair the place of its answer.
+    pub places: Vec<u32>,
+}
+
 /// A running program of one release.
 pub struct Oracle {
     name: String,
@@ -53,6 +72,8 @@ impl Oracle {
         let name = format!("oracle/bin/{}", release.as_str());
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(&name);
         let mut command = Command::new(program);
+        // It throws away much and keeps little, so it may collect later.
+        command.env("GOGC", "400");
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         match command.spawn() {
             Ok(child) => Ok(Self { name, child }),
@@ -101,10 +122,35 @@ impl Answers {
     /// # Errors
     /// If there is none, if upstream's code panicked, or if it found faults that are not the case's point.
     pub fn next(&mut self, release: Release, case: &Case) -> Result<Answer, Error> {
+        parse(release, &case.name, self.line(&case.name)?)
+    }
+
+    /// The answers to a question about pairs.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub fn next_pairs(&mut self, release: Release, name: &str) -> Result<Pairs, Error> {
+        let line: PairsLine = self.line(name)?;
+        if line.name != name || !line.panic.is_empty() {
+            let text = format!("{} on {name}: {}", release.as_str(), line.panic);
+            return Err(Error::Oracle(text));
+        }
+        let answers = line.answers.into_iter();
+        Ok(Pairs {
+            answers: answers
+                .map(|answer| parse(release, name, answer))
+                .collect::<Result<_, _>>()?,
+            places: line.pairs,
+        })
+    }
+
+    fn line<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, Error> {
         match self.lines.next() {
-            Some(Ok(line)) => parse(release, case, &line),
-            Some(Err(e)) => Err(Error::Io(case.name.clone(), e)),
-            None => Err(Error::Oracle(format!("no answer to {}", case.name))),
+            Some(Ok(line)) => {
+                serde_json::from_str(&line).map_err(|e| Error::Json(name.to_owned(), e))
+            }
+            Some(Err(e)) => Err(Error::Io(name.to_owned(), e)),
+            None => Err(Error::Oracle(format!("no answer to {name}"))),
         }
     }
 }
@@ -136,13 +182,12 @@ pub fn ask(release: Release, cases: &[Case]) -> Result<Vec<Answer>, Error> {
     Ok(answers)
 }
 
-fn parse(release: Release, case: &Case, line: &str) -> Result<Answer, Error> {
-    let line: Line = serde_json::from_str(line).map_err(|e| Error::Json(case.name.clone(), e))?;
+fn parse(release: Release, name: &str, line: Line) -> Result<Answer, Error> {
     let fault = |what: &str| {
-        let text = format!("{} on {}: {what}", release.as_str(), case.name);
+        let text = format!("{} on {name}: {what}", release.as_str());
         Err(Error::Oracle(text))
     };
-    if line.name != case.name {
+    if line.name != name {
         return fault(&format!("answered {}", line.name));
     }
     if !line.panic.is_empty() {

@@ -1,0 +1,127 @@
+// Package conditions puts the matchConditions of deploy/ to the code with which kube-apiserver evaluates them.
+package conditions
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"sigs.k8s.io/yaml"
+)
+
+// question is a request that the test of the conditions in Rust (xtask/tests/conditions.rs) has put to one of the manifests,
+// with what it takes for right: that kube-apiserver asks the policy, or that it does not.
+type question struct {
+	Manifest string                       `json:"manifest"`
+	Asks     bool                         `json:"asks"`
+	Request  admissionv1.AdmissionRequest `json:"request"`
+}
+
+// The file QUESTIONS comes from that test. There every request that is not asked about is one of which the policy has
+// nothing to say, so that here only upstream's matcher has to give the same answers, and no error.
+func TestMatchConditions(t *testing.T) {
+	path := os.Getenv("QUESTIONS")
+	if path == "" {
+		t.Skip("make conditions-upstream writes the questions and names them in QUESTIONS")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	matchers := map[string]matchconditions.Matcher{}
+	counts := map[bool]int{}
+	decoder := json.NewDecoder(bufio.NewReaderSize(file, 1<<20))
+	for {
+		var q question
+		if err := decoder.Decode(&q); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if matchers[q.Manifest] == nil {
+			matchers[q.Manifest] = shipped(t, q.Manifest)
+		}
+		result := matchers[q.Manifest].Match(context.Background(), attributes(t, &q.Request), nil, nil)
+		if result.Error != nil || result.Matches != q.Asks {
+			t.Fatalf("%s: asks: %v, not %v: %v: %s", q.Manifest, result.Matches, q.Asks, result.Error, q.Request.Object.Raw)
+		}
+		counts[q.Asks]++
+	}
+	if len(matchers) != 6 || counts[true] < 1000 || counts[false] < 1000 {
+		t.Fatalf("%d manifests, %v", len(matchers), counts)
+	}
+	t.Logf("%d manifests, asked: %d, kept away: %d", len(matchers), counts[true], counts[false])
+}
+
+// shipped is upstream's matcher with the conditions of a manifest in deploy/.
+func shipped(t *testing.T, name string) matchconditions.Matcher {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../../deploy", name+".yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type conditions struct {
+		MatchConditions []registrationv1.MatchCondition
+	}
+	var manifest struct {
+		Spec     conditions
+		Webhooks []conditions
+	}
+	first, _, _ := bytes.Cut(text, []byte("\n---\n"))
+	if err := yaml.Unmarshal(first, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	found := append(manifest.Webhooks, manifest.Spec)[0].MatchConditions
+	if len(found) == 0 {
+		t.Fatalf("%s: no matchConditions", name)
+	}
+	// An error must not look like a request that is kept away.
+	fail := registrationv1.Fail
+	hook := registrationv1.ValidatingWebhook{Name: name, FailurePolicy: &fail, MatchConditions: found}
+	return webhook.NewValidatingWebhookAccessor(name, name, &hook).GetCompiledMatcher(compiler())
+}
+
+// attributes are what the API server makes of the request.
+func attributes(t *testing.T, request *admissionv1.AdmissionRequest) *admission.VersionedAttributes {
+	t.Helper()
+	kind := schema.GroupVersionKind(request.Kind)
+	object := func(raw []byte) runtime.Object {
+		if len(raw) == 0 {
+			return nil
+		}
+		object := &unstructured.Unstructured{}
+		if err := json.Unmarshal(raw, &object.Object); err != nil {
+			t.Fatalf("%v: %s", err, raw)
+		}
+		object.SetGroupVersionKind(kind)
+		return object
+	}
+	asked := kind
+	if request.RequestKind != nil {
+		asked = schema.GroupVersionKind(*request.RequestKind)
+	}
+	record := admission.NewAttributesRecord(object(request.Object.Raw), object(request.OldObject.Raw), asked,
+		request.Namespace, request.Name, schema.GroupVersionResource(request.Resource), request.SubResource,
+		admission.Operation(request.Operation), nil, false,
+		&user.DefaultInfo{Name: request.UserInfo.Username, Groups: request.UserInfo.Groups})
+	versioned, err := admission.NewVersionedAttributes(record, kind, admission.NewObjectInterfacesFromScheme(runtime.NewScheme()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return versioned
+}
