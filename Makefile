@@ -340,6 +340,20 @@ oracle: $(RELEASES:%=conformance/oracle/bin/%)
 conformance/oracle/bin/%: conformance/oracle/main.go conformance/oracle/v%.mod conformance/oracle/v%.sum
 	cd conformance/oracle && go build -modfile=v$*.mod -o bin/$* .
 
+# The oldest release and the newest. New branches of what kube-apiserver has for Jobs lead the fuzzer, so nothing else is instrumented.
+FUZZED := $(firstword $(RELEASES)) $(lastword $(RELEASES))
+FUZZ_TARGETS := FuzzJob FuzzText
+INSTRUMENT := -gcflags=k8s.io/kubernetes/pkg/registry/batch/job=-d=libfuzzer -gcflags=k8s.io/kubernetes/pkg/apis/batch/...=-d=libfuzzer
+.PHONY: fuzz-upstream
+fuzz-upstream: go/managedby/module.wasm $(FUZZED:%=conformance/oracle/bin/fuzz-%) ## Look for a Job on which kube-apiserver's code and the policy differ, for SECONDS in all (needs Go)
+	@cd conformance/oracle && for release in $(FUZZED); do for target in $(FUZZ_TARGETS); do echo "$$target, $$release"; \
+		bin/fuzz-$$release -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzzcachedir bin/corpus -test.fuzzminimizetime 20x \
+			-test.fuzztime "$$(($(SECONDS) / $(words $(FUZZED)) / $(words $(FUZZ_TARGETS))))s" || exit 1; \
+	done; done
+
+conformance/oracle/bin/fuzz-%: $(wildcard conformance/oracle/*.go) conformance/oracle/v%.mod conformance/oracle/v%.sum
+	cd conformance/oracle && go test -c -modfile=v$*.mod -o bin/fuzz-$* $(INSTRUMENT) .
+
 .PHONY: kubectl-answers
 kubectl-answers: ## Ask kubectl's own decoder the rows of conformance/kubectl/answers.ndjson, and write its answers there (needs Go)
 	cd conformance/kubectl && go run . < answers.ndjson > answers.new && mv answers.new answers.ndjson
