@@ -16,6 +16,7 @@ import (
 // TestMain does for the tests what main does for the program.
 func TestMain(m *testing.M) {
 	enableJobManagedBy()
+	policy = newGuest()
 	os.Exit(m.Run())
 }
 

@@ -27,7 +27,8 @@ type guest struct {
 	response []byte
 }
 
-// policy is the one of this process. The fuzzer asks one question at a time in each of its processes.
+// policy is the one of this process. The fuzzer asks one question at a time in each of its processes. It gives an input 10 seconds, so
+// [TestMain] compiles the module.
 var policy *guest
 
 // verdict is the policy's answer to a request.
@@ -40,9 +41,6 @@ type verdict struct {
 // ask gives the policy's verdict on a question: settings and request.
 func ask(t testing.TB, question string) (is verdict) {
 	t.Helper()
-	if policy == nil {
-		policy = newGuest(t)
-	}
 	if err := json.Unmarshal(policy.call(t, "validate", question), &is); err != nil {
 		t.Fatal(err)
 	}
@@ -51,16 +49,15 @@ func ask(t testing.TB, question string) (is verdict) {
 
 // newGuest compiles the module. Of waPC it needs the functions that hand a question over and its answer back; the policy asks
 // its host nothing.
-func newGuest(t testing.TB) *guest {
-	t.Helper()
+func newGuest() *guest {
 	ctx := context.Background()
 	wasm, err := os.ReadFile(modulePath)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	g := &guest{runtime: wazero.NewRuntime(ctx)}
 	if g.compiled, err = g.runtime.CompileModule(ctx, wasm); err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	host := g.runtime.NewHostModuleBuilder("wapc")
 	for _, f := range g.compiled.ImportedFunctions() {
@@ -83,7 +80,7 @@ func newGuest(t testing.TB) *guest {
 		host.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(call), f.ParamTypes(), f.ResultTypes()).Export(name)
 	}
 	if _, err := host.Instantiate(ctx); err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return g
 }
