@@ -325,12 +325,12 @@ go-tag: go/managedby/module.wasm ## Tag HEAD with the built policy for Go: go/TA
 
 SECONDS ?= 60
 .PHONY: fuzz
-fuzz: ## Feed the library bytes of all kinds for SECONDS (needs cargo-fuzz and a nightly toolchain)
+fuzz: ## Feed the library bytes of all kinds for SECONDS (needs cargo-fuzz)
 	@mkdir -p fuzz/corpus/review
 	@for example in $(filter-out %.answer.json,$(wildcard examples/*/*.json)); do \
 		(echo '{}'; tr -d '\n' < $$example | sed 's/^.*"request": *//; s/} *$$//') > fuzz/corpus/review/$$(basename $$example); \
 	done
-	cd fuzz && cargo +nightly fuzz run review -- -max_total_time=$(SECONDS) -max_len=65536
+	cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run review -- -max_total_time=$(SECONDS) -max_len=65536
 
 .PHONY: mutants
 mutants: ## Break each condition of kube-apiserver's rules and see a vector fail (needs cargo-mutants)
@@ -346,7 +346,10 @@ conformance/oracle/bin/%: conformance/oracle/main.go conformance/oracle/v%.mod c
 FUZZED := $(firstword $(RELEASES)) $(lastword $(RELEASES))
 FUZZ_TARGETS := FuzzJob FuzzText
 INSTRUMENT := -gcflags=k8s.io/kubernetes/pkg/registry/batch/job=-d=libfuzzer -gcflags=k8s.io/kubernetes/pkg/apis/batch/...=-d=libfuzzer
-.PHONY: fuzz-upstream
+.PHONY: fuzz-upstream coverage-upstream
+coverage-upstream: ## How much of kube-apiserver's code for a Job's status the vectors, CASES generated cases from SEED and the corpus reach (needs Go)
+	@for release in $(FUZZED); do echo "$$release"; conformance/oracle/coverage.sh $$release $(CASES) $(SEED) || exit 1; done
+
 fuzz-upstream: go/managedby/module.wasm $(FUZZED:%=conformance/oracle/bin/fuzz-%) ## Look for a Job on which kube-apiserver's code and the policy differ, for SECONDS in all (needs Go)
 	@cd conformance/oracle && for release in $(FUZZED); do for target in $(FUZZ_TARGETS); do echo "$$target, $$release"; \
 		bin/fuzz-$$release -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzzcachedir bin/corpus -test.fuzzminimizetime 20x \
