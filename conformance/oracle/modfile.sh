@@ -10,7 +10,11 @@ upstream=$(go mod download -json "k8s.io/kubernetes@$version" | sed -n 's/.*"GoM
 {
     printf 'module managed-by-policy/conformance/oracle\n\n'
     sed -n '/^go /p' "$upstream"
-    printf '\nrequire k8s.io/kubernetes %s\n\nreplace (\n' "$version"
+    # The tests run the policy with wazero, which asks for a newer Go. What Go does by default stays that of the release.
+    sed -n 's/^go \([0-9]*\.[0-9]*\).*/\ngodebug default=go\1/p' "$upstream"
+    printf '\nrequire (\n\tk8s.io/kubernetes %s\n' "$version"
+    grep '^[[:space:]]*github.com/tetratelabs/wazero ' ../../go/go.mod
+    printf ')\n\nreplace (\n'
     sed -n 's|^[[:space:]]*\(k8s.io/[a-z-]*\) => ./staging/.*|\1|p' "$upstream" | while read -r module; do
         printf '\t%s => %s %s\n' "$module" "$module" "$staging"
     done

@@ -1,11 +1,16 @@
 module managed-by-policy/conformance/oracle
 
-go 1.22.0
+go 1.25.0
+
+godebug default=go1.22
 
 require (
+	github.com/tetratelabs/wazero v1.12.0
+	k8s.io/api v0.30.14
 	k8s.io/apimachinery v0.30.14
 	k8s.io/apiserver v0.30.14
 	k8s.io/kubernetes v1.30.14
+	sigs.k8s.io/yaml v1.3.0
 )
 
 require (
@@ -77,7 +82,7 @@ require (
 	golang.org/x/net v0.23.0 // indirect
 	golang.org/x/oauth2 v0.10.0 // indirect
 	golang.org/x/sync v0.6.0 // indirect
-	golang.org/x/sys v0.18.0 // indirect
+	golang.org/x/sys v0.44.0 // indirect
 	golang.org/x/term v0.18.0 // indirect
 	golang.org/x/text v0.14.0 // indirect
 	golang.org/x/time v0.3.0 // indirect
@@ -91,7 +96,6 @@ require (
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/api v0.30.14 // indirect
 	k8s.io/apiextensions-apiserver v0.0.0 // indirect
 	k8s.io/client-go v0.30.14 // indirect
 	k8s.io/cloud-provider v0.0.0 // indirect
@@ -106,7 +110,6 @@ require (
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.29.0 // indirect
 	sigs.k8s.io/json v0.0.0-20221116044647-bc3834ca7abd // indirect
 	sigs.k8s.io/structured-merge-diff/v4 v4.4.1 // indirect
-	sigs.k8s.io/yaml v1.3.0 // indirect
 )
 
 replace (

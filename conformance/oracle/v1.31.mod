@@ -1,8 +1,11 @@
 module managed-by-policy/conformance/oracle
 
-go 1.22.0
+go 1.25.0
+
+godebug default=go1.22
 
 require (
+	github.com/tetratelabs/wazero v1.12.0
 	k8s.io/apimachinery v0.31.14
 	k8s.io/apiserver v0.31.14
 	k8s.io/kubernetes v1.31.14
@@ -77,7 +80,7 @@ require (
 	golang.org/x/net v0.26.0 // indirect
 	golang.org/x/oauth2 v0.21.0 // indirect
 	golang.org/x/sync v0.7.0 // indirect
-	golang.org/x/sys v0.21.0 // indirect
+	golang.org/x/sys v0.44.0 // indirect
 	golang.org/x/term v0.21.0 // indirect
 	golang.org/x/text v0.16.0 // indirect
 	golang.org/x/time v0.3.0 // indirect

@@ -1,8 +1,11 @@
 module managed-by-policy/conformance/oracle
 
-go 1.24.0
+go 1.25.0
+
+godebug default=go1.24
 
 require (
+	github.com/tetratelabs/wazero v1.12.0
 	k8s.io/apimachinery v0.33.13
 	k8s.io/apiserver v0.33.13
 	k8s.io/kubernetes v1.33.13
@@ -65,7 +68,7 @@ require (
 	go.uber.org/zap v1.27.0 // indirect
 	golang.org/x/net v0.38.0 // indirect
 	golang.org/x/oauth2 v0.27.0 // indirect
-	golang.org/x/sys v0.31.0 // indirect
+	golang.org/x/sys v0.44.0 // indirect
 	golang.org/x/term v0.30.0 // indirect
 	golang.org/x/text v0.23.0 // indirect
 	golang.org/x/time v0.9.0 // indirect

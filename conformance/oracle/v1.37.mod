@@ -2,7 +2,10 @@ module managed-by-policy/conformance/oracle
 
 go 1.26.0
 
+godebug default=go1.26
+
 require (
+	github.com/tetratelabs/wazero v1.12.0
 	k8s.io/api v0.37.0
 	k8s.io/apimachinery v0.37.0
 	k8s.io/apiserver v0.37.0

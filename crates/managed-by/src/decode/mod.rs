@@ -85,7 +85,11 @@ pub(crate) fn document_of_text<'a, T>(
         Ok(read)
     };
     attempt(false)
-        .or_else(|_| attempt(true))
+        .or_else(|_| {
+            // As bytes, `serde_json` takes a name with control characters too.
+            serde_json::from_str::<IgnoredAny>(text)?;
+            attempt(true)
+        })
         .map_err(|e: serde_json::Error| Malformed::syntax(&e))
 }
 

@@ -114,6 +114,17 @@ proptest! {
     }
 }
 
+/// Where no text of the object is kept, too.
+#[test]
+fn names_with_control_characters_are_refused() {
+    let note = Note::default();
+    let error = document(b"{\"a\0\":1}", Place::root(&note), |value| {
+        value.visit(&mut Tree::default())
+    })
+    .unwrap_err();
+    assert!(error.to_string().contains("control character"), "{error}");
+}
+
 #[test]
 fn of_two_members_the_last_counts() {
     assert_eq!(

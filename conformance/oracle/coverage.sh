@@ -1,0 +1,76 @@
+#!/bin/sh
+# How much of kube-apiserver's code for a Job's status runs: coverage.sh 1.37 CASES SEED prints a table, for the vectors, for CASES generated cases and for
+# the corpus of the fuzzer, of how many blocks of each function they reach; and below it the places that none of them reaches.
+set -eu
+release=${1:?usage: coverage.sh RELEASE CASES SEED}
+cases=${2:?}
+seed=${3:?}
+cd "$(dirname "$0")"
+upstream=k8s.io/kubernetes/pkg/registry/batch/job,k8s.io/kubernetes/pkg/apis/batch/validation
+out=$PWD/bin/coverage-$release
+rm -rf "$out"
+mkdir -p "$out/vectors" "$out/generator"
+
+# A program writes what it reached only if its own package is counted too.
+go build -cover -coverpkg="managed-by-policy/conformance/oracle,$upstream" -modfile="v$release.mod" -o "bin/$release" .
+sed 's/^{"case":\(.*\),"answers":\[.*/\1/' ../vectors/*.ndjson | GOCOVERDIR=$out/vectors "bin/$release" > /dev/null
+GOCOVERDIR=$out/generator cargo run --quiet --package managed-by-conformance -- live "$cases" "$seed" "$release" >&2
+# It is slower than the one of `make oracle`, which the next one makes again.
+rm "bin/$release"
+for from in vectors generator; do
+    go tool covdata textfmt -i="$out/$from" -o "$out/$from.txt"
+done
+# Without the fuzzer's seeds, which are vectors.
+go test -modfile="v$release.mod" -run '^Fuzz(Job|Text)$/^[0-9a-f]{16}$' -coverpkg="$upstream" -coverprofile="$out/corpus.txt" . >&2
+
+source=$(go list -m -modfile="v$release.mod" -f '{{.Dir}}' k8s.io/kubernetes)
+awk -v source="$source" -v out="$out" '
+    BEGIN {
+        judged = "^(validateJobStatus|ValidateJobStatusUpdate|ValidateJobUpdateStatus|getStatusValidationOptions|jobStatusStrategy[.](PrepareFor|Validate).*|" \
+            "[iI]sJob[A-Z].*|IsCondition.*|.*Index.*|ValidateJobSpecUpdate|validatePodTemplateUpdate|shouldAllowMutablePodTemplate|" \
+            "validationOptionsForJob|jobStrategy[.](PrepareFor|Validate).*)$"
+        count = split("vectors generator corpus", names, " ")
+        for (i = 1; i <= count; i++) {
+            while ((getline line < (out "/" names[i] ".txt")) > 0) {
+                if (split(line, part, /[:., ]/) < 8 || line !~ /^k8s.io\/kubernetes/) continue
+                place = line; sub(/ [0-9]+ [0-9]+$/, "", place)
+                if (!(place in known)) { known[place] = 1; places[++all] = place }
+                if (line !~ / 0$/) reached[i, place] = 1
+            }
+        }
+        print "| function | blocks | vectors | generator | corpus |\n| --- | --- | --- | --- | --- |"
+        for (p = 1; p <= all; p++) {
+            file = places[p]; sub(/:.*/, "", file); sub(/^k8s.io\/kubernetes/, source, file)
+            first = places[p]; sub(/.*:/, "", first); first = int(first)
+            name = functionAt(file, first)
+            if (name !~ judged) continue
+            if (!(name in blocks)) order[++functions] = name
+            blocks[name]++
+            missed = 1
+            for (i = 1; i <= count; i++) if ((i, places[p]) in reached) { reach[i, name]++; missed = 0 }
+            if (missed) left = left name ": " places[p] "\n"
+        }
+        for (f = 1; f <= functions; f++) {
+            name = order[f]
+            printf "| `%s` | %d |", name, blocks[name]
+            for (i = 1; i <= count; i++) printf " %d |", reach[i, name]
+            print ""
+        }
+        printf "\n%s", left
+    }
+    # The function that a line of a file is in.
+    function functionAt(file, wanted,    line, n, name) {
+        if (!(file in lines)) {
+            while ((getline line < file) > 0) {
+                n++
+                if (line ~ /^func /) {
+                    sub(/^func (\(([a-z]+ )?\*?)?/, "", line); sub(/\) /, ".", line); sub(/\(.*/, "", line)
+                    name = line
+                }
+                at[file, n] = name
+            }
+            lines[file] = n
+        }
+        return at[file, wanted]
+    }
+'

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"k8s.io/kubernetes/pkg/apis/batch"
+)
+
+// TestMain does for the tests what main does for the program.
+func TestMain(m *testing.M) {
+	enableJobManagedBy()
+	policy = newGuest()
+	os.Exit(m.Run())
+}
+
+// release is the one that the tests are built with.
+var release = func() string {
+	info, _ := debug.ReadBuildInfo()
+	for _, module := range info.Deps {
+		if module.Path == "k8s.io/kubernetes" {
+			parts := strings.Split(strings.TrimPrefix(module.Version, "v"), ".")
+			return parts[0] + "." + parts[1]
+		}
+	}
+	panic("built without k8s.io/kubernetes")
+}()
+
+// FuzzJob holds the policy to kube-apiserver on requests in their compact form.
+func FuzzJob(f *testing.F) {
+	for _, c := range vectors(f, "job-status*.ndjson") {
+		f.Add(compact(f, c))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		if len(input) <= 512 {
+			hold(t, requestOf(input))
+		}
+	})
+}
+
+// vectors gives the cases of the committed vectors.
+func vectors(t testing.TB, pattern string) (all []*Case) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "vectors", pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no vectors: %v", err)
+	}
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			var vector struct{ Case Case }
+			if err := json.Unmarshal(lines.Bytes(), &vector); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			all = append(all, &vector.Case)
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// hold fails unless the policy answers as kube-apiserver.
+func hold(t testing.TB, c *Case) {
+	t.Helper()
+	upstream := answer(c)
+	question := envelope(c)
+	ours := ask(t, question)
+	if upstream.Unreadable != "" {
+		// What no rule reads may be of any type.
+		upstream = answer(readByRules(c))
+	}
+	switch {
+	case upstream.Panic != "" || differs(c, upstream):
+	case upstream.Unreadable != "":
+		if ours.Code != 400 {
+			t.Errorf("%s\nkube-apiserver cannot read it: %s\nthe policy: %+v", question, upstream.Unreadable, ours)
+		}
+	case ours.Accepted != (upstream.Message == "") || ours.Message != upstream.Message:
+		t.Errorf("%s\nkube-apiserver: %s\nthe policy:     %+v", question, upstream.Message, ours)
+	}
+}
+
+// differs says whether the policy answers otherwise on purpose: see known-differences.txt.
+func differs(c *Case, upstream *Answer) bool {
+	// Of one rule's errors the policy says the first 100.
+	if len(upstream.Errors) > 100 {
+		return true
+	}
+	if c.Operation != "UPDATE" || c.SubResource != "" {
+		return false
+	}
+	for _, e := range upstream.Errors {
+		is := e.Field == "spec.managedBy"
+		if !is && !templates[e.Field] {
+			continue
+		}
+		object, _ := decode(c.Object)
+		before, _ := decode(c.OldObject)
+		job, old := object.(*batch.Job), before.(*batch.Job)
+		now, was := job.Spec.ManagedBy, old.Spec.ManagedBy
+		// An unchanged value is not judged again, nor the template of a Job that is not suspended.
+		if is && now != nil && was != nil && *now == *was || !is && !(old.Spec.Suspend != nil && *old.Spec.Suspend) {
+			return true
+		}
+	}
+	return false
+}
+
+// envelope is what a policy server asks about a case.
+func envelope(c *Case) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, `{"settings":{"kubernetes_version":%q,"rules":{"job-spec/scheduling-directives":"deny"}},"request":{"uid":"1",`+
+		`"kind":{"group":"batch","version":"v1","kind":"Job"},"resource":{"group":"batch","version":"v1","resource":"jobs"},`+
+		`"operation":%q,"subResource":%q,"name":"pi","namespace":"default","userInfo":{"username":"ana"},"object":%s`,
+		release, c.Operation, c.SubResource, c.Object)
+	if c.OldObject != nil {
+		fmt.Fprintf(&text, `,"oldObject":%s`, c.OldObject)
+	}
+	return text.String() + "}}"
+}

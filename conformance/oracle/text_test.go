@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzText holds the policy to kube-apiserver on an update as bytes: the JSON of the stored object and of the new one, in which edits,
+// of three bytes each, put another token in the place of one.
+func FuzzText(f *testing.F) {
+	for _, c := range append(vectors(f, "job-status.ndjson"), vectors(f, "managed-by-field.ndjson")...) {
+		if c.OldObject != nil && bytes.Contains(c.Object, []byte(`"kind":"Job"`)) {
+			f.Add(c.SubResource == "status", only(c.OldObject, ""), only(c.Object, ""), []byte{})
+		}
+	}
+	f.Fuzz(func(t *testing.T, ofStatus bool, old, object, edits []byte) {
+		if len(old)+len(object) > 1<<14 || len(edits) > 24 {
+			return
+		}
+		c := &Case{Operation: "UPDATE", OldObject: asJob(old), Object: asJob(edit(object, edits))}
+		if ofStatus {
+			c.SubResource = "status"
+		}
+		question := []byte(envelope(c))
+		if !json.Valid(question) || !utf8.Valid(question) {
+			if is := ask(t, string(question)); is.Code != 400 {
+				t.Errorf("%q\nis no JSON; the policy: %+v", question, is)
+			}
+			return
+		}
+		// What only looks like one object, what has a member twice, which the API server merges, and templates, of which the policy
+		// checks no type.
+		if !json.Valid(c.Object) || !json.Valid(c.OldObject) || repeats(c.Object) || repeats(c.OldObject) || bytes.Contains(question, []byte("template")) {
+			return
+		}
+		hold(t, c)
+	})
+}
+
+// readByRules gives a case without what no rule reads: there kube-apiserver refuses a value of another type, and the policy does not.
+func readByRules(c *Case) *Case {
+	return &Case{Operation: c.Operation, SubResource: c.SubResource, Object: only(c.Object, ""), OldObject: only(c.OldObject, "")}
+}
+
+// read are the paths that rules read, and those on the way to them.
+var read = func() map[string]bool {
+	read := map[string]bool{}
+	paths := []string{
+		".apiVersion", ".kind", ".metadata.name", ".metadata.namespace", ".metadata.uid", ".metadata.resourceVersion",
+		".status.conditions[].type", ".status.conditions[].status",
+	}
+	for _, f := range fields {
+		if !strings.HasPrefix(f.path, "spec.template") {
+			paths = append(paths, "."+f.path)
+		}
+	}
+	for _, path := range paths {
+		for ; path != ""; path = path[:max(strings.LastIndexAny(path, ".["), 0)] {
+			read[path] = true
+		}
+	}
+	return read
+}()
+
+// only gives a value without the members that no rule reads.
+func only(text []byte, path string) []byte {
+	var members map[string]json.RawMessage
+	var elements []json.RawMessage
+	if json.Unmarshal(text, &members) == nil && members != nil {
+		for name, value := range members {
+			if read[path+"."+name] {
+				members[name] = only(value, path+"."+name)
+			} else {
+				delete(members, name)
+			}
+		}
+		return marshal(members)
+	}
+	if read[path+"[]"] && json.Unmarshal(text, &elements) == nil && elements != nil {
+		for i, value := range elements {
+			elements[i] = only(value, path+"[]")
+		}
+		return marshal(elements)
+	}
+	return text
+}
+
+// tokens are those of JSON, and whatever stands between them.
+var tokens = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.\w]+|[^"]`)
+
+// pieces are what edits put into a text.
+var pieces = []string{
+	"null", "1.0", "1e2", "-0", "01", "2147483647", "2147483648", "-2147483649", "9223372036854775808", "1E400", `"1"`, "true", "false", "[]", "{}",
+	`""`, `"\ud800"`, `"\u0000"`, `"\ud83d\ude00"`, `"é"`, `"2026-01-01T00:00:00Z"`, `"2026-13-01T00:00:00Z"`, `"True"`, `"Complete"`, `"Indexed"`,
+	`"status"`, `"Status"`, `"startTime"`, `"starttime"`, `"conditions"`, `"type"`, `"managedBy"`, `"acme.io/a"`, `{"a":{"b":[null,1,"c"]}}`, `[null]`, `[[]]`,
+	"", ",", ":", "{", "}", "[", "]", " ", "\t\n\r", "\u00a0", "\ufeff", "NaN", `\`, `"`,
+	`"uncountedTerminatedPods":{"succeeded":[null],"failed":null}`, `"conditions":[null,{"type":"Failed","status":null}]`,
+}
+
+func edit(text, edits []byte) []byte {
+	all := tokens.FindAll(text, -1)
+	if len(all) == 0 {
+		return text
+	}
+	for ; len(edits) > 2; edits = edits[3:] {
+		place := (int(edits[0])<<8 | int(edits[1])) % len(all)
+		all[place] = []byte(pieces[int(edits[2])%len(pieces)])
+	}
+	return bytes.Join(all, nil)
+}
+
+// identity is how each Job begins. The API server knows it from elsewhere, from the path of a request and from what is stored.
+const identity = `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"pi","namespace":"default","uid":"1","resourceVersion":"7"},`
+
+// asJob gives an object an identity instead of its own. What is no object, or an empty one, stays what it is.
+func asJob(text []byte) []byte {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil || repeats(text) {
+		return text
+	}
+	object := []byte(identity)
+	for _, name := range []string{"spec", "status"} {
+		if value, ok := members[name]; ok {
+			object = append(append(append(object, '"'), name+`":`...), value...)
+			object = append(object, ',')
+		}
+	}
+	return append(bytes.TrimSuffix(object, []byte(",")), '}')
+}
+
+// repeats says whether an object in a document has two members of one name.
+func repeats(text []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	var twice func() bool
+	twice = func() bool {
+		token, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		seen := map[any]bool{}
+		for token == json.Delim('{') && decoder.More() {
+			name, err := decoder.Token()
+			if err != nil || seen[name] || twice() {
+				return err == nil
+			}
+			seen[name] = true
+		}
+		for token == json.Delim('[') && decoder.More() {
+			if twice() {
+				return true
+			}
+		}
+		if token == json.Delim('{') || token == json.Delim('[') {
+			_, err = decoder.Token()
+		}
+		return false
+	}
+	return twice()
+}
