@@ -6,9 +6,11 @@ godebug default=go1.23
 
 require (
 	github.com/tetratelabs/wazero v1.12.0
+	k8s.io/api v0.32.13
 	k8s.io/apimachinery v0.32.13
 	k8s.io/apiserver v0.32.13
 	k8s.io/kubernetes v1.32.13
+	sigs.k8s.io/yaml v1.4.0
 )
 
 require (
@@ -92,7 +94,6 @@ require (
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/api v0.32.13 // indirect
 	k8s.io/apiextensions-apiserver v0.0.0 // indirect
 	k8s.io/client-go v0.32.13 // indirect
 	k8s.io/cloud-provider v0.0.0 // indirect
@@ -107,7 +108,6 @@ require (
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.31.0 // indirect
 	sigs.k8s.io/json v0.0.0-20241010143419-9aa6b5e7a4b3 // indirect
 	sigs.k8s.io/structured-merge-diff/v4 v4.4.2 // indirect
-	sigs.k8s.io/yaml v1.4.0 // indirect
 )
 
 replace (
