@@ -104,11 +104,11 @@ pub fn every_line(
     let cores = thread::available_parallelism()?.get();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
-        let ended = workers.into_iter().map(|worker| worker.join());
-        ended.collect::<Vec<_>>().into_iter().try_for_each(|ended| {
+        for worker in workers {
             // What a comparison panics with is what the test is to say.
-            ended.unwrap_or_else(|panic| resume_unwind(panic))
-        })
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        }
+        anyhow::Ok(())
     })?;
     let (requests, findings) = (requests.into_inner(), findings.into_inner());
     let seconds = start.elapsed().as_secs_f64();
