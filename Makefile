@@ -22,7 +22,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crate
 demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the built policy
 	@$(XTASK) demo annotated-policy.wasm examples
 
-test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm ## Run every test: library, engine host, and the built module in the engine
+test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm go/managedby/module.wasm target/answers.ndjson ## Run every test: library, engine host, and the built module in the engine
 	cargo test $(TESTED) --quiet
 	@if command -v go >/dev/null; then $(MAKE) --no-print-directory go-test; else echo "skipped: the Go module in go/, because there is no Go here"; fi
 
@@ -71,6 +71,23 @@ else \
 	$(XTASK) annotate $(word 2,$^) $(word 3,$^) $< $@; \
 fi
 endef
+
+# What every way to ask the library or the module is held to: the library's answers to the examples, the vectors, the recordings and
+# some generated requests.
+target/answers.ndjson: $(RUST_SOURCES) xtask/src/answers.rs $(shell find examples crates/testing/src conformance/src conformance/vectors conformance/traces -type f)
+	@mkdir -p target && $(XTASK) answers $@ 2000 1
+
+# How many requests are generated. The command line and kwctl, which need a process for each, are asked about a part of them.
+DOORS_REQUESTS ?= 20000
+.PHONY: doors
+doors: export ANSWERS = $(CURDIR)/target/doors.ndjson
+doors: setup annotated-policy.wasm go/managedby/module.wasm npm ## Ask DOORS_REQUESTS generated requests from SEED, and all that is kept, in every way there is; all must say what the library says (needs Go, node, policy-server, kwctl)
+	@$(XTASK) answers $(ANSWERS) $(DOORS_REQUESTS) $(SEED)
+	@cargo test --quiet --package managed-by-policy --test policy -- doors:: --nocapture --test-threads 1
+	@cargo test --quiet --package managed-by-cli --test cli -- doors:: --nocapture --test-threads 1
+	@cd go && go test -count 1 -v -timeout 2h -run TestTheLibrarySaysTheSame ./managedby
+	@cd crates/js/npm && node --test --test-reporter=spec --test-name-pattern='every request|of each release' test/verdicts.test.mjs test/guest.test.mjs
+	@$(E2E) doors
 
 PRINTABLE := crates/managed-by/src/upstream/go/printable.rs
 # The tools that are written for Python's package index.
@@ -145,10 +162,10 @@ release-notes: ## Print what the changelog says of TAG
 E2E := cargo run --quiet --package managed-by-e2e --
 
 .PHONY: e2e e2e-server e2e-cluster soak e2e-kubewarden e2e-kind bench-server deny reproducible rust-controller publish-check
-e2e: annotated-policy.wasm annotated-pods-policy.wasm ## Run kwctl as the README says: the examples, and what else it is used for (docs/testing.md)
+e2e: annotated-policy.wasm annotated-pods-policy.wasm target/answers.ndjson ## Run kwctl as the README says: the examples, and what else it is used for (docs/testing.md)
 	@$(E2E) kwctl
 
-e2e-server: annotated-policy.wasm annotated-pods-policy.wasm ## Ask a real PolicyServer everything, over HTTPS
+e2e-server: annotated-policy.wasm annotated-pods-policy.wasm target/answers.ndjson ## Ask a real PolicyServer everything, over HTTPS
 	@$(E2E) server
 
 # Of people, external, failures, conditions, ends, tenant, jobs, resume, multikueue, soak and faults (one of those: faults:hub, faults:unconditional, faults:worker, faults:restart, faults:writers).
@@ -245,7 +262,7 @@ npm: crates/js/npm/generated/managed_by.wasm crates/js/npm/node_modules ## The n
 	cd crates/js/npm && npm run --silent build
 
 BUNDLERS := vite6 vite7 vite8 webpack5
-npm-test: npm target/answers.ndjson $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the package in node: verdicts, memory, types, every way to load it
+npm-test: npm target/answers.ndjson annotated-policy.wasm go/managedby/module.wasm $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the package in node: verdicts, memory, types, every way to load it
 	cd crates/js/npm && npm test --silent
 
 playground: playground-build ## Serve the page on localhost, and build it anew when a source changes
@@ -257,17 +274,13 @@ playground-test: playground-build target/answers.ndjson ## Test the page in the 
 playground-build: npm crates/js/playground/node_modules
 	cd crates/js/playground && npm run --silent build
 
-# What the tests hold the npm package and the Go package to: the answers of the module that is deployed, and of the library.
-target/answers.ndjson: annotated-policy.wasm $(shell find examples conformance/vectors conformance/traces -type f)
-	@$(JS_GENERATOR) answers annotated-policy.wasm $@
-
 # A module alone: of a crate that is a library for Rust too, cargo makes one without link-time optimisation, a fifth larger. Whoever opens the
 # page fetches the module, so wasm-opt makes it 5 % smaller. The features are those that rustc uses by default.
 WASM_OPT := crates/js/npm/node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals \
 	--enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext
 crates/js/npm/generated/managed_by.wasm: $(RUST_SOURCES) $(JS_SOURCES) docs/settings.schema.json $(shell find crates/js/generator -name '*.rs' -o -name Cargo.toml) crates/js/npm/node_modules | setup
 	$(WASM_CARGO) rustc --lib --crate-type cdylib --profile js --target $(TARGET) --package managed-by-js
-	@$(JS_GENERATOR) package target/$(TARGET)/js/managed_by_js.wasm crates/js/npm/generated
+	@$(JS_GENERATOR) target/$(TARGET)/js/managed_by_js.wasm crates/js/npm/generated
 	@$(WASM_OPT) $@ -o $@
 
 crates/js/npm/node_modules crates/js/playground/node_modules $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules): %/node_modules: %/package-lock.json

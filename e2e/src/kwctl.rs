@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use managed_by_testing::PUBLISHED;
+use managed_by_testing::{PUBLISHED, answers};
 use serde_json::{Value, json};
 
 use crate::deploy::{self, MODULE, PODS_MODULE, POLICIES, root};
+use crate::policy_server::review;
 use crate::process::{Process, free_port, until};
 use crate::report::Report;
 use crate::{http, programs};
@@ -27,6 +28,7 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
     if programs::all_there(report, "e2e/e2e.bats", &["bats", "jq"]) {
         report.check("e2e/e2e.bats: each example gets its answer", bats());
     }
+    doors(report, folder, 20);
     report.section("what else the README says");
     for ([metadata, ..], module) in PUBLISHED.into_iter().zip([MODULE, PODS_MODULE]) {
         report.check(
@@ -71,6 +73,40 @@ fn said(output: &Output) -> Result<String> {
         String::from_utf8_lossy(&output.stderr)
     );
     Ok(String::from_utf8(output.stdout.clone())?)
+}
+
+/// `make doors`: so many of the requests with the library's answers, from all of them. Each is a process that compiles the module.
+pub(crate) fn doors(report: &mut Report, folder: &Path, requests: usize) {
+    if programs::all_there(report, "kwctl", &["kwctl"]) {
+        let asked = some_lines(report, folder, requests);
+        report.check("run: the library's answers", asked);
+    }
+}
+
+fn some_lines(report: &Report, folder: &Path, requests: usize) -> Result<()> {
+    let start = Instant::now();
+    let file = folder.join("request.json");
+    let path = file.display().to_string();
+    let step = (answers::lines()?.count() / requests).max(1);
+    for line in answers::lines()?.step_by(step).take(requests) {
+        let line = line?;
+        let request = line.request()?;
+        fs::write(&file, review(&request).to_string())?;
+        let settings = line.settings.to_string();
+        let text = kwctl(&["run", "-r", &path, "--settings-json", &settings, MODULE])?;
+        let answer: Value = serde_json::from_str(&text)?;
+        let expected = line.response(&request["uid"])?;
+        let (name, request) = (&line.name, &line.request);
+        ensure!(
+            answer == expected,
+            "{name}\nkwctl:    {answer}\nexpected: {expected}\nrequest:  {request}"
+        );
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    report.note(&format!(
+        "kwctl: {requests} requests, none differ, {seconds:.1} s"
+    ));
+    Ok(())
 }
 
 /// The examples, each with its answer.

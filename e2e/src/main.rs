@@ -37,8 +37,7 @@ use anyhow::Result;
 use report::Report;
 use tempfile::TempDir;
 
-const USAGE: &str =
-    "managed-by-e2e kwctl | server | cluster [PART...] | kubewarden [PART...] | bench | record";
+const USAGE: &str = "managed-by-e2e kwctl | server | doors | cluster [PART...] | kubewarden [PART...] | bench | record";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -64,6 +63,10 @@ fn main() -> ExitCode {
     match &words[..] {
         ["kwctl"] => kwctl::run(&mut report, folder.path()),
         ["server"] => server::run(&mut report, folder.path()),
+        ["doors"] => {
+            server::doors(&mut report, folder.path());
+            kwctl::doors(&mut report, folder.path(), 200);
+        }
         ["bench"] => bench::run(&mut report, folder.path()),
         ["record"] => record::run(&mut report, folder.path()),
         ["cluster", parts @ ..] => {

@@ -10,9 +10,8 @@ mod verdicts;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use managed_by::{Cluster, Offline};
-use managed_by_conformance::trace;
-use managed_by_testing::{examples, judge};
+use managed_by::Cluster;
+use managed_by_testing::{answers, judge};
 use serde_json::{Map, Value, json};
 
 use crate::deploy;
@@ -29,7 +28,7 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
     report.section(&programs::version("policy-server"));
     let authority = report.need("a certificate for the run", Authority::new());
     let Some(authority) = authority else { return };
-    let cases = report.need("the examples and the recordings", cases());
+    let cases = report.need("the requests with the library's answers", cases());
     let Some(cases) = cases else { return };
 
     let started = start(folder, &authority, &cases);
@@ -52,6 +51,20 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
     pods::run(report, folder, &authority);
 }
 
+/// `make doors`: every request, and the library's answer to it.
+pub(crate) fn doors(report: &mut Report, folder: &Path) {
+    if !programs::all_there(report, "PolicyServer", &["policy-server"]) {
+        return;
+    }
+    let asked = || {
+        let (authority, cases) = (Authority::new()?, cases()?);
+        let (server, _) = start(folder, &authority, &cases)?;
+        verdicts::every_case(report, &server, &cases)
+    };
+    let asked = asked();
+    report.check("PolicyServer: the library's answers", asked);
+}
+
 /// A request, the policy of [`start`] that is to judge it, and the answer.
 struct Case {
     name: String,
@@ -61,43 +74,28 @@ struct Case {
     answer: Value,
 }
 
-/// Every request that the repository holds, each with a UID of its own, so that an answer cannot be taken for another's: the examples
-/// with the answers of their files, and the requests of the recordings, under the default settings, with the library's answers.
+/// Every line of `target/answers.ndjson`, each with a UID of its own, so that an answer cannot be taken for another's.
 fn cases() -> Result<Vec<Case>> {
-    let mut all = Vec::new();
-    for example in examples::all()? {
-        all.push((
-            example.name,
-            example.request,
-            example.settings,
-            Some(example.answer),
-        ));
-    }
-    for stream in trace::JOBS.iter().chain(&trace::CUSTOM) {
-        let recorded = trace::requests(stream)?.into_iter();
-        all.extend(recorded.map(|case| (case.name.clone(), case.request(), json!({}), None)));
-    }
     let mut known: Vec<Value> = Vec::new();
-    let numbered = all.into_iter().enumerate();
-    let cases = numbered.map(|(number, (name, mut request, settings, answer))| {
-        let index = known.iter().position(|s| *s == settings);
+    let numbered = answers::lines()?.enumerate();
+    let cases = numbered.map(|(number, line)| {
+        let line = line?;
+        let index = known.iter().position(|s| *s == line.settings);
         let index = index.unwrap_or_else(|| {
-            known.push(settings.clone());
+            known.push(line.settings.clone());
             known.len() - 1
         });
+        let mut request = line.request()?;
         request["uid"] = format!("00000000-0000-4000-8000-{number:012}").into();
-        let mut answer = answer.unwrap_or_else(|| expected(&request, &settings, &Offline));
-        answer["uid"] = request["uid"].clone();
-        let policy = format!("settings-{index}");
-        Case {
-            name,
-            policy,
+        Ok(Case {
+            answer: line.response(&request["uid"])?,
+            name: line.name,
+            policy: format!("settings-{index}"),
             request,
-            settings,
-            answer,
-        }
+            settings: line.settings,
+        })
     });
-    Ok(cases.collect())
+    cases.collect()
 }
 
 /// What PolicyServer in mode `protect` must answer: what the library says natively, in a cluster.

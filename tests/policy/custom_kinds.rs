@@ -1,13 +1,12 @@
 //! Kinds that the settings declare: what is not of their form, and what a request of one costs. `cases/custom_kinds.yml` has
 //! their lives.
 
-use managed_by::{AdmissionRequest, Settings, review};
 use managed_by_testing::admission;
 use managed_by_testing::meter::Meter;
 use serde_json::{Value, json};
 use xtask::examples;
 
-use crate::support::{in_engine, module};
+use crate::support::{everywhere, in_engine, module};
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 
@@ -47,16 +46,21 @@ fn what_is_not_of_the_declared_form_is_told_with_its_place() {
             "object.metadata.name: expected a string, got a number",
         ),
     ] {
-        let request = request(&render, "CREATE", "", &Value::Null, &object);
-        let answer = in_engine(&admission::payload(&request, settings));
-        assert_eq!(answer.code, Some(400));
-        let expected = format!("malformed admission request: request.{message}");
-        assert_eq!(answer.message(), expected);
-        let (settings, request) = (settings.to_string(), request.to_string());
-        let settings = Settings::from_json(settings.as_bytes()).unwrap();
-        let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
-        let expected = format!("malformed admission request: {message}");
-        assert_eq!(review(&request, &settings).message, Some(expected));
+        let changes = [
+            (
+                request(&render, "CREATE", "", &Value::Null, &object),
+                message.to_owned(),
+            ),
+            (
+                request(&render, "UPDATE", "", &object, &json!({})),
+                format!("oldO{}", &message[1..]),
+            ),
+        ];
+        for (request, message) in changes {
+            let answer = everywhere(&request, settings);
+            let expected = format!("malformed admission request: request.{message}");
+            assert_eq!((answer.code, answer.message()), (Some(400), &*expected));
+        }
     }
     let without_old = request(&render, "UPDATE", "", &Value::Null, &json!({}));
     let nothing = in_engine(&admission::payload(&without_old, settings));

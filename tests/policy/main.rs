@@ -17,6 +17,7 @@ mod costs;
 mod custom_kinds;
 mod deploy;
 mod docs;
+mod doors;
 mod examples;
 mod judgement;
 mod kinds;

@@ -6,6 +6,7 @@
     reason = "the JSON is ours, and a tool of ours may stop at what should not be"
 )]
 
+pub mod answers;
 pub mod artifacthub;
 pub mod conditions;
 pub mod demo;

@@ -1,12 +1,13 @@
 //! The commands behind the Makefile's targets.
 
-use std::fs;
-use std::io::{self, IsTerminal as _};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use managed_by_testing::{Engine, Policy};
+use xtask::answers;
 use xtask::demo::{self, Paint};
 use xtask::generated;
 use xtask::metadata::{self, Metadata};
@@ -31,6 +32,15 @@ enum Command {
         module: PathBuf,
         /// The module to write
         output: PathBuf,
+    },
+    /// Write what the library answers to the examples, the vectors, the recordings and generated requests, a line each
+    Answers {
+        /// The file to write
+        file: PathBuf,
+        /// How many requests are generated
+        generated: u64,
+        /// The same seed generates the same requests
+        seed: u64,
     },
     /// Write every file that is generated from the code
     Generate {
@@ -62,6 +72,14 @@ fn main() -> Result<()> {
             let metadata = Metadata::from_yaml(&read_text(&metadata)?)?;
             let annotated = metadata::annotate(&read(&module)?, metadata, &read_text(&usage)?)?;
             fs::write(&output, annotated).with_context(|| output.display().to_string())
+        }
+        Command::Answers {
+            file,
+            generated,
+            seed,
+        } => {
+            let out = File::create(&file).with_context(|| file.display().to_string())?;
+            answers::write(&mut BufWriter::new(out), generated, seed)
         }
         Command::Generate { check: true } => generated::check(generated::all()?),
         Command::Generate { check: false } => generated::write(generated::all()?),

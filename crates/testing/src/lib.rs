@@ -1,5 +1,6 @@
-//! What tests, benchmarks and tools share: the examples with their answers ([`examples`]), the library's answer ([`judge`]), and the
-//! built module's, in a wasm engine that hosts it the way Kubewarden's PolicyServer does.
+//! What tests, benchmarks and tools share: the examples with their answers ([`examples`]), the library's answer ([`judge`]), to every
+//! request that tests ask about too ([`answers`]), and the built module's, in a wasm engine that hosts it the way Kubewarden's
+//! PolicyServer does.
 //!
 //! As there: the module is compiled once, every request gets a fresh instance, the request is sent as compact JSON with
 //! sorted keys, a call that takes too long is interrupted, and a module without metadata is refused.
@@ -10,6 +11,7 @@
 use std::path::{Path, PathBuf};
 
 pub mod admission;
+pub mod answers;
 pub mod examples;
 pub mod judge;
 #[cfg(feature = "wasmtime")]

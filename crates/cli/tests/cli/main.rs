@@ -10,7 +10,6 @@
 mod bad_input;
 mod config;
 mod doors;
-mod engine;
 mod excuses;
 mod fixes;
 mod formats;

@@ -1,6 +1,5 @@
-//! Makes the generated files of the npm package, and the answers that its tests hold it to.
+//! Makes the generated files of the npm package.
 
-mod answers;
 mod package;
 
 use std::path::PathBuf;
@@ -8,28 +7,17 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Parser;
 
+/// Writes the glue of wasm-bindgen, the catalogue and the TypeScript types
 #[derive(Parser)]
 #[command(about)]
-enum Command {
-    /// Write the glue of wasm-bindgen, the catalogue and the TypeScript types
-    Package {
-        /// The module as cargo built it
-        module: PathBuf,
-        /// The folder to write to
-        folder: PathBuf,
-    },
-    /// Ask the policy about every example and every vector, in an engine, and write its answers a line each
-    Answers {
-        /// The annotated policy
-        policy: PathBuf,
-        /// The file to write
-        file: PathBuf,
-    },
+struct Arguments {
+    /// The module as cargo built it
+    module: PathBuf,
+    /// The folder to write to
+    folder: PathBuf,
 }
 
 fn main() -> Result<()> {
-    match Command::parse() {
-        Command::Package { module, folder } => package::write(&module, &folder),
-        Command::Answers { policy, file } => answers::write(&policy, &file),
-    }
+    let Arguments { module, folder } = Arguments::parse();
+    package::write(&module, &folder)
 }

@@ -1,4 +1,5 @@
 // What the tests share.
+import assert from "node:assert/strict";
 import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { dirname, join, resolve } from "node:path";
@@ -9,13 +10,30 @@ export const built = join(root, "target/npm");
 
 /** The lines of a file, each as JSON. */
 export async function* lines(file) {
-  const path = join(root, file);
+  const path = resolve(root, file);
   if (!existsSync(path)) {
     throw new Error(`${file} is missing: make npm-test makes it`);
   }
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     yield JSON.parse(line);
   }
+}
+
+/**
+ * Asks a way to judge about each line of `target/answers.ndjson`, or of the file that ANSWERS names. It says how many findings it
+ * compared, or nothing of a request that it cannot be asked.
+ */
+export async function everyLine(door, compare) {
+  const start = Date.now();
+  let requests = 0;
+  let findings = 0;
+  for await (const line of lines(process.env.ANSWERS ?? "target/answers.ndjson")) {
+    const compared = compare(line);
+    requests += compared === undefined ? 0 : 1;
+    findings += compared ?? 0;
+  }
+  console.log(`${door}: ${requests} requests, ${findings} findings, none differ, ${(Date.now() - start) / 1000} s`);
+  assert.ok(requests > 1000, `${requests}`);
 }
 
 /** A verdict as the policy in an engine answers it. */

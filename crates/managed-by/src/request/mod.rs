@@ -228,7 +228,8 @@ impl<'a> AdmissionRequest<'a> {
             };
             Ok((change, user))
         };
-        let within_request = matches!(self.source, Source::Review(_));
+        // It becomes a verdict here, so nobody can say later what was read.
+        let within_request = matches!(self.source, Source::Review(_) | Source::Request(_));
         let (change, user) = read().map_err(|malformed: Malformed| {
             if within_request {
                 malformed.within("request")

@@ -1,0 +1,46 @@
+// The policy and the module of the Go package in node's engine, V8, on a host for waPC: the library's answers.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { releases } from "managed-by";
+import { everyLine, root } from "./support.mjs";
+
+/** What calls an operation of a module. Each call has an instance of its own, as in PolicyServer. */
+function guest(file) {
+  const module = new WebAssembly.Module(readFileSync(join(root, file)));
+  return (operation, payload) => {
+    const asked = [Buffer.from(operation), Buffer.from(payload)];
+    let response, failure, instance;
+    const bytes = (at, length) => Buffer.from(instance.exports.memory.buffer, at, length);
+    const text = (at, length) => bytes(at, length).toString();
+    const nothing = () => 0;
+    const wapc = {
+      __guest_request: (...places) => places.forEach((at, index) => bytes(at, asked[index].length).set(asked[index])),
+      __guest_response: (at, length) => { response = text(at, length); },
+      __guest_error: (at, length) => { failure = text(at, length); },
+      __console_log: (at, length) => { failure = text(at, length); },
+      // The guest asks nothing of its host.
+      __host_call: nothing, __host_response_len: nothing, __host_response: nothing, __host_error_len: nothing, __host_error: nothing,
+    };
+    instance = new WebAssembly.Instance(module, { wapc });
+    instance.exports.wapc_init();
+    assert.equal(instance.exports.__guest_call(asked[0].length, asked[1].length), 1, failure);
+    return JSON.parse(response);
+  };
+}
+
+test("the policy gives the library's answer to every request, and the module of the Go package its judgement", async () => {
+  const policy = guest("annotated-policy.wasm");
+  const withFindings = guest("go/managedby/module.wasm");
+  await everyLine("the guest in V8", ({ name, request, settings, answer, judgement }) => {
+    const payload = `{"request":${request},"settings":${JSON.stringify(settings)}}`;
+    assert.deepEqual(policy("validate", payload), answer, `${name}: ${request}`);
+    if (judgement === null) {
+      return 0;
+    }
+    const ours = withFindings("judge", `${releases().join(" ")}\n${payload}`);
+    assert.deepEqual(ours, judgement, `${name}: ${request}`);
+    return ours.findings.reduce((sum, finding) => sum + finding.releases.length, 0);
+  });
+});

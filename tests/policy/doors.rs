@@ -1,0 +1,124 @@
+//! Each request of `target/answers.ndjson` through the module in both engines and through typed Jobs: the library's answer. The other
+//! doors have tests of this kind too: the command line, the npm package, the Go package, PolicyServer and kwctl.
+
+use k8s_openapi::api::batch::v1::Job;
+use managed_by::{JobChecker, JudgedFinding, Release};
+use managed_by_testing::answers::{Told, every_line, told};
+use managed_by_testing::{Engine, Policy, admission};
+use serde_json::{Value, json};
+
+use crate::support::module;
+
+/// The answer of the policy; where the module with findings is asked too, its judgement of all releases.
+fn guest(engine: Engine, with_findings: Option<&Policy>) {
+    let policy = Policy::load(engine, &module("annotated-policy.wasm")).unwrap();
+    let releases: Vec<&str> = Release::ALL
+        .iter()
+        .map(|release| release.as_str())
+        .collect();
+    let releases = releases.join(" ");
+    let asked = every_line(&format!("{engine:?}"), |line| {
+        let payload = admission::payload(&line.request().unwrap(), &line.settings);
+        let answer = policy.call("validate", &payload).unwrap();
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        assert_eq!(answer, line.answer, "{}: {}", line.name, line.request);
+        let module = with_findings.filter(|_| !line.judgement.is_null());
+        let Some(module) = module else { return Some(0) };
+        let question = [releases.as_bytes(), b"\n", &payload].concat();
+        let judgement = module.call("judge", &question).unwrap();
+        let judgement: Value = serde_json::from_slice(&judgement).unwrap();
+        assert_eq!(judgement, line.judgement, "{}: {}", line.name, line.request);
+        Some(told(&judgement["findings"]).len())
+    });
+    assert!(asked.unwrap().0 > 1000);
+}
+
+#[test]
+fn wasmtime_says_what_the_library_says() {
+    let module = module("go/managedby/module.wasm");
+    let with_findings = Policy::load_unannotated(Engine::Wasmtime, &module).unwrap();
+    guest(Engine::Wasmtime, Some(&with_findings));
+}
+
+#[test]
+fn wasmi_answers_what_the_library_answers() {
+    guest(Engine::Wasmi, None);
+}
+
+#[test]
+fn typed_jobs_are_judged_as_their_json_is() {
+    let asked = every_line("typed Rust", |line| {
+        let request = line.request().unwrap();
+        let judgement = line.judgement.as_object()?;
+        let kind = &json!({"group": "batch", "version": "v1", "kind": "Job"});
+        let object = typed(&request["object"])?;
+        let is_job =
+            request["kind"] == *kind && request.get("requestKind").is_none_or(|is| is == kind);
+        let is_of_object = request["namespace"].as_str() == object.metadata.namespace.as_deref();
+        if !is_job || !is_of_object {
+            return None;
+        }
+        let user = &request["userInfo"];
+        let groups = user["groups"].as_array().into_iter().flatten();
+        let groups: Vec<&str> = groups.map(|group| group.as_str().unwrap()).collect();
+        let checker = JobChecker::default()
+            .with_settings(line.settings.to_string())
+            .unwrap()
+            .as_user(user["username"].as_str().unwrap(), &groups);
+        let old = || typed(&request["oldObject"]);
+        let found = match (
+            request["operation"].as_str()?,
+            request["subResource"].as_str(),
+        ) {
+            ("CREATE", None | Some("")) if object.status == Some(Default::default()) => {
+                checker.create(&object)
+            }
+            ("CREATE", None | Some("")) => checker.stored(&object),
+            ("UPDATE", None | Some("")) => checker.update(&old()?, &object),
+            ("UPDATE", Some("status")) => checker.status_update(&old()?, &object),
+            _ => return None,
+        };
+        let ours: Told = found.iter().flat_map(of_each_release).collect();
+        assert_eq!(
+            ours,
+            told(&judgement["findings"]),
+            "{}: {}",
+            line.name,
+            line.request
+        );
+        Some(ours.len())
+    });
+    assert!(asked.unwrap().1 > 1000);
+}
+
+/// The object as a typed Job, if that holds all of it.
+fn typed(object: &Value) -> Option<Job> {
+    let job: Job = serde_json::from_value(object.clone()).ok()?;
+    let again = serde_json::to_value(&job).ok()?;
+    holds(&again, object).then_some(job)
+}
+
+/// Whether a document has every value of another one, and nothing else in a list.
+fn holds(all: &Value, some: &Value) -> bool {
+    match (all, some) {
+        (Value::Object(all), Value::Object(some)) => {
+            let mut members = some.iter();
+            members.all(|(key, value)| all.get(key).is_some_and(|is| holds(is, value)))
+        }
+        (Value::Array(all), Value::Array(some)) => {
+            all.len() == some.len() && all.iter().zip(some).all(|(all, some)| holds(all, some))
+        }
+        _ => all == some,
+    }
+}
+
+fn of_each_release(finding: &JudgedFinding<'_>) -> Vec<[String; 5]> {
+    let (rule, level) = (finding.rule().id(), finding.enforcement().as_str());
+    let texts = finding.texts().into_iter();
+    let of_each = texts.flat_map(|said| {
+        let (path, text) = (finding.path(), said.text.clone());
+        let releases = said.releases.iter().collect::<Vec<_>>().into_iter();
+        releases.map(move |release| [release.as_str(), rule, level, path, &text].map(str::to_owned))
+    });
+    of_each.collect()
+}
