@@ -1,7 +1,7 @@
 //! Each request of `target/answers.ndjson` through the module in both engines and through typed Jobs: the library's answer. The other
 //! doors have tests of this kind too: the command line, the npm package, the Go package, PolicyServer and kwctl.
 
-use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::batch::v1::{Job, JobStatus};
 use managed_by::{JobChecker, JudgedFinding, Release};
 use managed_by_testing::answers::{Told, every_line, told};
 use managed_by_testing::{Engine, Policy, admission};
@@ -70,7 +70,7 @@ fn typed_jobs_are_judged_as_their_json_is() {
             request["operation"].as_str()?,
             request["subResource"].as_str(),
         ) {
-            ("CREATE", None | Some("")) if object.status == Some(Default::default()) => {
+            ("CREATE", None | Some("")) if object.status == Some(JobStatus::default()) => {
                 checker.create(&object)
             }
             ("CREATE", None | Some("")) => checker.stored(&object),

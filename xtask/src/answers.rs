@@ -45,8 +45,8 @@ struct Mixed {
 impl Mixed {
     fn new(seed: u64, kept: Vec<Asked>) -> Self {
         let distinct = |values: &mut dyn Iterator<Item = &Value>| {
-            let mut seen = BTreeSet::new();
-            let first = values.filter(|value| seen.insert(value.to_string()));
+            let mut known = BTreeSet::new();
+            let first = values.filter(|value| known.insert(value.to_string()));
             first.cloned().collect::<Vec<_>>()
         };
         let mut settings = distinct(&mut kept.iter().map(|(_, _, settings)| settings));
