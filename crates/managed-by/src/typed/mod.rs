@@ -134,10 +134,10 @@ impl JobChecker {
 
     /// What is wrong with an update of the subresource `status`. The spec that counts is the old one.
     pub fn status_update(&self, old: &Job, new: &Job) -> JobFindings {
-        let parts = Parts::default();
+        let (old_parts, new_parts) = (Parts::of_metadata(old), Parts::of_metadata(new));
         let change = Change::UpdateStatus {
-            object: object(new, &parts),
-            old: object(old, &parts),
+            object: object(new, &new_parts),
+            old: object(old, &old_parts),
         };
         self.judge(change, new, Some(old))
     }
