@@ -1,7 +1,7 @@
 // Package managedbytest fails a test where kube-apiserver would deny a write, in kube-apiserver's own words.
 //
 //	func TestStatusOfFinishedJob(t *testing.T) {
-//		managedbytest.AssertStatusUpdate(t, running, finished(running), managedby.AllReleases())
+//		managedbytest.AssertStatusUpdate(t, running, finished(running, end), managedby.Since(managedby.V1_31))
 //	}
 //
 // For whole reconcilers see the module managedbyclient, which judges every write of a client.

@@ -101,7 +101,7 @@ has complete settings for three clusters, and editors can use the [JSON Schema](
 PolicyServer asks the policy to check its settings, and does not start if they are invalid. The policy reports all problems at once (of more than 50 the first 50, and the number of the others), each with
 its place. It also finds what a schema cannot: entries that never match, parts that contradict each other, and more than 4096 patterns in `namespaces`.
 
-For each request, the policy reads only the parts of the settings that the request needs. If such a part is invalid, it denies the request with code 500.
+For each request, the policy reads only the parts of the settings that the request needs. If such a part is invalid, because a host did not check it, it denies the request with code 500.
 "
     .to_owned();
     for Key {

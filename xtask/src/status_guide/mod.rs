@@ -108,7 +108,7 @@ fn relaxed(release: Release) -> Result<Vec<String>> {
     let (a, b) = (template("a"), template("b"));
     let questions = [
         (
-            "a suspended Job without completions may end without a `startTime`",
+            "a suspended Job with `completions: 0` may end without a `startTime`",
             status_update(&suspended, &json!({}), &complete),
         ),
         (

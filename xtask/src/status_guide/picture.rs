@@ -6,7 +6,7 @@ use managed_by::{Anchor, Release, ReleaseSet, Rule, rules};
 use serde_json::{Value, json};
 
 use super::most_common;
-use super::states::{State, states, step};
+use super::states::{END, State, states, step};
 use crate::generated::read;
 use crate::releases::{accepting, denials};
 
@@ -34,7 +34,7 @@ const NO_WAYS: [(&str, &str); 6] = [
 
 /// The boxes of the picture of checks: a box shows what is checked on the way into each of its states, but for what a box above
 /// it shows for all of them.
-const BOXES: [(&str, &[&str]); 8] = [
+const BOXES: [(&str, &[&str]); 5] = [
     (
         "On every step into another state",
         &[
@@ -51,22 +51,26 @@ const BOXES: [(&str, &[&str]); 8] = [
         &["Succeeding", "Failing", "Complete", "Failed"],
     ),
     ("Into Complete and Failed", &["Complete", "Failed"]),
-    ("Into Running", &["Running"]),
-    ("Into Succeeding", &["Succeeding"]),
     ("Into Complete", &["Complete"]),
-    ("Into Failing", &["Failing"]),
     ("Into Failed", &["Failed"]),
 ];
 
 /// The rules that deny a step into a state when one thing about it is wrong: each member of the status left out, each of some set
-/// to something else, and each other end announced beside the one that is.
+/// to something else, each condition that announces the end left out, and the other end announced beside it, as far as this one.
 fn guards(from: &State, to: &State) -> BTreeSet<usize> {
+    let right = step(from, to);
+    let status = to.status.as_object().unwrap();
+    let completed = if status.contains_key("completionTime") {
+        "2025-12-31T00:00:00Z"
+    } else {
+        END
+    };
     let wrong = [
         ("active", json!(1)),
         ("active", json!(-1)),
         ("ready", json!(9)),
         ("terminating", json!(1)),
-        ("completionTime", json!("2025-12-31T00:00:00Z")),
+        ("completionTime", json!(completed)),
         ("startTime", json!("2026-01-01T00:00:01Z")),
         ("completedIndexes", json!("0")),
         ("failedIndexes", json!("0")),
@@ -74,21 +78,33 @@ fn guards(from: &State, to: &State) -> BTreeSet<usize> {
         ("uncountedTerminatedPods", json!({"failed": [""]})),
         ("conditions", json!([])),
     ];
-    let right = step(from, to);
-    let without = to.status.as_object().unwrap().keys();
-    let without = without.map(|name| (&**name, Value::Null));
+    let left_out = status.keys().map(|name| (&**name, Value::Null));
+    let mut changes: Vec<Value> = left_out
+        .chain(wrong)
+        .map(|(name, value)| json!({ name: value }))
+        .collect();
     let announced = to.status["conditions"].as_array().cloned();
     let announced = announced.filter(|_| !to.suspend).unwrap_or_default();
-    let ends = ["SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"];
-    let beside = ends.iter().filter(|_| !announced.is_empty()).map(|end| {
-        let other = json!({"type": end, "status": "True"});
-        let both = [announced.clone(), vec![other]].concat();
-        ("conditions", Value::from(both))
-    });
+    let fails = announced.iter().any(|c| c["type"] == "FailureTarget");
+    let other = if fails {
+        ["SuccessCriteriaMet", "Complete"]
+    } else {
+        ["FailureTarget", "Failed"]
+    };
+    let other = other.map(|end| json!({"type": end, "status": "True"}));
+    for (place, condition) in announced.iter().enumerate() {
+        let others = announced.iter().filter(|other| *other != condition);
+        changes.push(json!({"conditions": others.collect::<Vec<_>>()}));
+        let beside = [&announced[..], &other[..=place]].concat();
+        // With the time that the other end needs, so that only what is wrong with both ends is denied.
+        changes.push(json!({"conditions": beside, "completionTime": END}));
+    }
     let mut fired = BTreeSet::new();
-    for (name, value) in without.chain(wrong).chain(beside) {
+    for change in changes {
         let mut request = right.clone();
-        request["object"]["status"][name] = value;
+        for (name, value) in change.as_object().unwrap() {
+            request["object"]["status"][name] = value.clone();
+        }
         for denial in denials(&request).unwrap() {
             // What 1.30 alone has is said beside the ways.
             if denial.releases.contains(Release::default()) {

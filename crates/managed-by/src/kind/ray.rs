@@ -13,8 +13,7 @@ const FORM: Form<'static> = Form::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
 
 const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change. It does not see that the field is added or removed";
 
-const UNCHECKED: &str =
-    "a write through `v1alpha1` drops the field and nobody sees it, so stop serving that version";
+const UNCHECKED: &str = "a write through `v1alpha1` drops the field, and `managed-by/pruned-version` sees only the version (it denies updates with `role`, `controllers` or `namespaces`), so stop serving it";
 
 pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     group: "ray.io",

@@ -148,7 +148,8 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].managed_by",
         values: "a path in `spec` of at most 16 names",
         default: "`spec.managedBy`",
-        text: "The path of the field.",
+        text: "The path of the field. For another path than the default, the `matchConditions` of your manifest need [two more \
+               lines](custom-kinds.md#let-the-api-server-ask), or the API server does not ask about changes of the field.",
         accepted: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","managed_by":"spec.execution.managedBy"}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","managed_by":"managedBy"}]}"#,
     },
@@ -242,8 +243,8 @@ pub static KEYS: &[Key] = &[
         text: "Who may write the status of workloads that are not delegated (`status-writer/standard`). List every controller \
                that writes it, also the controllers of parents: JobSet's controller writes the status of its Jobs, and Kueue \
                that of the Jobs that it stops. [Status writers](status-writers.md) has them all. List only what is installed. \
-               Where delegation is required, the same list says who creates the children of the kind (`managed- \
-               by/delegation`).",
+               Where delegation is required, the same list says who creates the children of the kind \
+               (`managed-by/delegation`).",
         accepted: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager","system:serviceaccount:jobset-system:jobset-controller-manager"]}}"#,
         rejected: r#"{"standard_status_writers":{"Job":[]}}"#,
     },
@@ -251,9 +252,9 @@ pub static KEYS: &[Key] = &[
         path: "exempt.users",
         values: "a list of users",
         default: "nobody",
-        text: "Users for whom site-specific rules (`managed-by/allowed`, `managed-by/delegation`, `managed-by/pruned- \
-               version`, `managed-by/updates-too-large`, `status-writer/...`, `pods/...`) do not deny, for emergencies. A \
-               warning and the audit annotation `exempted` name the skipped rules. What kube-apiserver denies stays denied.",
+        text: "Users for whom site-specific rules (`managed-by/allowed`, `managed-by/delegation`, \
+               `managed-by/pruned-version`, `managed-by/updates-too-large`, `status-writer/...`, `pods/...`) do not deny, for \
+               emergencies. A warning and the audit annotation `exempted` name the skipped rules. What kube-apiserver denies stays denied.",
         accepted: r#"{"exempt":{"users":["break-glass"]}}"#,
         rejected: r#"{"exempt":{"users":["system:masters"]}}"#,
     },

@@ -222,11 +222,11 @@ mod tests {
             (r#"{"metadata":{"name":"a"},"kind":"Job"}"#, "a"),
             (r#"{"metadata":{"name":"a"},"metadata":{"name":"b"}}"#, "b"),
             (
-                r#"{"metadata":{"name":"a"},"metadat\u0061":{"name":"b"}}"#,
+                r#"{"metadata":{"name":"a"},"\u006detadata":{"name":"b"}}"#,
                 "b",
             ),
             (
-                r#"{"metadat\u0061":{"name":"b"},"metadata":{"name":"a"}}"#,
+                r#"{"\u006detadata":{"name":"b"},"metadata":{"name":"a"}}"#,
                 "a",
             ),
             (r#"{"metadata":null,"kind":"Job"}"#, ""),
