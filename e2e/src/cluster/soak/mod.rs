@@ -3,32 +3,33 @@
 //! `MINUTES`, `RATE` and `SEED` of the environment say how long each of the two runs is, how many workloads are handed in each
 //! second, and which ones. What was seen goes to `target/soak.json`.
 
+mod plan;
+
 use std::collections::BTreeMap;
-use std::env;
 use std::fs::{self, File};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::api_server::{ADMIN, ANA, ApiServer, WEBHOOK, annotation, line};
-use super::fleet::{Fleet, JOBSETS, Member, TEAM, Workload, queued_job, queued_set, set, settings};
-use super::hook::job;
-use super::jobs::{has, nothing};
-use super::multikueue::workload_of;
-use super::people::MULTIKUEUE;
+use crate::cluster::api_server::{ADMIN, ANA, ApiServer, WEBHOOK, annotation, line};
+use crate::cluster::fleet::{Fleet, JOBSETS, Member, TEAM, Workload};
+use crate::cluster::hook::job;
+use crate::cluster::jobs::{has, nothing};
+use crate::cluster::multikueue::workload_of;
+use crate::cluster::people::MULTIKUEUE;
 use crate::deploy::root;
-use crate::kube::{Client, JSON, MERGE_PATCH, done, jobs, path};
+use crate::kube::{Client, done, jobs, path};
 use crate::load;
-use crate::process::{Process, until};
+use crate::process::until;
 use crate::programs;
 use crate::report::Report;
 use crate::tls::Authority;
+use plan::{IDLE, POLICY_SERVER, Plan, bad_writes, begin, member, mend};
 
 /// What is written about the two runs.
 const FILE: &str = "target/soak.json";
@@ -48,213 +49,6 @@ const LATE: f64 = 10.0;
 
 /// What is said of a workload that waited for nothing that is known.
 const CONNECTED: &str = "Kueue was connected";
-
-/// What is done to a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    Killed,
-    Restarted,
-    Paused,
-    /// It answers every 10 s. The API server waits for 5 s.
-    Slow,
-    /// It gets a certificate of another authority.
-    Certificate,
-    /// It is started with other settings.
-    Settings,
-}
-
-const POLICY_SERVER: &str = "policy-server";
-
-/// The faults, with how many seconds each lasts if the time between two of them allows it.
-const FAULTS: [(&str, Fault, u64); 11] = [
-    (POLICY_SERVER, Fault::Killed, 30),
-    (POLICY_SERVER, Fault::Paused, 30),
-    (POLICY_SERVER, Fault::Slow, 0),
-    (POLICY_SERVER, Fault::Certificate, 0),
-    (POLICY_SERVER, Fault::Settings, 30),
-    ("kube-apiserver", Fault::Restarted, 0),
-    ("kube-apiserver", Fault::Paused, 30),
-    ("etcd", Fault::Paused, 5),
-    ("kube-controller-manager", Fault::Killed, 30),
-    ("jobset", Fault::Killed, 30),
-    ("kueue", Fault::Killed, 30),
-];
-
-fn process<'m>(member: &'m mut Member, name: &str) -> &'m mut Process {
-    match name {
-        "kube-apiserver" => &mut member.cluster.server,
-        "etcd" => &mut member.cluster.store,
-        "kube-controller-manager" => &mut member.controllers[0],
-        "jobset" => &mut member.controllers[1],
-        _ => &mut member.controllers[2],
-    }
-}
-
-fn signal(member: &mut Member, name: &str, signal: &str) -> Result<()> {
-    match name {
-        POLICY_SERVER => member.hook.process()?.signal(signal),
-        _ => process(member, name).signal(signal),
-    }
-}
-
-fn begin(member: &mut Member, name: &str, fault: Fault, cluster: usize) -> Result<()> {
-    match fault {
-        Fault::Killed => signal(member, name, "KILL"),
-        Fault::Restarted => member.cluster.restart(),
-        Fault::Paused => signal(member, name, "STOP"),
-        Fault::Slow => (0..3).try_for_each(|_| {
-            signal(member, name, "STOP")?;
-            thread::sleep(Duration::from_secs(10));
-            signal(member, name, "CONT")?;
-            thread::sleep(Duration::from_secs(1));
-            Ok(())
-        }),
-        Fault::Certificate => member.hook.change_certificate(&member.cluster),
-        Fault::Settings => {
-            let mut settings = shipped(cluster)?;
-            settings["rules"] =
-                json!({"managed-by/reserved-domain": "deny", "managed-by/nested": "deny"});
-            member.hook.serve(&settings)
-        }
-    }
-}
-
-fn mend(member: &mut Member, name: &str, fault: Fault, cluster: usize) -> Result<()> {
-    match fault {
-        Fault::Killed if name != POLICY_SERVER => process(member, name).restart(),
-        Fault::Killed | Fault::Settings => member.hook.serve(&shipped(cluster)?),
-        Fault::Paused => signal(member, name, "CONT"),
-        Fault::Restarted | Fault::Slow | Fault::Certificate => Ok(()),
-    }
-}
-
-fn shipped(cluster: usize) -> Result<Value> {
-    settings(["management", "worker"][cluster])
-}
-
-const fn member(fleet: &mut Fleet, cluster: usize) -> &mut Member {
-    if cluster == 0 {
-        &mut fleet.hub
-    } else {
-        &mut fleet.worker
-    }
-}
-
-/// What is run.
-#[derive(Debug, Clone, Copy)]
-struct Plan {
-    length: Duration,
-    rate: f64,
-    seed: u64,
-}
-
-impl Plan {
-    fn new() -> Result<Self> {
-        let number = |name: &str, usual: f64| match env::var(name) {
-            Ok(text) => text.parse().with_context(|| format!("{name}={text}")),
-            Err(_) => Ok(usual),
-        };
-        Ok(Self {
-            length: Duration::from_secs_f64(60.0 * number("MINUTES", 5.0)?),
-            rate: number("RATE", 2.0)?,
-            seed: number("SEED", 29.0)?.to_bits(),
-        })
-    }
-
-    /// A number that follows from the seed.
-    fn pick(&self, number: usize) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (self.seed, number).hash(&mut hasher);
-        hasher.finish()
-    }
-
-    /// How much time there is for a fault: each comes once in each cluster, and no two in less than 25 s or more than 3 min.
-    fn interval(&self) -> Duration {
-        let each = self.length / u32::try_from(2 * FAULTS.len()).unwrap_or(1);
-        each.clamp(Duration::from_secs(25), Duration::from_mins(3))
-    }
-
-    /// The faults in their order, each with its cluster: all of them in one or the other, then all in the other one.
-    fn faults(&self) -> Vec<(usize, (&'static str, Fault, u64))> {
-        let count = self.length.as_secs() / self.interval().as_secs();
-        let count = usize::try_from(count).unwrap_or_default();
-        let mut faults = Vec::new();
-        for round in 0..=count / FAULTS.len() {
-            let mut order: Vec<_> = (0..FAULTS.len()).collect();
-            order.sort_by_key(|index| self.pick(usize::MAX - round * FAULTS.len() - index));
-            let round = order
-                .into_iter()
-                .map(|index| ((index + round) % 2, FAULTS[index]));
-            faults.extend(round);
-        }
-        faults.truncate(count);
-        faults
-    }
-
-    /// All workloads, each with its cluster. One in eight goes through MultiKueue: its client asks the worker five times a
-    /// second, ten times for each. The rest runs on the worker.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "small"
-    )]
-    fn workloads(&self) -> Vec<(usize, Workload)> {
-        let count = (self.length.as_secs_f64() * self.rate) as usize;
-        (0..count).map(|number| self.workload(number)).collect()
-    }
-
-    fn workload(&self, number: usize) -> (usize, Workload) {
-        let pick = self.pick(number);
-        let name = format!("w{number}");
-        let run = json!({"e2e/run": (500 + pick % 8 * 500).to_string()});
-        let fails = json!({"e2e/exit": "1"});
-        let two = json!({"completions": 2, "parallelism": 2});
-        let indexed = json!({"completions": 3, "parallelism": 3, "completionMode": "Indexed"});
-        let once = json!({"backoffLimit": 0});
-        let plain = |spec: &Value, annotations: &Value, end| {
-            let mut object = job(TEAM, &name, spec);
-            object["spec"]["template"]["metadata"]["annotations"] = annotations.clone();
-            Workload::new(&jobs(TEAM), object, end)
-        };
-        let jobset = |annotations: &Value, end| {
-            let sets = path(JOBSETS, TEAM, "jobsets");
-            Workload::new(&sets, set(TEAM, &name, annotations), end)
-        };
-        let (cluster, mut workload) = match pick / 8 % 32 {
-            0 => (0, queued_job(&name, &json!({}), &run, "Complete")),
-            1 => (0, queued_job(&name, &indexed, &run, "Complete")),
-            2 => (0, queued_job(&name, &once, &fails, "Failed")),
-            3 => (0, queued_set(&name, &run, "Completed")),
-            4..=7 => (1, jobset(&run, "Completed")),
-            8 | 9 => (1, jobset(&fails, "Failed")),
-            10..=13 => (1, plain(&once, &fails, "Failed")),
-            14..=17 => (1, plain(&indexed, &run, "Complete")),
-            18..=21 => (1, plain(&two, &run, "Complete")),
-            _ => (1, plain(&json!({}), &run, "Complete")),
-        };
-        workload.object["spec"]["ttlSecondsAfterFinished"] = 120.into();
-        (cluster, workload)
-    }
-}
-
-/// An idle Job, whose status nobody but its controller may write.
-const IDLE: &str = "idle";
-
-/// Dry runs that the policy must deny.
-fn bad_writes(cluster: usize) -> Vec<(&'static str, &'static str, String, Value)> {
-    let typo = json!({"managedBy": "kubernetes.io/job-controler"});
-    let create = format!("{}?dryRun=All", jobs(TEAM));
-    let idle = format!("{}/{IDLE}/status?dryRun=All", jobs(TEAM));
-    let status = json!({"status": {"conditions": [{"type": "Mine", "status": "True"}]}});
-    let mut bad = vec![
-        ("POST", JSON, create.clone(), job(TEAM, "typo", &typo)),
-        ("PATCH", MERGE_PATCH, idle, status),
-    ];
-    if cluster == 0 {
-        bad.push(("POST", JSON, create, job(TEAM, "undelegated", &json!({}))));
-    }
-    bad
-}
 
 const DENIED: &str = "denied";
 const LET_THROUGH: &str = "let through";
