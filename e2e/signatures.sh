@@ -4,7 +4,7 @@
 # image of the command line. kwctl wants a log beside a certificate, and cosign in its new format too, so these two are held to the key.
 # `make e2e` runs this in a folder of its own, with HOST, and with ROOT for the project.
 set -euo pipefail
-export COSIGN_PASSWORD= HOST
+export COSIGN_PASSWORD='' HOST
 workflow=$ROOT/.github/workflows/release.yml
 export GITHUB_REF_NAME=v0.1.0
 OCI_TARGET=$(sed -n "s,^  OCI_TARGET: ghcr.io/[^/]*,$HOST,p" "$workflow")
