@@ -95,8 +95,8 @@ fn page() -> Result<String> {
     let mut text = "\
 # Settings
 
-All keys are optional. With `{}`, the policy denies no Job or CronJob that a kube-apiserver from 1.30 to 1.37 with `JobManagedBy` accepts. [Terms](terms.md) explains the words, [examples](../examples/settings)
-has complete settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated from the code (`make docs`), and tests run its examples.
+All keys are optional: [answers](answers.md) says what `{}` does. [Examples](../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated
+from the code (`make docs`), and tests run its examples.
 
 PolicyServer does not start with invalid settings, and reports all problems at once, at most 50, each with its place. Some of them a schema cannot find: entries that never match, parts that contradict each other. A host
 that does not check the settings gets a denial with code 500 for each request that needs an invalid part.
