@@ -25,7 +25,7 @@ pub static KEYS: &[Key] = &[
         values: "`\"1.30\"` to `\"1.37\"`, in quotes, because YAML reads 1.30 as 1.3",
         default: "unset: safe on all releases",
         text: "The release of your kube-apiserver, without the patch version. If the key is unset, a rule for the status \
-               of a Job denies only what all releases deny; where releases disagree, the policy warns and names those \
+               of a Job denies only what all releases deny; where releases disagree, the policy warns and names the ones \
                that deny.",
         accepted: r#"{"kubernetes_version":"1.36"}"#,
         rejected: r#"{"kubernetes_version":1.30}"#,
