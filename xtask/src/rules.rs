@@ -24,7 +24,7 @@ const CONTENTS: &str = "docs/SUMMARY.md";
 /// If an example of a rule is no JSON or is not rejected, or `docs/conformance.md` cannot be read.
 pub fn generated() -> Result<Vec<Generated>> {
     let index = format!(
-        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nThe rules are in the order in which the policy reports them. [Terms](../terms.md) explains the words. Tests run the examples on each page.\nAn example has only the fields that the rule reads. Complete requests for kwctl are in [examples](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples).\n\n{}",
+        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nThe rules in the order in which the policy reports them ([terms](../terms.md)). The examples on each page have only the fields that the rule reads;\n[these](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples) are complete requests for kwctl.\n\n{}",
         table()?
     );
     let mut files = vec![Generated::new("docs/rules/README.md", index)];
@@ -155,15 +155,12 @@ fn manifests(request: &str) -> Result<String> {
     Ok(documents.join("---\n"))
 }
 
-/// Of which writes the API server asks the policy, where a manifest's conditions keep some away that the rule is about. The
-/// test of the conditions writes the table.
+/// Where a manifest's conditions keep away some writes that the rule is about. The test of the conditions writes the table.
 fn asked(rule: &Rule) -> Result<String> {
     let table = read("docs/rules/asked.tsv")?;
     let mut rows = table.lines().filter_map(|row| row.split_once('\t'));
     let row = rows.find(|(id, _)| *id == rule.id());
-    Ok(row.map_or_else(String::new, |(_, text)| {
-        format!("- With the `matchConditions` of the manifests, the API server asks {text}\n")
-    }))
+    Ok(row.map_or_else(String::new, |(_, text)| format!("- {text}\n")))
 }
 
 /// A rule's page.

@@ -320,59 +320,60 @@ fn vectors_and_examples() {
     assert!(seen.of("asked") > 1000, "{:?}", seen.0);
 }
 
-/// What the manifests keep away of what a rule is about, for its page: its rejected example, as it stands and of a delegated
-/// object. `UPDATE_EXPECT=1` writes it.
+/// What the manifests keep away of what a rule finds, for its page: its rejected example, of an object that is not delegated and of
+/// one that is. `UPDATE_EXPECT=1` writes it.
 #[test]
 fn what_is_asked_of_each_rule() {
     let manifests = manifests();
+    let names = |holds: &dyn Fn(&Manifest) -> bool| -> BTreeSet<_> {
+        let named = manifests.iter().filter(|manifest| holds(manifest));
+        named.map(|m| format!("`{}.yml`", m.name)).collect()
+    };
+    let all = names(&|_| true);
     let mut table = String::new();
     for rule in managed_by::rules() {
-        let example: Value = from_str(&rule.documentation().rejected.full_request()).unwrap();
+        let docs = rule.documentation();
+        let example: Value = from_str(&docs.rejected.full_request()).unwrap();
+        let settings: Value = from_str(docs.rejected.settings).unwrap();
         let Some(kind) = kind_of(&example) else {
             continue;
         };
-        let mut delegated = example.clone();
-        for member in ["object", "oldObject"] {
-            if example[member].is_object() && at(&example[member], kind.managed_by_path()) == [None]
-            {
-                let name = Some("kueue.x-k8s.io/multikueue".to_owned());
-                put(&mut delegated[member], kind.managed_by_path(), name);
+        let of = |is_delegated: bool| {
+            let mut request = example.clone();
+            for member in ["object", "oldObject"] {
+                let is_set = at(&request[member], kind.managed_by_path()) != [None];
+                if request[member].is_object() && is_set != is_delegated {
+                    let other = Some("kueue.x-k8s.io/multikueue").filter(|_| is_delegated);
+                    let name = other.or(kind.reserved_value()).map(ToOwned::to_owned);
+                    put(&mut request[member], kind.managed_by_path(), name);
+                }
             }
-        }
-        let asking = |request: &Value| -> BTreeSet<_> {
-            let request = sent(request.clone());
-            let asking = manifests.iter().filter(|manifest| manifest.asks(&request));
-            asking
-                .map(|manifest| format!("`{}.yml`", manifest.name))
-                .collect()
-        };
-        let all: BTreeSet<_> = manifests
-            .iter()
-            .map(|m| format!("`{}.yml`", m.name))
-            .collect();
-        let (always, delegated) = (asking(&example), asking(&delegated));
-        let listed = |names: &BTreeSet<String>| {
-            names
+            let answer = judge(&request, &settings);
+            let found = [answer.denied(), answer.warned()].concat();
+            let is_found = found
                 .iter()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(", ")
+                .any(|it| it.split(' ').next() == Some(rule.id()));
+            let request = sent(request);
+            is_found.then(|| names(&|manifest| manifest.asks(&request)))
         };
-        let rule = rule.id();
-        if delegated.is_empty() {
-            let why = "because `managedBy` does not change";
-            writeln!(table, "{rule}\tunder no manifest in `deploy/`, {why}").unwrap();
-        } else if always != all {
-            assert_eq!(delegated, all, "{rule}");
-            let rest: BTreeSet<_> = all.difference(&always).cloned().collect();
-            writeln!(
-                table,
-                "{rule}\tabout each object under {}; about delegated objects only under {}",
-                listed(&always),
-                listed(&rest)
-            )
-            .unwrap();
-        }
+        let (standard, delegated) = (of(false), of(true));
+        let asking = standard.as_ref().or(delegated.as_ref()).unwrap();
+        let rest: Vec<_> = all.difference(asking).map(String::as_str).collect();
+        let asks = match &delegated {
+            _ if rest.is_empty() => continue,
+            Some(delegated) if *delegated == all => "asks only about delegated objects",
+            Some(delegated) => {
+                assert!(delegated.is_empty() && asking.is_empty(), "{}", rule.id());
+                "does not ask about such an update, because `managedBy` stays the same"
+            }
+            None => "asks only about delegated objects, which this rule does not judge",
+        };
+        let with = if asking.is_empty() {
+            "the manifests in `deploy/`".to_owned()
+        } else {
+            rest.join(" and ")
+        };
+        writeln!(table, "{}\tWith {with}, the API server {asks}", rule.id()).unwrap();
     }
     expect_file!["../../docs/rules/asked.tsv"].assert_eq(&table);
 }
