@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::deploy::{self, root};
 use crate::load;
-use crate::policy_server::{Place, PolicyServer, review};
+use crate::policy_server::{Launch, PolicyServer, review};
 use crate::programs;
 use crate::report::Report;
 
@@ -86,7 +86,7 @@ fn start(folder: &Path) -> Result<PolicyServer> {
         "noop-large": noop(&large)?,
         "ours-large": deploy::protect(&large)?,
     });
-    let mut place = Place::plain(folder, "policy-server")?;
+    let mut place = Launch::plain(folder, "policy-server")?;
     // A line for each request would be part of what is timed.
     place.arguments = vec!["--log-level".to_owned(), "warn".to_owned()];
     place.start(&policies)

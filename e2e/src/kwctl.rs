@@ -54,6 +54,10 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
     report.check("bench", bench());
     if programs::all_there(report, "push to a registry", &["docker-registry"]) {
         report.check("push, and pull the same bytes", push(folder));
+        if programs::all_there(report, "e2e/signatures.sh", &["cosign", "openssl", "jq"]) {
+            let says = "verify: release.yml signs what SECURITY.md's commands accept, and no other";
+            report.check(says, signatures(folder));
+        }
     }
 }
 
@@ -225,10 +229,9 @@ fn bench() -> Result<()> {
     Ok(())
 }
 
-/// A registry of this machine takes the module, with the metadata as annotations, and gives it back.
-fn push(folder: &Path) -> Result<()> {
-    let port = free_port()?;
-    let host = format!("127.0.0.1:{port}");
+/// A registry of this machine, with its address.
+fn registry(folder: &Path) -> Result<(Process, String)> {
+    let host = format!("127.0.0.1:{}", free_port()?);
     let config = json!({
         "version": 0.1,
         "storage": {"filesystem": {"rootdirectory": folder.join("registry")}},
@@ -243,6 +246,26 @@ fn push(folder: &Path) -> Result<()> {
     registry.wait_until("answer", Duration::from_secs(20), || {
         agent.get(format!("http://{host}/v2/")).call().is_ok()
     })?;
+    Ok((registry, host))
+}
+
+/// Signatures of a registry of their own.
+fn signatures(folder: &Path) -> Result<()> {
+    let folder = folder.join("signatures");
+    fs::create_dir(&folder)?;
+    let (_registry, host) = registry(&folder)?;
+    let mut command = Command::new("bash");
+    command.arg(root("e2e/signatures.sh")).current_dir(&folder);
+    let output = command.env("HOST", host).env("ROOT", root("")).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "{text}");
+    Ok(())
+}
+
+/// A registry of this machine takes the module, with the metadata as annotations, and gives it back.
+fn push(folder: &Path) -> Result<()> {
+    let (_registry, host) = registry(folder)?;
+    let agent = http::agent(None)?;
     let sources = folder.join("sources.yml");
     fs::write(
         &sources,

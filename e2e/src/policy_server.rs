@@ -17,7 +17,7 @@ use crate::tls::Authority;
 const START: Duration = Duration::from_mins(1);
 
 /// Where a PolicyServer listens, and what it is given. It may be stopped and started again at the same place.
-pub(crate) struct Place {
+pub(crate) struct Launch {
     folder: PathBuf,
     name: String,
     port: u16,
@@ -32,7 +32,7 @@ pub(crate) struct Place {
     pub(crate) environment: Vec<(&'static str, String)>,
 }
 
-impl Place {
+impl Launch {
     /// With TLS.
     pub(crate) fn new(parent: &Path, name: &str, authority: &Authority) -> Result<Self> {
         let mut place = Self::plain(parent, name)?;

@@ -42,7 +42,8 @@ fn source(name: &str) -> &'static str {
             "it comes with the releases of Kubernetes; KUBEBUILDER_ASSETS is looked into as well"
         }
         "kube-controller-manager" | "kubectl" => "it comes with the releases of Kubernetes",
-        "bats" | "docker-registry" | "jq" => "Debian has a package of that name",
+        "bats" | "docker-registry" | "jq" | "openssl" => "Debian has a package of that name",
+        "cosign" => "it comes with the releases of Sigstore; SECURITY.md uses it",
         "go" => "it fetches the CRDs and webhooks of other projects",
         "kube-apiserver-1.30.14" | "kube-apiserver-1.37.1" => {
             "it is the kube-apiserver of that release of Kubernetes"

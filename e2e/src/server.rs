@@ -15,7 +15,7 @@ use managed_by_testing::{answers, judge};
 use serde_json::{Map, Value, json};
 
 use crate::deploy;
-use crate::policy_server::{Place, PolicyServer};
+use crate::policy_server::{Launch, PolicyServer};
 use crate::programs;
 use crate::report::Report;
 use crate::tls::Authority;
@@ -151,7 +151,7 @@ fn start(
     let mut worded = default;
     worded["message"] = "ask the platform team".into();
     policies.insert("worded".to_owned(), worded);
-    let place = Place::new(folder, "policy-server", authority)?;
+    let place = Launch::new(folder, "policy-server", authority)?;
     let server = place.start(&Value::Object(policies.clone()))?;
     Ok((server, policies))
 }

@@ -95,9 +95,7 @@ fn the_field_changes() -> Condition {
     }
     Condition {
         name: "the-field-changes",
-        comment:
-            "Updates of the object: only if `managedBy` changes, in the object or in a template."
-                .to_owned(),
+        comment: "Updates: only if `managedBy` changes, in the object or in a template.".to_owned(),
         lines,
     }
 }
@@ -120,9 +118,9 @@ fn the_status_is_judged(writers: &BTreeSet<&str>) -> Result<Condition> {
     let mut lines =
         vec![r#"!has(request.subResource) || request.subResource == "status" && ("#.to_owned()];
     lines.extend(pruned().map(|line| format!("  {line} ||")));
-    let mut comment = "Status updates: only those of delegated objects (`managedBy` is set and is not the reserved value).".to_owned();
+    let mut comment = "Status updates: only those of delegated objects.".to_owned();
     if !writers.is_empty() {
-        comment.push_str(" Also all status updates of the kinds in `standard_status_writers`.");
+        comment.push_str(" Also all of the kinds in `standard_status_writers`.");
         lines.push(format!("  request.kind.kind in [{}] ||", quoted(writers)));
     }
     let mut read = String::new();

@@ -95,13 +95,11 @@ fn page() -> Result<String> {
     let mut text = "\
 # Settings
 
-All keys are optional. With `{}`, the policy denies no Job or CronJob that a kube-apiserver from 1.30 to 1.37 with `JobManagedBy` accepts. [Terms](terms.md) explains the words, [examples](../examples/settings)
-has complete settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated from the code (`make docs`), and tests run its examples.
+All keys are optional: [answers](answers.md) says what `{}` does. [Examples](../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated
+from the code (`make docs`), and tests run its examples.
 
-PolicyServer asks the policy to check its settings, and does not start if they are invalid. The policy reports all problems at once (of more than 50 the first 50, and the number of the others), each with
-its place. It also finds what a schema cannot: entries that never match, parts that contradict each other, and more than 4096 patterns in `namespaces`.
-
-For each request, the policy reads only the parts of the settings that the request needs. If such a part is invalid, because a host did not check it, it denies the request with code 500.
+PolicyServer does not start with invalid settings, and reports all problems at once, at most 50, each with its place. Some of them a schema cannot find: entries that never match, parts that contradict each other. A host
+that does not check the settings gets a denial with code 500 for each request that needs an invalid part.
 "
     .to_owned();
     for Key {

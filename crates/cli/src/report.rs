@@ -60,7 +60,7 @@ pub struct Outcome {
     /// The file, as the user named it.
     pub file: Arc<str>,
     /// Where the object begins.
-    pub place: Option<Place>,
+    pub place: Option<Span>,
     /// The object.
     pub object: ObjectName,
     /// What was asked for.
@@ -95,16 +95,16 @@ pub struct Finding {
     /// What and where in the object.
     pub found: Found,
     /// Where in the file.
-    pub place: Option<Place>,
+    pub place: Option<Span>,
     /// The lines of the file around it.
     pub source: Option<Source>,
     /// Why it does not count, if it does not.
     pub excuse: Option<Excuse>,
 }
 
-/// A place in a file.
+/// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Span {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
@@ -146,7 +146,7 @@ pub struct Unjudged {
 /// The longest line that is shown as it is.
 const MAX_SHOWN_LINE: usize = 400;
 
-impl Place {
+impl Span {
     /// The place of some bytes of a text.
     fn of(text: &str, span: &std::ops::Range<usize>, line: usize, column: usize) -> Self {
         let shown = text.get(span.clone()).unwrap_or_default();
@@ -167,27 +167,27 @@ impl Place {
 }
 
 /// The place of a path in a document, and the line to show.
-pub fn place(text: &str, document: &Document<'_>, path: &Path) -> (Place, Option<Source>) {
+pub fn place(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
     of_located(text, &document.locate(path))
 }
 
 /// The place of the key at a path, and the line to show.
-pub fn key_place(text: &str, document: &Document<'_>, path: &Path) -> (Place, Option<Source>) {
+pub fn key_place(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
     of_located(text, &document.locate_key(path))
 }
 
 /// The place of some bytes of a text, and the line to show. It counts from the start of the text.
-pub(crate) fn place_of(text: &str, span: &std::ops::Range<usize>) -> (Place, Option<Source>) {
+pub(crate) fn place_of(text: &str, span: &std::ops::Range<usize>) -> (Span, Option<Source>) {
     let before = text.get(..span.start).unwrap_or_default();
     let line = before.matches('\n').count().saturating_add(1);
     let last = before.rsplit('\n').next().unwrap_or_default();
     let column = last.chars().count().saturating_add(1);
-    let place = Place::of(text, span, line, column);
+    let place = Span::of(text, span, line, column);
     (place, source(text, line, span))
 }
 
-fn of_located(text: &str, located: &Located) -> (Place, Option<Source>) {
-    let place = Place::of(text, &located.span, located.line, located.column);
+fn of_located(text: &str, located: &Located) -> (Span, Option<Source>) {
+    let place = Span::of(text, &located.span, located.line, located.column);
     let source = source(text, located.line, &located.span);
     (place, source)
 }
@@ -239,7 +239,7 @@ impl Unjudged {
     }
 
     /// What is malformed at a place of a file.
-    pub fn at(file: &Arc<str>, place: &Place, source: Option<Source>, text: String) -> Self {
+    pub fn at(file: &Arc<str>, place: &Span, source: Option<Source>, text: String) -> Self {
         Self {
             file: Arc::clone(file),
             line: place.line,
@@ -251,8 +251,8 @@ impl Unjudged {
     }
 
     /// The place in the file, if it is not the whole file.
-    pub(crate) fn shown(&self) -> Option<Place> {
-        (self.line > 0).then(|| Place {
+    pub(crate) fn shown(&self) -> Option<Span> {
+        (self.line > 0).then(|| Span {
             line: self.line,
             column: self.column.max(1),
             end_line: self.line,
@@ -317,7 +317,7 @@ impl Outcome {
         object: ObjectName,
         asks: Asks,
         judgement: Judgement,
-        mut locate: impl FnMut(&Found) -> Option<(Place, Option<Source>)>,
+        mut locate: impl FnMut(&Found) -> Option<(Span, Option<Source>)>,
     ) -> Self {
         let findings = judgement.findings.into_iter().map(|found| {
             let (place, source) = locate(&found).unzip();

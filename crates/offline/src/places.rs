@@ -13,17 +13,17 @@ const STEP: usize = 1024;
 pub(crate) struct Places<'t> {
     pub(crate) text: &'t str,
     /// The place of each `STEP`th byte, made when the first place is asked for.
-    marks: OnceCell<Vec<Place>>,
+    marks: OnceCell<Vec<Position>>,
 }
 
 /// A line and a column in characters, both from 0.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct Position {
     line: usize,
     column: usize,
 }
 
-impl Place {
+impl Position {
     /// The place behind some text that begins here.
     fn behind(self, text: &str) -> Self {
         let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
@@ -60,9 +60,9 @@ impl<'t> Places<'t> {
         MalformedText::at(line, column, what)
     }
 
-    fn marks(&self) -> Vec<Place> {
+    fn marks(&self) -> Vec<Position> {
         let mut marks = Vec::with_capacity((self.text.len() / STEP).saturating_add(1));
-        let mut place = Place::default();
+        let mut place = Position::default();
         for start in (0..=self.text.len()).step_by(STEP) {
             marks.push(place);
             place = place.behind(self.between(start, start.saturating_add(STEP)));

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use managed_by::AdmissionRequest;
-//! use managed_by_report::{Place, Recording};
+//! use managed_by_report::{RecordedAt, Recording};
 //! use serde_json::json;
 //!
 //! let job = |failed| json!({"metadata": {"name": "pi"}, "spec": {"managedBy": "acme.io/runner"}, "status": {"failed": failed}});
@@ -19,7 +19,7 @@
 //! });
 //! let json = value.to_string();
 //! let request = AdmissionRequest::from_json(json.as_bytes())?;
-//! let place = Place { source: "watch.ndjson".to_owned(), line: 1, time: None };
+//! let place = RecordedAt { source: "watch.ndjson".to_owned(), line: 1, time: None };
 //! let mut recording = Recording::of("acme.io/runner");
 //! recording.add(&request, &value, &place);
 //! let report = recording.finish();
@@ -34,5 +34,5 @@ mod page;
 mod recording;
 mod report;
 
-pub use recording::{Place, Recording};
+pub use recording::{RecordedAt, Recording};
 pub use report::{Cell, Denial, Report, Row, State, Step, Timeline};

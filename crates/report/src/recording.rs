@@ -19,7 +19,7 @@ const TIMELINES: usize = 100;
 
 /// Where a write was recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordedAt {
     /// The file.
     pub source: String,
     /// Its line, from 1.
@@ -85,7 +85,7 @@ impl<'s> Recording<'s> {
 
     /// Adds a write: an admission request, as the library reads it and as a value. One of an object that another controller
     /// reconciles is passed over.
-    pub fn add(&mut self, request: &AdmissionRequest<'_>, value: &Value, place: &Place) {
+    pub fn add(&mut self, request: &AdmissionRequest<'_>, value: &Value, place: &RecordedAt) {
         let write = Write::of(value);
         let object = with_kind(request, &self.settings, |kind| {
             reconciled(kind, &write, request, &self.controller)
@@ -309,7 +309,7 @@ impl History {
     }
 }
 
-fn step(write: &Write<'_>, place: &Place, found: &[&JudgedFinding<'_>]) -> Step {
+fn step(write: &Write<'_>, place: &RecordedAt, found: &[&JudgedFinding<'_>]) -> Step {
     let denials: Vec<Denial> = found
         .iter()
         .map(|found| Denial {

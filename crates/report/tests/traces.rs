@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 
 use managed_by::{AdmissionRequest, Release, Settings, exercised, review};
 use managed_by_conformance::{cases, trace, vector};
-use managed_by_report::{Place, Recording, Report, State};
+use managed_by_report::{RecordedAt, Recording, Report, State};
 use serde_json::{Value, json};
 
-fn add(recording: &mut Recording<'_>, request: &Value, place: &Place) {
+fn add(recording: &mut Recording<'_>, request: &Value, place: &RecordedAt) {
     let json = request.to_string();
     let asked = AdmissionRequest::from_json(json.as_bytes()).unwrap();
     recording.add(&asked, request, place);
@@ -23,7 +23,7 @@ fn add(recording: &mut Recording<'_>, request: &Value, place: &Place) {
 fn report(controller: &str, requests: &[Value]) -> Report {
     let mut recording = Recording::of(controller);
     for (index, request) in requests.iter().enumerate() {
-        let place = Place {
+        let place = RecordedAt {
             source: "watch.ndjson".to_owned(),
             line: index as u64 + 1,
             time: None,
@@ -151,7 +151,7 @@ fn counters_with_like_names_are_two() {
     let settings = br#"{"rules":{"status/counter-decreased":"deny"}}"#;
     let settings = Settings::from_json(settings).unwrap();
     let mut recording = Recording::with_settings("jobset.sigs.k8s.io/jobset-controller", &settings);
-    add(&mut recording, &request, &Place::default());
+    add(&mut recording, &request, &RecordedAt::default());
     let report = recording.finish();
     let denials = &report.timelines[0].steps[0].denials;
     let told: Vec<_> = denials.iter().map(|d| (d.rule, &*d.text)).collect();
@@ -173,7 +173,7 @@ fn a_declared_kind_is_reported_too() {
     let object = json!({"metadata": {"name": "s", "namespace": "a"}, "spec": {"managedBy": "acme.io/other"}});
     let request = json!({"operation": "CREATE", "namespace": "a", "name": "s",
         "kind": {"group": "argoproj.io", "version": "v1alpha1", "kind": "Workflow"}, "object": object});
-    add(&mut recording, &request, &Place::default());
+    add(&mut recording, &request, &RecordedAt::default());
     let report = recording.finish();
     assert_eq!((report.writes, report.objects), (1, 1));
 }

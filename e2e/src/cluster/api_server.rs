@@ -46,7 +46,7 @@ pub(crate) const ANA: &str = "ana";
 /// A person who may do in one namespace what the role `edit` grants, and nothing elsewhere.
 pub(crate) const TENANT: &str = "tenant";
 /// The person who breaks the glass in `deploy/hybrid.yml`.
-pub(crate) const BREAK_GLASS: &str = "break-glass";
+pub(crate) const BREAK_GLASS: &str = "example-break-glass";
 
 /// Users with their groups. A user's token is the user's name.
 const USERS: [(&str, &str); 15] = [

@@ -67,7 +67,7 @@ pub(crate) fn jobset_with(
 ) -> Result<Process> {
     let module = modules::folder(modules::JOBSET)?;
     modules::crds(cluster, &module.join("config/components/crd/bases"), change)?;
-    let place = Place::new(cluster, "jobset", authority)?;
+    let place = Listening::new(cluster, "jobset", authority)?;
     let kind = "config.jobset.x-k8s.io/v1alpha1";
     place.configure(
         kind,
@@ -116,7 +116,7 @@ pub(crate) const KUEUE_PROGRAM: &str = "kueue-0.18.4";
 pub(crate) fn kueue(cluster: &ApiServer, authority: &Authority) -> Result<Process> {
     let module = modules::folder(modules::KUEUE)?;
     modules::crds(cluster, &module.join("config/components/crd/bases"), alone)?;
-    let place = Place::new(cluster, "kueue", authority)?;
+    let place = Listening::new(cluster, "kueue", authority)?;
     place.configure(
         "config.kueue.x-k8s.io/v1beta2",
         &json!({
@@ -161,13 +161,13 @@ fn alone(crd: &mut Value) {
 }
 
 /// Where a manager on controller-runtime listens.
-struct Place {
+struct Listening {
     folder: std::path::PathBuf,
     webhook: u16,
     probe: u16,
 }
 
-impl Place {
+impl Listening {
     fn new(cluster: &ApiServer, name: &str, authority: &Authority) -> Result<Self> {
         let folder = cluster.folder.join(name);
         authority.sign(&folder)?;

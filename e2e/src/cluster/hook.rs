@@ -10,7 +10,7 @@ use super::api_server::{ADMIN, ApiServer, Options, POLICY_SERVER};
 use super::people::TEAM;
 use crate::deploy;
 use crate::kube::{done, jobs};
-use crate::policy_server::{Place, PolicyServer};
+use crate::policy_server::{Launch, PolicyServer};
 use crate::process::{Process, until};
 use crate::tls::Authority;
 
@@ -25,7 +25,7 @@ const CONFIGURATIONS: &str =
 
 /// A PolicyServer, and the webhook that makes a cluster ask it.
 pub(crate) struct Hook {
-    place: Place,
+    place: Launch,
     server: Option<PolicyServer>,
     authority: String,
     projects: Vec<&'static str>,
@@ -72,7 +72,7 @@ impl Hook {
         policies: &Value,
         projects: &[&'static str],
     ) -> Result<Self> {
-        let mut place = Place::new(parent, name, authority)?;
+        let mut place = Launch::new(parent, name, authority)?;
         place.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
         let server = place.start(policies)?;
         Ok(Self {

@@ -17,7 +17,7 @@ use crate::report::Report;
 pub(super) const TEAM: &str = "team-a";
 
 /// Where it is not.
-const BATCH: &str = "team-batch";
+const BATCH: &str = "team-example";
 
 pub(super) const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 

@@ -9,7 +9,7 @@ use anyhow::{Result, bail, ensure};
 use serde_json::json;
 
 use crate::deploy;
-use crate::policy_server::{Place, PolicyServer};
+use crate::policy_server::{Launch, PolicyServer};
 use crate::report::Report;
 
 /// The names under which it counts, the labels in the queries of `docs/operations.md`, and the name of the policy.
@@ -35,12 +35,12 @@ pub(super) fn run(report: &mut Report, folder: &Path) {
     );
 }
 
-fn start(place: &Place) -> Result<PolicyServer> {
+fn start(place: &Launch) -> Result<PolicyServer> {
     place.start(&json!({"counted-policy": deploy::protect(&json!({}))?}))
 }
 
 fn page(folder: &Path) -> Result<()> {
-    let server = start(&Place::plain(folder, "no-metrics")?)?;
+    let server = start(&Launch::plain(folder, "no-metrics")?)?;
     let probe = server.probe.replace("/readiness", "/metrics");
     for url in [format!("{}/metrics", server.url), probe] {
         let answer = server.get(&url)?;
@@ -51,7 +51,7 @@ fn page(folder: &Path) -> Result<()> {
 
 fn sent(folder: &Path) -> Result<()> {
     let collector = TcpListener::bind("127.0.0.1:0")?;
-    let mut place = Place::plain(folder, "metrics")?;
+    let mut place = Launch::plain(folder, "metrics")?;
     place.arguments.push("--enable-metrics".to_owned());
     place.environment = vec![
         (

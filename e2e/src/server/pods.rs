@@ -11,7 +11,7 @@ use crate::cluster::api_server::{ADMIN, ApiServer, POLICY_SERVER};
 use crate::cluster::hook::job;
 use crate::deploy;
 use crate::kube::{Client, jobs};
-use crate::policy_server::{Place, PolicyServer};
+use crate::policy_server::{Launch, PolicyServer};
 use crate::programs;
 use crate::report::Report;
 use crate::tls::Authority;
@@ -63,7 +63,7 @@ fn start(folder: &Path, authority: &Authority) -> Result<(ApiServer, PolicyServe
     if let Some(keys) = ungranted.as_object_mut() {
         keys.remove("hostCapabilities");
     }
-    let mut place = Place::new(&folder, "policy-server", authority)?;
+    let mut place = Launch::new(&folder, "policy-server", authority)?;
     place.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
     let server = place.start(&json!({"pods": pods, "strict": strict, "ungranted": ungranted}))?;
     Ok((cluster, server))

@@ -7,7 +7,7 @@ use managed_by::Settings;
 use serde_json::{Value, json};
 
 use crate::deploy;
-use crate::policy_server::Place;
+use crate::policy_server::Launch;
 use crate::report::Report;
 use crate::tls::Authority;
 
@@ -50,7 +50,7 @@ fn refused(folder: &Path, authority: &Authority, settings: &Value) -> Result<()>
     };
     let good = deploy::protect(&json!({}))?;
     let policies = json!({"good": good, "bad": deploy::protect(settings)?});
-    let place = Place::new(folder, "refused", authority)?;
+    let place = Launch::new(folder, "refused", authority)?;
     let (code, log) = place.refused(&policies)?;
     ensure!(code == Some(1), "exit code {code:?}");
     let words = problems.to_string();
@@ -66,7 +66,7 @@ fn refused(folder: &Path, authority: &Authority, settings: &Value) -> Result<()>
 fn without_metadata(folder: &Path, authority: &Authority) -> Result<()> {
     let mut policy = deploy::protect(&json!({}))?;
     policy["module"] = deploy::module("policy.wasm")?.into();
-    let place = Place::new(folder, "bare", authority)?;
+    let place = Launch::new(folder, "bare", authority)?;
     let (code, log) = place.refused(&json!({"bare": policy}))?;
     ensure!(code == Some(1), "exit code {code:?}");
     ensure!(log.contains("Policy is missing protocol version"), "{log}");
@@ -74,7 +74,7 @@ fn without_metadata(folder: &Path, authority: &Authority) -> Result<()> {
 }
 
 fn probe(folder: &Path, authority: &Authority) -> Result<()> {
-    let place = Place::new(folder, "probe", authority)?;
+    let place = Launch::new(folder, "probe", authority)?;
     let server = place.start(&json!({"managed-by": deploy::protect(&json!({}))?}))?;
     ensure!(server.get(&server.probe)?.code == 200);
     let validate = server.probe.replace("/readiness", "/validate/managed-by");

@@ -155,27 +155,39 @@ fn said(kind: &Kind<'_>, verdict: Enforcement) -> Result<String> {
     })
 }
 
-/// A section for each kind. Kinds in a row of which the same is said share one.
+/// A section for each kind. Kinds in a row of which the same is said share one, and what is told at length of a kind is not told again.
 fn sections() -> Result<String> {
-    let mut sections: Vec<(String, String)> = Vec::new();
+    let mut sections: Vec<(String, Vec<String>)> = Vec::new();
     for kind in kinds() {
         let docs = kind.docs();
-        let (denied, warned) = (
-            said(kind, Enforcement::Deny)?,
-            said(kind, Enforcement::Warn)?,
-        );
-        let body = format!(
-            "- Checked upstream: {}.\n- Denied here: {denied}.\n- Warned here: {warned}.\n- Known gaps: {}.\n- Source: {}.\n",
-            docs.checks, docs.unchecked, docs.source,
-        );
-        match sections.last_mut().filter(|(_, last)| *last == body) {
+        let said = vec![
+            format!("Checked upstream: {}", docs.checks),
+            format!("Denied here: {}", said(kind, Enforcement::Deny)?),
+            format!("Warned here: {}", said(kind, Enforcement::Warn)?),
+            format!("Known gaps: {}", docs.unchecked),
+            format!("Source: {}", docs.source),
+        ];
+        match sections.last_mut().filter(|(_, last)| *last == said) {
             Some((names, _)) => write!(names, ", {}", name(kind))?,
-            None => sections.push((name(kind), body)),
+            None => sections.push((name(kind), said)),
         }
     }
     let mut text = String::new();
-    for (names, body) in sections {
-        write!(text, "\n## {names}\n\n{body}")?;
+    let mut told: Vec<(&str, &str)> = Vec::new();
+    for (names, lines) in &sections {
+        write!(text, "\n## {names}\n\n")?;
+        for line in lines {
+            let earlier = told.iter().find(|(known, _)| known == line);
+            match (earlier, line.split_once(": ")) {
+                (Some((_, names)), Some((label, _))) if !line.contains(" here: ") => {
+                    writeln!(text, "- {label}: as for {names}.")?;
+                }
+                _ => writeln!(text, "- {line}.")?,
+            }
+            if line.len() > 80 {
+                told.push((line, names));
+            }
+        }
     }
     Ok(text)
 }

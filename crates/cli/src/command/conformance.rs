@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use managed_by::{Release, nearest_name};
 use managed_by_offline::{Judge, MalformedText, Releases, Replay};
-use managed_by_report::{Place, Recording, Report};
+use managed_by_report::{RecordedAt, Recording, Report};
 
 use super::settings::Chosen;
 use crate::args::{Judging, ListOutput};
@@ -57,7 +57,7 @@ pub(super) fn run(
         let mut lines = 0_u64;
         let of_file = pieces(&input, |piece, _| {
             let more = replay.requests(piece, source, lines, |seen, request| {
-                let place = Place {
+                let place = RecordedAt {
                     source: input.name.to_string(),
                     line: seen.line,
                     time: seen.time,

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use managed_by::Enforcement;
 
 use super::plain::plain;
-use crate::report::{Place, Report};
+use crate::report::{Report, Span};
 
 /// Prints a command for each finding.
 ///
@@ -51,7 +51,7 @@ pub(crate) fn nothing(text: &str) -> String {
     format!("::error title=not judged::{}\n", data(text))
 }
 
-fn command(level: &str, file: &str, place: Option<&Place>, title: &str, text: &str) -> String {
+fn command(level: &str, file: &str, place: Option<&Span>, title: &str, text: &str) -> String {
     let mut properties = format!("file={}", property(file));
     if let Some(place) = place {
         // Writing to a String cannot fail.

@@ -15,7 +15,7 @@ use std::io::{self, BufWriter, Write};
 use crate::Stop;
 use crate::args::Output;
 use crate::command::Summary;
-use crate::report::{Place, Report, Unjudged};
+use crate::report::{Report, Span, Unjudged};
 
 /// Prints a report on standard output, and what could not be judged on standard error.
 ///
@@ -128,8 +128,8 @@ pub(crate) fn print_replay(summary: &Summary, format: Output, quiet: bool) -> Re
 }
 
 /// The place of a whole line.
-pub(crate) fn line(line: usize) -> Place {
-    Place {
+pub(crate) fn line(line: usize) -> Span {
+    Span {
         line,
         column: 1,
         end_line: line,

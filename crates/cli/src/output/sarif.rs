@@ -9,7 +9,7 @@ use managed_by::{Enforcement, Rule, rules};
 use serde_json::{Value, json};
 
 use crate::excuse::Excuse;
-use crate::report::{Place, Report, Unjudged, page};
+use crate::report::{Report, Span, Unjudged, page};
 
 /// Prints a report.
 ///
@@ -92,7 +92,7 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn location(file: &str, place: Option<&Place>) -> Value {
+fn location(file: &str, place: Option<&Span>) -> Value {
     let mut location = json!({"artifactLocation": {"uri": uri(file)}});
     if let (Value::Object(members), Some(place)) = (&mut location, place) {
         let region = json!({

@@ -12,7 +12,7 @@ use super::plain::{plain, plain_line};
 use super::table::Table;
 use crate::command::Summary;
 use crate::hint;
-use crate::report::{Finding, Outcome, Place, Report, Source, Unjudged};
+use crate::report::{Finding, Outcome, Report, Source, Span, Unjudged};
 
 /// Prints what was found, with the lines of the files.
 ///
@@ -116,7 +116,7 @@ fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
     }
 }
 
-fn origin(outcome: &Outcome, place: Option<&Place>) -> Origin<'static> {
+fn origin(outcome: &Outcome, place: Option<&Span>) -> Origin<'static> {
     let origin = Origin::path(plain(&outcome.file).into_owned());
     match place.or(outcome.place.as_ref()) {
         Some(place) => origin.line(place.line).char_column(place.column),

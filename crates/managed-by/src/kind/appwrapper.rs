@@ -22,9 +22,9 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {
-        checks: "a webhook, which may be off, checks immutability, but neither the form nor the status",
+        checks: "a webhook, which may be off, checks immutability, but neither form nor status",
         unchecked: "nothing looks into components of unknown kinds",
-        source: "appwrapper_controller.go: only a deletion leads out of `Succeeded` and `Failed`, to `Terminating`. After a failure, Kueue's `Finished` comes when `ResourcesDeployed` is gone. `resettingCount` never goes down",
+        source: "appwrapper_controller.go: only a deletion leads out of `Succeeded` and `Failed`. After a failure, Kueue's `Finished` comes when `ResourcesDeployed` is gone. `resettingCount` never falls",
     }),
     ..Kind::EMPTY
 };

@@ -11,7 +11,7 @@ pub(crate) static JOB: Kind<'static> = Kind {
     reserved: Some(JOB_CONTROLLER),
     status: Status::Job,
     about: About::new(KindDocs {
-        checks: "kube-apiserver checks the form, immutability and the whole status, if the feature `JobManagedBy` is on (off by default in 1.30 and 1.31)",
+        checks: "kube-apiserver checks the form, immutability and the whole status, if the feature `JobManagedBy` is on",
         unchecked: "nothing checks that the external controller exists. While `JobManagedBy` is off, the API server drops the field",
         source: "`k8s.io/api/batch/v1`, `pkg/apis/batch/validation`, KEP-4368",
     }),

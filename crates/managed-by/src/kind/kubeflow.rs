@@ -61,11 +61,12 @@ static MPI_STATUS: StatusProfile<'static> = status(
     Ends::SUCCESS,
 );
 
-const SOURCE: &str = "`JobStatus` of kubeflow.org/v1, and the controllers, read at Training Operator 1.9.4 and recorded with 1.9.3. They stop once a job is finished (`ReconcileJobs`), and write nothing after a failure (`setCondition`). A success has a completion time, but a failure by exit code has none (`UpdateJobStatus`)";
+const SOURCE: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`), and write nothing after a failure (`setCondition`). A success has a completion time, a failure by exit code has none (`UpdateJobStatus`)";
 
-const SOURCE_OF_BOTH: &str = "`JobStatus` of kubeflow.org/v1, and the controllers, read at Training Operator 1.9.4 and recorded with 1.9.3. They stop once a job is finished (`ReconcileJobs`). An outcome has a completion time, except if a PyTorchJob fails by exit code. A controller may write both outcomes at once, which is no finding (`UpdateJobStatus`)";
+const SOURCE_OF_BOTH: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`). An outcome has a completion time, unless a PyTorchJob fails by exit code. They may write both outcomes at once, which is no finding (`UpdateJobStatus`)";
 
-const SOURCE_OF_MPI: &str = "`JobStatus` of kubeflow.org/v1, and the controller, read at Training Operator 1.9.4 and recorded with 1.9.3. It stops once a job is finished (`ReconcileJobs`), and writes nothing after a failure (`setCondition`). Either outcome has a completion time (`UpdateJobStatus`)";
+const SOURCE_OF_MPI: &str =
+    "as for XGBoostJob, but either outcome has a completion time (`UpdateJobStatus`)";
 
 const WEBHOOK: &str =
     "a webhook checks for one of two values and for immutability, but not the status";
@@ -93,7 +94,7 @@ pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
     plural: "pytorchjobs",
     status: Status::Custom(&PY_TORCH_STATUS),
     about: About::new(KindDocs {
-        checks: "a webhook checks for one of two values. The field may change, because the webhook compares it with itself",
+        checks: "a webhook checks for one of two values. The field may change",
         unchecked: NO_CONTROLLER,
         source: SOURCE_OF_BOTH,
     }),
@@ -160,7 +161,7 @@ pub(super) static MPI_JOB: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: "nothing, because the controller checks the value only after it has stepped back",
         unchecked: NO_CONTROLLER,
-        source: "`JobStatus` of kubeflow.org/v2beta1, and mpi_job_controller.go at 0.6.0 and 0.8.0. An MPIJob is finished if it has an outcome and a completion time. An evicted worker fails an MPIJob without that time, and a later success takes the failure back. The controller looks at workers only while the launcher runs",
+        source: "mpi_job_controller.go at 0.6.0 and 0.8.0. An MPIJob is finished if it has an outcome and a completion time. An evicted worker fails it without that time, and a later success takes the failure back",
     }),
     ..TRAINING_OPERATOR_JOB
 };

@@ -11,9 +11,9 @@ const VERSIONS: &[&str] = &["v1", "v1alpha1"];
 /// The CEL rule on the field.
 const FORM: Form<'static> = Form::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
 
-const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change. It does not see that the field is added or removed";
+const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change, but not that the field is added or removed";
 
-const UNCHECKED: &str = "a write through `v1alpha1` drops the field, and `managed-by/pruned-version` sees only the version (it denies updates with `role`, `controllers` or `namespaces`), so stop serving it";
+const UNCHECKED: &str = "a write through `v1alpha1` drops the field, and `managed-by/pruned-version` sees only the version (it denies updates with `role`, `controllers` or `namespaces`)";
 
 pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     group: "ray.io",
@@ -36,7 +36,7 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "raycluster_types.go: `RayClusterSuspending` and `RayClusterSuspended` are never both true. No rule judges `RayClusterProvisioned`, because a suspend takes it back (raycluster_controller.go), although its comment says otherwise",
+        source: "raycluster_types.go: `RayClusterSuspending` and `RayClusterSuspended` are never both true. A suspend takes `RayClusterProvisioned` back (raycluster_controller.go), so no rule judges it",
     }),
     ..Kind::EMPTY
 };
@@ -72,7 +72,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "`IsJobDeploymentTerminal`, and rayjob_controller.go at 1.3.0 to 1.7.0. A failed attempt goes to `Retrying` before `Failed` is stored, so it has no `endTime`. From 1.5 on, a RayJob that is no longer valid goes from any state to `ValidationFailed` and stays there. The controller writes `jobStatus` only before the end",
+        source: "`IsJobDeploymentTerminal`, and rayjob_controller.go at 1.3.0 to 1.7.0. A failed attempt goes to `Retrying` and has no `endTime`. From 1.5 on, a RayJob that is no longer valid goes from any state to `ValidationFailed` and stays there. `jobStatus` changes only before the end",
     }),
     ..Kind::EMPTY
 };
@@ -118,7 +118,7 @@ pub(super) static RAY_SERVICE: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "rayservice_types.go; it has no end",
+        source: "rayservice_types.go",
     }),
     ..Kind::EMPTY
 };

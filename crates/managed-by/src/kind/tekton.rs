@@ -11,7 +11,7 @@ const VERSIONS: &[&str] = &["v1", "v1beta1"];
 const CHECKS: &str =
     "a webhook checks immutability, but neither the form nor changes of the status";
 
-const UNCHECKED: &str = "the built-in controller keeps away from delegated objects only by an event filter, so events of their children can still start it";
+const UNCHECKED: &str = "only an event filter keeps the built-in controller away from delegated objects, so events of their children can still start it";
 
 /// One condition says both.
 ///
@@ -54,7 +54,7 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "docs/pipelineruns.md (\"Completion time is set once a PipelineRun reaches status True or False\"), and the reconciler, which stops once a PipelineRun is done (`ReconcileKind`)",
+        source: "docs/pipelineruns.md (\"Completion time is set once a PipelineRun reaches status True or False\"), and `ReconcileKind`, which stops then",
     }),
     ..Kind::EMPTY
 };
@@ -114,7 +114,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "docs/taskruns.md, and the reconciler: `retryTaskRun` moves a failed status to `retriesStatus`, at most `spec.retries` times, and `stopSidecars` may fail a TaskRun that has succeeded",
+        source: "docs/taskruns.md; `retryTaskRun` moves a failed status to `retriesStatus`, at most `spec.retries` times, and `stopSidecars` may fail a TaskRun that has succeeded",
     }),
     ..Kind::EMPTY
 };

@@ -46,9 +46,9 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {
-        checks: "CEL checks for one of two values and for immutability, and the schema that counters are at least 0. Its API adds the reserved value if the field is unset",
+        checks: "CEL checks for one of two values and for immutability, and the schema for negative counters. Its API adds the reserved value if the field is unset",
         unchecked: "Trainer 2.0 to 2.2 runs the TrainJob whatever the field says",
-        source: "`TrainJobSpec`, `TrainJobStatus`, and pkg/controller/trainjob_controller.go at 2.0.0, 2.1.0, 2.2.0 and 2.3.0. A deadline may fail a TrainJob that is Complete. 2.1 creates the missing JobSet of a Complete TrainJob again, and that JobSet may fail. 2.1 to 2.3 take a failure back, unless a deadline caused it (`removeFailedCondition`)",
+        source: "trainjob_controller.go at 2.0.0 to 2.3.0. A deadline may fail a TrainJob that is Complete. 2.1 creates the missing JobSet of a Complete TrainJob again, which may fail. 2.1 to 2.3 take a failure back, unless a deadline caused it (`removeFailedCondition`)",
     }),
     ..Kind::EMPTY
 };

@@ -22,11 +22,11 @@ pub struct Key {
 pub static KEYS: &[Key] = &[
     Key {
         path: "kubernetes_version",
-        values: "`\"1.30\"` to `\"1.37\"`, in quotes, because YAML reads 1.30 as the number 1.3",
+        values: "`\"1.30\"` to `\"1.37\"`, in quotes, because YAML reads 1.30 as 1.3",
         default: "unset: safe on all releases",
-        text: "The release of your kube-apiserver, without the patch version, because the rules and error texts for \
-               `batch/v1` differ between releases. If the key is unset, a rule for the status of a Job denies only what all \
-               releases deny; where releases disagree, the policy warns and names the ones that deny.",
+        text: "The release of your kube-apiserver, without the patch version. If the key is unset, a rule for the status \
+               of a Job denies only what all releases deny; where releases disagree, the policy warns and names the ones \
+               that deny.",
         accepted: r#"{"kubernetes_version":"1.36"}"#,
         rejected: r#"{"kubernetes_version":1.30}"#,
     },
@@ -34,8 +34,8 @@ pub static KEYS: &[Key] = &[
         path: "reserved_value",
         values: "`allow`, `deny`",
         default: "`allow`",
-        text: "Whether users may write the reserved value of a kind (`kubernetes.io/job-controller` for a Job). It means \
-               the same as no value, also for kube-apiserver.",
+        text: "Whether users may write the reserved value of a kind (`kubernetes.io/job-controller` for a Job), which \
+               means the same as no value.",
         accepted: r#"{"reserved_value":"deny"}"#,
         rejected: r#"{"reserved_value":"forbid"}"#,
     },
@@ -43,18 +43,19 @@ pub static KEYS: &[Key] = &[
         path: "role",
         values: "`hybrid`, `management`, `worker`",
         default: "`hybrid`",
-        text: "The role of the cluster. A management cluster delegates all workloads. A worker delegates none. A hybrid \
-               allows both. `namespaces` makes exceptions to it. The rule is `managed-by/delegation`.",
+        text: "The role of the cluster, for `managed-by/delegation`. A management cluster delegates all workloads. A \
+               worker delegates none. A hybrid allows both. `namespaces` makes exceptions.",
         accepted: r#"{"role":"management"}"#,
         rejected: r#"{"role":"manager"}"#,
     },
     Key {
         path: "controllers",
-        values: "an object: names of controllers, each with its limits",
+        values: "an object: names of controllers, each with its limits, or `{}`",
         default: "any controller",
-        text: "An allow-list: if it is set, users may delegate workloads only to these controllers (`managed-by/allowed`), so \
-               an empty object allows none. Built-in controllers need no permission. `{}` after a name sets no limit. A name \
-               is a domain-prefixed path of at most 63 bytes; for kinds whose own API accepts any string, it needs no domain.",
+        text: "An allow-list: if it is set, users may delegate workloads only to these controllers \
+               (`managed-by/allowed`), so an empty object allows none. Built-in controllers need no permission. A name is \
+               a domain-prefixed path of at most 63 bytes; for kinds whose own API accepts any string, it needs no \
+               domain.",
         accepted: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{}}}"#,
         rejected: r#"{"controllers":{"Kueue.x-k8s.io/multikueue":{}}}"#,
     },
@@ -81,9 +82,8 @@ pub static KEYS: &[Key] = &[
         values: "a list of users and groups",
         default: "everybody whom RBAC allows",
         text: "Who may write the status of workloads that are delegated to this controller (`status-writer/delegated`). \
-               MultiKueue writes as the service account of Kueue. The policy compares each entry exactly with the user name \
-               and with each group, so a group that is named like a listed user counts too. If a controller has no list, RBAC \
-               alone decides.",
+               MultiKueue writes as the service account of Kueue. Each entry must equal the user name or a group, so a \
+               group that is named like a listed user counts too.",
         accepted: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue-controller-manager"]}}}"#,
         rejected: r#"{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-controller-manager"]}}}"#,
     },
@@ -91,7 +91,7 @@ pub static KEYS: &[Key] = &[
         path: "namespaces",
         values: "a list of entries, each with `match` and `delegation`; the first matching entry decides",
         default: "`role` applies everywhere",
-        text: "Where workloads must, may or must not be delegated. An entry overrides `role`. An entry that an earlier one \
+        text: "Where workloads must, may or must not be delegated, whatever `role` says. An entry that an earlier one \
                hides completely is an error.",
         accepted: r#"{"namespaces":[{"match":["kube-system","backup"],"delegation":"forbidden"},{"match":["team-*"],"delegation":"required"}]}"#,
         rejected: r#"{"namespaces":[{"match":["*"],"delegation":"allowed"},{"match":["team-*"],"delegation":"required"}]}"#,
@@ -100,9 +100,9 @@ pub static KEYS: &[Key] = &[
         path: "namespaces[].match",
         values: "a list of namespaces; `*` stands for any characters",
         default: "required, unless `matchLabels` is set: then all namespaces",
-        text: "The namespaces of the entry. If users create namespaces in your cluster, name only namespaces that exist, \
-               because whoever creates one that fits gets what the entry allows. All entries together may have 4096 patterns, \
-               512 of them with `*`.",
+        text: "The namespaces of the entry. If users create namespaces in your cluster, name only ones that exist, \
+               because whoever creates one that fits gets what the entry allows. All entries together may have 4096 \
+               patterns, 512 of them with `*`.",
         accepted: r#"{"namespaces":[{"match":["team-*"],"delegation":"required"}]}"#,
         rejected: r#"{"namespaces":[{"match":"team-*","delegation":"required"}]}"#,
     },
@@ -110,9 +110,9 @@ pub static KEYS: &[Key] = &[
         path: "namespaces[].matchLabels",
         values: "an object of labels, each with its value",
         default: "any labels",
-        text: "The labels of the entry. An object must have all of them. Use it for Helm hooks, backups and other Jobs that \
-               the cluster itself needs. Users set and remove labels, so what such an entry allows, it allows to everybody \
-               who may create workloads in its namespaces.",
+        text: "The labels of the entry, all of which an object must have. Use it for Helm hooks, backups and other Jobs \
+               that the cluster itself needs. Users set and remove labels, so the entry allows what it allows to \
+               everybody who may create workloads in its namespaces.",
         accepted: r#"{"role":"management","namespaces":[{"matchLabels":{"example.com/runs-here":"true"},"delegation":"allowed"}]}"#,
         rejected: r#"{"namespaces":[{"match":["team-*"],"match_labels":{"a":"b"},"delegation":"allowed"}]}"#,
     },
@@ -120,8 +120,8 @@ pub static KEYS: &[Key] = &[
         path: "namespaces[].delegation",
         values: "`required`, `forbidden`, `allowed`",
         default: "required",
-        text: "Whether workloads there must be delegated, must not be delegated, or may be. A worker cluster cannot \
-               require delegation.",
+        text: "Whether workloads there must be delegated, must not be, or may be. A worker cluster cannot require \
+               delegation.",
         accepted: r#"{"role":"management","namespaces":[{"match":["backup"],"delegation":"allowed"}]}"#,
         rejected: r#"{"role":"worker","namespaces":[{"match":["backup"],"delegation":"required"}]}"#,
     },
@@ -129,9 +129,8 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds",
         values: "a list of at most 64 entries, each an object that declares a kind",
         default: "the kinds that the policy knows",
-        text: "Kinds that the policy does not know and that have `managedBy`. [Kinds of your own](custom-kinds.md) shows \
-               whole examples, and says which rules then deny and which warn. `group`, `kind` and `plural` are required. A \
-               kind has one entry, and a kind that the policy knows cannot be declared.",
+        text: "Kinds with `managedBy` that the policy does not know: [kinds of your own](custom-kinds.md). `group`, \
+               `kind` and `plural` are required. A kind has one entry, and one that the policy knows cannot be declared.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows"}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"Workflows"}]}"#,
     },
@@ -139,7 +138,7 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].versions",
         values: "a list of versions",
         default: "all versions",
-        text: "The versions in which the kind is as declared. In other versions the policy does not read the object, and \
+        text: "The versions in which the kind is as declared. The policy does not read objects of other versions, and \
                warns.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","versions":["v1alpha1"],"kind":"Workflow","plural":"workflows"}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","versions":["argoproj.io/v1alpha1"],"kind":"Workflow","plural":"workflows"}]}"#,
@@ -148,8 +147,9 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].managed_by",
         values: "a path in `spec` of at most 16 names",
         default: "`spec.managedBy`",
-        text: "The path of the field. For another path than the default, the `matchConditions` of your manifest need [two more \
-               lines](custom-kinds.md#let-the-api-server-ask), or the API server does not ask about changes of the field.",
+        text: "The path of the field. With another path than the default, the API server asks about changes of the field \
+               only if the `matchConditions` of your manifest have [two more \
+               lines](custom-kinds.md#let-the-api-server-ask).",
         accepted: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","managed_by":"spec.execution.managedBy"}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","managed_by":"managedBy"}]}"#,
     },
@@ -173,8 +173,8 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].holder",
         values: "`workload`, `template`",
         default: "`workload`",
-        text: "What the field delegates: the object itself (`workload`), so the field never changes, or what is created from \
-               the object later (`template`), so the field may change.",
+        text: "What the field delegates: the object itself (`workload`), so it never changes, or what is created from the \
+               object later (`template`), so it may change.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"CronWorkflow","plural":"cronworkflows","managed_by":"spec.workflowSpec.managedBy","holder":"template"}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"CronWorkflow","plural":"cronworkflows","holder":"cron"}]}"#,
     },
@@ -190,8 +190,8 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].status.success",
         values: "`{condition: TYPE}`, or `{path: PATH, values: [WORD, ...]}`",
         default: "success is not judged",
-        text: "How the status says that the workload has succeeded: a condition in `status.conditions` is true, or a field \
-               has one of the listed values.",
+        text: "What says that the workload has succeeded: a condition in `status.conditions` that is true, or a field \
+               with one of the listed values.",
         accepted: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows","status":{"success":{"path":"status.phase","values":["Succeeded"]}}}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows","status":{"success":{"path":"status.phase"}}}]}"#,
     },
@@ -199,7 +199,7 @@ pub static KEYS: &[Key] = &[
         path: "custom_kinds[].status.failure",
         values: "as `success`",
         default: "failure is not judged",
-        text: "How the status says that the workload has failed. Leave it out if the kind's controller may try again after a \
+        text: "What says that the workload has failed. Leave it out if the kind's controller may try again after a \
                failure.",
         accepted: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","status":{"success":{"condition":"Done"},"failure":{"condition":"Broken"}}}]}"#,
         rejected: r#"{"custom_kinds":[{"group":"studio.example.com","kind":"Render","plural":"renders","status":{"success":{"condition":"Done"},"failure":{"condition":""}}}]}"#,
@@ -240,11 +240,10 @@ pub static KEYS: &[Key] = &[
         path: "standard_status_writers",
         values: "an object: kinds, each with a list of users and groups",
         default: "everybody whom RBAC allows",
-        text: "Who may write the status of workloads that are not delegated (`status-writer/standard`). List every controller \
-               that writes it, also the controllers of parents: JobSet's controller writes the status of its Jobs, and Kueue \
-               that of the Jobs that it stops. [Status writers](status-writers.md) has them all. List only what is installed. \
-               Where delegation is required, the same list says who creates the children of the kind \
-               (`managed-by/delegation`).",
+        text: "Who may write the status of workloads that are not delegated (`status-writer/standard`). List every \
+               controller that writes it, also those of parents, and only what is installed: [status \
+               writers](status-writers.md) has the names. Where delegation is required, the same list says who creates \
+               the children of the kind (`managed-by/delegation`).",
         accepted: r#"{"standard_status_writers":{"Job":["system:serviceaccount:kube-system:job-controller","system:serviceaccount:kueue-system:kueue-controller-manager","system:serviceaccount:jobset-system:jobset-controller-manager"]}}"#,
         rejected: r#"{"standard_status_writers":{"Job":[]}}"#,
     },
@@ -253,8 +252,8 @@ pub static KEYS: &[Key] = &[
         values: "a list of users",
         default: "nobody",
         text: "Users for whom site-specific rules (`managed-by/allowed`, `managed-by/delegation`, \
-               `managed-by/pruned-version`, `managed-by/updates-too-large`, `status-writer/...`, `pods/...`) do not deny, for \
-               emergencies. A warning and the audit annotation `exempted` name the skipped rules. What kube-apiserver denies stays denied.",
+               `managed-by/pruned-version`, `managed-by/updates-too-large`, `status-writer/...`, `pods/...`) do not deny, \
+               for emergencies. A warning and the audit annotation `exempted` name the skipped rules. Other rules still deny.",
         accepted: r#"{"exempt":{"users":["break-glass"]}}"#,
         rejected: r#"{"exempt":{"users":["system:masters"]}}"#,
     },
@@ -270,8 +269,8 @@ pub static KEYS: &[Key] = &[
         path: "on_lookup_failure",
         values: "`allow`, `deny`",
         default: "`allow`, with a warning",
-        text: "What happens to a pod if the policy may not read its Job, or the API server does not answer. A denial has code \
-               503, so controllers retry. Only `pods/delegated-owner` looks up objects.",
+        text: "What happens to a pod if `pods/delegated-owner` may not read its Job, or the API server does not answer. A \
+               denial has code 503, so controllers retry.",
         accepted: r#"{"role":"management","on_lookup_failure":"deny"}"#,
         rejected: r#"{"role":"management","on_lookup_failure":"warn"}"#,
     },

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# What release.yml signs must pass the commands of SECURITY.md. Lines of both run as they stand there, with stand-ins for what only GitHub
+# has: a registry at HOST, an authority of this run that certifies the workflow's identity, no log of signatures, and a module for the
+# image of the command line. kwctl wants a log beside a certificate, and cosign in its new format too, so these two are held to the key.
+# `make e2e` runs this in a folder of its own, with HOST, and with ROOT for the project.
+set -euo pipefail
+export COSIGN_PASSWORD='' HOST
+workflow=$ROOT/.github/workflows/release.yml
+export GITHUB_REF_NAME=v0.1.0
+OCI_TARGET=$(sed -n "s,^  OCI_TARGET: ghcr.io/[^/]*,$HOST,p" "$workflow")
+IMAGE=$(sed -n "s,^ *IMAGE: ghcr.io/[^/]*,$HOST,p" "$workflow")
+export OCI_TARGET IMAGE
+
+# The authority, and what it says of whoever signs, as Fulcio does.
+repository=$(sed -n 's/^repository = "\(.*\)"$/\1/p' "$ROOT/Cargo.toml")
+issuer=$(printf https://token.actions.githubusercontent.com | od -An -v -tx1 | tr -d ' \n')
+cat >certificate.cnf <<EOF
+basicConstraints=CA:FALSE
+keyUsage=critical,digitalSignature
+extendedKeyUsage=codeSigning
+subjectAltName=critical,URI:$repository/.github/workflows/release.yml@refs/tags/$GITHUB_REF_NAME
+1.3.6.1.4.1.57264.1.1=DER:$issuer
+EOF
+new_key=(-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes)
+{
+  openssl req -x509 "${new_key[@]}" -keyout authority.key -out authority.pem -subj /O=e2e/CN=authority
+  openssl req -new "${new_key[@]}" -keyout signer.pem -out request.pem -subj /
+  openssl x509 -req -in request.pem -CA authority.pem -CAkey authority.key -extfile certificate.cnf -out certificate.pem
+  cosign import-key-pair --key signer.pem --output-key-prefix signer
+  cosign generate-key-pair --output-key-prefix other
+  cosign signing-config create --out nothing.json
+  cosign trusted-root create --no-default-fulcio --no-default-rekor --no-default-ctfe --no-default-tsa \
+    --fulcio=url=https://e2e,certificate-chain=authority.pem --out root.json
+} &>made.txt || { cat made.txt; exit 1; }
+jq '{mediaType: "application/vnd.dev.sigstore.clienttrustconfig.v0.1+json", trustedRoot: ., signingConfig: {}}' root.json >trust.json
+jq -n --arg host "$HOST" '{insecure_sources: [$host]}' >sources.yml
+
+# The programs with their stand-ins.
+cosign() {
+  case "${UNSIGNED:+not }$*" in
+    "not sign"*) ;;
+    "sign "*--new-bundle-format=false*) command cosign "$@" --key signer.key --tlog-upload=false --certificate certificate.pem --certificate-chain authority.pem ;;
+    sign*) command cosign "${@/#--use-signing-config=*/--new-bundle-format=true}" --key signer.key --signing-config nothing.json ;;
+    verify-blob*) command cosign verify-blob --bundle "$3" --key signer.pub --insecure-ignore-tlog "${!#}" ;;
+    verify*)
+      command cosign verify --key signer.pub --insecure-ignore-tlog "${!#}"
+      # The image is signed in the new format alone.
+      [[ "${!#}" == "$IMAGE:"* ]] || command cosign "$@" --new-bundle-format=false --trusted-root root.json --insecure-ignore-sct --insecure-ignore-tlog
+      ;;
+  esac
+}
+kwctl() {
+  case "$1" in
+    push) command kwctl "$@" --sources-path sources.yml ;;
+    verify) command kwctl verify --verification-key "${KEY:-signer.pub}" --sigstore-trust-config trust.json --sources-path sources.yml "${!#}" ;;
+  esac
+}
+export -f cosign kwctl
+
+# The commands of a step of the workflow, and those of SECURITY.md under a comment.
+step() {
+  sed -n "/- name: $1\$/,/^ *- /p" "$workflow" | grep '^          '
+}
+block() {
+  sed -n '/^identity=/,/^$/p; /^# '"$1"'/,/^$/p' "$ROOT/SECURITY.md" | sed "s,ghcr.io/[^/]*,$HOST,"
+}
+accepted() { bash -ec "$1" &>said.txt || { echo "refused: $1"; cat said.txt; exit 1; }; }
+refused() {
+  if bash -ec "$1" &>said.txt; then
+    echo "accepted: $1"
+    exit 1
+  fi
+  grep -q "$2" said.txt || { echo "refused for another reason: $1"; cat said.txt; exit 1; }
+}
+
+cp "$ROOT"/annotated-{policy,pods-policy,noop}.wasm .
+cp "$ROOT/Cargo.lock" policy-sbom.spdx.json
+modules=$(block 'Both modules')
+one_with_kwctl=$(block 'The same of a module')
+sbom=$(block 'The SBOM')
+
+accepted "UNSIGNED=1; $(step 'Push and sign')"
+accepted 'kwctl push -o json annotated-noop.wasm "$IMAGE:$GITHUB_REF_NAME" | jq -r .immutable_ref | cut -d @ -f 2 >digest'
+refused "$modules" 'no signatures found'
+refused "$one_with_kwctl" 'no signatures found'
+
+accepted "$(step 'Push and sign')"
+accepted "$(step 'Push and sign the image' | grep 'cosign sign')"
+accepted "$(step 'Write and sign the SBOM' | grep 'cosign sign')"
+accepted "$modules"
+accepted "$one_with_kwctl"
+accepted "$sbom"
+
+refused "${modules/tags\/v0.1.0/tags\/v0.1.1}" 'none of the expected identities matched'
+refused "KEY=other.pub; $one_with_kwctl" 'missing signatures'
+echo >>policy-sbom.spdx.json
+refused "$sbom" 'invalid signature'
+# The tag is moved to another module.
+accepted 'kwctl push annotated-noop.wasm "$OCI_TARGET/managed-by-policy:$GITHUB_REF_NAME"'
+refused "$modules" 'no signatures found'
+refused "$one_with_kwctl" 'no signatures found'
