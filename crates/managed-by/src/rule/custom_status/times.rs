@@ -57,7 +57,8 @@ fn without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let (new, old) = (status.new, status.before());
-    let [has_outcome, had_outcome] = [new, old].map(|status| status.ends.intersects(Ends::OUTCOMES));
+    let [has_outcome, had_outcome] =
+        [new, old].map(|status| status.ends.intersects(Ends::OUTCOMES));
     let changed = new.end != old.end || had_outcome;
     if changed && new.end.is_some() && !has_outcome {
         let detail = "must not be set before there is an outcome";
