@@ -57,10 +57,9 @@ fn without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let (new, old) = (status.new, status.before());
-    let [has_outcome, had_outcome] =
-        [new, old].map(|status| status.ends.intersects(Ends::OUTCOMES));
-    let changed = new.end != old.end || had_outcome;
-    if changed && new.end.is_some() && !has_outcome {
+    let is_over = |ends: Ends| ends.intersects(Ends::OUTCOMES);
+    let changed = new.end != old.end || is_over(old.ends);
+    if changed && new.end.is_some() && !is_over(new.ends) {
         let detail = "must not be set before there is an outcome";
         findings.push(FieldError::invalid(
             end.path,
