@@ -4,23 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use expect_test::expect_file;
 use managed_by::{Release, rule as find, rules};
 use managed_by_testing::Engine;
 use xtask::demo;
-use xtask::generated::Generated;
 
 use crate::support::{GUEST, root};
-
-/// What is committed is what `make docs` writes.
-#[test]
-fn generated_files_are_up_to_date() {
-    let files = xtask::generated::all().unwrap();
-    assert!(files.len() > 50, "{}", files.len());
-    for Generated { path, text } in files {
-        expect_file![root(path)].assert_eq(&text);
-    }
-}
 
 /// A page of a rule that is gone would go on explaining it.
 #[test]

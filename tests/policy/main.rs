@@ -19,6 +19,7 @@ mod deploy;
 mod docs;
 mod doors;
 mod examples;
+mod generated;
 mod judgement;
 mod kinds;
 mod large;

@@ -98,6 +98,9 @@ mod tests {
         ] {
             assert_eq!(nearest(word, words), expected, "{word:?}");
         }
-        assert_eq!(nearest(&"x".repeat(1_000_000), words), None);
+        let longest = "x".repeat(128);
+        assert_eq!(nearest(&longest, [&*longest]), Some(&*longest));
+        let longer = "x".repeat(129);
+        assert_eq!(nearest(&longer, [&*longer]), None);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use managed_by::{AdmissionRequest, Settings, Verdict, review_in};
-use managed_by::{Cluster, FoundJob, Unanswered};
+use managed_by::{AdmissionRequest, AdmissionReview, Settings, Verdict, review_in};
+use managed_by::{Cluster, FoundJob, Offline, Unanswered};
 use serde_json::{Value, json};
 
 /// An answer, whichever front end gave it.
@@ -99,6 +99,18 @@ pub fn judge_in(cluster: &impl Cluster, request: &str, settings: &str) -> Answer
     match AdmissionRequest::from_json(request.as_bytes()) {
         Ok(request) => review_in(&request, &settings, cluster).into(),
         Err(reason) => Verdict::malformed(&reason.within("request")).into(),
+    }
+}
+
+/// The library's answer to what the module gets: a request and its settings, as bytes.
+pub fn review_of(payload: &[u8]) -> Answer {
+    let review = match AdmissionReview::from_json(payload) {
+        Ok(review) => review,
+        Err(reason) => return Verdict::malformed(&reason).into(),
+    };
+    match review.settings() {
+        Ok(settings) => review_in(&review.request, &settings, &Offline).into(),
+        Err(problems) => Verdict::misconfigured(&problems).into(),
     }
 }
 

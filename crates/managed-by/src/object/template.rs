@@ -355,5 +355,15 @@ mod tests {
                 );
             }
         }
+        // 1.30 drops label keys, unless the stored template has some.
+        let plain = pod(r#"{"topologyKey":"a"}"#);
+        let keys = pod(r#"{"topologyKey":"a","matchLabelKeys":["b"]}"#);
+        for (new, old, same) in [(&keys, &plain, true), (&plain, &keys, false)] {
+            assert_eq!(
+                same_directives(Some(read(new)), Some(read(old)), Release::V1_30),
+                same,
+                "{new} and {old}"
+            );
+        }
     }
 }

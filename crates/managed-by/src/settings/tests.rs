@@ -1,4 +1,4 @@
-use super::{ReservedValue, Settings};
+use super::{OnLookupFailure, ReservedValue, Role, Settings};
 use crate::catalogue::rules;
 use crate::description::Enforcement;
 use crate::release::Release;
@@ -83,10 +83,11 @@ fn empty_and_absent_settings_are_the_default() {
 
 #[test]
 fn every_key_is_read() {
-    let json = r#"{"kubernetes_version":"1.31","reserved_value":"deny","rules":{"managed-by/format":"off","managed-by/wrong-kind":"deny"}}"#;
+    let json = r#"{"kubernetes_version":"1.31","reserved_value":"deny","on_lookup_failure":"deny","rules":{"managed-by/format":"off","managed-by/wrong-kind":"deny"}}"#;
     let settings = Settings::from_json(json.as_bytes()).unwrap();
     assert_eq!(settings.kubernetes_version(), Some(Release::V1_31));
     assert_eq!(settings.reserved_value(), ReservedValue::Deny);
+    assert_eq!(settings.on_lookup_failure(), OnLookupFailure::Deny);
     assert_eq!(
         settings.enforcement("managed-by/format"),
         Some(Enforcement::Off)
@@ -108,6 +109,19 @@ fn every_release_can_be_chosen() {
         let json = format!(r#"{{"kubernetes_version":"{}"}}"#, release.as_str());
         let settings = Settings::from_json(json.as_bytes()).unwrap();
         assert_eq!(settings.kubernetes_version(), Some(release));
+        assert_eq!(
+            Settings::default().with_kubernetes_version(release),
+            settings
+        );
+    }
+}
+
+#[test]
+fn a_role_has_the_word_that_settings_have_for_it() {
+    for (word, role) in Role::ALL {
+        let json = format!(r#"{{"role":"{word}"}}"#);
+        assert_eq!(Settings::from_json(json.as_bytes()).unwrap().role(), *role);
+        assert_eq!(role.as_str(), *word);
     }
 }
 
@@ -129,6 +143,52 @@ fn one_problem_reads_as_a_sentence_and_several_are_numbered() {
 }
 
 #[test]
+fn fifty_problems_are_told_and_the_others_counted() {
+    let json = |count: usize| {
+        let keys: Vec<_> = (0..count).map(|i| format!(r#""x{i}":1"#)).collect();
+        format!("{{{}}}", keys.join(","))
+    };
+    let text = |count| {
+        let read = Settings::from_json(json(count).as_bytes()).map(|_| ());
+        read.unwrap_err().to_string()
+    };
+    assert!(text(50).starts_with("50 problems in the settings: (1) "));
+    assert!(!text(50).contains(" more"), "{}", text(50));
+    assert!(text(51).starts_with("51 problems in the settings: (1) "));
+    assert!(!text(51).contains("(51)") && text(51).ends_with("; and 1 more"));
+}
+
+#[test]
+fn a_problem_says_where_it_is_and_of_what_sort() {
+    for (json, path, is_key, is_semantic) in [
+        (
+            r#"{"rules":{"managed-by/formt":"deny"}}"#,
+            r#"rules["managed-by/formt"]"#,
+            true,
+            false,
+        ),
+        (r#"{"reserved_value":1}"#, "reserved_value", false, false),
+        (
+            r#"{"controllers":{},"role":"management"}"#,
+            "controllers",
+            false,
+            true,
+        ),
+    ] {
+        let problems = Settings::from_json(json.as_bytes()).unwrap_err();
+        let [problem] = problems.as_slice() else {
+            panic!("{problems}");
+        };
+        assert_eq!(problem.path(), path);
+        assert_eq!(
+            (problem.is_key(), problem.is_semantic()),
+            (is_key, is_semantic),
+            "{json}"
+        );
+    }
+}
+
+#[test]
 fn long_values_are_not_repeated() {
     let long = "x".repeat(1000);
     let [problem] = &problems(&format!(r#"{{"reserved_value":"{long}"}}"#))[..] else {
@@ -140,41 +200,61 @@ fn long_values_are_not_repeated() {
     );
 }
 
+/// As many as are allowed are right, and one more is one problem.
 #[test]
 fn what_is_too_long_is_told_once() {
-    let entries: Vec<String> = (0..1025)
-        .map(|i| format!(r#""acme.io/{i}":{{}}"#))
-        .collect();
-    assert_eq!(
-        problems(&format!(r#"{{"controllers":{{{}}}}}"#, entries.join(","))),
-        ["controllers: got 1025, expected at most 1024"]
-    );
-    let entries: Vec<String> = (0..1025)
-        .map(|i| format!(r#"{{"match":["n{i}"],"delegation":"allowed"}}"#))
-        .collect();
-    assert_eq!(
-        problems(&format!(r#"{{"namespaces":[{}]}}"#, entries.join(","))),
-        ["namespaces: got 1025 entries, expected at most 1024"]
-    );
-    let users: Vec<String> = (0..257).map(|i| format!("\"u{i}\"")).collect();
-    assert_eq!(
-        problems(&format!(
-            r#"{{"exempt":{{"users":[{}]}}}}"#,
-            users.join(",")
-        )),
-        ["exempt.users: got 257 items, expected at most 256"]
-    );
-    let kinds: Vec<String> = (0..65)
-        .map(|i| format!(r#"{{"group":"a{i}.io","kind":"Task","plural":"tasks"}}"#))
-        .collect();
-    assert_eq!(
-        problems(&format!(r#"{{"custom_kinds":[{}]}}"#, kinds.join(","))),
-        ["custom_kinds: got 65 kinds, expected at most 64"]
-    );
+    type Item = fn(usize) -> String;
+    let rows: [(usize, Item, &str, &str); 5] = [
+        (
+            1024,
+            |i| format!(r#""acme.io/{i}":{{}}"#),
+            r#"{"controllers":{ITEMS}}"#,
+            "controllers: got 1025, expected at most 1024",
+        ),
+        (
+            1024,
+            |i| format!(r#"{{"match":["n{i}"],"delegation":"allowed"}}"#),
+            r#"{"namespaces":[ITEMS]}"#,
+            "namespaces: got 1025 entries, expected at most 1024",
+        ),
+        (
+            16,
+            |i| format!(r#""l{i}":"x""#),
+            r#"{"namespaces":[{"matchLabels":{ITEMS},"delegation":"allowed"}]}"#,
+            "namespaces[0].matchLabels: got 17 labels, expected 1 to 16",
+        ),
+        (
+            256,
+            |i| format!("\"u{i}\""),
+            r#"{"exempt":{"users":[ITEMS]}}"#,
+            "exempt.users: got 257 items, expected at most 256",
+        ),
+        (
+            64,
+            |i| format!(r#"{{"group":"a{i}.io","kind":"Job","plural":"jobs"}}"#),
+            r#"{"custom_kinds":[ITEMS]}"#,
+            "custom_kinds: got 65 kinds, expected at most 64",
+        ),
+    ];
+    for (most, item, frame, problem) in rows {
+        let json = |count| {
+            let items: Vec<_> = (0..count).map(item).collect();
+            frame.replace("ITEMS", &items.join(","))
+        };
+        let right = json(most);
+        assert_eq!(Settings::from_json(right.as_bytes()).err(), None, "{frame}");
+        assert_eq!(problems(&json(most + 1)), [problem]);
+    }
 }
 
 #[test]
 fn there_are_only_so_many_patterns() {
+    // What is never reached is told too, unless there are too many.
+    let unreached = |entry: usize, item: usize, pattern: &str| {
+        format!(
+            "namespaces[{entry}].match[{item}]: {pattern:?} is never reached: namespaces[0] matches all of it"
+        )
+    };
     let items = |i: usize| {
         (0..16)
             .map(|j| format!("\"n{i}-{j}\""))
@@ -192,6 +272,12 @@ fn there_are_only_so_many_patterns() {
         problems(&json(257)),
         ["namespaces: got 4112 patterns in all, expected at most 4096"]
     );
+    let twice = |entries: usize| {
+        let last = entries - 1;
+        json(entries).replace(&format!("n{last}-15"), "n0-0")
+    };
+    assert_eq!(problems(&twice(256)), [unreached(255, 15, "n0-0")]);
+    assert_eq!(problems(&twice(257)).len(), 1);
     let with_star = |count: usize| {
         let entries: Vec<_> = (0..count)
             .map(|i| format!(r#"{{"match":["n{i}-*"],"delegation":"allowed"}}"#))
@@ -203,4 +289,7 @@ fn there_are_only_so_many_patterns() {
         problems(&with_star(513)),
         ["namespaces: got 513 patterns with *, expected at most 512"]
     );
+    let twice = |count: usize| with_star(count).replace(&format!("n{}-*", count - 1), "n0-*");
+    assert_eq!(problems(&twice(512)), [unreached(511, 0, "n0-*")]);
+    assert_eq!(problems(&twice(513)).len(), 1);
 }

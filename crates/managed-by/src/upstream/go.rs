@@ -157,6 +157,20 @@ mod tests {
         ] {
             assert_eq!(json_size(json.as_bytes()), size, "{json}");
         }
+        // Wherever it stands among eight bytes.
+        for (c, more) in [
+            ('<', 5),
+            ('>', 5),
+            ('&', 5),
+            ('\u{2028}', 3),
+            ('\u{2029}', 3),
+            ('=', 0),
+        ] {
+            for at in 0..16 {
+                let json = format!("{}{c}{}", "x".repeat(at), "x".repeat(16 - at));
+                assert_eq!(json_size(json.as_bytes()), json.len() + more, "{json}");
+            }
+        }
     }
 
     /// Each row was printed by Go 1.26: `fmt.Sprintf("%q", s)` and `json.Marshal(s)`.

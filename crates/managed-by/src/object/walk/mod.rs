@@ -225,24 +225,19 @@ impl<'a> Level<'_, 'a> {
         }
         self.forget_earlier(on, place);
         let mut below = self.below(on, offset);
-        let mut each = None;
         for (name, raw) in part.parts().iter() {
             let (on, offset) = below.through(".", name);
-            let path = place.member(name);
-            let place = place.at(&path);
-            if !on.is_empty() {
-                below.forget_earlier(on, place);
-                if let Some(leaf) = below.leaf(on, offset) {
-                    let is_strict = below.is_strict;
-                    below.reading.kept(leaf, Kept::new(*raw, place), is_strict);
-                } else {
-                    late(*raw, place, |value| below.read((on, offset), value))?;
-                }
+            if on.is_empty() {
                 continue;
             }
-            let each = *each.get_or_insert_with(|| below.through(EACH, ""));
-            if !each.0.is_empty() {
-                late(*raw, place, |value| below.read(each, value.keyed()))?;
+            let path = place.member(name);
+            let place = place.at(&path);
+            below.forget_earlier(on, place);
+            if let Some(leaf) = below.leaf(on, offset) {
+                let is_strict = below.is_strict;
+                below.reading.kept(leaf, Kept::new(*raw, place), is_strict);
+            } else {
+                late(*raw, place, |value| below.read((on, offset), value))?;
             }
         }
         self.check(on, part.raw().json_type(), place);

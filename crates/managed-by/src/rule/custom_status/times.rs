@@ -57,9 +57,9 @@ fn without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let (new, old) = (status.new, status.before());
-    let has_outcome = new.ends.intersects(Ends::OUTCOMES);
-    let changed = new.end != old.end || (new.ends ^ old.ends).intersects(Ends::OUTCOMES);
-    if changed && new.end.is_some() && !has_outcome {
+    let is_over = |ends: Ends| ends.intersects(Ends::OUTCOMES);
+    let changed = new.end != old.end || is_over(old.ends);
+    if changed && new.end.is_some() && !is_over(new.ends) {
         let detail = "must not be set before there is an outcome";
         findings.push(FieldError::invalid(
             end.path,
