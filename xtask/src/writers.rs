@@ -134,7 +134,7 @@ fn lists(indent: &str) -> Result<String> {
     let rows = rows()?;
     let mut text = format!(
         "{indent}  # Every controller that writes the status of a workload that is not delegated: docs/status-writers.md, from which `make docs` makes\n\
-         {indent}  # these lists. It may also create children of its kind where delegation is required. Replace NAMESPACE, and of two names of one\n\
+         {indent}  # these lists. Who is listed for a kind may create its children where delegation is required. Replace NAMESPACE, and of two names of one\n\
          {indent}  # controller keep the one that you have.\n"
     );
     let tags = |projects: &[String]| {
