@@ -546,5 +546,6 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
 }
 
 fn write(file: &Value) -> Result<()> {
+    fs::create_dir_all(root("target"))?;
     Ok(fs::write(root(FILE), serde_json::to_vec_pretty(file)?)?)
 }
