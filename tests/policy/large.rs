@@ -206,6 +206,22 @@ fn of_many_some_are_reported_and_what_was_not_read_is_said() {
     );
 }
 
+/// Once too many templates were read, other lists still are.
+#[test]
+fn the_status_behind_many_templates_is_judged() {
+    let many = vec![json!({"template": {"spec": {"managedBy": OWN}}}); 1500];
+    let spec = json!({"managedBy": OWN, "replicatedJobs": many});
+    let with = |failed: i64| {
+        let status = json!({"replicatedJobsStatus": [{"failed": failed}]});
+        json!({"metadata": {"name": "x"}, "spec": spec, "status": status})
+    };
+    let update = request(find("JobSet"), "UPDATE", "status", &with(0), &with(-1));
+    assert_eq!(
+        everywhere(&update, &json!({})).denied(),
+        ["status/negative-counter status.replicatedJobsStatus[0].failed"]
+    );
+}
+
 /// Settings that say who delegates what to whom, each in one way.
 fn saying_who_delegates() -> [Value; 4] {
     [
