@@ -99,6 +99,7 @@ fmt: ## Fail unless the code is formatted
 
 lint: $(PYTHON_TOOLS)/zizmor ## Clippy, warnings denied; zizmor and, where there is Go, actionlint on the workflows and the Action
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --package managed-by-policy --test library --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features findings --target $(TARGET) --quiet -- -D warnings
