@@ -177,14 +177,13 @@ fn sections() -> Result<String> {
     for (names, lines) in &sections {
         write!(text, "\n## {names}\n\n")?;
         for line in lines {
-            let earlier = told.iter().find(|(known, _)| known == line);
-            match (earlier, line.split_once(": ")) {
-                (Some((_, names)), Some((label, _))) if !line.contains(" here: ") => {
-                    writeln!(text, "- {label}: as for {names}.")?;
-                }
-                _ => writeln!(text, "- {line}.")?,
+            let label = line.split(": ").next().unwrap_or_default();
+            match told.iter().find(|(known, _)| known == line) {
+                Some((_, names)) => writeln!(text, "- {label}: as for {names}.")?,
+                None => writeln!(text, "- {line}.")?,
             }
-            if line.len() > 80 {
+            // What this policy does is told of each kind, and what is short too.
+            if line.len() > 80 && !label.ends_with(" here") {
                 told.push((line, names));
             }
         }
