@@ -137,8 +137,8 @@ struct Level<'r, 'a> {
 impl<'a> Level<'_, 'a> {
     /// The paths that lead on through a step, and how many of their bytes do.
     fn through(&self, separator: &str, name: &str) -> (Set, usize) {
-        let step = separator.len().saturating_add(name.len());
-        let end = self.offset.saturating_add(step);
+        let start = self.offset.saturating_add(separator.len());
+        let end = start.saturating_add(name.len());
         let mut on = Set::EMPTY;
         for index in self.left.iter() {
             let Some((path, _)) = self.paths.get(index) else {
@@ -149,9 +149,15 @@ impl<'a> Level<'_, 'a> {
             if !matches!(path.get(end), None | Some(b'.' | b'[')) {
                 continue;
             }
-            let step = path.get(self.offset..end);
-            let found = step.and_then(|step| step.strip_prefix(separator.as_bytes()));
-            if found == Some(name.as_bytes()) {
+            // Then the first letter, because comparing texts is a call.
+            let name = name.as_bytes();
+            let may_be = name
+                .first()
+                .is_none_or(|first| path.get(start) == Some(first));
+            let is_step = may_be
+                && path.get(start..end) == Some(name)
+                && path.get(self.offset..start) == Some(separator.as_bytes());
+            if is_step {
                 on = on.with(index);
             }
         }
