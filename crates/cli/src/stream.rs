@@ -23,7 +23,8 @@ const PIPE: usize = 64 << 10;
 /// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
 const MAX_DOCUMENT: usize = 64 << 20;
 
-/// Where the reader puts what it reads, and the judge takes it from.
+/// Where the reader puts documents that are complete, and the judge takes them from. Buffers go back the same way, so that no
+/// byte is copied and no memory is asked for anew.
 #[derive(Default)]
 struct Between {
     waiting: Mutex<Waiting>,
@@ -50,14 +51,18 @@ enum More {
 }
 
 impl Between {
-    /// Puts something in, once there is room for it. Says whether to go on.
-    fn put(&self, bytes: &[u8]) -> bool {
+    /// Puts something in, once there is room for it, and leaves an empty buffer. Says whether to go on.
+    fn put(&self, bytes: &mut Vec<u8>) -> bool {
         let lock = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = self.changed.wait_while(lock, |waiting| {
             waiting.bytes.len() >= CHUNK && !waiting.is_unread
         });
         let mut waiting = lock.unwrap_or_else(PoisonError::into_inner);
-        waiting.bytes.extend_from_slice(bytes);
+        if waiting.bytes.is_empty() {
+            std::mem::swap(&mut waiting.bytes, bytes);
+        } else {
+            waiting.bytes.append(bytes);
+        }
         self.changed.notify_all();
         !waiting.is_unread
     }
@@ -69,15 +74,16 @@ impl Between {
         self.changed.notify_all();
     }
 
-    /// Waits for something to come, and takes it. Says whether more may come.
+    /// Waits for something to come, and takes it for what was taken before. Says whether more may come.
     fn take(&self, bytes: &mut Vec<u8>) -> More {
+        bytes.clear();
         let mut lock = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while lock.bytes.is_empty() && !lock.is_ended && !stop::is_asked() {
             // A signal wakes nobody up.
             let waited = self.changed.wait_timeout(lock, stop::INTERVAL);
             (lock, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        bytes.append(&mut lock.bytes);
+        std::mem::swap(bytes, &mut lock.bytes);
         self.changed.notify_all();
         if stop::is_asked() {
             More::Stopped
@@ -115,13 +121,9 @@ pub(crate) fn pieces(
     let chunk = if size.is_some() { CHUNK } else { PIPE };
     // Nobody waits for this thread: it may wait for a pipe into which nothing comes.
     thread::spawn(move || to.end(pump(counted, chunk, &to)));
-    let mut pieces = Pieces::default();
+    let mut piece = Vec::new();
     let malformed = loop {
-        let more = between.take(&mut pieces.bytes);
-        let piece = match pieces.next(matches!(more, More::Ended(_))) {
-            Ok(piece) => piece,
-            Err(malformed) => break Some(malformed),
-        };
+        let more = between.take(&mut piece);
         let is_over = !piece.is_empty() && each(&piece, read.load(Ordering::Relaxed)).is_break();
         match more {
             More::Ended(malformed) => break malformed,
@@ -140,6 +142,8 @@ struct Pieces {
     bytes: Vec<u8>,
     /// So many of them hold no complete document.
     known: usize,
+    /// Memory for what stays behind.
+    spare: Vec<u8>,
 }
 
 impl Pieces {
@@ -160,9 +164,15 @@ impl Pieces {
             let text = format!("holds a document of more than {} MiB", MAX_DOCUMENT >> 20);
             return Err(MalformedText::whole(text));
         }
-        let rest = self.bytes.split_off(end);
+        let rest = self.bytes.get(end..).unwrap_or_default();
         self.known = rest.len();
-        Ok(std::mem::replace(&mut self.bytes, rest))
+        if end == 0 {
+            return Ok(Vec::new());
+        }
+        let mut behind = std::mem::take(&mut self.spare);
+        behind.extend_from_slice(rest);
+        self.bytes.truncate(end);
+        Ok(std::mem::replace(&mut self.bytes, behind))
     }
 }
 
@@ -221,34 +231,41 @@ fn pump_plain(
     chunk: usize,
     to: &Between,
 ) -> Option<MalformedText> {
-    let mut buffer = vec![0; chunk.max(start.len())];
     // What was read already stands before what comes first.
-    let mut known = start.len();
-    buffer
-        .iter_mut()
-        .zip(start)
-        .for_each(|(to, from)| *to = *from);
+    let mut pieces = Pieces {
+        bytes: start.to_owned(),
+        ..Pieces::default()
+    };
     let mut is_first = true;
     loop {
-        let read = match file.read(buffer.get_mut(known..).unwrap_or_default()) {
-            Ok(read) => read,
+        let known = pieces.bytes.len();
+        pieces.bytes.reserve_exact(chunk);
+        pieces.bytes.resize(known.saturating_add(chunk), 0);
+        let read = file.read(pieces.bytes.get_mut(known..).unwrap_or_default());
+        let more = *read.as_ref().unwrap_or(&0);
+        pieces.bytes.truncate(known.saturating_add(more));
+        let malformed = match read {
+            Ok(_) => None,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => {
-                return Some(MalformedText::whole(match packed {
-                    "" => format!("cannot be read to its end: {e}"),
-                    packed => format!("is {packed} that was cut or damaged: {e}"),
-                }));
-            }
+            Err(e) => Some(MalformedText::whole(match packed {
+                "" => format!("cannot be read to its end: {e}"),
+                packed => format!("is {packed} that was cut or damaged: {e}"),
+            })),
         };
-        let bytes = buffer.get(..known.saturating_add(read)).unwrap_or_default();
-        if is_first && bytes.iter().take(8192).any(|byte| *byte == 0) {
+        if is_first && pieces.bytes.iter().take(8192).any(|byte| *byte == 0) {
             return Some(MalformedText::whole("is a binary file, expected JSON"));
         }
-        if !to.put(bytes) || read == 0 {
-            return None;
-        }
         is_first = false;
-        known = 0;
+        let mut piece = match pieces.next(more == 0) {
+            Ok(piece) => piece,
+            Err(malformed) => return Some(malformed),
+        };
+        if more == 0 || !piece.is_empty() {
+            if !to.put(&mut piece) || more == 0 {
+                return malformed;
+            }
+            pieces.spare = piece;
+        }
     }
 }
 
