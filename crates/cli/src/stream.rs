@@ -14,11 +14,11 @@ use crate::input::Input;
 use crate::report::Unjudged;
 use crate::stop;
 
-/// So much of a file is read at once, and so much may wait for its turn.
-const CHUNK: usize = 4 << 20;
+/// So much of a file is handed on at once, and so much may wait for its turn.
+const CHUNK: usize = 2 << 20;
 
-/// The size of a read from a pipe. A shorter read is handed on at once.
-const PIPE: usize = 64 << 10;
+/// The size of a read. What comes through a pipe is handed on at once.
+const READ: usize = 64 << 10;
 
 /// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
 const MAX_DOCUMENT: usize = 64 << 20;
@@ -55,7 +55,7 @@ impl Between {
     fn put(&self, bytes: &mut Vec<u8>) -> bool {
         let lock = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = self.changed.wait_while(lock, |waiting| {
-            waiting.bytes.len() >= CHUNK && !waiting.is_unread
+            waiting.bytes.len() >= CHUNK / 2 && !waiting.is_unread
         });
         let mut waiting = lock.unwrap_or_else(PoisonError::into_inner);
         if waiting.bytes.is_empty() {
@@ -118,7 +118,7 @@ pub(crate) fn pieces(
     };
     let between = Arc::new(Between::default());
     let to = Arc::clone(&between);
-    let chunk = if size.is_some() { CHUNK } else { PIPE };
+    let chunk = if size.is_some() { CHUNK } else { 0 };
     // Nobody waits for this thread: it may wait for a pipe into which nothing comes.
     thread::spawn(move || to.end(pump(counted, chunk, &to)));
     let mut piece = Vec::new();
@@ -237,36 +237,42 @@ fn pump_plain(
         ..Pieces::default()
     };
     let mut is_first = true;
+    let mut buffer = vec![0; READ];
     loop {
-        let known = pieces.bytes.len();
-        pieces.bytes.reserve_exact(chunk);
-        pieces.bytes.resize(known.saturating_add(chunk), 0);
-        let read = file.read(pieces.bytes.get_mut(known..).unwrap_or_default());
-        let more = *read.as_ref().unwrap_or(&0);
-        pieces.bytes.truncate(known.saturating_add(more));
-        let malformed = match read {
-            Ok(_) => None,
+        let (read, malformed) = match file.read(&mut buffer) {
+            Ok(read) => (read, None),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => Some(MalformedText::whole(match packed {
-                "" => format!("cannot be read to its end: {e}"),
-                packed => format!("is {packed} that was cut or damaged: {e}"),
-            })),
+            Err(e) => (0, Some(cannot_be_read(packed, &e))),
         };
+        pieces
+            .bytes
+            .extend_from_slice(buffer.get(..read).unwrap_or_default());
+        let is_over = read == 0;
         if is_first && pieces.bytes.iter().take(8192).any(|byte| *byte == 0) {
             return Some(MalformedText::whole("is a binary file, expected JSON"));
         }
         is_first = false;
-        let mut piece = match pieces.next(more == 0) {
+        if !is_over && pieces.bytes.len() < chunk {
+            continue;
+        }
+        let mut piece = match pieces.next(is_over) {
             Ok(piece) => piece,
             Err(malformed) => return Some(malformed),
         };
-        if more == 0 || !piece.is_empty() {
-            if !to.put(&mut piece) || more == 0 {
+        if is_over || !piece.is_empty() {
+            if !to.put(&mut piece) || is_over {
                 return malformed;
             }
             pieces.spare = piece;
         }
     }
+}
+
+fn cannot_be_read(packed: &str, e: &io::Error) -> MalformedText {
+    MalformedText::whole(match packed {
+        "" => format!("cannot be read to its end: {e}"),
+        packed => format!("is {packed} that was cut or damaged: {e}"),
+    })
 }
 
 /// Fills the buffer, or as much of it as there is.
