@@ -21,6 +21,11 @@ impl<'a> Members<'a> {
         serde_json::from_str(json).ok()
     }
 
+    /// Members that somebody else took apart.
+    pub(crate) fn taken_apart(members: Vec<(&'a str, &'a str)>) -> Self {
+        Self(members)
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
@@ -84,45 +89,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
                     members.push((name.get(), value.get()));
                 }
                 Ok(Members(members))
-            }
-        }
-        json.deserialize_map(Object)
-    }
-}
-
-/// The members of an object, and those of its member `metadata`, which are read in passing: nothing is read twice.
-#[derive(Debug, Default)]
-pub(crate) struct WithMetadata<'a> {
-    pub(crate) members: Members<'a>,
-    pub(crate) metadata: Members<'a>,
-}
-
-impl<'a> WithMetadata<'a> {
-    /// Takes apart a text that is one object whose `metadata` is one too.
-    pub(crate) fn of(json: &'a str) -> Option<Self> {
-        serde_json::from_str(json).ok()
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for WithMetadata<'a> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = WithMetadata<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object with metadata")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut object = WithMetadata::default();
-                while let Some(name) = map.next_key::<&RawValue>()? {
-                    if name.get() == "\"metadata\"" {
-                        object.metadata = map.next_value()?;
-                    } else {
-                        let value: &RawValue = map.next_value()?;
-                        object.members.0.push((name.get(), value.get()));
-                    }
-                }
-                Ok(object)
             }
         }
         json.deserialize_map(Object)

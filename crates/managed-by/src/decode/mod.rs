@@ -21,6 +21,7 @@
 
 mod kept;
 mod malformed;
+mod names;
 mod nesting;
 mod outline;
 mod path;
@@ -39,6 +40,7 @@ use serde_json::value::RawValue;
 
 pub(crate) use kept::{Kept, late};
 pub use malformed::Malformed;
+pub(crate) use names::{Names, Written};
 pub(crate) use outline::{Outline, Part};
 pub(crate) use path::{MAX_SHOWN, Path, shown};
 use raw::Text;

@@ -6,8 +6,17 @@ use std::cell::RefCell;
 pub(crate) type Written<'a> = Vec<(&'a str, &'a str)>;
 
 /// The names of the members of an object, in the order in which they were read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Names(RefCell<Vec<(usize, usize)>>);
+
+/// Few objects have more members.
+const USUAL: usize = 16;
+
+impl Default for Names {
+    fn default() -> Self {
+        Self(RefCell::new(Vec::with_capacity(USUAL)))
+    }
+}
 
 impl Names {
     /// Remembers the place of a name.
@@ -16,10 +25,11 @@ impl Names {
         self.0.borrow_mut().push(place);
     }
 
-    /// The members of the object whose names these are. [`None`] if a name is not borrowed, because it is written with escapes,
-    /// or if these are the names of several objects: their places do not fit then.
+    /// The members of the object whose names these are, if it is written as an API server writes it, without spaces before its
+    /// members. [`None`] if it is not, if a name is not borrowed, because it is written with escapes, or if these are the names of
+    /// several objects: their places do not fit then.
     pub(crate) fn members<'a>(&self, object: &'a str) -> Option<Written<'a>> {
-        let mut rest = object.trim_ascii().strip_prefix('{')?.strip_suffix('}')?;
+        let mut rest = object.strip_prefix('{')?.strip_suffix('}')?;
         let start = rest.as_ptr().addr();
         let names = self.0.borrow();
         let mut members = Vec::with_capacity(names.len());
@@ -27,9 +37,9 @@ impl Names {
             let quote = address.checked_sub(start)?.checked_sub(1)?;
             let (before, found) = rest.split_at_checked(quote)?;
             let (name, value) = found.split_at_checked(length.checked_add(2)?)?;
-            let value = value.trim_ascii_start().strip_prefix(':')?;
+            let value = value.strip_prefix(':')?;
             members.push((name, value.trim_ascii()));
-            rest = before.trim_ascii_end();
+            rest = before;
             if at > 0 {
                 rest = rest.strip_suffix(',')?;
             }
@@ -46,20 +56,21 @@ mod tests {
     /// What is remembered of names and of the object around them.
     fn members<'a>(object: &'a str, names: &[&str]) -> Option<super::Written<'a>> {
         let read = Names::default();
-        names.iter().for_each(|name| read.read(name));
+        for name in names {
+            read.read(name);
+        }
         read.members(object)
     }
 
     #[test]
     fn values_stand_between_names() {
-        let object = " { \"a\" : {\"b\":[1,2]} ,\"c\":null}\n";
-        let (a, b, c) = (&object[4..5], &object[11..12], &object[23..24]);
+        let object = "{\"a\":{\"b\":[1,2]},\"c\":null}";
+        let [a, b, c] = [2, 7, 18].map(|at| object.get(at..=at).unwrap());
         let both = Some(vec![("\"a\"", "{\"b\":[1,2]}"), ("\"c\"", "null")]);
         assert_eq!(members(object, &[a, c]), both);
-        assert_eq!(members("{ }", &[]), Some(vec![]));
+        assert_eq!(members("{}", &[]), Some(vec![]));
         for (names, why) in [
-            (vec![], "a member without a name"),
-            (vec![a], "the last one without a name"),
+            (vec![], "members without a name"),
             (vec![c], "the first one without a name"),
             (vec![a, b, c], "a name from within"),
             (vec![c, a], "another order"),

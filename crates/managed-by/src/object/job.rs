@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bitflags::bitflags;
 use serde::de::Deserializer;
 
-use super::{Metadata, Object};
+use super::{Metadata, Object, ObjectNames};
 use crate::decode::{Members, Raw, Strings, Value};
 use crate::upstream::time::Time;
 
@@ -200,8 +200,12 @@ impl Default for JobSpec {
 /// If the bytes are not JSON.
 pub(super) fn read<'a, D: Deserializer<'a>>(
     value: Value<'_, D>,
+    names: Option<&ObjectNames>,
 ) -> Result<Option<Object<'a>>, D::Error> {
-    let mut reading = Reading::default();
+    let mut reading = Reading {
+        names,
+        ..Reading::default()
+    };
     let is_there = value.object_or_null(&mut reading)?;
     Ok(is_there.then(|| Object {
         job: Some(Box::new(reading.job)),
@@ -210,22 +214,23 @@ pub(super) fn read<'a, D: Deserializer<'a>>(
 }
 
 #[derive(Default)]
-struct Reading<'a> {
+struct Reading<'n, 'a> {
+    names: Option<&'n ObjectNames>,
     object: Object<'a>,
     job: Job<'a>,
 }
 
-impl<'a> Members<'a> for Reading<'a> {
+impl<'a> Members<'a> for Reading<'_, 'a> {
     fn member<D: Deserializer<'a>>(
         &mut self,
         name: &str,
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
+        if let Some(names) = self.names {
+            names.members.read(name);
+        }
         match name {
-            "metadata" => {
-                self.object.metadata = Metadata::default();
-                value.object_or_null(&mut self.object.metadata)?;
-            }
+            "metadata" => self.object.metadata = Metadata::read(value, self.names)?,
             "spec" => {
                 let mut spec = SpecReading::default();
                 value.object_or_null(&mut spec)?;

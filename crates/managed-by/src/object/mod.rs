@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use serde::de::Deserializer;
 
-use crate::decode::{Kept, Members, Note, Place, Raw, Type, Value};
+use crate::decode::{Kept, Members, Names, Note, Place, Raw, Type, Value};
 use crate::kind::{Kind, Mode, Status};
 use custom::{Custom, NO_STATUS};
 use job::{Job, JobStatus};
@@ -61,23 +61,31 @@ impl<'a> Object<'a> {
     }
 
     /// Reads an object of a kind; [`None`] is `null`. If a field has another type than the rules of the kind need, that is the
-    /// inner error.
+    /// inner error. The names of its members are remembered, if there is where to.
     ///
     /// # Errors
     /// If the bytes are not JSON.
     pub(crate) fn read<D: Deserializer<'a>>(
         value: Value<'_, D>,
         kind: &'a Kind<'a>,
+        names: Option<&ObjectNames>,
     ) -> Result<crate::decode::Result<Option<Self>>, D::Error> {
         let note = Note::default();
         // Paths begin at the object: whoever has a request around it says so.
         let value = value.at(Place::root(&note));
         let object = match kind.status {
-            Status::Job => job::read(value)?,
-            Status::Unjudged | Status::Custom(_) => walk::read(value, kind)?,
+            Status::Job => job::read(value, names)?,
+            Status::Unjudged | Status::Custom(_) => walk::read(value, kind, names)?,
         };
         Ok(note.or(object))
     }
+}
+
+/// The names of an object's members and of those of its `metadata`.
+#[derive(Debug, Default)]
+pub(crate) struct ObjectNames {
+    pub(crate) members: Names,
+    pub(crate) metadata: Names,
 }
 
 /// The parts of `metadata` that are needed.
@@ -94,6 +102,22 @@ pub(crate) struct Metadata<'a> {
 }
 
 impl<'a> Metadata<'a> {
+    /// Reads the member of that name; `null` is none.
+    ///
+    /// # Errors
+    /// If the bytes are not JSON.
+    fn read<D: Deserializer<'a>>(
+        value: Value<'_, D>,
+        names: Option<&ObjectNames>,
+    ) -> Result<Self, D::Error> {
+        let mut reading = MetadataReading {
+            metadata: Self::default(),
+            names: names.map(|names| &names.metadata),
+        };
+        value.object_or_null(&mut reading)?;
+        Ok(reading.metadata)
+    }
+
     /// Takes a member that was kept.
     fn kept(&mut self, name: &str, value: Kept<'_, 'a>) {
         match name {
@@ -107,15 +131,23 @@ impl<'a> Metadata<'a> {
     }
 }
 
-impl<'a> Members<'a> for Metadata<'a> {
+struct MetadataReading<'n, 'a> {
+    metadata: Metadata<'a>,
+    names: Option<&'n Names>,
+}
+
+impl<'a> Members<'a> for MetadataReading<'_, 'a> {
     fn member<D: Deserializer<'a>>(
         &mut self,
         name: &str,
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
+        if let Some(names) = self.names {
+            names.read(name);
+        }
         match name {
             "name" | "uid" | "deletionTimestamp" | "labels" | "ownerReferences" => {
-                self.kept(name, value.keep()?);
+                self.metadata.kept(name, value.keep()?);
             }
             _ => value.skip()?,
         }

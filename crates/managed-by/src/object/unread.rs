@@ -70,6 +70,6 @@ impl<'a> Unread<'a> {
 pub(crate) fn read_text<'a>(raw: Raw<'a>, kind: &'a Kind<'a>) -> Result<Option<Object<'a>>> {
     let unheard = Note::default();
     late(raw, Place::root(&unheard), |value| {
-        Object::read(value, kind)
+        Object::read(value, kind, None)
     })?
 }

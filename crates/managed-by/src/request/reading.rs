@@ -181,7 +181,7 @@ impl<'a> Body<'a> {
             });
         };
         if let Some(profile) = gvk.profile() {
-            return Object::read(value, profile).map(|object| match object {
+            return Object::read(value, profile, None).map(|object| match object {
                 Ok(None) => Self::Absent,
                 Ok(Some(object)) => Self::Read(Ok(object)),
                 Err(malformed) => Self::Read(Err(malformed)),

@@ -45,7 +45,7 @@ proptest! {
         let kind = Kind::find("batch", "v1", "Job").unwrap();
         let note = Note::default();
         let place = Place::root(&note);
-        let read = document(json.as_bytes(), place, |value| Object::read(value, kind)).unwrap();
+        let read = document(json.as_bytes(), place, |value| Object::read(value, kind, None)).unwrap();
         let parts = Parts::of_metadata(&job).with_template(&job);
         prop_assert_eq!(read.unwrap().unwrap(), object(&job, &parts));
     }
@@ -64,7 +64,7 @@ fn a_fraction_of_a_second_is_cut_off_as_in_json() {
         let kind = Kind::find("batch", "v1", "Job").unwrap();
         let note = Note::default();
         let read = document(json.as_bytes(), Place::root(&note), |value| {
-            Object::read(value, kind)
+            Object::read(value, kind, None)
         });
         let read = read.unwrap().unwrap().unwrap();
         let parts = Parts::default();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use managed_by::ReadObject;
 
-use crate::json::{Members, WithMetadata, elements, string};
+use crate::json::{Members, elements, string};
 use crate::same::same;
 
 /// An object at some moment.
@@ -44,21 +44,35 @@ pub(crate) struct Metadata<'a> {
 impl<'a> State<'a> {
     /// Takes apart a text that is one object.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
-        if let Some(object) = WithMetadata::of(text) {
-            let mut state = Self::of(text, &object.members);
-            // A name that is written with escapes is among the others, and its place among the two is lost.
-            if object.members.find("metadata").is_none() {
-                state.metadata = Metadata::of(&object.metadata);
-                return Some(state);
-            }
+        match Self::read_once(text) {
+            Some(state) => Some(state),
+            None => Some(Self::of(text, &Members::of(text)?)),
         }
-        Some(Self::of(text, &Members::of(text)?))
+    }
+
+    /// The same of an object whose kind stands at its beginning, where an API server writes it, so that the library takes it apart
+    /// while it reads it.
+    fn read_once(text: &'a str) -> Option<Self> {
+        let (group, version, kind) = kind_at_start(text)?;
+        let named = (group.into(), version.into(), kind.into());
+        let (object, apart) = ReadObject::with_members(named, text)?;
+        let [members, metadata] = apart.map(Members::taken_apart);
+        let mut state = Self::with_metadata(text, &members, &metadata);
+        state.object = Some(object);
+        // A second kind would be the one that counts.
+        let found = (&*state.group, &*state.version, &*state.kind);
+        (found == (group, version, kind)).then_some(state)
     }
 
     /// Keeps what is of use of the members of an object. Of two with one name the last counts.
     pub(crate) fn of(text: &'a str, members: &Members<'a>) -> Self {
+        Self::with_metadata(text, members, &members.object("metadata"))
+    }
+
+    fn with_metadata(text: &'a str, members: &Members<'a>, metadata: &Members<'a>) -> Self {
         let mut state = Self {
             text,
+            metadata: Metadata::of(metadata),
             ..Self::default()
         };
         for (name, value) in members.iter() {
@@ -69,10 +83,6 @@ impl<'a> State<'a> {
                     (state.group, state.version) = group_version(version);
                 }
                 "kind" => state.kind = string(value).unwrap_or_default(),
-                "metadata" => {
-                    let members = Members::of(value).unwrap_or_default();
-                    state.metadata = Metadata::of(&members);
-                }
                 "status" => state.status = there(),
                 "spec" => state.spec = there(),
                 "items" => state.items = there(),
@@ -138,7 +148,9 @@ impl<'a> State<'a> {
 
     /// Reads the object for the requests that it becomes part of.
     pub(crate) fn read_object(&mut self) {
-        self.object = Some(self.with_text(self.text));
+        if self.object.is_none() {
+            self.object = Some(self.with_text(self.text));
+        }
     }
 
     /// The object as the library reads it.
@@ -165,6 +177,33 @@ fn newest<'a>(fields: &[&'a str]) -> Option<Cow<'a, str>> {
         }
     }
     newest
+}
+
+/// Group, version and kind of an object that begins with them, as an API server writes it.
+fn kind_at_start(text: &str) -> Option<(&str, &str, &str)> {
+    let (name, value, rest) = first_text(text.strip_prefix('{')?)?;
+    let (other, second, _) = first_text(rest.strip_prefix(',')?)?;
+    let (version, kind) = match (name, other) {
+        ("kind", "apiVersion") => (second, value),
+        ("apiVersion", "kind") => (value, second),
+        _ => return None,
+    };
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    Some((group, version, kind))
+}
+
+/// A text without its quotes, and what follows.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix('"')?;
+    let (inner, rest) = text.split_at_checked(text.bytes().position(|byte| byte == b'"')?)?;
+    Some((inner, rest.strip_prefix('"')?))
+}
+
+/// The first member, if it is a text, and what follows. Escapes are left for whoever compares.
+fn first_text(members: &str) -> Option<(&str, &str, &str)> {
+    let (name, rest) = quoted(members)?;
+    let (value, rest) = quoted(rest.strip_prefix(':')?)?;
+    Some((name, value, rest))
 }
 
 fn group_version(text: Cow<'_, str>) -> (Cow<'_, str>, Cow<'_, str>) {
@@ -215,29 +254,51 @@ mod tests {
     use super::State;
     use crate::json::Members;
 
-    /// However metadata is written, reading it in passing says the same as taking it apart later.
+    /// However an object is written, reading it once says the same as taking it apart first.
     #[test]
-    fn metadata_is_read_in_passing() {
-        for (text, name) in [
-            (r#"{"metadata":{"name":"a"},"kind":"Job"}"#, "a"),
-            (r#"{"metadata":{"name":"a"},"metadata":{"name":"b"}}"#, "b"),
+    fn an_object_is_read_once() {
+        let start = r#"{"kind":"Job","apiVersion":"batch/v1""#;
+        for (rest, is_read_once) in [
+            (r#","metadata":{"name":"a","uid":"1"},"spec":{}}"#, true),
             (
-                r#"{"metadata":{"name":"a"},"\u006detadata":{"name":"b"}}"#,
-                "b",
+                r#" , "metadata" : { "name" : "a" } , "status" : null }"#,
+                false,
+            ),
+            (r#","metadata":{"name": "a" },"status": null }"#, true),
+            (r#","metadata":{},"spec":{"x":"\"}, \\"},"items":[]}"#, true),
+            (
+                r#","metadata":{"name":"a"},"metadata":{"name":"b"}}"#,
+                false,
             ),
             (
-                r#"{"\u006detadata":{"name":"b"},"metadata":{"name":"a"}}"#,
-                "a",
+                r#","metadata":{"name":"a"},"\u006detadata":{"name":"b"}}"#,
+                false,
             ),
-            (r#"{"metadata":null,"kind":"Job"}"#, ""),
-            (r#"{"metadata":[],"metadata":{"name":"c"}}"#, "c"),
-            (r#"{"kind":"Job"}"#, ""),
+            (r#","metadata":{"\u006eame":"a"}}"#, false),
+            (r#","metadata":{"name":"a"},"kind":"JobSet"}"#, false),
+            (r#","metadata":{"name":"a"},"kind":"Job"}"#, true),
+            (r#","metadata":null}"#, false),
+            (r#","metadata":{"name":1}}"#, false),
+            (r#","spec":{}}"#, false),
         ] {
-            let state = State::read(text).unwrap();
-            let later = State::of(text, &Members::of(text).unwrap());
-            assert_eq!((&*state.metadata.name, &*later.metadata.name), (name, name));
-            assert_eq!(state.kind, later.kind, "{text}");
+            let text = format!("{start}{rest}");
+            let state = State::read(&text).unwrap();
+            assert_eq!(State::read_once(&text).is_some(), is_read_once, "{rest}");
+            let later = State::of(&text, &Members::of(&text).unwrap());
+            let (state, later) = (
+                State {
+                    object: None,
+                    ..state
+                },
+                later,
+            );
+            assert_eq!(format!("{state:?}"), format!("{later:?}"));
         }
-        assert!(State::read(r#"{"metadata":{"name":"a"}"#).is_none());
+        for broken in [r#","metadata":{"name":"a"}"#, r#","metadata":{},"a":tru}"#] {
+            assert!(
+                State::read(&format!("{start}{broken}")).is_none(),
+                "{broken}"
+            );
+        }
     }
 }

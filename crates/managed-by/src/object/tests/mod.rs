@@ -7,7 +7,9 @@ use crate::kind::{Kind, kinds};
 fn try_read<'a>(kind: &'a Kind<'a>, json: &'a str) -> decode::Result<Object<'a>> {
     let note = Note::default();
     let place = Place::root(&note);
-    let object = document(json.as_bytes(), place, |value| Object::read(value, kind))??;
+    let object = document(json.as_bytes(), place, |value| {
+        Object::read(value, kind, None)
+    })??;
     Ok(object.unwrap())
 }
 

@@ -14,7 +14,7 @@ mod reading;
 
 use serde::de::Deserializer;
 
-use super::{Metadata, Object};
+use super::{Metadata, Object, ObjectNames};
 use crate::decode::{self, Kept, Members, Outline, Part, Place, Type, Value, late};
 use crate::kind::Kind;
 use paths::{EACH, Leaf, Paths, Set};
@@ -27,10 +27,12 @@ use reading::Reading;
 pub(super) fn read<'a, D: Deserializer<'a>>(
     value: Value<'_, D>,
     kind: &'a Kind<'a>,
+    names: Option<&ObjectNames>,
 ) -> Result<Option<Object<'a>>, D::Error> {
     let paths = Paths::of(kind);
     let mut reading = Reading::default();
     let mut root = Root {
+        names,
         metadata: Metadata::default(),
         level: Level {
             paths: &paths,
@@ -102,6 +104,7 @@ pub(super) fn read_outline<'a>(
 
 /// The object itself: the metadata beside the paths.
 struct Root<'r, 'a> {
+    names: Option<&'r ObjectNames>,
     metadata: Metadata<'a>,
     level: Level<'r, 'a>,
 }
@@ -112,9 +115,12 @@ impl<'a> Members<'a> for Root<'_, 'a> {
         name: &str,
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
+        if let Some(names) = self.names {
+            names.members.read(name);
+        }
         if name == "metadata" {
-            self.metadata = Metadata::default();
-            return value.object_or_null(&mut self.metadata).map(|_| ());
+            self.metadata = Metadata::read(value, self.names)?;
+            return Ok(());
         }
         self.level.member(name, value)
     }

@@ -90,6 +90,6 @@ fn check<'a>(
 fn read_job(bytes: &[u8]) -> Result<Object<'_>, Malformed> {
     let note = Note::default();
     let place = Place::root(&note);
-    let job = document(bytes, place, |value| Object::read(value, &JOB))??;
+    let job = document(bytes, place, |value| Object::read(value, &JOB, None))??;
     job.ok_or_else(|| Malformed::shape("", "an object", "null"))
 }
