@@ -18,7 +18,7 @@ use crate::stop;
 const CHUNK: usize = 2 << 20;
 
 /// The size of a read. What comes through a pipe is handed on at once.
-const READ: usize = 64 << 10;
+const READ: usize = 256 << 10;
 
 /// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
 const MAX_DOCUMENT: usize = 64 << 20;

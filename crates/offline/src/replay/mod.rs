@@ -67,7 +67,7 @@ impl<'s> Replay<'s> {
         lines_before: u64,
         mut tell: impl FnMut(Step),
     ) -> u64 {
-        let items = self.items(bytes, lines_before);
+        let (items, lines) = self.items(bytes, lines_before);
         let (tasks, latest) = self.past.tasks(&items);
         let judge = &self.past.judge;
         let answers: Vec<Answer> = in_groups(&tasks, |(_, task), answers| {
@@ -101,7 +101,7 @@ impl<'s> Replay<'s> {
         );
         let updates = stored(&latest);
         self.past.update(updates);
-        lines(bytes)
+        lines
     }
 
     /// Hands out the requests of a chunk, without judging them; otherwise as [`Replay::chunk`].
@@ -112,7 +112,7 @@ impl<'s> Replay<'s> {
         lines_before: u64,
         mut each: impl FnMut(Seen, &Request<'_>),
     ) -> u64 {
-        let items = self.items(bytes, lines_before);
+        let (items, lines) = self.items(bytes, lines_before);
         let (tasks, latest) = self.past.tasks(&items);
         for (item, task) in &tasks {
             let Task::Judge(asking) = task else { continue };
@@ -125,18 +125,24 @@ impl<'s> Replay<'s> {
         }
         let updates = stored(&latest);
         self.past.update(updates);
-        lines(bytes)
+        lines
     }
 
-    fn items<'c>(&mut self, bytes: &'c [u8], lines_before: u64) -> Vec<Item<'c>> {
+    /// The records of a chunk, and how many lines it has.
+    fn items<'c>(&mut self, bytes: &'c [u8], lines_before: u64) -> (Vec<Item<'c>>, u64) {
         let parts = parts(bytes);
         self.tally.documents = add(self.tally.documents, parts.len());
-        in_groups(&parts, |part, items| {
+        let lines = match parts.last() {
+            Some(last) => add(lines(last.bytes), last.lines_before),
+            None => lines(bytes),
+        };
+        let items = in_groups(&parts, |part, items| {
             read(part.bytes, |lines, record| {
                 let line = line_of(lines_before, part, lines);
                 items.push(Item { line, record });
             });
-        })
+        });
+        (items, lines)
     }
 }
 
@@ -146,7 +152,7 @@ fn line_of(lines_before: u64, part: &Part<'_>, lines: usize) -> u64 {
     add(before, lines.saturating_add(1))
 }
 
-/// How many lines a chunk has.
+/// How many lines end in these bytes.
 fn lines(bytes: &[u8]) -> u64 {
     let lines = memchr::memchr_iter(b'\n', bytes).count();
     u64::try_from(lines).unwrap_or(u64::MAX)
