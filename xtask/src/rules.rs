@@ -236,12 +236,12 @@ fn anchors() -> Result<String> {
         };
         let option = option.map_or_else(|| "always".to_owned(), |o| format!("`{o}`"));
         let releases = match (since.as_str(), until) {
-            (since, Some(until)) if since == until.as_str() => format!("{since} only"),
-            (since, Some(until)) => format!("{since} to {}", until.as_str()),
-            ("1.30", None) => "all".to_owned(),
-            (since, None) => format!("{since} on"),
+            (since, Some(until)) if since == until.as_str() => format!(" ({since} only)"),
+            (since, Some(until)) => format!(" ({since} to {})", until.as_str()),
+            ("1.30", None) => String::new(),
+            (since, None) => format!(" ({since} on)"),
         };
-        let row = format!("| {option} | {releases} | `{}` |\n", rule.id());
+        let row = format!("| {option} | `{}`{releases} |\n", rule.id());
         match functions.iter_mut().find(|(known, _)| *known == function) {
             Some((_, rows)) => rows.push(row),
             None => functions.push((function, vec![row])),
@@ -252,7 +252,7 @@ fn anchors() -> Result<String> {
         let rows = rows.concat();
         write!(
             text,
-            "\n`{function}`\n\n| switched on by | releases | rule |\n| --- | --- | --- |\n{rows}"
+            "\n`{function}`\n\n| switched on by | rule |\n| --- | --- |\n{rows}"
         )?;
     }
     Ok(text)
