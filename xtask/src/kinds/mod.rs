@@ -159,7 +159,6 @@ fn sections() -> Result<String> {
             format!("Denied here: {}", said(kind, Enforcement::Deny)?),
             format!("Warned here: {}", said(kind, Enforcement::Warn)?),
             format!("Known gaps: {}", docs.unchecked),
-            format!("Source: {}", docs.source),
         ];
         // What is true of every kind stands once on the page, above.
         said.retain(|line| !line.ends_with(" here: nothing") && !line.ends_with(NO_CONTROLLER));
