@@ -1,5 +1,4 @@
-//! What people read about the rules: a page each in `docs/rules/`, and the checklist for a new release in
-//! `docs/conformance.md`.
+//! What people read about the rules: a page each in `docs/rules/`.
 
 use std::fmt::Write as _;
 
@@ -9,7 +8,7 @@ use managed_by::{Anchor, Enforcement, Rule};
 use serde_json::{Value, from_str};
 use serde_yaml_ng::Value as Yaml;
 
-use crate::generated::{Generated, between_marks, read};
+use crate::generated::{Generated, read};
 use crate::judge::judge;
 
 /// The page that judges as one types, where it is served.
@@ -18,10 +17,10 @@ const PLAYGROUND: &str = "https://managed-by-policy.github.io/managed-by-policy/
 /// The pages of the documentation's site.
 const CONTENTS: &str = "docs/SUMMARY.md";
 
-/// The pages of all rules, their index, their place in the site, and the checklist.
+/// The pages of all rules, their index, and their place in the site.
 ///
 /// # Errors
-/// If an example of a rule is no JSON or is not rejected, or `docs/conformance.md` cannot be read.
+/// If an example of a rule is no JSON or is not rejected, or the site's contents cannot be read.
 pub fn generated() -> Result<Vec<Generated>> {
     let index = format!(
         "<!-- Generated from the code: make docs -->\n\n# Rules\n\nThe rules in the order in which the policy reports them ([terms](../terms.md)). The examples on each page have only the fields that the rule reads;\n[these](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples) are complete requests for kwctl.\n\n{}",
@@ -35,9 +34,6 @@ pub fn generated() -> Result<Vec<Generated>> {
         ));
     }
     files.push(Generated::new(CONTENTS, contents()?));
-    let path = "docs/conformance.md";
-    let conformance = between_marks(&read(path)?, "anchors", &anchors()?)?;
-    files.push(Generated::new(path, conformance));
     Ok(files)
 }
 
@@ -214,45 +210,6 @@ fn page(rule: &Rule) -> Result<String> {
             text,
             "\n[Change this example in the playground]({PLAYGROUND}#rule={})",
             rule.id()
-        )?;
-    }
-    Ok(text)
-}
-
-/// What to read in a new release: upstream's functions with the options that they are given, and the rules that follow
-/// them.
-fn anchors() -> Result<String> {
-    let mut functions: Vec<(&str, Vec<String>)> = Vec::new();
-    for &rule in rules() {
-        let Anchor::Upstream {
-            function,
-            option,
-            since,
-            until,
-            ..
-        } = *rule.anchor()
-        else {
-            continue;
-        };
-        let option = option.map_or_else(|| "always".to_owned(), |o| format!("`{o}`"));
-        let releases = match (since.as_str(), until) {
-            (since, Some(until)) if since == until.as_str() => format!("{since} only"),
-            (since, Some(until)) => format!("{since} to {}", until.as_str()),
-            ("1.30", None) => "all".to_owned(),
-            (since, None) => format!("{since} on"),
-        };
-        let row = format!("| {option} | {releases} | `{}` |\n", rule.id());
-        match functions.iter_mut().find(|(known, _)| *known == function) {
-            Some((_, rows)) => rows.push(row),
-            None => functions.push((function, vec![row])),
-        }
-    }
-    let mut text = String::new();
-    for (function, rows) in functions {
-        let rows = rows.concat();
-        write!(
-            text,
-            "\n`{function}`\n\n| switched on by | releases | rule |\n| --- | --- | --- |\n{rows}"
         )?;
     }
     Ok(text)

@@ -96,10 +96,10 @@ fn page() -> Result<String> {
 # Settings
 
 All keys are optional: [answers](answers.md) says what `{}` does. [Examples](../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated
-from the code (`make docs`), and tests run its examples.
+from the code (`make docs`).
 
-PolicyServer does not start with invalid settings, and reports all problems at once, at most 50, each with its place. Some of them a schema cannot find: entries that never match, parts that contradict each other. A host
-that does not check the settings gets a denial with code 500 for each request that needs an invalid part.
+PolicyServer [does not start](operations.md#change-settings) with invalid settings, and reports all problems at once, each with its place. Some of them a schema cannot find: entries that never match, parts that contradict each
+other.
 "
     .to_owned();
     for Key {

@@ -1,4 +1,5 @@
-// Package decoding holds the column "Go" of docs/decoding.md: what the decoder of kube-apiserver makes of a Job.
+// Package decoding holds what docs/decoding.md says of Go, and what the policy does in the same way: what the decoder of
+// kube-apiserver makes of a Job.
 package decoding
 
 import (

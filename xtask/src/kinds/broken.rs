@@ -2,10 +2,7 @@
 //! denied by one rule at one path; on an object that its own controller reconciles the rules about a status only warn, until
 //! the settings set them to `deny`.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use managed_by::Kind;
 use managed_by_conformance::trace::{self, CUSTOM, MULTIKUEUE};
 use serde_json::{Value, json};
@@ -171,40 +168,6 @@ fn delegated(kind: &Kind<'_>, request: &Value) -> Value {
         *at = "kueue.x-k8s.io/multikueue".into();
     }
     request
-}
-
-/// How many transitions of each kind were broken in each way, as docs/kinds.md shows it.
-pub(super) fn table() -> Result<String> {
-    let mut matrix: BTreeMap<_, usize> = BTreeMap::new();
-    for broken in all()? {
-        let answer = judge(&broken.delegated, &json!({}));
-        ensure!(
-            answer.denied() == [&*broken.denied],
-            "{}: {answer:?}",
-            broken.name
-        );
-        let count = matrix.entry((broken.kind, broken.way)).or_default();
-        *count = count.saturating_add(1);
-    }
-    let mut kinds: Vec<_> = matrix.keys().map(|(kind, _)| *kind).collect();
-    kinds.dedup();
-    let ways = ways();
-    let mut text = format!(
-        "| kind | {} |\n| --- |{}\n",
-        ways.join(" | "),
-        " --- |".repeat(ways.len())
-    );
-    for kind in kinds {
-        let count = |way| matrix.get(&(kind, way)).map(usize::to_string);
-        let cells = ways.map(|way| count(way).unwrap_or_default());
-        writeln!(text, "| {kind} | {} |", cells.join(" | "))?;
-    }
-    let all: usize = matrix.values().sum();
-    writeln!(
-        text,
-        "\nAll {all} were denied, with default settings, on a delegated object."
-    )?;
-    Ok(text)
 }
 
 /// The names of the ways.

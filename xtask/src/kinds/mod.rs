@@ -17,7 +17,7 @@ use questions::verdicts;
 /// The metadata with its rules, and the page.
 ///
 /// # Errors
-/// If a file cannot be read or lacks its marks, or if a recorded transition that was broken on purpose is not denied.
+/// If a file cannot be read or lacks its marks.
 pub fn generated() -> Result<Vec<Generated>> {
     Ok(vec![
         Generated::new("policy-metadata.yml", metadata()?),
@@ -109,27 +109,18 @@ fn values(kind: &Kind<'_>) -> &'static str {
     }
 }
 
-fn empty(kind: &Kind<'_>) -> &'static str {
-    match (kind.form(), kind.steps_back()) {
-        (Form::Open, true) => "accepted, then orphaned",
-        (Form::Open, false) => "accepted, ignored",
-        _ => "refused",
-    }
-}
-
 fn table() -> Result<String> {
-    let mut text = "| kind | group, versions | path | reserved value | accepted by its API | `\"\"` |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
+    let mut text = "| kind | group, versions | path | reserved value | accepted by its API |\n| --- | --- | --- | --- | --- |\n".to_owned();
     for kind in kinds() {
         writeln!(
             text,
-            "| {} | `{}` {} | `{}` | `{}` | {} | {} |",
+            "| {} | `{}` {} | `{}` | `{}` | {} |",
             kind.name(),
             kind.group(),
             kind.versions().join(", "),
             kind.managed_by_path(),
             kind.reserved_value().unwrap_or_default(),
             values(kind),
-            empty(kind),
         )?;
     }
     Ok(text)
@@ -155,18 +146,22 @@ fn said(kind: &Kind<'_>, verdict: Enforcement) -> Result<String> {
     })
 }
 
+/// The gap that every kind has.
+const NO_CONTROLLER: &str = "Known gaps: nothing checks that the external controller exists";
+
 /// A section for each kind. Kinds in a row of which the same is said share one, and what is told at length of a kind is not told again.
 fn sections() -> Result<String> {
     let mut sections: Vec<(String, Vec<String>)> = Vec::new();
     for kind in kinds() {
         let docs = kind.docs();
-        let said = vec![
+        let mut said = vec![
             format!("Checked upstream: {}", docs.checks),
             format!("Denied here: {}", said(kind, Enforcement::Deny)?),
             format!("Warned here: {}", said(kind, Enforcement::Warn)?),
             format!("Known gaps: {}", docs.unchecked),
-            format!("Source: {}", docs.source),
         ];
+        // What is true of every kind stands once on the page, above.
+        said.retain(|line| !line.ends_with(" here: nothing") && !line.ends_with(NO_CONTROLLER));
         match sections.last_mut().filter(|(_, last)| *last == said) {
             Some((names, _)) => write!(names, ", {}", name(kind))?,
             None => sections.push((name(kind), said)),
@@ -193,11 +188,7 @@ fn sections() -> Result<String> {
 
 fn page() -> Result<String> {
     let mut text = read("docs/kinds.md")?;
-    for (mark, made) in [
-        ("table", table()?),
-        ("kinds", sections()?),
-        ("broken", broken::table()?),
-    ] {
+    for (mark, made) in [("table", table()?), ("kinds", sections()?)] {
         text = between_marks(&text, mark, &made)?;
     }
     Ok(text)
