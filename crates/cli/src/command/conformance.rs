@@ -111,8 +111,9 @@ pub(super) fn run(
 fn nothing(recording: &Recording<'_>, controller: &str) -> String {
     let others = recording.others();
     let mut text = format!("no recorded write is to an object of {controller}");
-    if let Some(near) = nearest_name(controller, others.clone().map(|(name, _)| name)) {
-        let _ = write!(text, ", did you mean {near}?");
+    match nearest_name(controller, others.clone().map(|(name, _)| name)) {
+        Some(near) => _ = write!(text, ", did you mean {near}?"),
+        None => text.push('.'),
     }
     let named: Vec<_> = others
         .map(|(name, writes)| match writes {
