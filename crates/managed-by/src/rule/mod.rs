@@ -24,15 +24,13 @@ pub(crate) struct Check {
     /// The rule as people know it.
     pub(crate) rule: Rule,
     run: Run,
-    #[cfg(feature = "docs")]
-    exercised: Exercised,
+    exercised: Option<Exercised>,
 }
 
-/// Which changes exercise a rule: it looks at them, and they could break it. A report on a controller counts them; a rule that
-/// is about somebody else's writes is in no such report.
-#[cfg(feature = "docs")]
-pub(crate) enum Exercised {
-    Never,
+/// Which changes exercise a rule: it looks at them, and they could break it. The rule runs on these alone, so its check does not
+/// ask again what is asked here. A report on a controller counts them. A rule about somebody else's writes has none, and is in
+/// no such report. What exercises a rule on the status of custom resources is a [`Transition`].
+enum Exercised {
     By(fn(&Change<Object<'_>>) -> bool),
     /// For a check of kube-apiserver that is its switch (`getStatusValidationOptions`: what must have changed) together with
     /// what the rule is about: a running Job exercises no rule on finished ones.
@@ -60,45 +58,35 @@ impl Check {
         Self {
             rule,
             run,
-            #[cfg(feature = "docs")]
-            exercised: Exercised::Never,
+            exercised: None,
         }
     }
 
     /// Says which changes exercise it.
-    pub(crate) const fn exercised_by_change(
-        self,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only tools ask"))]
-        by: fn(&Change<Object<'_>>) -> bool,
-    ) -> Self {
+    pub(crate) const fn exercised_by_change(self, by: fn(&Change<Object<'_>>) -> bool) -> Self {
         Self {
-            #[cfg(feature = "docs")]
-            exercised: Exercised::By(by),
+            exercised: Some(Exercised::By(by)),
             ..self
         }
     }
 
     /// Says which changes of a Job's status exercise it.
-    pub(crate) const fn exercised_by(
-        self,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only tools ask"))]
-        by: fn(&StatusChange<'_>) -> bool,
-    ) -> Self {
+    pub(crate) const fn exercised_by(self, by: fn(&StatusChange<'_>) -> bool) -> Self {
         Self {
-            #[cfg(feature = "docs")]
-            exercised: Exercised::ByStatus(by),
+            exercised: Some(Exercised::ByStatus(by)),
             ..self
         }
     }
 
     /// Whether a change exercises it, if it is about what a controller writes.
-    #[cfg(feature = "docs")]
     pub(crate) fn is_exercised(&self, context: &Context<'_>) -> Option<bool> {
-        match (&self.exercised, &context.status) {
-            (Exercised::Never, _) => None,
-            (Exercised::By(by), _) => Some(by(context.change)),
-            (Exercised::ByStatus(by), status) => Some(status.as_ref().is_some_and(by)),
+        if let Run::CustomStatus(_) = self.run {
+            return Some(context.transition.is_some());
         }
+        Some(match self.exercised.as_ref()? {
+            Exercised::By(by) => by(context.change),
+            Exercised::ByStatus(by) => context.status.as_ref().is_some_and(by),
+        })
     }
 
     /// Adds what the rule finds, if it holds and is not off.
@@ -125,6 +113,9 @@ impl Check {
         }
         // An admin's rule must not keep an object from being deleted.
         if self.rule.is_site_specific() && context.change.is_of_deleted() {
+            return Ok(());
+        }
+        if self.is_exercised(context) == Some(false) {
             return Ok(());
         }
         findings.begin(&self.rule, enforcement);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Transition, brings_status};
+use super::Transition;
 use crate::description::{Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::status::{Both, CONDITIONS, Ends, FailureNotes};
@@ -14,8 +14,7 @@ pub(crate) static CHANGED: Check = Check::new(
         .in_scope(Scope::Promise)
         .of_kinds(|kind| kind.promises(|profile| profile.outcome.is_some())),
     Run::CustomStatus(changed),
-)
-.exercised_by_change(brings_status);
+);
 
 fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let (Some(outcome), Some(old)) = (&status.profile.outcome, status.old) else {
@@ -89,8 +88,7 @@ pub(crate) static BOTH: Check = Check::new(
         })
     }),
     Run::CustomStatus(both),
-)
-.exercised_by_change(brings_status);
+);
 
 fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(outcome) = status.profile.outcome.as_ref().filter(|o| o.can_be_both()) else {
@@ -124,8 +122,7 @@ pub(crate) static TERMINAL_STATE: Check = Check::new(
     Rule::ours("status/terminal-state", include_str!("terminal-state.md"))
         .of_kinds(|kind| kind.promises(|profile| profile.terminal_state.is_some())),
     Run::CustomStatus(terminal_state),
-)
-.exercised_by_change(brings_status);
+);
 
 fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let profile = status.profile;
@@ -169,8 +166,7 @@ pub(crate) static EXCLUSIVE: Check = Check::new(
     )
     .of_kinds(|kind| kind.promises(|profile| profile.exclusive.is_some())),
     Run::CustomStatus(exclusive),
-)
-.exercised_by_change(brings_status);
+);
 
 fn exclusive<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some((first, second)) = status.profile.exclusive else {
