@@ -91,7 +91,7 @@ fn of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
         } else {
             "must be empty for finished job"
         };
-        let value = BadValue::Uncounted(pods.clone());
+        let value = BadValue::Uncounted(pods.clone().into_owned());
         findings.push(FieldError::invalid(
             "status.uncountedTerminatedPods",
             value,
