@@ -207,6 +207,17 @@ fn of_many_some_are_reported_and_what_was_not_read_is_said() {
         answer.warned(),
         ["managed-by/nested spec.replicatedJobs[1000].template"]
     );
+    // Of negative counters the first thousand are looked at, too.
+    let counting = |many: usize| {
+        let status = json!({"replicatedJobsStatus": vec![json!({"failed": -1}); many]});
+        json!({"metadata": {"name": "x"}, "spec": {"managedBy": OWN}, "status": status})
+    };
+    let (old, new) = (counting(999), counting(1001));
+    let update = request(find("JobSet"), "UPDATE", "status", &old, &new);
+    assert_eq!(
+        everywhere(&update, &json!({})).denied(),
+        ["status/negative-counter status.replicatedJobsStatus[999].failed"]
+    );
 }
 
 /// Once too many templates were read, other lists still are.
