@@ -89,7 +89,7 @@ impl Check {
         })
     }
 
-    /// Adds what the rule finds, if it holds and is not off.
+    /// Adds what the rule finds, if it holds and is not off, and if it is disputed where only such rules are asked.
     ///
     /// # Errors
     /// If the settings that it asks for are bad.
@@ -101,6 +101,7 @@ impl Check {
     pub(crate) fn run<'a>(
         &'static self,
         chosen: Option<Enforcement>,
+        disputed_alone: bool,
         context: &Context<'a>,
         findings: &mut Findings<'a>,
     ) -> Result<(), Problems> {
@@ -108,7 +109,7 @@ impl Check {
         if enforcement == Enforcement::Off || !self.rule.holds_in(context.release) {
             return Ok(());
         }
-        if context.asks_disputed_alone && !self.rule.is_disputed() {
+        if disputed_alone && !self.rule.is_disputed() {
             return Ok(());
         }
         // An admin's rule must not keep an object from being deleted.
@@ -161,8 +162,6 @@ pub(crate) struct Context<'a> {
     pub(crate) settings: &'a Settings<'a>,
     /// The release whose rules are asked.
     pub(crate) release: Release,
-    /// Whether only the rules are asked on which the releases disagree.
-    asks_disputed_alone: bool,
     /// The Job status that this change brings in, if it does.
     pub(crate) status: Option<StatusChange<'a>>,
     /// The status of a custom resource that this change brings in, if it does.
@@ -183,17 +182,8 @@ impl<'a> Context<'a> {
             change,
             settings,
             release,
-            asks_disputed_alone: false,
             status: StatusChange::of(change, release),
             transition: Transition::of(kind, change),
-        }
-    }
-
-    /// The same for the rules on which the releases disagree.
-    pub(crate) fn of_disputed_rules(self) -> Self {
-        Self {
-            asks_disputed_alone: true,
-            ..self
         }
     }
 
