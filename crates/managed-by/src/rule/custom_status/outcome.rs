@@ -6,7 +6,7 @@ use super::Transition;
 use crate::description::{Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::status::{Both, CONDITIONS, Ends, FailureNotes};
-use crate::object::custom::{NO_STATUS, Step};
+use crate::object::custom::Step;
 use crate::rule::{Check, Findings, Run};
 
 pub(crate) static CHANGED: Check = Check::new(
@@ -67,12 +67,8 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         invalid(end.path, "cannot be taken away from an outcome".into());
         return;
     }
-    // The first of two steps: by the second the outcome would be gone.
-    let next = Step {
-        old: new,
-        new: &NO_STATUS,
-        ..step
-    };
+    // The first of two steps: in the second the outcome might go.
+    let next = Step { old: new, ..step };
     if (is_final & new.ends).intersects(next.leaves(outcome.exits)) {
         let detail = "cannot become an outcome that may be taken back";
         invalid(outcome.path(), detail.into());
