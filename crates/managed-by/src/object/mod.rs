@@ -48,9 +48,7 @@ impl<'a> Object<'a> {
             job.status = other.job.map(|job| job.status).unwrap_or_default();
         }
         let status = other.custom.map(|custom| custom.status);
-        if self.custom.is_some() || status.is_some() {
-            self.custom.get_or_insert_default().status = status.unwrap_or_default();
-        }
+        self.custom.get_or_insert_default().status = status.unwrap_or_default();
         self
     }
 
