@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use managed_by::{
     AdmissionRequest, JudgedFinding, Offline, Release, ReleaseSet, Settings, Verdict, judge_in,
-    review_in,
+    review_in, rules,
 };
 use managed_by_conformance::{trace, vector};
 use managed_by_offline::{Judge, Releases};
@@ -73,6 +73,10 @@ impl Seen {
         }
         let told = judgement.findings().iter().flat_map(together);
         assert_eq!(told.collect::<BTreeSet<_>>(), expected, "{name}");
+        let findings = judgement.findings().iter();
+        let rank =
+            |found: &JudgedFinding<'_>| rules().iter().position(|rule| *rule == found.rule());
+        assert!(findings.map(rank).is_sorted(), "{name}");
         // A client that is denied reads of everything that a release denies, unless it has no access.
         let verdict = judgement.verdict();
         if verdict.code == Some(422) {

@@ -161,17 +161,20 @@ fn warnings_and_annotations_stay_within_limits() {
 /// Components hold components: each is judged by the one that makes it, down to the eighth.
 #[test]
 fn components_are_read_eight_levels_deep() {
-    let wrapped = |levels: usize| {
-        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": OWN}});
-        (0..levels).fold(job, |template, _| {
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": OWN}});
+    let wrapped = |levels: usize, job: &Value| {
+        (0..levels).fold(job.clone(), |template, _| {
             json!({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper",
                 "spec": {"components": [{"template": template}]}})
         })
     };
-    let answer = create("AppWrapper", &wrapped(8)["spec"], &json!({}));
+    let answer = create("AppWrapper", &wrapped(8, &job)["spec"], &json!({}));
     let path = format!("spec{}.managedBy", ".components[0].template.spec".repeat(8));
     assert_eq!(answer.warned(), [format!("managed-by/nested {path}")]);
-    let answer = create("AppWrapper", &wrapped(9)["spec"], &json!({}));
+    let empty = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": null});
+    let answer = create("AppWrapper", &wrapped(9, &empty)["spec"], &json!({}));
+    assert_eq!(answer.warned(), Vec::<&str>::new());
+    let answer = create("AppWrapper", &wrapped(9, &job)["spec"], &json!({}));
     let path = format!("spec{}", ".components[0].template.spec".repeat(9));
     let expected =
         format!("{path}: Invalid value: not looked at: too deep down, or after a thousand others");
@@ -203,6 +206,17 @@ fn of_many_some_are_reported_and_what_was_not_read_is_said() {
     assert_eq!(
         answer.warned(),
         ["managed-by/nested spec.replicatedJobs[1000].template"]
+    );
+    // Of negative counters the first thousand are looked at, too.
+    let counting = |many: usize| {
+        let status = json!({"replicatedJobsStatus": vec![json!({"failed": -1}); many]});
+        json!({"metadata": {"name": "x"}, "spec": {"managedBy": OWN}, "status": status})
+    };
+    let (old, new) = (counting(999), counting(1001));
+    let update = request(find("JobSet"), "UPDATE", "status", &old, &new);
+    assert_eq!(
+        everywhere(&update, &json!({})).denied(),
+        ["status/negative-counter status.replicatedJobsStatus[999].failed"]
     );
 }
 
@@ -265,12 +279,14 @@ fn an_object_whose_updates_are_too_large_is_denied_where_the_settings_say_who_de
         assert_eq!(answer.warned().len(), usize::from(is_too_large));
     }
     // What is stored is not judged again; what grows is.
-    let (small, large) = (with(String::new()), with("x".repeat(990_000)));
+    let [small, limit, large] =
+        [empty, 983_040, 990_000].map(|size| with("x".repeat(size - empty)));
     let settings = json!({"role": "hybrid"});
     for (sub_resource, old, new, expected) in [
         ("", &large, &large, &[][..]),
         ("status", &large, &large, &[]),
         ("", &small, &large, &fired),
+        ("", &limit, &large, &fired),
         ("", &large, &small, &[]),
     ] {
         let update = request(find("Job"), "UPDATE", sub_resource, &of(old), &of(new));

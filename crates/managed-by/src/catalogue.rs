@@ -26,14 +26,16 @@ macro_rules! catalogue {
         #[cfg(feature = "docs")]
         static CHECKS: &[&Check] = &[$(&$check),*];
 
-        /// The findings of all rules that exist in the release and are not off, each with `deny` or `warn`.
+        /// The findings of all rules that exist in the release and are not off, each with `deny` or `warn`; of those on which
+        /// the releases disagree alone, if only they are asked.
         pub(crate) fn run<'a>(
             context: &Context<'a>,
+            disputed_alone: bool,
         ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
             let mut choices = context.settings.choices();
             let mut findings = Findings::on(context.kind);
             $(
-                $check.run(choices.next().flatten(), context, &mut findings)?;
+                $check.run(choices.next().flatten(), disputed_alone, context, &mut findings)?;
             )*
             Ok(findings.list)
         }

@@ -65,7 +65,7 @@ pub(crate) enum BadValue<'a> {
     /// A pointer to a `metav1.Time`.
     Time(Option<Time>),
     /// A pointer to `UncountedTerminatedPods`.
-    Uncounted(Uncounted<'a>),
+    Uncounted(Uncounted<'static>),
 }
 
 fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
@@ -83,7 +83,7 @@ impl BadValue<'_> {
             Self::Int(number) => BadValue::Int(number),
             Self::Int64(number) => BadValue::Int64(number),
             Self::Time(time) => BadValue::Time(time),
-            Self::Uncounted(pods) => BadValue::Uncounted(pods.into_owned()),
+            Self::Uncounted(pods) => BadValue::Uncounted(pods),
         }
     }
 

@@ -130,7 +130,7 @@ fn ask_each<'a>(
         if asked.is_empty() {
             continue;
         }
-        let findings = catalogue::run(&context(*last));
+        let findings = catalogue::run(&context(*last), false);
         for release in asked.iter() {
             let verdict = answered(request, settings, findings.clone(), release);
             verdicts.push((release.into(), verdict));
@@ -221,7 +221,7 @@ fn run<'a>(
 ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
     let context = |release| Context::new(request, kind, change, settings, release);
     match settings.kubernetes_version() {
-        Some(release) => catalogue::run(&context(release)),
+        Some(release) => catalogue::run(&context(release), false),
         None => run_on_all_releases(context),
     }
 }
@@ -243,7 +243,7 @@ fn run_on_all_releases<'a>(
     context: impl Fn(Release) -> Context<'a>,
 ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
     let newest = context(Release::default());
-    let findings = catalogue::run(&newest)?;
+    let findings = catalogue::run(&newest, false)?;
     let verdicts = if newest.status.is_some() {
         Release::VERDICTS
     } else if newest.judges_template() {
@@ -261,8 +261,8 @@ fn run_on_all_releases<'a>(
     }
     let mut opinions = vec![(Release::default(), findings)];
     for &release in verdicts.iter().rev().skip(1) {
-        let context = context(release).of_disputed_rules();
-        opinions.push((release, catalogue::run(&context)?));
+        let findings = catalogue::run(&context(release), true)?;
+        opinions.push((release, findings));
     }
     let denies =
         |(_, findings): &(Release, Vec<(Enforcement, Finding<'_>)>)| findings.iter().any(is_denial);

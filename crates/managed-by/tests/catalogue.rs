@@ -77,6 +77,7 @@ fn ids_are_unique_and_kebab_case() {
             assert!(!part.is_empty() && part.chars().all(lower), "{rule:?}");
         }
         assert_eq!(find(rule.id()), Some(rule));
+        assert_eq!(format!("{rule:?}"), rule.id());
         assert_eq!(
             rules().iter().filter(|r| r.id() == rule.id()).count(),
             1,

@@ -215,7 +215,7 @@ fn count<'c>(
             continue;
         }
         let is_denied = denying.contains(release);
-        if exercised || is_denied {
+        if exercised {
             cell.exercised = cell.exercised.saturating_add(1);
             if cell.state == State::Untested {
                 cell.state = State::Passed;

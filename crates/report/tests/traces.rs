@@ -7,10 +7,8 @@
     reason = "a test that panics has failed"
 )]
 
-use std::collections::BTreeSet;
-
-use managed_by::{AdmissionRequest, Release, Settings, exercised, review};
-use managed_by_conformance::{cases, trace, vector};
+use managed_by::{AdmissionRequest, Settings};
+use managed_by_conformance::trace;
 use managed_by_report::{RecordedAt, Recording, Report, State};
 use serde_json::{Value, json};
 
@@ -58,6 +56,21 @@ fn the_job_controller_conforms_from_1_32_on_and_leaves_rules_untested() {
         1
     );
     assert!(report.passed_over > 0);
+    // No suspended Job got another template. The others it could break where a counter had something to lose, and where it counted
+    // pods of a Job without lists of indexes.
+    for (rule, writes) in [
+        ("job-spec/scheduling-directives", 0),
+        ("job-status/failed-decreased", 14),
+        ("job-status/succeeded-decreased", 6),
+        ("job-status/completed-indexes-non-indexed", 10),
+        (
+            "job-status/failed-indexes-without-backoff-limit-per-index",
+            7,
+        ),
+    ] {
+        let cell = report.row(rule).unwrap().cells[7];
+        assert_eq!(cell.exercised, writes, "{rule}");
+    }
 }
 
 /// Each accepted, so that only what was recorded of it says what it tests.
@@ -183,34 +196,4 @@ fn nothing_recorded_says_so() {
     let report = report("acme.io/runner", &[]);
     assert_eq!(report.badge_text(), "status: no write recorded");
     assert_eq!(report.conforms_to, [""; 0]);
-}
-
-/// Whatever a rule denies, exercises it: no denial hides in a cell that says `untested`.
-#[test]
-fn what_is_denied_is_exercised() {
-    let (mut counts, mut hidden) = (0, BTreeSet::new());
-    for (file, _) in cases::files() {
-        for vector in vector::read(file).unwrap() {
-            let request = vector.case.request();
-            let text = request.to_string();
-            let Ok(asked) = AdmissionRequest::from_json(text.as_bytes()) else {
-                continue;
-            };
-            for &release in Release::ALL {
-                let settings = Settings::for_release(release).for_tools();
-                let exercised = exercised(&asked, &settings).unwrap();
-                for (_, finding) in review(&asked, &settings).findings {
-                    let rule = finding.rule();
-                    if rule.is_upstream() && !rule.id().starts_with("managed-by/") {
-                        if !exercised.contains(&(rule, true)) {
-                            hidden.insert((rule.id(), vector.case.name.clone()));
-                        }
-                        counts += 1;
-                    }
-                }
-            }
-        }
-    }
-    assert_eq!(hidden, BTreeSet::new());
-    assert!(counts > 1_000, "{counts}");
 }

@@ -352,7 +352,7 @@ impl<'k> Kind<'k> {
 
 /// Whether a kind is Job of `batch`.
 pub(crate) fn is_job(kind: &Kind<'_>) -> bool {
-    kind.is_built_in() && kind.name == "Job"
+    matches!(kind.status, Status::Job)
 }
 
 #[cfg(test)]

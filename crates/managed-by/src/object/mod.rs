@@ -48,15 +48,7 @@ impl<'a> Object<'a> {
             job.status = other.job.map(|job| job.status).unwrap_or_default();
         }
         let status = other.custom.map(|custom| custom.status);
-        if let Some(custom) = &mut self.custom {
-            custom.status = status.unwrap_or_default();
-        } else if let Some(status) = status {
-            let custom = Custom {
-                status,
-                ..Custom::default()
-            };
-            self.custom = Some(Box::new(custom));
-        }
+        self.custom.get_or_insert_default().status = status.unwrap_or_default();
         self
     }
 

@@ -24,15 +24,13 @@ pub(crate) struct Check {
     /// The rule as people know it.
     pub(crate) rule: Rule,
     run: Run,
-    #[cfg(feature = "docs")]
-    exercised: Exercised,
+    exercised: Option<Exercised>,
 }
 
-/// Which changes exercise a rule: it looks at them, and they could break it. A report on a controller counts them; a rule that
-/// is about somebody else's writes is in no such report.
-#[cfg(feature = "docs")]
-pub(crate) enum Exercised {
-    Never,
+/// Which changes exercise a rule: it looks at them, and they could break it. The rule runs on these alone, so its check does not
+/// ask again what is asked here. A report on a controller counts them. A rule about somebody else's writes has none, and is in
+/// no such report. What exercises a rule on the status of custom resources is a [`Transition`].
+enum Exercised {
     By(fn(&Change<Object<'_>>) -> bool),
     /// For a check of kube-apiserver that is its switch (`getStatusValidationOptions`: what must have changed) together with
     /// what the rule is about: a running Job exercises no rule on finished ones.
@@ -60,48 +58,38 @@ impl Check {
         Self {
             rule,
             run,
-            #[cfg(feature = "docs")]
-            exercised: Exercised::Never,
+            exercised: None,
         }
     }
 
     /// Says which changes exercise it.
-    pub(crate) const fn exercised_by_change(
-        self,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only tools ask"))]
-        by: fn(&Change<Object<'_>>) -> bool,
-    ) -> Self {
+    pub(crate) const fn exercised_by_change(self, by: fn(&Change<Object<'_>>) -> bool) -> Self {
         Self {
-            #[cfg(feature = "docs")]
-            exercised: Exercised::By(by),
+            exercised: Some(Exercised::By(by)),
             ..self
         }
     }
 
     /// Says which changes of a Job's status exercise it.
-    pub(crate) const fn exercised_by(
-        self,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only tools ask"))]
-        by: fn(&StatusChange<'_>) -> bool,
-    ) -> Self {
+    pub(crate) const fn exercised_by(self, by: fn(&StatusChange<'_>) -> bool) -> Self {
         Self {
-            #[cfg(feature = "docs")]
-            exercised: Exercised::ByStatus(by),
+            exercised: Some(Exercised::ByStatus(by)),
             ..self
         }
     }
 
     /// Whether a change exercises it, if it is about what a controller writes.
-    #[cfg(feature = "docs")]
     pub(crate) fn is_exercised(&self, context: &Context<'_>) -> Option<bool> {
-        match (&self.exercised, &context.status) {
-            (Exercised::Never, _) => None,
-            (Exercised::By(by), _) => Some(by(context.change)),
-            (Exercised::ByStatus(by), status) => Some(status.as_ref().is_some_and(by)),
+        if let Run::CustomStatus(_) = self.run {
+            return Some(context.transition.is_some());
         }
+        Some(match self.exercised.as_ref()? {
+            Exercised::By(by) => by(context.change),
+            Exercised::ByStatus(by) => context.status.as_ref().is_some_and(by),
+        })
     }
 
-    /// Adds what the rule finds, if it holds and is not off.
+    /// Adds what the rule finds, if it holds and is not off, and if it is disputed where only such rules are asked.
     ///
     /// # Errors
     /// If the settings that it asks for are bad.
@@ -113,6 +101,7 @@ impl Check {
     pub(crate) fn run<'a>(
         &'static self,
         chosen: Option<Enforcement>,
+        disputed_alone: bool,
         context: &Context<'a>,
         findings: &mut Findings<'a>,
     ) -> Result<(), Problems> {
@@ -120,11 +109,14 @@ impl Check {
         if enforcement == Enforcement::Off || !self.rule.holds_in(context.release) {
             return Ok(());
         }
-        if context.asks_disputed_alone && !self.rule.is_disputed() {
+        if disputed_alone && !self.rule.is_disputed() {
             return Ok(());
         }
         // An admin's rule must not keep an object from being deleted.
         if self.rule.is_site_specific() && context.change.is_of_deleted() {
+            return Ok(());
+        }
+        if self.is_exercised(context) == Some(false) {
             return Ok(());
         }
         findings.begin(&self.rule, enforcement);
@@ -170,8 +162,6 @@ pub(crate) struct Context<'a> {
     pub(crate) settings: &'a Settings<'a>,
     /// The release whose rules are asked.
     pub(crate) release: Release,
-    /// Whether only the rules are asked on which the releases disagree.
-    asks_disputed_alone: bool,
     /// The Job status that this change brings in, if it does.
     pub(crate) status: Option<StatusChange<'a>>,
     /// The status of a custom resource that this change brings in, if it does.
@@ -192,17 +182,8 @@ impl<'a> Context<'a> {
             change,
             settings,
             release,
-            asks_disputed_alone: false,
             status: StatusChange::of(change, release),
             transition: Transition::of(kind, change),
-        }
-    }
-
-    /// The same for the rules on which the releases disagree.
-    pub(crate) fn of_disputed_rules(self) -> Self {
-        Self {
-            asks_disputed_alone: true,
-            ..self
         }
     }
 

@@ -53,14 +53,11 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 fn escape(out: &mut String, c: char) {
-    let code = u32::from(c);
     // Writing to a String cannot fail.
-    let _ = if code < 0x20 || code == 0x7f {
-        write!(out, "\\x{code:02x}")
-    } else if code < 0x1_0000 {
-        write!(out, "\\u{code:04x}")
-    } else {
-        write!(out, "\\U{code:08x}")
+    let _ = match u32::from(c) {
+        code @ (0..=0x1f | 0x7f) => write!(out, "\\x{code:02x}"),
+        code @ 0..=0xffff => write!(out, "\\u{code:04x}"),
+        code => write!(out, "\\U{code:08x}"),
     };
 }
 

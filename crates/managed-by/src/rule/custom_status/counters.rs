@@ -1,6 +1,6 @@
 //! The rules about counters.
 
-use super::{Transition, brings_status};
+use super::Transition;
 use crate::description::{Enforcement, Rule};
 use crate::finding::{BadValue, FieldError};
 use crate::rule::{Check, Findings, Run};
@@ -15,8 +15,7 @@ pub(crate) static NEGATIVE: Check = Check::new(
         kind.promises(|profile| !profile.counters.is_empty() || !profile.totals.is_empty())
     }),
     Run::CustomStatus(negative),
-)
-.exercised_by_change(brings_status);
+);
 
 fn negative<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let known = &status.before().negative;
@@ -43,8 +42,7 @@ pub(crate) static DECREASED: Check = Check::new(
     .by_default(Enforcement::Warn)
     .of_kinds(|kind| kind.promises(|profile| !profile.totals.is_empty())),
     Run::CustomStatus(decreased),
-)
-.exercised_by_change(brings_status);
+);
 
 fn decreased<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(old) = status.old.filter(|_| !status.is_delegated) else {

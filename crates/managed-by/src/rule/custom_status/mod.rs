@@ -68,8 +68,3 @@ impl<'a> Transition<'a> {
         self.old.unwrap_or(&NO_STATUS)
     }
 }
-
-/// Whether a change writes a status: each such write could break a promise.
-fn brings_status(change: &Change<Object<'_>>) -> bool {
-    matches!(change, Change::Stored { .. } | Change::UpdateStatus { .. })
-}

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Transition, brings_status};
+use super::Transition;
 use crate::description::{Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::status::{Both, CONDITIONS, Ends, FailureNotes};
-use crate::object::custom::{NO_STATUS, Step};
+use crate::object::custom::Step;
 use crate::rule::{Check, Findings, Run};
 
 pub(crate) static CHANGED: Check = Check::new(
@@ -14,8 +14,7 @@ pub(crate) static CHANGED: Check = Check::new(
         .in_scope(Scope::Promise)
         .of_kinds(|kind| kind.promises(|profile| profile.outcome.is_some())),
     Run::CustomStatus(changed),
-)
-.exercised_by_change(brings_status);
+);
 
 fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let (Some(outcome), Some(old)) = (&status.profile.outcome, status.old) else {
@@ -68,12 +67,8 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         invalid(end.path, "cannot be taken away from an outcome".into());
         return;
     }
-    // The first of two steps: by the second the outcome would be gone.
-    let next = Step {
-        old: new,
-        new: &NO_STATUS,
-        ..step
-    };
+    // The first of two steps: in the second the outcome might go.
+    let next = Step { old: new, ..step };
     if (is_final & new.ends).intersects(next.leaves(outcome.exits)) {
         let detail = "cannot become an outcome that may be taken back";
         invalid(outcome.path(), detail.into());
@@ -89,8 +84,7 @@ pub(crate) static BOTH: Check = Check::new(
         })
     }),
     Run::CustomStatus(both),
-)
-.exercised_by_change(brings_status);
+);
 
 fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(outcome) = status.profile.outcome.as_ref().filter(|o| o.can_be_both()) else {
@@ -124,8 +118,7 @@ pub(crate) static TERMINAL_STATE: Check = Check::new(
     Rule::ours("status/terminal-state", include_str!("terminal-state.md"))
         .of_kinds(|kind| kind.promises(|profile| profile.terminal_state.is_some())),
     Run::CustomStatus(terminal_state),
-)
-.exercised_by_change(brings_status);
+);
 
 fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let profile = status.profile;
@@ -169,8 +162,7 @@ pub(crate) static EXCLUSIVE: Check = Check::new(
     )
     .of_kinds(|kind| kind.promises(|profile| profile.exclusive.is_some())),
     Run::CustomStatus(exclusive),
-)
-.exercised_by_change(brings_status);
+);
 
 fn exclusive<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some((first, second)) = status.profile.exclusive else {

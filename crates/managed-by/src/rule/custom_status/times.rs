@@ -1,6 +1,6 @@
 //! When a workload starts and ends.
 
-use super::{Transition, brings_status};
+use super::Transition;
 use crate::description::{Enforcement, Rule};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::status::Ends;
@@ -17,8 +17,7 @@ pub(crate) static BEFORE_START: Check = Check::new(
     )
     .of_kinds(|kind| kind.promises(|profile| profile.end.is_some())),
     Run::CustomStatus(before_start),
-)
-.exercised_by_change(brings_status);
+);
 
 fn before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(end) = &status.profile.end else {
@@ -49,8 +48,7 @@ pub(crate) static WITHOUT_OUTCOME: Check = Check::new(
         kind.promises(|profile| profile.end.as_ref().is_some_and(|end| end.needs_outcome))
     }),
     Run::CustomStatus(without_outcome),
-)
-.exercised_by_change(brings_status);
+);
 
 fn without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(end) = status.profile.end.as_ref().filter(|e| e.needs_outcome) else {
@@ -84,8 +82,7 @@ pub(crate) static WITHOUT_END: Check = Check::new(
         })
     }),
     Run::CustomStatus(without_end),
-)
-.exercised_by_change(brings_status);
+);
 
 fn without_end<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(end) = &status.profile.end else {

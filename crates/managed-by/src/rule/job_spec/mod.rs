@@ -67,9 +67,6 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let Some(job) = Suspended::of(context.change) else {
         return;
     };
-    if job.new.template == job.old.template {
-        return;
-    }
     let release = context.release;
     let (new, old) = (job.new.template, job.old.template);
     let immutable = |path: &'static str, detail: &'static str| {

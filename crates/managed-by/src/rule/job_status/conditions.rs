@@ -24,9 +24,7 @@ pub(crate) static COMPLETE_AND_FAILED: Check = Check::new(
 .exercised_by(|status| (status.changed.complete || status.changed.failed) && status.is_finished());
 
 fn complete_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let changed = status.changed.complete || status.changed.failed;
-    if changed && status.is_true(ConditionTypes::COMPLETE) && status.is_true(ConditionTypes::FAILED)
-    {
+    if status.is_true(ConditionTypes::COMPLETE) && status.is_true(ConditionTypes::FAILED) {
         findings.push(invalid(
             "cannot set Complete=True and Failed=true conditions",
         ));
@@ -47,11 +45,7 @@ pub(crate) static COMPLETE_AND_FAILURE_TARGET: Check = Check::new(
 });
 
 fn complete_and_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let changed = status.changed.complete || status.changed.failure_target;
-    if changed
-        && status.is_true(ConditionTypes::COMPLETE)
-        && status.is_true(ConditionTypes::FAILURE_TARGET)
-    {
+    if status.is_true(ConditionTypes::COMPLETE) && status.is_true(ConditionTypes::FAILURE_TARGET) {
         findings.push(invalid(
             "cannot set Complete=True and FailureTarget=true conditions",
         ));
@@ -74,11 +68,7 @@ pub(crate) static FAILED_WITHOUT_FAILURE_TARGET: Check = Check::new(
 });
 
 fn failed_without_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let changed = status.changed.failed || status.changed.failed_indexes;
-    if changed
-        && status.is_true(ConditionTypes::FAILED)
-        && !status.is_true(ConditionTypes::FAILURE_TARGET)
-    {
+    if !status.is_true(ConditionTypes::FAILURE_TARGET) {
         findings.push(invalid(
             "cannot set Failed=True condition without the FailureTarget=true condition",
         ));
@@ -104,11 +94,7 @@ fn complete_without_success_criteria_met<'a>(
     status: &StatusChange<'a>,
     findings: &mut Findings<'a>,
 ) {
-    let changed = status.changed.complete || status.changed.success_criteria_met;
-    if changed
-        && status.is_true(ConditionTypes::COMPLETE)
-        && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
-    {
+    if !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         findings.push(invalid(
             "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
         ));
@@ -127,10 +113,8 @@ pub(crate) static SUCCESS_CRITERIA_MET_NON_INDEXED: Check = Check::new(
     !status.spec.is_indexed() && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
 });
 
-fn success_criteria_met_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if !status.spec.is_indexed() && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
-        findings.push(invalid("cannot set SuccessCriteriaMet to NonIndexed Job"));
-    }
+fn success_criteria_met_non_indexed<'a>(_: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    findings.push(invalid("cannot set SuccessCriteriaMet to NonIndexed Job"));
 }
 
 pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILED: Check = Check::new(
@@ -192,12 +176,10 @@ pub(crate) static SUCCESS_CRITERIA_MET_WITHOUT_POLICY: Check = Check::new(
     !status.spec.success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
 });
 
-fn success_criteria_met_without_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if !status.spec.success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
-        findings.push(invalid(
-            "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy",
-        ));
-    }
+fn success_criteria_met_without_policy<'a>(_: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    findings.push(invalid(
+        "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy",
+    ));
 }
 
 pub(crate) static SUCCESS_POLICY: Check = Check::new(
@@ -211,10 +193,7 @@ pub(crate) static SUCCESS_POLICY: Check = Check::new(
 .exercised_by(|status| status.spec.success_policy && status.is_true(ConditionTypes::COMPLETE));
 
 fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if status.spec.success_policy
-        && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
-        && status.is_true(ConditionTypes::COMPLETE)
-    {
+    if !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         findings.push(invalid(
             "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True",
         ));
@@ -267,12 +246,10 @@ pub(crate) static SUCCESS_CRITERIA_MET_DISABLED: Check = Check::new(
 
 fn success_criteria_met_disabled<'a>(
     status: &StatusChange<'a>,
-    old: &JobStatus<'a>,
+    _: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
-    if old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
-        && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
-    {
+    if !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         findings.push(invalid(
             "cannot disable the SuccessCriteriaMet=True condition",
         ));
@@ -294,9 +271,8 @@ fn success_criteria_met_after_complete<'a>(
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
-    let was_complete = old.conditions.is_true(ConditionTypes::COMPLETE)
-        && !old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET);
-    if was_complete && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
+    let was_met = old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET);
+    if !was_met && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         findings.push(invalid(
             "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions",
         ));

@@ -56,7 +56,7 @@ pub(crate) static ACTIVE_OF_FINISHED: Check = Check::new(
 
 fn active_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let active = status.new.active;
-    if (status.changed.finished || status.changed.active) && active > 0 && status.is_finished() {
+    if active > 0 {
         let detail = "active>0 is invalid for finished job";
         findings.push(FieldError::invalid(
             "status.active",
@@ -81,10 +81,7 @@ pub(crate) static TERMINATING_OF_FINISHED: Check = Check::new(
 });
 
 fn terminating_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let Some(terminating) = status.new.terminating.filter(|t| *t > 0) else {
-        return;
-    };
-    if (status.changed.finished || status.changed.terminating) && status.is_finished() {
+    if let Some(terminating) = status.new.terminating.filter(|t| *t > 0) {
         let detail = "terminating>0 is invalid for finished job";
         findings.push(FieldError::invalid(
             "status.terminating",
@@ -109,10 +106,7 @@ pub(crate) static READY: Check = Check::new(
 });
 
 fn ready<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let Some(ready) = status.new.ready.filter(|r| *r > status.new.active) else {
-        return;
-    };
-    if status.changed.ready || status.changed.active {
+    if let Some(ready) = status.new.ready.filter(|r| *r > status.new.active) {
         let detail = "cannot set more ready pods than active";
         findings.push(FieldError::invalid(
             "status.ready",
@@ -166,7 +160,7 @@ fn succeeded_decreased<'a>(
     findings: &mut Findings<'a>,
 ) {
     let succeeded = status.new.succeeded;
-    if succeeded < old.succeeded && !status.spec.is_elastic() {
+    if succeeded < old.succeeded {
         let detail = "cannot decrease the succeeded counter";
         findings.push(FieldError::invalid(
             "status.succeeded",

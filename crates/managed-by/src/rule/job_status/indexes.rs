@@ -23,14 +23,9 @@ pub(crate) static INVALID_COMPLETED: Check = Check::new(
 
 fn invalid_completed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = &*status.new.completed_indexes;
-    let Some(completions) = status
-        .spec
-        .completions
-        .filter(|_| status.changed.completed_indexes)
-    else {
-        return;
-    };
-    if let Err(error) = check_format(indexes, completions) {
+    if let Some(completions) = status.spec.completions
+        && let Err(error) = check_format(indexes, completions)
+    {
         let detail = format!("error parsing completedIndexes: {error}");
         findings.push(FieldError::invalid(
             COMPLETED,
@@ -58,12 +53,11 @@ pub(crate) static INVALID_FAILED: Check = Check::new(
 });
 
 fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let applies = status.changed.failed_indexes && status.spec.backoff_limit_per_index;
-    let indexes = status.new.failed_indexes.as_deref().filter(|_| applies);
-    let Some((indexes, completions)) = indexes.zip(status.spec.completions) else {
-        return;
-    };
-    if let Err(error) = check_format(indexes, completions) {
+    let indexes = status.new.failed_indexes.as_deref();
+    if status.spec.backoff_limit_per_index
+        && let Some((indexes, completions)) = indexes.zip(status.spec.completions)
+        && let Err(error) = check_format(indexes, completions)
+    {
         let detail = format!("error parsing failedIndexes: {error}");
         findings.push(FieldError::invalid(
             FAILED,
@@ -89,7 +83,7 @@ pub(crate) static COMPLETED_OF_NON_INDEXED: Check = Check::new(
 
 fn completed_of_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = &*status.new.completed_indexes;
-    if status.changed.completed_indexes && !indexes.is_empty() && !status.spec.is_indexed() {
+    if status.changed.completed_indexes && !indexes.is_empty() {
         let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
         findings.push(FieldError::invalid(
             COMPLETED,
@@ -114,9 +108,8 @@ pub(crate) static FAILED_WITHOUT_LIMIT: Check = Check::new(
 });
 
 fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let indexes = status.new.failed_indexes.as_deref();
-    if let Some(indexes) = indexes.filter(|_| status.changed.failed_indexes)
-        && !status.spec.backoff_limit_per_index
+    if let Some(indexes) = status.new.failed_indexes.as_deref()
+        && status.changed.failed_indexes
     {
         let detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
         findings.push(FieldError::invalid(
@@ -146,12 +139,10 @@ pub(crate) static OVERLAP: Check = Check::new(
 });
 
 fn overlap<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let changed = status.changed.failed_indexes || status.changed.completed_indexes;
-    let failed = status.new.failed_indexes.as_deref().filter(|_| changed);
-    let Some((failed, completions)) = failed.zip(status.spec.completions) else {
-        return;
-    };
-    if let Some(index) = common_index(&status.new.completed_indexes, failed, completions) {
+    let failed = status.new.failed_indexes.as_deref();
+    if let Some((failed, completions)) = failed.zip(status.spec.completions)
+        && let Some(index) = common_index(&status.new.completed_indexes, failed, completions)
+    {
         let detail = format!("failedIndexes and completedIndexes overlap at index: {index}");
         findings.push(FieldError::invalid(
             FAILED,
@@ -164,11 +155,8 @@ fn overlap<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
 /// First and last index of an interval.
 type Interval = (i32, i32);
 
-/// `validateIndexesFormat`: the first thing wrong with a list of intervals, in upstream's words.
+/// `validateIndexesFormat`: the first thing wrong with a list of intervals that is not empty, in upstream's words.
 fn check_format(indexes: &str, completions: i32) -> Result<(), String> {
-    if indexes.is_empty() {
-        return Ok(());
-    }
     let mut previous: Option<i32> = None;
     for (interval, text) in Intervals::of(indexes, completions) {
         let (first, last) = interval.map_err(|e| e.text(text))?;

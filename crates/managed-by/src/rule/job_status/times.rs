@@ -24,9 +24,7 @@ pub(crate) static COMPLETION_WITHOUT_COMPLETE: Check = Check::new(
 });
 
 fn completion_without_complete<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let changed = status.changed.complete || status.changed.completion_time;
-    if changed && status.new.completion_time.is_some() && !status.is_true(ConditionTypes::COMPLETE)
-    {
+    if !status.is_true(ConditionTypes::COMPLETE) {
         let detail = "cannot set completionTime when there is no Complete=True condition";
         findings.push(FieldError::invalid(
             COMPLETION,
@@ -50,8 +48,7 @@ pub(crate) static COMPLETE_WITHOUT_COMPLETION: Check = Check::new(
 });
 
 fn complete_without_completion<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let changed = status.changed.complete || status.changed.completion_time;
-    if changed && status.new.completion_time.is_none() && status.is_true(ConditionTypes::COMPLETE) {
+    if status.new.completion_time.is_none() {
         findings.push(FieldError::required(
             COMPLETION,
             "completionTime is required for Complete jobs",
@@ -77,9 +74,8 @@ pub(crate) static COMPLETION_BEFORE_START: Check = Check::new(
 });
 
 fn completion_before_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let changed = status.changed.start_time || status.changed.completion_time;
     let times = status.new.start_time.zip(status.new.completion_time);
-    if changed && times.is_some_and(|(start, completion)| completion < start) {
+    if times.is_some_and(|(start, completion)| completion < start) {
         let detail = if status.release < Release::V1_34 {
             "completionTime cannot be set before startTime"
         } else {
@@ -109,10 +105,9 @@ pub(crate) static FINISHED_WITHOUT_START: Check = Check::new(
 });
 
 fn finished_without_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let changed = status.changed.finished || status.changed.start_time;
     let nothing_to_start = status.spec.suspend && status.spec.completions == Some(0);
     let exempt = nothing_to_start && status.release >= Release::V1_32;
-    if changed && !exempt && status.new.start_time.is_none() && status.is_finished() {
+    if !exempt && status.new.start_time.is_none() {
         findings.push(FieldError::required(
             START,
             "startTime is required for finished job",
@@ -129,17 +124,16 @@ pub(crate) static COMPLETION_CHANGED: Check = Check::new(
     Run::JobStatusTransition(completion_changed),
 )
 .exercised_by(|status| {
+    // Its removal is the business of complete-without-completion-time.
     status.was(|old| old.completion_time.is_some()) && status.new.completion_time.is_some()
 });
 
 fn completion_changed<'a>(
     status: &StatusChange<'a>,
-    old: &JobStatus<'a>,
+    _: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
-    let completion = status.new.completion_time;
-    // Its removal is the business of complete-without-completion-time.
-    if completion.is_some() && old.completion_time.is_some() && status.changed.completion_time {
+    if status.changed.completion_time {
         let detail = if status.release < Release::V1_34 {
             "completionTime cannot be mutated"
         } else {
@@ -147,7 +141,7 @@ fn completion_changed<'a>(
         };
         findings.push(FieldError::invalid(
             COMPLETION,
-            BadValue::Time(completion),
+            BadValue::Time(status.new.completion_time),
             detail,
         ));
     }
@@ -170,7 +164,7 @@ fn start_changed<'a>(status: &StatusChange<'a>, old: &JobStatus<'a>, findings: &
     let resuming = old.conditions.is_true(ConditionTypes::SUSPENDED)
         && status.new.conditions.is_false(ConditionTypes::SUSPENDED);
     let exempt = resuming && status.release >= Release::V1_32;
-    if status.changed.start_time && !exempt && old.start_time.is_some() && !status.spec.suspend {
+    if status.changed.start_time && !exempt {
         findings.push(if status.release < Release::V1_36 {
             FieldError::required(START, "startTime cannot be removed for unsuspended job")
         } else {

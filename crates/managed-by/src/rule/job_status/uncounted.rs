@@ -83,22 +83,15 @@ pub(crate) static OF_FINISHED: Check = Check::new(
 });
 
 fn of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let changed = status.changed.finished || status.changed.uncounted;
-    let Some(pods) = status
-        .new
-        .uncounted
-        .as_ref()
-        .filter(|pods| !pods.is_empty())
-    else {
-        return;
-    };
-    if changed && status.is_finished() {
+    if let Some(pods) = &status.new.uncounted
+        && !pods.is_empty()
+    {
         let detail = if status.release < Release::V1_34 {
             "uncountedTerminatedPods needs to be empty for finished job"
         } else {
             "must be empty for finished job"
         };
-        let value = BadValue::Uncounted(pods.clone());
+        let value = BadValue::Uncounted(pods.clone().into_owned());
         findings.push(FieldError::invalid(
             "status.uncountedTerminatedPods",
             value,
