@@ -180,14 +180,6 @@ impl<'a> AdmissionRequest<'a> {
         &self.namespace
     }
 
-    /// The kind that is judged, if any is.
-    pub fn kind(&self) -> Option<&Kind<'a>> {
-        match &self.subject {
-            Subject::Change(kind, _) => Some(kind),
-            Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => None,
-        }
-    }
-
     /// The releases that drop `spec.managedBy` from the Job that is to be created, unless their feature `JobManagedBy` is on. By
     /// default it is off there, and then the Job is not delegated, and no policy sees the field.
     ///
