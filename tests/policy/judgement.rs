@@ -69,6 +69,7 @@ impl Seen {
             let only = judgement.only(release).unwrap();
             assert_eq!(only.verdict(), &verdict, "{name} {release}");
             assert_eq!(judgement.denied_by().contains(release), !verdict.allowed);
+            assert_eq!(judgement.accepted_by().contains(release), verdict.allowed);
             let one = judge_in(&request, &settings, Some(release.into()), &Documented);
             assert_eq!(one.verdict(), &verdict, "{name} {release}");
         }

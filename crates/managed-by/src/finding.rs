@@ -434,6 +434,10 @@ mod tests {
             "spec.x: Invalid value: null: no"
         );
         assert_eq!(
+            text(BadValue::Time(None), Release::V1_33),
+            r#"spec.x: Invalid value: "null": no"#
+        );
+        assert_eq!(
             text(BadValue::Omitted, Release::V1_34),
             "spec.x: Invalid value: no"
         );
