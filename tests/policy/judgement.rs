@@ -8,6 +8,7 @@ use managed_by::{
 };
 use managed_by_conformance::{trace, vector};
 use managed_by_offline::{Judge, Releases};
+use managed_by_testing::answers;
 use serde_json::{Value, json};
 use xtask::examples;
 use xtask::judge::Documented;
@@ -68,6 +69,7 @@ impl Seen {
             let only = judgement.only(release).unwrap();
             assert_eq!(only.verdict(), &verdict, "{name} {release}");
             assert_eq!(judgement.denied_by().contains(release), !verdict.allowed);
+            assert_eq!(judgement.accepted_by().contains(release), verdict.allowed);
             let one = judge_in(&request, &settings, Some(release.into()), &Documented);
             assert_eq!(one.verdict(), &verdict, "{name} {release}");
         }
@@ -93,6 +95,23 @@ impl Seen {
                 }
             }
         }
+
+        // As JSON too.
+        let json = serde_json::to_value(&judgement).unwrap();
+        let told = expected
+            .iter()
+            .map(|(release, rule, level, path, _, text)| {
+                [release.as_str(), rule, level, path, text].map(str::to_owned)
+            });
+        assert_eq!(answers::told(&json["findings"]), told.collect(), "{name}");
+        let opinions = json["opinions"].as_array().unwrap();
+        assert_eq!(opinions.len(), judgement.opinions().len());
+        for (opinion, of_json) in judgement.opinions().iter().zip(opinions) {
+            assert_eq!(of_json["allowed"], opinion.verdict.allowed);
+        }
+        // And each annotation once.
+        let annotations = json["auditAnnotations"].as_object().unwrap();
+        assert_eq!(annotations.len(), verdict.audit_annotations.len(), "{name}");
 
         // The tools say the same.
         let judgement = judge_in(&request, &settings, all, &Offline);

@@ -239,7 +239,7 @@ impl<'s> Answers<'s> {
         };
         let answered = request.read(|request| {
             let ask = |releases| managed_by::judge(request, self.settings, releases);
-            let told = |said| Verdict::of(Judgement::of(request, &said));
+            let told = |said| Verdict::of(Judgement::of(&said));
             let all = self.all_releases.then(|| ask(Some(ReleaseSet::all())));
             let of_one = |release| all.as_ref()?.only(release).map(told);
             (told(ask(None)), of_each(&of_one))

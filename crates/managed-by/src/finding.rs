@@ -406,6 +406,7 @@ impl<'a> Finding<'a> {
 #[cfg(test)]
 mod tests {
     use super::{BadValue, FieldError};
+    use crate::object::job::Uncounted;
     use crate::release::Release;
 
     #[test]
@@ -433,9 +434,26 @@ mod tests {
             "spec.x: Invalid value: null: no"
         );
         assert_eq!(
+            text(BadValue::Time(None), Release::V1_33),
+            r#"spec.x: Invalid value: "null": no"#
+        );
+        assert_eq!(
             text(BadValue::Omitted, Release::V1_34),
             "spec.x: Invalid value: no"
         );
+        let uid = |release| text(BadValue::NamedString("<a>".into()), release);
+        assert_eq!(uid(Release::V1_33), r#"spec.x: Invalid value: "<a>": no"#);
+        assert_eq!(
+            uid(Release::V1_34),
+            r#"spec.x: Invalid value: "\u003ca\u003e": no"#
+        );
+        // A list goes on until 64 KiB of it are printed.
+        for (first, end) in [(65_533, r#"a","b"],"#), (65_534, r#"a",...],"#)] {
+            let uids = vec!["a".repeat(first).into(), "b".into()];
+            let (succeeded, failed) = (Some(uids), None);
+            let uids = BadValue::Uncounted(Uncounted { succeeded, failed });
+            assert!(text(uids, Release::V1_37).contains(end), "{first}");
+        }
     }
 
     #[test]

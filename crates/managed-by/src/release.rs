@@ -249,7 +249,12 @@ mod tests {
         ] {
             assert_eq!(set(names).to_string(), expected);
             assert_eq!(set(names).iter().count(), names.len());
+            let newest = set(names).newest();
+            assert_eq!(newest.map(Release::as_str), names.last().copied());
         }
+        let (one, other) = (set(&["1.30", "1.31"]), set(&["1.31", "1.32"]));
+        assert_eq!(one.union(other).to_string(), "1.30 to 1.32");
+        assert_eq!(one.without(other).to_string(), "1.30");
         assert_eq!(ReleaseSet::all().to_string(), "1.30 to 1.37");
     }
 }

@@ -29,8 +29,6 @@ pub struct Judge<'s> {
 pub struct Judgement {
     /// Whether the request may go on; where all releases are asked, whether all say so.
     pub is_allowed: bool,
-    /// Whether there was anything to judge: an object of a kind that the library knows or the settings declare.
-    pub is_judged: bool,
     /// HTTP status of a denial.
     pub code: Option<u16>,
     /// What the client reads when denied. Where all releases are asked, it tells what any of them finds.
@@ -103,7 +101,7 @@ impl<'s> Judge<'s> {
     /// Judges a request.
     pub fn review(&self, request: &AdmissionRequest<'_>) -> Judgement {
         let judgement = judge(request, &self.settings, self.releases);
-        Judgement::of(request, &judgement)
+        Judgement::of(&judgement)
     }
 
     /// The releases that drop `managedBy` from a manifest's object unless their feature is on, of those that are asked.
@@ -116,18 +114,12 @@ impl<'s> Judge<'s> {
 
 impl Judgement {
     /// What the library said to a request.
-    pub fn of(request: &AdmissionRequest<'_>, said: &managed_by::Judgement<'_>) -> Self {
+    pub fn of(said: &managed_by::Judgement<'_>) -> Self {
         let is_of_releases = !said.opinions().is_empty();
         let verdict = said.verdict().clone();
         let findings = said.findings().iter();
-        // An object of a kind that the settings declare shows as such in its verdict alone.
-        let has_mode = verdict
-            .audit_annotations
-            .iter()
-            .any(|(key, _)| *key == "mode");
         Self {
             is_allowed: verdict.allowed,
-            is_judged: request.kind().is_some() || has_mode,
             code: verdict.code,
             message: verdict.message,
             warnings: verdict.warnings,

@@ -43,11 +43,7 @@ fn asked(name: &str, judge: &Judge<'_>) -> Vec<(u64, String, bool)> {
         .filter_map(|(case, line)| {
             let judgement = judge.ask(case.request().to_string().as_bytes()).unwrap();
             let what = format!("{}{}", case.operation, case.sub_resource);
-            (!judgement.is_quiet() && judgement.is_judged).then_some((
-                line,
-                what,
-                judgement.is_allowed,
-            ))
+            (!judgement.is_quiet()).then_some((line, what, judgement.is_allowed))
         })
         .collect()
 }

@@ -71,6 +71,15 @@ fn what_kubectl_prints_is_judged_as_it_is_stored() {
         "{}",
         text.out
     );
+    // Settings that choose no release tell which deny it.
+    let ran = run(&["lint", "-o", "json"], stored.as_bytes());
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let finding = &document["results"][0]["findings"][0];
+    let releases = finding["releases"].as_array().unwrap();
+    assert_eq!(
+        (&finding["enforcement"], &releases[0]),
+        (&"warn".into(), &"1.31".into())
+    );
 }
 
 #[test]

@@ -57,7 +57,8 @@ impl<'t, 'a> Kept<'t, 'a> {
 
     /// As [`Kept::object_or_null`], but `null` is noted too.
     pub(crate) fn object(self, member: impl FnMut(&str, Kept<'_, 'a>)) {
-        if !self.object_or_null(member) && self.raw.json_type() == Type::Null {
+        if !self.object_or_null(member) {
+            // Of anything else it has been noted before, which counts.
             self.place.expected("an object", Type::Null.name());
         }
     }

@@ -33,7 +33,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{
-    Deserialize as _, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess,
+    Deserialize, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess,
     Visitor,
 };
 use serde_json::value::RawValue;
@@ -313,7 +313,8 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
         if self.with_care {
             return Ok(self.keep()?.string_or_null());
         }
-        self.json.deserialize_option(TextOrNull)
+        let text = Option::<Plain<'de>>::deserialize(self.json)?;
+        Ok(text.map(|Plain(text)| text))
     }
 
     /// As [`Kept::int32_or_null`].
@@ -469,25 +470,12 @@ impl<'de> DeserializeSeed<'de> for Name {
     }
 }
 
-/// A string, or `null`, which is an absent one. Anything else is an error, so that the document is read with care.
-struct TextOrNull;
+/// A string. Anything else is an error, so that the document is read with care.
+struct Plain<'de>(Cow<'de, str>);
 
-impl<'de> Visitor<'de> for TextOrNull {
-    type Value = Option<Cow<'de, str>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Text.expecting(f)
-    }
-
-    fn visit_none<E>(self) -> std::result::Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(
-        self,
-        json: D,
-    ) -> std::result::Result<Self::Value, D::Error> {
-        json.deserialize_str(Text).map(Some)
+impl<'de> Deserialize<'de> for Plain<'de> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> std::result::Result<Self, D::Error> {
+        json.deserialize_str(Text).map(Self)
     }
 }
 

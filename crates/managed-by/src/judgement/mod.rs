@@ -90,11 +90,7 @@ impl<'a> Judgement<'a> {
     ) -> Self {
         let mut opinions: Vec<Opinion<'a>> = Vec::new();
         for (releases, verdict) in verdicts {
-            let same = opinions.iter_mut().find(|known| {
-                known.verdict == verdict
-                    && texts(&verdict, known.releases) == texts(&verdict, releases)
-            });
-            match same {
+            match opinions.iter_mut().find(|known| known.verdict == verdict) {
                 Some(known) => known.releases = known.releases.union(releases),
                 None => opinions.push(Opinion { releases, verdict }),
             }
@@ -323,15 +319,6 @@ impl fmt::Debug for JudgedFinding<'_> {
 /// Whether two findings are of one rule at one path.
 fn is_same_place(one: &Finding<'_>, other: &Finding<'_>) -> bool {
     one.rule() == other.rule() && one.error().path() == other.error().path()
-}
-
-/// What the findings of a verdict are in the words of a set's releases, which all have the same.
-fn texts(verdict: &Verdict<'_>, releases: ReleaseSet) -> Vec<String> {
-    let release = releases.newest().unwrap_or_default();
-    let findings = verdict.findings.iter();
-    findings
-        .map(|(_, finding)| finding.error().text(release))
-        .collect()
 }
 
 /// What releases find, each thing once, in the order of the catalogue. A list of findings counts for the releases beside it, and a

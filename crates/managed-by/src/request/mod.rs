@@ -180,14 +180,6 @@ impl<'a> AdmissionRequest<'a> {
         &self.namespace
     }
 
-    /// The kind that is judged, if any is.
-    pub fn kind(&self) -> Option<&Kind<'a>> {
-        match &self.subject {
-            Subject::Change(kind, _) => Some(kind),
-            Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => None,
-        }
-    }
-
     /// The releases that drop `spec.managedBy` from the Job that is to be created, unless their feature `JobManagedBy` is on. By
     /// default it is off there, and then the Job is not delegated, and no policy sees the field.
     ///
@@ -279,7 +271,7 @@ impl<'a> AdmissionRequest<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AdmissionRequest, Change, ReadObject, UserInfo};
+    use super::{AdmissionRequest, AdmissionReview, Change, ReadObject, UserInfo};
     use crate::{Settings, review};
 
     const JOB: &str =
@@ -349,5 +341,66 @@ mod tests {
             fired(&AdmissionRequest::from_json(created.as_bytes()).unwrap()),
             field
         );
+    }
+
+    /// What is stored of a kind with the same text is no less that object.
+    #[test]
+    fn the_kind_of_the_new_object_counts_for_both() {
+        let read = |group: &'static str, version: &'static str, kind: &'static str, text| {
+            ReadObject::from_json(group.into(), version.into(), kind.into(), text)
+        };
+        let text = JOB.replace("-1", "0");
+        let object = read("batch", "v1", "Job", JOB);
+        for old in [
+            read("batch", "v1", "Job", &text),
+            read("jobset.x-k8s.io", "v1alpha2", "JobSet", &text),
+        ] {
+            let change = Change::UpdateStatus {
+                object: &object,
+                old: &old,
+            };
+            let request = AdmissionRequest::from_objects(change, "", UserInfo::default());
+            assert_eq!(fired(&request.unwrap()), ["job-status/negative-counter"]);
+        }
+    }
+
+    /// A status that is dropped has no bytes, and one of another object has those that it has there.
+    #[test]
+    fn objects_are_as_large_as_they_are_stored() {
+        const BARE: &str = r#"{"metadata":{"name":"pi"},"spec":{"managedBy":"typo"}}"#;
+        let read = |text| ReadObject::from_json("batch".into(), "v1".into(), "Job".into(), text);
+        let (job, bare) = (read(JOB), read(BARE));
+        let both = bare.with_status_of(&job);
+        let (all, none) = (JOB.len(), BARE.len());
+        for (change, sizes, most) in [
+            (Change::Create { object: &job }, [none, 0], all),
+            (Change::Create { object: &bare }, [none, 0], none),
+            (Change::Stored { object: &job }, [all, 0], all),
+            (Change::Stored { object: &both }, [all, 0], none + all),
+            (
+                Change::Update {
+                    object: &bare,
+                    old: &both,
+                },
+                [none, all],
+                none + none + all,
+            ),
+        ] {
+            let request = AdmissionRequest::from_objects(change, "", UserInfo::default()).unwrap();
+            // Six bytes may become of one.
+            assert_eq!(request.object_sizes(6 * most - 1), sizes);
+            assert_eq!(request.object_sizes(6 * most), [0, 0]);
+        }
+
+        let kind = r#"{"group":"batch","version":"v1","kind":"Job"}"#;
+        let request =
+            format!(r#"{{"operation":"UPDATE","kind":{kind},"object":{BARE},"oldObject":{JOB}}}"#);
+        let review = format!(r#"{{"settings":{{}},"request":{request}}}"#);
+        let of_request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
+        let of_review = AdmissionReview::from_json(review.as_bytes()).unwrap();
+        for (read, text) in [(of_request, &request), (of_review.request, &review)] {
+            assert_eq!(read.object_sizes(text.len() - 1), [none, all]);
+            assert_eq!(read.object_sizes(text.len()), [0, 0]);
+        }
     }
 }

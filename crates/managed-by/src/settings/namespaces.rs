@@ -193,9 +193,6 @@ impl<'a> Namespaces<'a> {
         for (index, (_, value)) in self.entries.iter().enumerate() {
             let path = Path::Index(&PATH, index);
             let entry = Entry::read(*value, &path, &mut reading);
-            if !reading.is_clean() {
-                break;
-            }
             if entry.matches(namespace, &mut labels) {
                 found = Some((index, entry.delegation));
                 break;

@@ -79,11 +79,6 @@ impl Reading {
         self.problems.len().saturating_add(self.more)
     }
 
-    /// Whether nothing was wrong so far.
-    pub(super) fn is_clean(&self) -> bool {
-        self.problems.is_empty()
-    }
-
     /// What was read, unless something was wrong.
     pub(super) fn end<T>(self, read: T) -> Result<T, Problems> {
         Problems::none_or(self.problems, self.more).map(|()| read)

@@ -54,13 +54,13 @@ fn what_is_not_json_is_told() {
 }
 
 #[test]
-fn an_entry_may_ask_for_labels() {
+fn what_is_right_is_no_problem() {
     for right in [
-        r#"{"matchLabels":{"a/b":"c"},"delegation":"allowed"}"#,
-        r#"{"match":["x"],"matchLabels":{"a":"b"},"delegation":"allowed"},{"match":["x"],"delegation":"required"}"#,
+        r#"{"namespaces":[{"matchLabels":{"a/b":"c"},"delegation":"allowed"}]}"#,
+        r#"{"namespaces":[{"match":["x"],"matchLabels":{"a":"b"},"delegation":"allowed"},{"match":["x"],"delegation":"required"}]}"#,
+        r#"{"controllers":{}}"#,
     ] {
-        let json = format!(r#"{{"namespaces":[{right}]}}"#);
-        assert!(Settings::from_json(json.as_bytes()).is_ok(), "{right}");
+        assert_eq!(Settings::from_json(right.as_bytes()).err(), None, "{right}");
     }
 }
 
@@ -171,6 +171,19 @@ fn a_problem_says_where_it_is_and_of_what_sort() {
         (
             r#"{"controllers":{},"role":"management"}"#,
             "controllers",
+            false,
+            true,
+        ),
+        (
+            r#"{"controllers":{"acme.io/x":{"kinds":["Jbo"]}}}"#,
+            r#"controllers["acme.io/x"].kinds[0]"#,
+            false,
+            false,
+        ),
+        // Kinds that the settings declare are right too.
+        (
+            r#"{"controllers":{"acme.io/x":{"kinds":["Jbo"]}},"custom_kinds":[{"group":"a.io","kind":"Run","plural":"runs"}]}"#,
+            r#"controllers["acme.io/x"].kinds[0]"#,
             false,
             true,
         ),

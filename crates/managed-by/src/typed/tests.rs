@@ -14,6 +14,7 @@ use crate::kind::Kind;
 use crate::object::Object;
 use crate::object::tests::decoding::{spec, status};
 use crate::release::{Release, ReleaseSet};
+use crate::request::{AdmissionRequest, Change, UserInfo};
 
 prop_compose! {
     fn job()(
@@ -139,6 +140,7 @@ fn denials_are_told_from_warnings() {
     // Only the first patches of 1.36 deny it.
     let findings = JobChecker::default().update(&directed("a"), &resumed);
     assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_ne!(findings, []);
     assert_eq!(
         findings.denials(),
         [] as [&super::JudgedFinding<'static>; 0]
@@ -245,7 +247,7 @@ fn the_scheduling_directives_hang_on_the_status() {
 
 #[test]
 fn a_site_s_rules_are_judged_with_its_settings() {
-    let settings = br#"{"controllers":{"acme.io/runner":{"status_writers":["runner"]}}}"#;
+    let settings = br#"{"controllers":{"acme.io/runner":{"status_writers":["runner","runners"]}}}"#;
     let checker = JobChecker::new(Release::V1_37)
         .with_settings(settings)
         .unwrap();
@@ -254,13 +256,10 @@ fn a_site_s_rules_are_judged_with_its_settings() {
         active: Some(1),
         ..JobStatus::default()
     });
-    assert_eq!(
-        checker
-            .clone()
-            .as_user("runner", &[])
-            .status_update(&old, &new),
-        []
-    );
+    for (user, groups) in [("runner", &[][..]), ("ana", &["runners"])] {
+        let writer = checker.clone().as_user(user, groups);
+        assert_eq!(writer.status_update(&old, &new), [], "{user}");
+    }
     assert_eq!(checker.status_update(&old, &old), []);
     let findings = checker
         .as_user("ana", &["people"])
@@ -316,6 +315,31 @@ fn a_create_brings_no_status() {
     let told: Vec<_> = stored.iter().map(|found| found.rule().id()).collect();
     assert_eq!(told, lines_of_json(&job));
     assert!(told.contains(&"job-status/negative-counter"), "{told:?}");
+
+    let mut created = job.clone();
+    created.status = None;
+    let (kind, parts) = (
+        Kind::find("batch", "v1", "Job").unwrap(),
+        Parts::of_metadata(&job),
+    );
+    for (change, stored) in [
+        (
+            Change::Create {
+                object: object(&job, &parts),
+            },
+            &created,
+        ),
+        (
+            Change::Stored {
+                object: object(&job, &parts),
+            },
+            &job,
+        ),
+    ] {
+        let request = AdmissionRequest::of_typed(kind, change, UserInfo::default(), &job, None);
+        let bytes = serde_json::to_vec(stored).unwrap().len();
+        assert_eq!(request.object_sizes(0), [bytes, 0]);
+    }
 }
 
 /// The rules that fire on a Job in a CREATE with its status, as the background audit sends it.
@@ -324,7 +348,7 @@ fn lines_of_json(job: &Job) -> Vec<&'static str> {
         "operation": "CREATE", "kind": {"group": "batch", "version": "v1", "kind": "Job"}, "object": job,
     });
     let request = request.to_string();
-    let request = crate::AdmissionRequest::from_json(request.as_bytes()).unwrap();
+    let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
     let settings = crate::Settings::for_release(Release::V1_37);
     let verdict = crate::review(&request, &settings);
     let rules = verdict.findings.iter();
