@@ -388,12 +388,18 @@ fn annotations(
     }
     for (key, wanted) in [("denied", Enforcement::Deny), ("warned", Enforcement::Warn)] {
         let mut seen = BTreeSet::new();
-        let of_level = findings.iter().filter(|(level, _)| *level == wanted);
-        let once = of_level.filter(|(_, f)| seen.insert((f.rule().id(), f.error().path())));
-        // Not even as many have room.
-        let list: Vec<String> = once.take(MAX_ANNOTATION).map(|(_, f)| fired(f)).collect();
+        let mut list = String::new();
+        for (_, finding) in findings.iter().filter(|(level, _)| *level == wanted) {
+            if list.len() > MAX_ANNOTATION {
+                break;
+            }
+            if seen.insert((finding.rule().id(), finding.error().path())) {
+                let separator = if list.is_empty() { "" } else { ", " };
+                list.extend([separator, &fired(finding)]);
+            }
+        }
         if !list.is_empty() {
-            annotations.push((key, cut(list.join(", "), MAX_ANNOTATION)));
+            annotations.push((key, cut(list, MAX_ANNOTATION)));
         }
     }
     annotations
