@@ -294,7 +294,7 @@ mod tests {
             );
             assert_eq!(format!("{state:?}"), format!("{later:?}"));
         }
-        for broken in [r#","metadata":{"name":"a"}"#, r#","metadata":{},"a":tru}"#] {
+        for broken in [r#","metadata":{"name":"a"}"#, r#","metadata":{},"a":1x}"#] {
             assert!(
                 State::read(&format!("{start}{broken}")).is_none(),
                 "{broken}"
