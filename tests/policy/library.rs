@@ -5,6 +5,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
+    clippy::arithmetic_side_effects,
     reason = "a test that panics has failed"
 )]
 
@@ -12,6 +13,8 @@ mod cases;
 mod catalogue;
 mod examples;
 mod generated;
+mod judgement;
+mod kinds;
 mod large;
 
 /// What the tests of the module share, with the library in its place.
@@ -42,6 +45,8 @@ mod support {
             Ok(SettingsVerdict { valid, message })
         }
     }
+
+    pub(crate) use everywhere as natively;
 
     pub(crate) fn everywhere(request: &Value, settings: &Value) -> Answer {
         judge_in(
