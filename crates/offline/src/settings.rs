@@ -30,6 +30,14 @@ impl<'t> SettingsText<'t> {
     /// # Errors
     /// What cannot be read, and where.
     pub fn all(text: &'t str) -> Result<Vec<Self>, MalformedText> {
+        Self::apart(text).map(|(all, _)| all)
+    }
+
+    /// As [`SettingsText::all`], with the settings of the policies that do not count.
+    ///
+    /// # Errors
+    /// As [`SettingsText::all`].
+    pub fn apart(text: &'t str) -> Result<(Vec<Self>, Vec<Self>), MalformedText> {
         let mut all = Vec::new();
         let mut others = Vec::new();
         for document in Document::all(text) {
@@ -45,9 +53,9 @@ impl<'t> SettingsText<'t> {
         }
         // One alone counts, whatever it is called.
         if all.is_empty() && others.len() == 1 {
-            return Ok(others);
+            return Ok((others, all));
         }
-        Ok(all)
+        Ok((all, others))
     }
 
     fn of(document: &Rc<Document<'t>>, policy: &Policy<'_>) -> Self {

@@ -129,26 +129,32 @@ pub(super) fn check(files: &[PathBuf]) -> Report {
     for file in files {
         let input = Input::new(file);
         match input.bytes() {
-            Ok(bytes) => report.unjudged.extend(check_one(&input, &bytes)),
+            Ok(bytes) => check_one(&input, &bytes, &mut report),
             Err(unjudged) => report.unjudged.push(unjudged),
         }
     }
     report
 }
 
-fn check_one(input: &Input, bytes: &[u8]) -> Vec<Unjudged> {
-    let malformed = |malformed| vec![Unjudged::new(&input.name, malformed)];
-    let text = match decode(bytes) {
-        Ok(text) => text,
-        Err(e) => return malformed(e),
+fn check_one(input: &Input, bytes: &[u8], report: &mut Report) {
+    let found = decode(bytes).and_then(|text| {
+        let (all, others) = SettingsText::apart(text)?;
+        if all.is_empty() {
+            return Err(MalformedText::whole("holds no settings"));
+        }
+        Ok((text, all, others))
+    });
+    let (text, all, others) = match found {
+        Ok(found) => found,
+        Err(malformed) => return report.unjudged.push(Unjudged::new(&input.name, malformed)),
     };
-    match SettingsText::all(text) {
-        Ok(all) if all.is_empty() => malformed(MalformedText::whole("holds no settings")),
-        Ok(all) => all
-            .iter()
-            .flat_map(|settings| problems(input, text, settings))
-            .collect(),
-        Err(e) => malformed(e),
+    for settings in &all {
+        report.unjudged.extend(problems(input, text, settings));
+    }
+    for other in &others {
+        let (place, _) = report::key_place(text, &other.document, &other.path);
+        let what = "not checked: the module is not named as those of this project";
+        report.hint(what.to_owned(), || format!("{}:{}", input.name, place.line));
     }
 }
 
