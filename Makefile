@@ -77,7 +77,7 @@ endef
 target/answers.ndjson: $(RUST_SOURCES) xtask/src/answers.rs $(shell find examples crates/testing/src conformance/src conformance/vectors conformance/traces -type f)
 	@mkdir -p target && $(XTASK) answers $@ 2000 1
 
-# How many requests are generated. kwctl, which compiles the module for each, is asked about 200 of all.
+# How many requests are generated. kwctl, which compiles the module for each, is asked about 200 of them.
 DOORS_REQUESTS ?= 20000
 .PHONY: doors
 doors: export ANSWERS = $(CURDIR)/target/doors.ndjson

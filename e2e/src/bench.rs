@@ -292,7 +292,7 @@ fn table(rows: &[Row], memory: &Memory) -> Result<String> {
          | request | policy | p50 | p99 | requests/s | p50 over the one that does nothing |\n| --- | --- | --- | --- | --- | --- |\n",
         programs::version("policy-server"),
     );
-    // One that does nothing is in the ratio of the next.
+    // A policy that does nothing shows only in the last column of the others.
     for row in rows.iter().filter(|row| row.policy.starts_with("ours")) {
         let name = POLICIES.iter().find(|(p, _)| *p == row.policy);
         let name = name.map_or(row.policy, |(_, name)| name);

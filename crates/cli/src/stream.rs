@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::report::Unjudged;
 use crate::stop;
 
-/// So much of a file is handed on at once, and so much may wait for its turn.
+/// So much of a file is handed on at once.
 const CHUNK: usize = 2 << 20;
 
 /// The size of a read. What comes through a pipe is handed on at once.
@@ -23,8 +23,8 @@ const READ: usize = 256 << 10;
 /// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
 const MAX_DOCUMENT: usize = 64 << 20;
 
-/// Where the reader puts documents that are complete, and the judge takes them from. Buffers go back the same way, so that no
-/// byte is copied and no memory is asked for anew.
+/// Where the reader puts documents that are complete, and the judge takes them from. Buffers go back the same way, and are used
+/// again.
 #[derive(Default)]
 struct Between {
     waiting: Mutex<Waiting>,
@@ -54,6 +54,7 @@ impl Between {
     /// Puts something in, once there is room for it, and leaves an empty buffer. Says whether to go on.
     fn put(&self, bytes: &mut Vec<u8>) -> bool {
         let lock = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        // A piece of a file is shorter than a chunk by the document that goes on: of these only one waits.
         let lock = self.changed.wait_while(lock, |waiting| {
             waiting.bytes.len() >= CHUNK / 2 && !waiting.is_unread
         });
@@ -74,7 +75,7 @@ impl Between {
         self.changed.notify_all();
     }
 
-    /// Waits for something to come, and takes it for what was taken before. Says whether more may come.
+    /// Waits for something to come, and takes it, and gives the buffer of what was taken before back. Says whether more may come.
     fn take(&self, bytes: &mut Vec<u8>) -> More {
         bytes.clear();
         let mut lock = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -214,14 +214,13 @@ fn count<'c>(
             cell.state = State::Absent;
             continue;
         }
-        let is_denied = denying.contains(release);
         if exercised {
             cell.exercised = cell.exercised.saturating_add(1);
             if cell.state == State::Untested {
                 cell.state = State::Passed;
             }
         }
-        if is_denied {
+        if denying.contains(release) {
             cell.denied = cell.denied.saturating_add(1);
             cell.state = State::Denied;
         }

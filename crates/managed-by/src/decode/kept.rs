@@ -58,7 +58,7 @@ impl<'t, 'a> Kept<'t, 'a> {
     /// As [`Kept::object_or_null`], but `null` is noted too.
     pub(crate) fn object(self, member: impl FnMut(&str, Kept<'_, 'a>)) {
         if !self.object_or_null(member) {
-            // Of anything else it has been noted before, which counts.
+            // Anything else was noted already, and the first note counts.
             self.place.expected("an object", Type::Null.name());
         }
     }

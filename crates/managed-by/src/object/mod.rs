@@ -46,9 +46,10 @@ impl<'a> Object<'a> {
     pub(crate) fn with_status_of(mut self, other: Self) -> Self {
         if let Some(job) = &mut self.job {
             job.status = other.job.map(|job| job.status).unwrap_or_default();
+        } else {
+            let status = other.custom.map(|custom| custom.status);
+            self.custom.get_or_insert_default().status = status.unwrap_or_default();
         }
-        let status = other.custom.map(|custom| custom.status);
-        self.custom.get_or_insert_default().status = status.unwrap_or_default();
         self
     }
 

@@ -32,7 +32,8 @@ impl<'a> ReadObject<'a> {
     }
 
     /// As [`ReadObject::from_json`], with the members of the object and of its `metadata`: names and values as they are written,
-    /// in their order. They are found in passing, so that [`None`] is no error: the kind may be unknown, or the text laid out.
+    /// in their order. [`None`] if they were not found: the kind is unknown, the object malformed, or its text has spaces or escapes.
+    /// Then read it with [`ReadObject::from_json`].
     pub fn with_members(
         kind: (Cow<'a, str>, Cow<'a, str>, Cow<'a, str>),
         text: &'a str,

@@ -28,8 +28,8 @@ pub(crate) struct Check {
 }
 
 /// Which changes exercise a rule: it looks at them, and they could break it. The rule runs on these alone, so its check does not
-/// ask again what is asked here. A report on a controller counts them. A rule about somebody else's writes has none, and is in
-/// no such report. What exercises a rule on the status of custom resources is a [`Transition`].
+/// ask this again, and a report on a controller counts them. A rule that says nothing here is about somebody else's writes: it
+/// runs on every change, and is in no report. What exercises a rule on the status of custom resources is a [`Transition`].
 enum Exercised {
     By(fn(&Change<Object<'_>>) -> bool),
     /// For a check of kube-apiserver that is its switch (`getStatusValidationOptions`: what must have changed) together with
@@ -79,6 +79,8 @@ impl Check {
     }
 
     /// Whether a change exercises it, if it is about what a controller writes.
+    #[expect(clippy::inline_always, reason = "as of `Check::run`")]
+    #[inline(always)]
     pub(crate) fn is_exercised(&self, context: &Context<'_>) -> Option<bool> {
         if let Run::CustomStatus(_) = self.run {
             return Some(context.transition.is_some());

@@ -44,24 +44,20 @@ pub(crate) struct Metadata<'a> {
 impl<'a> State<'a> {
     /// Takes apart a text that is one object.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
-        match Self::read_once(text) {
-            Some(state) => Some(state),
-            None => Some(Self::of(text, &Members::of(text)?)),
-        }
+        Self::read_once(text).or_else(|| Some(Self::of(text, &Members::of(text)?)))
     }
 
-    /// The same of an object whose kind stands at its beginning, where an API server writes it, so that the library takes it apart
-    /// while it reads it.
+    /// The same while the library reads the object. [`None`] unless version and kind stand first, as an API server writes them, and
+    /// the library finds the members.
     fn read_once(text: &'a str) -> Option<Self> {
-        let (group, version, kind) = kind_at_start(text)?;
-        let named = (group.into(), version.into(), kind.into());
-        let (object, apart) = ReadObject::with_members(named, text)?;
+        let named = kind_at_start(text)?;
+        let (object, apart) = ReadObject::with_members(named.clone(), text)?;
         let [members, metadata] = apart.map(Members::taken_apart);
         let mut state = Self::with_metadata(text, &members, &metadata);
         state.object = Some(object);
         // A second kind would be the one that counts.
-        let found = (&*state.group, &*state.version, &*state.kind);
-        (found == (group, version, kind)).then_some(state)
+        let found = (&state.group, &state.version, &state.kind);
+        (found == (&named.0, &named.1, &named.2)).then_some(state)
     }
 
     /// Keeps what is of use of the members of an object. Of two with one name the last counts.
@@ -180,7 +176,7 @@ fn newest<'a>(fields: &[&'a str]) -> Option<Cow<'a, str>> {
 }
 
 /// Group, version and kind of an object that begins with them, as an API server writes it.
-fn kind_at_start(text: &str) -> Option<(&str, &str, &str)> {
+fn kind_at_start(text: &str) -> Option<(Cow<'_, str>, Cow<'_, str>, Cow<'_, str>)> {
     let (name, value, rest) = first_text(text.strip_prefix('{')?)?;
     let (other, second, _) = first_text(rest.strip_prefix(',')?)?;
     let (version, kind) = match (name, other) {
@@ -188,12 +184,12 @@ fn kind_at_start(text: &str) -> Option<(&str, &str, &str)> {
         ("apiVersion", "kind") => (value, second),
         _ => return None,
     };
-    let (group, version) = version.split_once('/').unwrap_or(("", version));
-    Some((group, version, kind))
+    let (group, version) = group_version(version.into());
+    Some((group, version, kind.into()))
 }
 
 /// A text without its quotes, and what follows.
-fn quoted(text: &str) -> Option<(&str, &str)> {
+fn unquoted(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix('"')?;
     let (inner, rest) = text.split_at_checked(text.bytes().position(|byte| byte == b'"')?)?;
     Some((inner, rest.strip_prefix('"')?))
@@ -201,8 +197,8 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
 
 /// The first member, if it is a text, and what follows. Escapes are left for whoever compares.
 fn first_text(members: &str) -> Option<(&str, &str, &str)> {
-    let (name, rest) = quoted(members)?;
-    let (value, rest) = quoted(rest.strip_prefix(':')?)?;
+    let (name, rest) = unquoted(members)?;
+    let (value, rest) = unquoted(rest.strip_prefix(':')?)?;
     Some((name, value, rest))
 }
 
@@ -282,16 +278,12 @@ mod tests {
             (r#","spec":{}}"#, false),
         ] {
             let text = format!("{start}{rest}");
-            let state = State::read(&text).unwrap();
+            let state = State {
+                object: None,
+                ..State::read(&text).unwrap()
+            };
             assert_eq!(State::read_once(&text).is_some(), is_read_once, "{rest}");
             let later = State::of(&text, &Members::of(&text).unwrap());
-            let (state, later) = (
-                State {
-                    object: None,
-                    ..state
-                },
-                later,
-            );
             assert_eq!(format!("{state:?}"), format!("{later:?}"));
         }
         for broken in [r#","metadata":{"name":"a"}"#, r#","metadata":{},"a":1x}"#] {

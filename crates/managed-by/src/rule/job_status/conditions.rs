@@ -238,17 +238,13 @@ pub(crate) static SUCCESS_CRITERIA_MET_DISABLED: Check = Check::new(
         include_str!("success-criteria-met-disabled.md"),
         Upstream::in_function(TRANSITION),
     ),
-    Run::JobStatusTransition(success_criteria_met_disabled),
+    Run::JobStatus(success_criteria_met_disabled),
 )
 .exercised_by(|status| {
     status.was(|old| old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET))
 });
 
-fn success_criteria_met_disabled<'a>(
-    status: &StatusChange<'a>,
-    _: &JobStatus<'a>,
-    findings: &mut Findings<'a>,
-) {
+fn success_criteria_met_disabled<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         findings.push(invalid(
             "cannot disable the SuccessCriteriaMet=True condition",

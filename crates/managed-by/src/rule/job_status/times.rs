@@ -121,18 +121,14 @@ pub(crate) static COMPLETION_CHANGED: Check = Check::new(
         include_str!("completion-time-changed.md"),
         Upstream::in_function(TRANSITION).with_option("RejectMutatingCompletionTime"),
     ),
-    Run::JobStatusTransition(completion_changed),
+    Run::JobStatus(completion_changed),
 )
 .exercised_by(|status| {
     // Its removal is the business of complete-without-completion-time.
     status.was(|old| old.completion_time.is_some()) && status.new.completion_time.is_some()
 });
 
-fn completion_changed<'a>(
-    status: &StatusChange<'a>,
-    _: &JobStatus<'a>,
-    findings: &mut Findings<'a>,
-) {
+fn completion_changed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.changed.completion_time {
         let detail = if status.release < Release::V1_34 {
             "completionTime cannot be mutated"
