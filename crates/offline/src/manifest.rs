@@ -1,6 +1,6 @@
 //! Manifests as requests.
 
-use managed_by::UserInfo;
+use managed_by::{Malformed, UserInfo};
 
 use crate::asks::Asks;
 use crate::document::Document;
@@ -56,6 +56,16 @@ impl Object<'_> {
     /// The object, as JSON.
     pub fn json(&self) -> &str {
         self.state.text
+    }
+
+    /// Reads the object as the library does, and asks nothing of it.
+    ///
+    /// # Errors
+    /// If a field has the wrong type.
+    pub fn check(&self) -> Result<(), Malformed> {
+        let user = UserInfo::default();
+        let request = self.request(Asks::Create, None, "", &user);
+        request.read(|_| ())
     }
 
     /// Where in the document a path of the object is.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use managed_by::Malformed;
 use managed_by_offline::Document;
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectName;
@@ -15,7 +16,7 @@ use crate::Stop;
 use crate::args::{Folders, Judging, Who};
 use crate::git;
 use crate::input::{Input, files};
-use crate::report::{Report, Unjudged, place};
+use crate::report::{Report, Unjudged};
 
 /// What is compared.
 pub(super) struct Sides {
@@ -119,8 +120,8 @@ pub(super) fn run(
             stored.insert(keys.of(object, namespace), old);
         });
     }
-    // What is wrong with old objects, by their file and key: the path, and what to say.
-    let mut wrong: BTreeMap<(usize, Key), (String, String)> = BTreeMap::new();
+    // What is wrong with old objects, by their file and key.
+    let mut wrong: BTreeMap<(usize, Key), Malformed> = BTreeMap::new();
     let mut keys = Keys::default();
     for input in &new {
         let file = input.iter().map(|input| Arc::clone(&input.name));
@@ -148,22 +149,26 @@ pub(super) fn run(
             let documents = Document::all(&before.json);
             let objects = documents.iter().flatten().flat_map(manifest::objects);
             for old in objects.flatten() {
-                let requests = manifest::updates(&old, object, is_status, namespace, &user);
-                for request in &requests {
-                    let unjudged = report.unjudged.len();
-                    if let Some(malformed) = at.add(&judge, request, name.clone(), report) {
-                        wrong.insert((before.file, key.clone()), malformed);
-                        break;
-                    }
-                    // The second half of a change has the same object.
-                    if report.unjudged.len() > unjudged {
-                        break;
-                    }
+                // A change of the spec and the status is two requests, with a state between them that mixes both objects. What
+                // is wrong with one of the two is found before, so that it is shown where it stands.
+                let checked = (old.check(), object.check());
+                if let Err(malformed) = &checked.0 {
+                    wrong.insert((before.file, key.clone()), malformed.clone());
                 }
-                if let Some(last) = report.results.get_mut(judged..).and_then(<[_]>::last_mut)
+                if let Err(malformed) = &checked.1 {
+                    report.unjudged.push(at.unjudged(&name, malformed));
+                }
+                if checked.0.and(checked.1).is_err() {
+                    continue;
+                }
+                for request in manifest::updates(&old, object, is_status, namespace, &user) {
+                    at.add(&judge, &request, name.clone(), report);
+                }
+                // The first request is the one that changes the spec.
+                if let Some(first) = report.results.get_mut(judged)
                     && !is_status
                 {
-                    last.unchecked = unchecked(&old, object);
+                    first.unchecked = unchecked(&old, object);
                 }
             }
             at.except(judged, report);
@@ -192,29 +197,46 @@ fn for_each_object_of(
 /// Tells what is wrong with old objects, where it stands.
 fn tell_wrong(
     old: &[Result<Input, Unjudged>],
-    wrong: &BTreeMap<(usize, Key), (String, String)>,
+    wrong: &BTreeMap<(usize, Key), Malformed>,
     namespace: &str,
     report: &mut Report,
 ) {
     let mut keys = Keys::default();
-    for (file, input) in old.iter().enumerate().filter(|_| !wrong.is_empty()) {
+    for (number, input) in old.iter().enumerate().filter(|_| !wrong.is_empty()) {
         // What else there is to say of the file was said.
         let mut again = Report::default();
         for_each_object_of(input, &mut again, |text, document, object, _| {
             let key = keys.of(object, namespace);
-            if let (Some((path, said)), Ok(input)) = (wrong.get(&(file, key)), input) {
-                let (place, source) = place(text, document, &object.path_of(path));
-                let unjudged = Unjudged::at(&input.name, &place, source, said.clone());
-                report.unjudged.push(unjudged);
+            if let (Some(malformed), Ok(input)) = (wrong.get(&(number, key)), input) {
+                let at = At {
+                    file: &input.name,
+                    text,
+                    document,
+                    object,
+                };
+                let name = object_name(object, namespace);
+                report.unjudged.push(at.unjudged(&name, malformed));
             }
         });
     }
 }
 
-/// The parts of a Job that kube-apiserver does not let everybody change, and that no rule judges.
-const UNCHECKED: [&str; 4] = ["template", "completions", "completionMode", "selector"];
+/// The parts of a Job that kube-apiserver does not let everybody change, and that no rule judges (`ValidateJobSpecUpdate`, 1.36).
+const UNCHECKED: [&str; 7] = [
+    "template",
+    "completions",
+    "completionMode",
+    "selector",
+    "podFailurePolicy",
+    "successPolicy",
+    "backoffLimitPerIndex",
+];
 
-/// What an update changes that is not checked here, in sentences. What the new object does not mention stays or is defaulted.
+/// Those of them that no API server fills in: a new object without one takes it away.
+const NEVER_DEFAULTED: [&str; 3] = ["podFailurePolicy", "successPolicy", "backoffLimitPerIndex"];
+
+/// What an update changes that is not checked here, in sentences. What the new object does not mention stays
+/// or is defaulted, unless nobody defaults it.
 fn unchecked(old: &Object<'_>, new: &Object<'_>) -> Vec<String> {
     if (new.group(), new.kind()) != ("batch", "Job") {
         return Vec::new();
@@ -227,9 +249,10 @@ fn unchecked(old: &Object<'_>, new: &Object<'_>) -> Vec<String> {
     let (Some(old), Some(new)) = (spec(old), spec(new)) else {
         return Vec::new();
     };
-    let differing = UNCHECKED
-        .iter()
-        .filter(|part| new.get(part).is_some_and(|new| differs(old.get(part), new)));
+    let differing = UNCHECKED.iter().filter(|part| match new.get(part) {
+        Some(new) if !new.is_null() => differs(old.get(part), new),
+        _ => NEVER_DEFAULTED.contains(part) && old.get(part).is_some_and(|old| !old.is_null()),
+    });
     differing
         .map(|part| {
             format!("spec.{part} differs: kube-apiserver may refuse that, it is not checked here")

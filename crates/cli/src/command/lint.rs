@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use managed_by::UserInfo;
+use managed_by::{Malformed, UserInfo};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectName;
 use managed_by_offline::{Document, Judge, MalformedText, Request, decode};
@@ -317,15 +317,14 @@ impl At<'_, '_> {
         }
     }
 
-    /// Adds what the library says about a request on the object. What is wrong with the old object stands in another file: its
-    /// path in that object, and what to say of it, are handed back.
+    /// Adds what the library says about a request on the object.
     pub(super) fn add(
         &self,
         judge: &Judge<'_>,
         request: &Request<'_>,
         name: ObjectName,
         report: &mut Report,
-    ) -> Option<(String, String)> {
+    ) {
         match request.read(|request| (judge.review(request), judge.dropped_by(request))) {
             Ok((judgement, dropped_by)) => {
                 let locate = |found: &managed_by_offline::Found| {
@@ -339,27 +338,18 @@ impl At<'_, '_> {
                 outcome.place = Some(start);
                 report.results.push(outcome);
             }
-            Err(malformed) => {
-                let text = malformed.to_string();
-                if let Some(path) = malformed.path().and_then(|p| p.strip_prefix("oldObject.")) {
-                    let text = text.strip_prefix("oldObject.").unwrap_or(&text);
-                    return Some((path.to_owned(), format!("{name}: {text}")));
-                }
-                // The path is of the request; only what is in the new object stands in this file.
-                let path = malformed.path().unwrap_or_default();
-                let path = self
-                    .object
-                    .path_of(path.strip_prefix("object.").unwrap_or_default());
-                let text = text.strip_prefix("object.").unwrap_or(&text).to_owned();
-                let (place, source) = place(self.text, self.document, &path);
-                report.unjudged.push(Unjudged::at(
-                    self.file,
-                    &place,
-                    source,
-                    format!("{name}: {text}"),
-                ));
-            }
+            Err(malformed) => report.unjudged.push(self.unjudged(&name, &malformed)),
         }
-        None
+    }
+
+    /// The object, with what is wrong with it where that stands.
+    pub(super) fn unjudged(&self, name: &ObjectName, malformed: &Malformed) -> Unjudged {
+        let text = malformed.to_string();
+        let text = text.strip_prefix("object.").unwrap_or(&text);
+        // The path is of the request.
+        let path = malformed.path().unwrap_or_default();
+        let path = path.strip_prefix("object.").unwrap_or_default();
+        let (place, source) = place(self.text, self.document, &self.object.path_of(path));
+        Unjudged::at(self.file, &place, source, format!("{name}: {text}"))
     }
 }

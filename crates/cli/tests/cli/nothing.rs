@@ -218,26 +218,42 @@ fn a_diff_names_what_it_does_not_judge() {
     };
     let folder = tempfile::tempdir().unwrap();
     let stored = "completions: 2, completionMode: NonIndexed, selector: {matchLabels: {a: b}}, template: {spec: {containers: [{name: a, image: x, env: []}], restartPolicy: Never}}";
-    for (new, expected) in [
+    let policies = "podFailurePolicy: {rules: [{action: FailJob, onPodConditions: [{type: A, status: 'True'}]}]}, successPolicy: {rules: [{succeededCount: 1}]}, backoffLimitPerIndex: 1";
+    let all = ["podFailurePolicy", "successPolicy", "backoffLimitPerIndex"];
+    let cases: [(&str, &str, &[&str]); 9] = [
         // What the API server defaulted is not mentioned.
         (
+            stored,
             "template: {spec: {containers: [{name: a, image: x}]}}",
-            &[][..],
+            &[],
         ),
-        ("completions: 3", &["completions"]),
+        (stored, "completions: 3", &["completions"]),
         (
+            stored,
             "completionMode: Indexed, selector: {matchLabels: {a: c}}",
             &["completionMode", "selector"],
         ),
         (
+            stored,
             "template: {spec: {containers: [{name: a, image: y}]}}",
             &["template"],
         ),
         (
+            stored,
             "template: {spec: {containers: [{name: a}, {name: b}]}}",
             &["template"],
         ),
-    ] {
+        (policies, policies, &[]),
+        (
+            policies,
+            "podFailurePolicy: {rules: [{action: Ignore}]}, successPolicy: {rules: [{succeededCount: 2}]}, backoffLimitPerIndex: 2",
+            &all,
+        ),
+        // Nobody fills these in.
+        (policies, "backoffLimitPerIndex: null", &all),
+        ("backoffLimitPerIndex: null", policies, &all),
+    ];
+    for (stored, new, expected) in cases {
         let old = format!("{}---\n{}", job("pi", stored), job("old", ""));
         fs::write(folder.path().join("old.yaml"), old).unwrap();
         let new = format!("{}---\n{}", job("pi", new), job("new", ""));

@@ -12,6 +12,10 @@ fn job(name: &str, managed_by: &str) -> String {
     )
 }
 
+fn with_status(job: String, failed: &str) -> String {
+    job.replace("---", &format!("status: {{failed: {failed}}}"))
+}
+
 fn write(folder: &Path, files: &[(&str, String)]) {
     for (path, text) in files {
         let path = folder.join(path);
@@ -52,6 +56,9 @@ fn files_folders_and_nothing_are_compared() {
                 .concat(),
             ),
             ("mistyped.yaml", format!("# one\n{}", job(a, "7"))),
+            ("spec.yaml", with_status(job(a, "7"), "1")),
+            ("status.yaml", with_status(job(a, "a.io/b"), "x")),
+            ("sound.yaml", with_status(job(a, "a.io/a"), "2")),
         ],
     );
     let immutable = "spec.managedBy: Invalid value: \"a.io/x\": field is immutable";
@@ -93,6 +100,32 @@ fn files_folders_and_nothing_are_compared() {
             2,
             "",
             "expected a string, got a number\n --> mistyped.yaml:5:19\n",
+        ),
+        // Also where the spec and the status change, which is two requests.
+        (
+            ["spec.yaml", "sound.yaml"],
+            2,
+            "",
+            "expected a string, got a number\n --> spec.yaml:4:19\n",
+        ),
+        (
+            ["status.yaml", "sound.yaml"],
+            2,
+            "",
+            "expected a 32-bit integer, got a string\n --> status.yaml:5:18\n",
+        ),
+        (
+            ["sound.yaml", "status.yaml"],
+            2,
+            "",
+            "expected a 32-bit integer, got a string\n --> status.yaml:5:18\n",
+        ),
+        // One error each.
+        (
+            ["spec.yaml", "status.yaml"],
+            2,
+            "",
+            "; 2 could not be judged\n",
         ),
     ] {
         let ran = run_in(folder.path(), &["diff", args[0], args[1]], b"");
