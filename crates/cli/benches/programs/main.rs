@@ -4,8 +4,8 @@
 //! the samples: a watch stream of `BENCH_BYTES` bytes (1 GB) with new names and UIDs in each repetition, and a folder of 10,000
 //! manifests. Each command runs three times on one core, taking turns with the other; the table has the medians.
 //!
-//! A second table has the time a byte of `lint` for files of 1 to 64 MB in each form that people have: how it grows, and that
-//! no form is hard to read. Noise only adds, so it has the shortest of five runs.
+//! A second table has the time a byte of `lint` for files of 1 to 64 MB in each form that people have, and of `diff`: how it
+//! grows, and that no form is hard to read. Noise only adds, so it has the shortest of five runs.
 
 #![expect(
     clippy::print_stdout,
@@ -132,15 +132,22 @@ fn main() {
     write_between(&file, "cli-sizes", &text);
 }
 
-/// The time a byte of `lint` at 64 MB, and how much it grows with the size of what it reads.
+/// The time a byte of `lint` and of `diff` at 64 MB, and how much it grows with the size of what they read.
 fn sizes(program: &Path, folder: &Path) -> String {
     let mut table = "\n| 64 MB of | without findings | with one in each Job | growth | memory |\n| --- | --- | --- | --- | --- |\n".to_owned();
-    for form in Form::ALL {
+    let mut row = |name: &str, form: Form, is_diff: bool| {
         let [without, with] = [false, true].map(|has_findings| {
-            let files = SIZES.map(|mb| jobs(folder, form, mb * 1_000_000, has_findings));
-            let commands = files
-                .each_ref()
-                .map(|file| move || command(program, &["lint", "-q", path(file)], &[0]));
+            let files = SIZES.map(|mb| {
+                let bytes = mb * 1_000_000;
+                let old = is_diff.then(|| jobs(folder, form, bytes, false));
+                (old, jobs(folder, form, bytes, has_findings))
+            });
+            let commands = files.each_ref().map(|(old, new)| {
+                move || match old {
+                    Some(old) => command(program, &["diff", "-q", path(old), path(new)], &[0]),
+                    None => command(program, &["lint", "-q", path(new)], &[0]),
+                }
+            });
             let commands = commands.each_ref().map(|run| run as &dyn Fn() -> Took);
             let took: Vec<Took> = turns(SIZE_RUNS, &commands)
                 .iter()
@@ -149,7 +156,7 @@ fn sizes(program: &Path, folder: &Path) -> String {
             let nanoseconds: Vec<f64> = took
                 .iter()
                 .zip(&files)
-                .map(|(took, file)| {
+                .map(|(took, (_, file))| {
                     took.time.as_secs_f64() * 1e9 / fs::metadata(file).unwrap().len() as f64
                 })
                 .collect();
@@ -165,17 +172,15 @@ fn sizes(program: &Path, folder: &Path) -> String {
         });
         writeln!(
             table,
-            "| {} | {:.1} ns | {:.1} ns | {:.2}x, {:.2}x | {}, {} MiB |",
-            form.as_str(),
-            without.0,
-            with.0,
-            without.1,
-            with.1,
-            without.2,
-            with.2,
+            "| {name} | {:.1} ns | {:.1} ns | {:.2}x, {:.2}x | {}, {} MiB |",
+            without.0, with.0, without.1, with.1, without.2, with.2,
         )
         .unwrap();
+    };
+    for form in Form::ALL {
+        row(form.as_str(), form, false);
     }
+    row("two JSON lists, for `diff`", Form::JsonList, true);
     table
 }
 
