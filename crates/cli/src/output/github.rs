@@ -47,8 +47,9 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 /// The command that tells that nothing was judged. It is about no file.
-pub(crate) fn nothing(text: &str) -> String {
-    format!("::error title=not judged::{}\n", data(text))
+pub(crate) fn nothing(text: &str, allow_empty: bool) -> String {
+    let level = if allow_empty { "notice" } else { "error" };
+    format!("::{level} title=not judged::{}\n", data(text))
 }
 
 fn command(level: &str, file: &str, place: Option<&Span>, title: &str, text: &str) -> String {
