@@ -1,9 +1,10 @@
 //! Files, folders and standard input.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder};
@@ -19,8 +20,8 @@ pub struct Input {
     /// As the user named it, for messages.
     pub name: Arc<str>,
     path: Option<PathBuf>,
-    /// What it holds, if it was read already.
-    held: Option<Arc<[u8]>>,
+    /// What it holds, if it was read already: standard input can be read only once.
+    held: OnceLock<Vec<u8>>,
 }
 
 impl Input {
@@ -51,7 +52,7 @@ impl Input {
             return Self {
                 name: Arc::from("stdin"),
                 path: None,
-                held: None,
+                held: OnceLock::new(),
             };
         }
         // Reviewers' tools know no `./`.
@@ -60,7 +61,7 @@ impl Input {
         Self {
             name: Arc::from(&*named.unwrap_or(path).display().to_string()),
             path: Some(path.to_owned()),
-            held: None,
+            held: OnceLock::new(),
         }
     }
 
@@ -69,31 +70,31 @@ impl Input {
         Self {
             name: Arc::from(name),
             path: None,
-            held: Some(Arc::from(bytes)),
+            held: OnceLock::from(bytes),
         }
     }
 
     /// Whether it is standard input, into which somebody may write for hours.
     pub fn is_stdin(&self) -> bool {
-        self.path.is_none() && self.held.is_none()
+        self.path.is_none() && self.held.get().is_none()
     }
 
     /// All bytes.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn bytes(&self) -> Result<Vec<u8>, Unjudged> {
-        if let Some(held) = &self.held {
-            return Ok(held.to_vec());
+    pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Unjudged> {
+        if let Some(path) = &self.path {
+            let bytes = fs::read(path).map_err(|e| self.unreadable(&e))?;
+            return Ok(Cow::Owned(bytes));
         }
-        let bytes = if let Some(path) = &self.path {
-            fs::read(path)
-        } else {
+        if self.is_stdin() {
             let mut bytes = Vec::new();
             let read = io::stdin().lock().read_to_end(&mut bytes);
-            read.map(|_| bytes)
-        };
-        bytes.map_err(|e| self.unreadable(&e))
+            read.map_err(|e| self.unreadable(&e))?;
+            let _ = self.held.set(bytes);
+        }
+        Ok(Cow::Borrowed(self.held.get().map_or(&[], Vec::as_slice)))
     }
 
     /// Writes other bytes into the file.

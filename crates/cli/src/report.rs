@@ -250,13 +250,16 @@ impl Unjudged {
         }
     }
 
-    /// The place in the file, if it is not the whole file.
+    /// The place in the file, if it is not the whole file. It is as wide as what is shown of its line.
     pub(crate) fn shown(&self) -> Option<Span> {
+        let source = self.source.as_ref();
+        let shown = source.and_then(|source| source.text.get(source.span.clone()));
+        let column = self.column.max(1);
         (self.line > 0).then(|| Span {
             line: self.line,
-            column: self.column.max(1),
+            column,
             end_line: self.line,
-            end_column: self.column.max(1),
+            end_column: column.saturating_add(shown.map_or(0, |shown| shown.chars().count())),
         })
     }
 

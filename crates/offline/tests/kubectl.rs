@@ -4,6 +4,7 @@ use managed_by_offline::Document;
 use serde_json::Value;
 
 const ANSWERS: &str = include_str!("../../../conformance/kubectl/answers.ndjson");
+const PAGE: &str = include_str!("../../../docs/conformance.md");
 
 /// Rows that kubectl reads and this project refuses, with the place. Of a key that is given twice, kubectl sends one value and
 /// says nothing; of `true` and `'true'` now one and now the other.
@@ -22,8 +23,8 @@ const REFUSED: [&str; 12] = [
     "a tab after a colon",
 ];
 
-/// Rows that kubectl refuses and this project reads. kubectl sends nothing then, so that nothing is judged that it sends
-/// otherwise.
+/// Rows that kubectl refuses and this project reads. kubectl does not send the document then, so that nothing is judged that it
+/// sends otherwise.
 const READ: [&str; 21] = [
     "a tab after a dash",
     "a tab on an empty line",
@@ -84,34 +85,47 @@ fn is_same(a: &str, b: &str) -> bool {
     }
 }
 
+/// The rows by who reads them: both, which is alike; kubectl alone; the project alone; nobody. The documents before the one that
+/// somebody refuses are alike too.
 #[test]
 fn texts_are_what_kubectl_takes_them_for() {
     let mut wrong = Vec::new();
-    let (mut refused, mut more) = (Vec::new(), Vec::new());
+    let (mut both, mut refused, mut more, mut neither) = (0, Vec::new(), Vec::new(), 0);
     for line in ANSWERS.lines() {
         let row: Value = serde_json::from_str(line).unwrap();
         let name = row["name"].as_str().unwrap();
         let (documents, malformed) = read(row["text"].as_str().unwrap());
-        let expected: Vec<&str> = row["documents"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|d| d.as_str().unwrap())
-            .collect();
-        match (row["error"].as_str(), malformed) {
-            (None, Some(malformed)) => refused.push((name.to_owned(), malformed)),
+        let expected = row["documents"].as_array().unwrap();
+        let expected: Vec<_> = expected.iter().map(|d| d.as_str().unwrap()).collect();
+        let is_as_long = documents.len() == expected.len();
+        match (row["error"].as_str(), &malformed) {
+            (None, Some(_)) => refused.push(name.to_owned()),
             (Some(_), None) => more.push(name.to_owned()),
-            (None, None) => {
-                let same = documents.iter().zip(&expected).all(|(a, b)| is_same(a, b));
-                if documents.len() != expected.len() || !same {
-                    wrong.push(format!("{name}: {documents:?} and not {expected:?}"));
-                }
-            }
-            (Some(_), Some(_)) => {}
+            (None, None) if is_as_long => both += 1,
+            (None, None) => wrong.push(format!("{name}: {documents:?} and not {expected:?}")),
+            (Some(_), Some(_)) => neither += 1,
+        }
+        let mut pairs = documents.iter().zip(&expected);
+        if !pairs.all(|(a, b)| is_same(a, b)) {
+            wrong.push(format!("{name}: {documents:?} and not {expected:?}"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?} {refused:#?} {more:#?}");
-    let refused: Vec<_> = refused.into_iter().map(|(name, _)| name).collect();
     assert_eq!(refused, REFUSED);
     assert_eq!(more, READ);
+    assert_eq!((both, neither), (82, 30));
+    let said = format!(
+        "Of {} texts, both read {both}, and alike, and both refuse {neither}. ",
+        ANSWERS.lines().count()
+    );
+    for said in [
+        said,
+        format!("| the command line, with the place | {} |", REFUSED.len()),
+        format!(
+            "| kubectl, so it does not send the document | {} |",
+            READ.len()
+        ),
+    ] {
+        assert!(PAGE.contains(&said), "docs/conformance.md says not: {said}");
+    }
 }

@@ -31,16 +31,12 @@ pub(super) fn run(
     traces: &[PathBuf],
     controller: &str,
     since: Option<Release>,
-    settings: Option<&Path>,
+    judging: &Judging,
     files: &Files<'_>,
     format: ListOutput,
     quiet: bool,
 ) -> Result<Exit, Stop> {
-    let judging = Judging {
-        settings: settings.map(Path::to_owned),
-        ..Judging::default()
-    };
-    let chosen = Chosen::new(&judging)?;
+    let chosen = Chosen::new(judging)?;
     let settings = chosen.settings()?;
     let mut recording = Recording::with_settings(controller, &settings);
     if let Some(since) = since {
@@ -94,11 +90,12 @@ pub(super) fn run(
         ListOutput::Text => {}
     }
     if let Some(nothing) = &nothing {
-        anstream::eprintln!("error: {}", plain(nothing));
+        let level = output::level_of_nothing(judging.allow_empty);
+        anstream::eprintln!("{level}: {}", plain(nothing));
     }
     Ok(if unjudged_inputs > 0 {
         Exit::Unjudged
-    } else if nothing.is_some() {
+    } else if nothing.is_some() && !judging.allow_empty {
         Exit::Nothing
     } else if report.timelines.is_empty() {
         Exit::Accepted

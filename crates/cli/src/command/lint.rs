@@ -70,7 +70,8 @@ fn lint(
     report.files.push(Arc::clone(&input.name));
     let bytes = input.bytes().and_then(|bytes| {
         if is_fixed {
-            fixed(input, bytes, judge, namespace, user, &mut report)
+            let bytes = bytes.into_owned();
+            fixed(input, bytes, judge, namespace, user, &mut report).map(Cow::Owned)
         } else {
             Ok(bytes)
         }

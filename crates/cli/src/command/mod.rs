@@ -82,13 +82,12 @@ pub fn run(mut args: Args) -> Result<Exit, Stop> {
                 html: html.as_deref(),
                 badge: badge.as_deref(),
             };
-            let settings = settings.as_deref();
-            let report =
-                conformance::run(&traces, &controller, since, settings, &files, output, quiet);
-            report.map(|exit| match exit {
-                Exit::Nothing if allow_empty => Exit::Accepted,
-                exit => exit,
-            })
+            let judging = Judging {
+                settings,
+                allow_empty,
+                ..Judging::default()
+            };
+            conformance::run(&traces, &controller, since, &judging, &files, output, quiet)
         }
         Command::Rules {
             family,
@@ -99,7 +98,7 @@ pub fn run(mut args: Args) -> Result<Exit, Stop> {
         Command::Kinds { output } => list::kinds(output),
         Command::Settings(SettingsCommand::Check { files, printing }) => {
             let report = settings::check(&files);
-            output::print(&report, "settings check", printing.output, quiet)?;
+            output::print(&report, "settings check", printing.output, quiet, false)?;
             Ok(if report.unjudged.is_empty() {
                 Exit::Accepted
             } else {
@@ -137,6 +136,6 @@ fn finish(
     printing: &Printing,
     quiet: bool,
 ) -> Result<Exit, Stop> {
-    output::print(report, command, printing.output, quiet)?;
+    output::print(report, command, printing.output, quiet, judging.allow_empty)?;
     Ok(report.exit(judging))
 }

@@ -107,7 +107,7 @@ pub(super) fn run(
     } = sink;
     summary.tally = replay.tally().clone();
     summary.unjudged = told.all;
-    output::print_replay(&summary, printing.output, quiet)?;
+    output::print_replay(&summary, printing.output, quiet, judging.allow_empty)?;
     Ok(
         if summary.tally.unjudged_count() > 0 || !summary.unreadable.is_empty() {
             Exit::Unjudged

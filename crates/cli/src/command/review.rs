@@ -89,7 +89,7 @@ pub(super) fn run(
             }
             output::print_unjudged(&report);
         }
-        format => output::print(&report, "review", format, quiet)?,
+        format => output::print(&report, "review", format, quiet, judging.allow_empty)?,
     }
     Ok(exit)
 }

@@ -47,8 +47,9 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 /// The command that tells that nothing was judged. It is about no file.
-pub(crate) fn nothing(text: &str) -> String {
-    format!("::error title=not judged::{}\n", data(text))
+pub(crate) fn nothing(text: &str, allow_empty: bool) -> String {
+    let level = if allow_empty { "notice" } else { "error" };
+    format!("::{level} title=not judged::{}\n", data(text))
 }
 
 fn command(level: &str, file: &str, place: Option<&Span>, title: &str, text: &str) -> String {
@@ -68,12 +69,9 @@ fn command(level: &str, file: &str, place: Option<&Span>, title: &str, text: &st
     )
 }
 
+/// A text as the toolkit escapes it, but for the ends of lines: those of a name would be in what GitHub shows.
 fn data(text: &str) -> String {
-    let text = text
-        .replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A");
-    plain(&text).into_owned()
+    plain(&text.replace('%', "%25")).into_owned()
 }
 
 fn property(text: &str) -> String {
@@ -85,10 +83,10 @@ mod tests {
     use super::command;
 
     #[test]
-    fn values_are_escaped_as_the_toolkit_does() {
+    fn values_are_escaped_as_the_toolkit_does_and_write_no_lines() {
         assert_eq!(
             command("error", "a,b:c.yaml", None, "x/y", "50%\nof: it, all"),
-            "::error file=a%2Cb%3Ac.yaml,title=x/y::50%25%0Aof: it, all\n"
+            "::error file=a%2Cb%3Ac.yaml,title=x/y::50%25\\nof: it, all\n"
         );
     }
 }

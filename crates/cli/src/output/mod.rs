@@ -26,6 +26,7 @@ pub(crate) fn print(
     command: &str,
     format: Output,
     quiet: bool,
+    allow_empty: bool,
 ) -> Result<(), Stop> {
     // What is for people may have colors; the choice is made once, for the process.
     let mut out = standard_output(format);
@@ -53,7 +54,7 @@ pub(crate) fn print(
     if report.is_nothing() {
         let unknown = report.unknown.iter();
         let unknown = unknown.map(|(kind, count)| (&**kind, *count));
-        tell_nothing(&text::nothing(unknown, report.skipped), format);
+        tell_nothing(&text::nothing(unknown, report.skipped), format, allow_empty);
     } else if !quiet && format == Output::Text {
         anstream::eprint!("{}", text::created_and_deleted(report));
         anstream::eprintln!("{}", text::sums(report));
@@ -73,13 +74,18 @@ fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutL
     })
 }
 
-/// Tells that nothing was judged.
-fn tell_nothing(text: &str, format: Output) {
+/// Tells that nothing was judged, which is no error where that is allowed.
+fn tell_nothing(text: &str, format: Output, allow_empty: bool) {
     if format == Output::Github {
-        anstream::print!("{}", github::nothing(text));
+        anstream::print!("{}", github::nothing(text, allow_empty));
     } else {
-        anstream::eprintln!("error: {text}");
+        anstream::eprintln!("{}: {text}", level_of_nothing(allow_empty));
     }
+}
+
+/// How much it matters that nothing was judged.
+pub(crate) fn level_of_nothing(allow_empty: bool) -> &'static str {
+    if allow_empty { "note" } else { "error" }
 }
 
 /// Prints on standard error what could not be judged.
@@ -100,7 +106,12 @@ pub(crate) fn tell_unjudged(unjudged: &Unjudged, format: Output) {
 ///
 /// # Errors
 /// If nobody reads it.
-pub(crate) fn print_replay(summary: &Summary, format: Output, quiet: bool) -> Result<(), Stop> {
+pub(crate) fn print_replay(
+    summary: &Summary,
+    format: Output,
+    quiet: bool,
+    allow_empty: bool,
+) -> Result<(), Stop> {
     let mut out = standard_output(format);
     match format {
         Output::Text => text::write_replay(&mut out, summary)?,
@@ -120,7 +131,7 @@ pub(crate) fn print_replay(summary: &Summary, format: Output, quiet: bool) -> Re
     if summary.is_nothing() {
         let unknown = summary.tally.unknown.iter();
         let text = text::nothing(unknown.map(|(kind, count)| (kind, *count)), 0);
-        tell_nothing(&text, format);
+        tell_nothing(&text, format, allow_empty);
     } else if !quiet && format == Output::Text {
         anstream::eprintln!("{}", text::replay_sums(summary));
     }

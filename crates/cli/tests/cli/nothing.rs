@@ -89,6 +89,8 @@ fn where_nothing_was_judged_the_exit_code_says_so() {
         assert!(ran.err.contains(expected), "{args:?}: {}", ran.err);
         let allowed = run(&[args, &["--allow-empty"]].concat(), stdin.as_bytes());
         assert_eq!(allowed.code, 0, "{args:?}: {allowed:?}");
+        assert!(allowed.err.contains("note: no"), "{allowed:?}");
+        assert!(!allowed.err.contains("error"), "{allowed:?}");
         // The formats for programs say it too.
         let quiet = run(&[args, &["-o", "json"]].concat(), stdin.as_bytes());
         assert_eq!(quiet.code, 3, "{args:?}: {quiet:?}");
@@ -97,6 +99,10 @@ fn where_nothing_was_judged_the_exit_code_says_so() {
     let ran = run(&["lint", "-o", "github"], cut_config_map.as_bytes());
     let expected = "::error title=not judged::nothing was judged, there is only ConfigMap; ";
     assert!(ran.out.starts_with(expected), "{ran:?}");
+    let args = ["lint", "-o", "github", "--allow-empty"];
+    let ran = run(&args, cut_config_map.as_bytes());
+    let expected = expected.replace("error", "notice");
+    assert!(ran.out.starts_with(&expected), "{ran:?}");
 }
 
 /// Beside something that is judged a hint remains, and the exit code is of what was judged.

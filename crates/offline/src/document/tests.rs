@@ -213,18 +213,21 @@ fn places_in_a_long_line_are_found() {
     }
 }
 
+/// Many keys are found by an index, few by looking at each.
 #[test]
-fn many_keys_take_no_longer_each() {
-    let lines: Vec<_> = (0..20_000)
-        .map(|i| {
-            format!(
-                "k{i}: v
-"
-            )
-        })
-        .collect();
+fn each_of_many_keys_is_kept_and_known() {
+    let lines: Vec<_> = (0..20_000).map(|i| format!("k{i}: v\n")).collect();
     let text = lines.concat();
-    assert_eq!(ok(&text).len(), text.len() - 20_000 + 20_000 * 4 + 1);
+    let json: Vec<_> = (0..20_000).map(|i| format!("\"k{i}\":\"v\"")).collect();
+    assert_eq!(ok(&text), format!("{{{}}}", json.join(",")));
+    for known in [0, 15, 16, 17, 19_999] {
+        let twice = format!("{text}k{known}: w\n");
+        let expected = format!(
+            "line 20001, column 1: key \"k{known}\" is given twice, first on line {}",
+            known + 1
+        );
+        assert_eq!(malformed(&twice), expected);
+    }
 }
 
 #[test]
