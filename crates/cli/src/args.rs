@@ -89,7 +89,7 @@ pub enum Command {
         /// Judge an update of the status
         #[arg(long)]
         status: bool,
-        #[arg(skip)]
+        #[command(flatten)]
         folders: Folders,
         #[command(flatten)]
         known: Known,

@@ -67,7 +67,7 @@ pub struct Outcome {
     pub asks: Asks,
     /// What there is to say of it beside the verdict.
     pub remark: Option<Remark>,
-    /// What differs and is not judged, in sentences.
+    /// The paths of what differs and is not judged.
     pub unchecked: Vec<String>,
     /// Who asked, if it is known.
     pub user: Option<String>,

@@ -9,6 +9,7 @@ use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectName;
 use managed_by_offline::{Document, Judge, MalformedText, Request, decode};
 use rayon::prelude::*;
+use serde_json::Value;
 
 use super::settings::Chosen;
 use crate::Stop;
@@ -229,15 +230,23 @@ fn chart_of(file: &str) -> String {
     }
 }
 
-/// The name of an object, in a namespace unless it names one itself.
+/// The name of an object, in a namespace unless it names one itself. One that the API server names is called `prefix-*`.
 pub(super) fn object_name(object: &Object<'_>, namespace: &str) -> ObjectName {
     let own = object.namespace();
+    let mut name = object.name().to_owned();
+    if name.is_empty() {
+        let json: Value = serde_json::from_str(object.json()).unwrap_or_default();
+        let prefix = json.pointer("/metadata/generateName");
+        if let Some(prefix) = prefix.and_then(Value::as_str) {
+            name = format!("{prefix}*");
+        }
+    }
     ObjectName {
         group: object.group().to_owned(),
         version: object.version().to_owned(),
         kind: object.kind().to_owned(),
         namespace: if own.is_empty() { namespace } else { own }.to_owned(),
-        name: object.name().to_owned(),
+        name,
     }
 }
 

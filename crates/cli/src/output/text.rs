@@ -54,7 +54,14 @@ pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()>
     let dropped = outcome.remark == Some(Remark::StatusDropped);
     let dropped = dropped.then_some(Remark::StatusDropped.as_str());
     let notes = dropped.filter(|_| outcome.findings.is_empty()).into_iter();
-    for text in notes.chain(outcome.unchecked.iter().map(|text| &**text)) {
+    let unchecked = match &*outcome.unchecked {
+        [] => None,
+        [one] => Some(format!("{one} differs")),
+        all => Some(format!("{} differ", all.join(", "))),
+    };
+    let unchecked = unchecked
+        .map(|text| format!("{text}: kube-apiserver may refuse that, it is not checked here"));
+    for text in notes.chain(unchecked.as_deref()) {
         let title = Level::NOTE.primary_title(text);
         let group = at(title.element(origin(outcome, None)), outcome);
         writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;

@@ -142,6 +142,38 @@ fn files_folders_and_nothing_are_compared() {
 }
 
 #[test]
+fn what_cannot_be_read_can_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = "{name: a}";
+    write(
+        folder.path(),
+        &[
+            ("old/a.yaml", job(a, "a.io/a")),
+            ("new/a.yaml", job(a, "a.io/x")),
+            ("new/template.yaml", "kind: {{ .Values.kind }}\n".to_owned()),
+        ],
+    );
+    for (option, code, sums) in [
+        (None, 2, "; 1 could not be judged\n"),
+        (
+            Some("--skip-unreadable"),
+            1,
+            "; 1 skipped, which could not be read\n",
+        ),
+        (
+            Some("--exclude=template.yaml"),
+            1,
+            "1 denied, 0 with warnings\n",
+        ),
+    ] {
+        let args: Vec<_> = ["diff", "old", "new"].into_iter().chain(option).collect();
+        let ran = run_in(folder.path(), &args, b"");
+        assert_eq!(ran.code, code, "{ran:?}");
+        assert!(ran.err.ends_with(sums), "{ran:?}");
+    }
+}
+
+#[test]
 fn the_working_tree_is_compared_with_a_commit() {
     let folder = tempfile::tempdir().unwrap();
     let git = |args: &[&str]| {
