@@ -246,7 +246,7 @@ cli-image: ## The Linux archives in target/archive as an image for their machine
 
 krew: ## The manifest for Krew of the archives in target/archive, beside them
 	@set -e; manifest=target/archive/managed-by.yaml; sed 's/VERSION/$(VERSION)/g; /^#/d' crates/cli/krew.yml > $$manifest; \
-	for host in $$(sed -n 's/.*SHA256-//p' crates/cli/krew.yml); do \
+	for host in $$(sed -n 's/.*SHA256-\([^"]*\).*/\1/p' crates/cli/krew.yml); do \
 		sum=$$(cut -d ' ' -f 1 target/archive/managed-by-$(VERSION)-$$host.tar.gz.sha256); \
 		sed "s/SHA256-$$host/$$sum/" $$manifest > $$manifest.new && mv $$manifest.new $$manifest; \
 	done; echo $$manifest
