@@ -409,7 +409,7 @@ fn put(object: &mut Value, path: &str, value: Option<String>) {
     }
 }
 
-/// Where a template of a kind may carry the field too.
+/// Where templates may have the field too.
 const NESTED: [&str; 5] = [
     "spec.replicatedJobs[].template.spec.managedBy",
     "spec.rayClusterSpec.managedBy",
@@ -418,7 +418,7 @@ const NESTED: [&str; 5] = [
     "spec.components[].template.spec.managedBy",
 ];
 
-/// Statuses that some rule of some kind has a word on.
+/// Statuses that the rules of some kind read.
 fn statuses() -> impl Strategy<Value = Value> {
     let condition = |name: &str, status: &str| json!({"type": name, "status": status});
     let ends = ["Complete", "Completed", "Succeeded", "Failed"]
@@ -532,8 +532,8 @@ proptest! {
     }
 }
 
-/// What stands at a path of another kind is none of the conditions' business, and neither is what is no list where a list of
-/// templates could be, as long as it does not change: a label, a finalizer and a status can always be written.
+/// Labels, finalizers and statuses can always be written, whatever the object has where other kinds have the field or a list of
+/// templates: the conditions ignore it as long as it does not change.
 #[test]
 fn odd_objects_can_be_updated() {
     let manifests = manifests();
