@@ -317,6 +317,22 @@ fn settings_in_the_docs_are_accepted() {
     assert!(count >= 3, "{count}");
 }
 
+/// The dashboard asks what the rules of the page ask, whose names of metrics and labels PolicyServer sends (`e2e/src/server/metrics.rs`).
+#[test]
+fn the_dashboard_asks_the_queries_of_the_page() {
+    let page = fs::read_to_string(root("docs/operations.md")).unwrap();
+    let (_, rules) = page.split_once("```text\ngroups:").unwrap();
+    let rules = format!("groups:{}", rules.split("```").next().unwrap());
+    let rules: Value = serde_yaml_ng::from_str(&rules).unwrap();
+    let rules = rules["groups"][0]["rules"].as_array().unwrap();
+    let dashboard = fs::read_to_string(root("deploy/dashboard.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&dashboard).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let drawn: Vec<_> = panels.iter().map(|p| &p["targets"][0]["expr"]).collect();
+    let asked: Vec<_> = rules.iter().map(|rule| &rule["expr"]).collect();
+    assert_eq!(drawn, asked);
+}
+
 #[test]
 fn policies_for_a_policy_server_alone() {
     let [policies] = &yaml("deploy/policies.yml")[..] else {

@@ -5,7 +5,8 @@ use std::fs;
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    artifacthub, conditions, kinds, picture, root, rules, settings, status_guide, writers,
+    artifacthub, conditions, kinds, picture, recordings, root, rules, settings, status_guide,
+    writers,
 };
 
 /// A file that is made of the code, and not written by hand.
@@ -41,6 +42,7 @@ pub fn all() -> Result<Vec<Generated>> {
         artifacthub::generated()?,
         status_guide::generated()?,
         picture::generated()?,
+        recordings::generated()?,
         picture::terminal::generated()?,
     ];
     Ok(generators.concat())

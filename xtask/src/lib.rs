@@ -14,6 +14,7 @@ pub mod generated;
 pub mod kinds;
 pub mod metadata;
 pub mod picture;
+pub mod recordings;
 pub mod releases;
 pub mod rules;
 pub mod settings;

@@ -151,12 +151,13 @@ fn manifests(request: &str) -> Result<String> {
     Ok(documents.join("---\n"))
 }
 
-/// Where a manifest's conditions keep away some writes that the rule is about. The test of the conditions writes the table.
+/// Which writes that the rule is about a manifest's conditions keep away. The test of the conditions writes the table.
 fn asked(rule: &Rule) -> Result<String> {
     let table = read("docs/rules/asked.tsv")?;
     let mut rows = table.lines().filter_map(|row| row.split_once('\t'));
     let row = rows.find(|(id, _)| *id == rule.id());
-    Ok(row.map_or_else(String::new, |(_, text)| format!("- {text}\n")))
+    let (_, text) = row.with_context(|| format!("docs/rules/asked.tsv: no {}", rule.id()))?;
+    Ok(format!("- {text}\n"))
 }
 
 /// A rule's page.

@@ -320,7 +320,7 @@ fn vectors_and_examples() {
     assert!(seen.of("asked") > 1000, "{:?}", seen.0);
 }
 
-/// What the manifests keep away of what a rule finds, for its page: its rejected example, of an object that is not delegated and of
+/// What the API server asks of what a rule finds, for its page: its rejected example, of an object that is not delegated and of
 /// one that is. `UPDATE_EXPECT=1` writes it.
 #[test]
 fn what_is_asked_of_each_rule() {
@@ -330,12 +330,16 @@ fn what_is_asked_of_each_rule() {
         named.map(|m| format!("`{}.yml`", m.name)).collect()
     };
     let all = names(&|_| true);
+    let pods = manifest("pods", json!({"role": "management"}));
     let mut table = String::new();
     for rule in managed_by::rules() {
         let docs = rule.documentation();
         let example: Value = from_str(&docs.rejected.full_request()).unwrap();
         let settings: Value = from_str(docs.rejected.settings).unwrap();
         let Some(kind) = kind_of(&example) else {
+            assert!(pods.asks(&sent(example)), "{}", rule.id());
+            let asks = "With `pods.yml`, the API server asks only about pods that a Job controls";
+            writeln!(table, "{}\t{asks}", rule.id()).unwrap();
             continue;
         };
         let of = |is_delegated: bool| {
@@ -360,7 +364,7 @@ fn what_is_asked_of_each_rule() {
         let asking = standard.as_ref().or(delegated.as_ref()).unwrap();
         let rest: Vec<_> = all.difference(asking).map(String::as_str).collect();
         let asks = match &delegated {
-            _ if rest.is_empty() => continue,
+            _ if rest.is_empty() => "asks about every such write",
             Some(delegated) if *delegated == all => "asks only about delegated objects",
             Some(delegated) => {
                 assert!(delegated.is_empty() && asking.is_empty(), "{}", rule.id());
@@ -368,10 +372,10 @@ fn what_is_asked_of_each_rule() {
             }
             None => "asks only about delegated objects, which this rule does not judge",
         };
-        let with = if asking.is_empty() {
-            "the manifests in `deploy/`".to_owned()
-        } else {
-            rest.join(" and ")
+        let with = match rest.len() {
+            0 => "every manifest in `deploy/`".to_owned(),
+            _ if asking.is_empty() => "the manifests in `deploy/`".to_owned(),
+            _ => rest.join(" and "),
         };
         writeln!(table, "{}\tWith {with}, the API server {asks}", rule.id()).unwrap();
     }
@@ -405,7 +409,7 @@ fn put(object: &mut Value, path: &str, value: Option<String>) {
     }
 }
 
-/// Where a template of a kind may carry the field too.
+/// Where templates may have the field too.
 const NESTED: [&str; 5] = [
     "spec.replicatedJobs[].template.spec.managedBy",
     "spec.rayClusterSpec.managedBy",
@@ -414,7 +418,7 @@ const NESTED: [&str; 5] = [
     "spec.components[].template.spec.managedBy",
 ];
 
-/// Statuses that some rule of some kind has a word on.
+/// Statuses that the rules of some kind read.
 fn statuses() -> impl Strategy<Value = Value> {
     let condition = |name: &str, status: &str| json!({"type": name, "status": status});
     let ends = ["Complete", "Completed", "Succeeded", "Failed"]
@@ -528,8 +532,8 @@ proptest! {
     }
 }
 
-/// What stands at a path of another kind is none of the conditions' business, and neither is what is no list where a list of
-/// templates could be, as long as it does not change: a label, a finalizer and a status can always be written.
+/// Labels, finalizers and statuses can always be written, whatever the object has where other kinds have the field or a list of
+/// templates: the conditions ignore it as long as it does not change.
 #[test]
 fn odd_objects_can_be_updated() {
     let manifests = manifests();

@@ -253,7 +253,7 @@ pub struct Folders {
     /// Also read what .gitignore and .ignore name
     #[arg(long)]
     pub no_ignore: bool,
-    /// Count what is no YAML or JSON, and do not end with exit code 2 for it
+    /// Count files that are neither YAML nor JSON, and do not end with exit code 2 for them
     #[arg(long)]
     pub skip_unreadable: bool,
     /// Where the patterns begin, if that is not the folder that is read.

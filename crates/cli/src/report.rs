@@ -230,7 +230,7 @@ impl Unjudged {
         }
     }
 
-    /// The same of a file that is no YAML or JSON.
+    /// The same of a file that is neither YAML nor JSON.
     pub fn unreadable(file: &Arc<str>, malformed: MalformedText) -> Self {
         Self {
             is_unreadable: true,

@@ -103,7 +103,7 @@ pub fn judge_in<'a>(
             )
         });
     }
-    // No release has a say in what is no change of a workload.
+    // Releases differ only about changes of workloads, so every other request gets one answer.
     Judgement::of_all(review_in(request, settings, cluster), Some(releases))
 }
 

@@ -33,7 +33,7 @@ impl Object<'_> {
         &self.state.version
     }
 
-    /// Its kind; empty if it names none, so that it is no object of Kubernetes.
+    /// Its kind; empty if the document names none.
     pub fn kind(&self) -> &str {
         &self.state.kind
     }

@@ -3,6 +3,8 @@
 package decoding
 
 import (
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -26,25 +28,66 @@ func decode(t *testing.T, text string) (*batchv1.Job, error) {
 	return object.(*batchv1.Job), nil
 }
 
-func TestManagedBy(t *testing.T) {
-	for text, want := range map[string]string{
-		`"spec": {"managedBy": null}`:                            "absent",
-		`"spec": {"managedBy": "a"}, "spec": {"managedBy": "b"}`: "b",
-		`"spec": {"managedBy": "a"}, "spec": {"suspend": true}`:  "a",
-		`"spec": {"managedBy": "\ud800"}`:                        "\ufffd",
-		`"spec": {"managedBy": "` + "\xff" + `"}`:                "\ufffd",
-	} {
-		job, err := decode(t, text)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
+// Each row of the page's table, and what else the policy reads as Go does: two texts that make the same Job.
+func TestSame(t *testing.T) {
+	rows := map[string]map[string]string{
+		"": {
+			`"spec": {"managedBy": null}`:                            `"spec": {}`,
+			`"spec": {"managedBy": "a"}, "spec": {"managedBy": "b"}`: `"spec": {"managedBy": "b"}`,
+			`"spec": {"managedBy": "\ud800"}`:                        "\"spec\": {\"managedBy\": \"\ufffd\"}",
+		},
+		"two members with the same name, each an object": {
+			`"spec": {"managedBy": "a"}, "spec": {"suspend": true}`:              `"spec": {"managedBy": "a", "suspend": true}`,
+			`"metadata": {"labels": {"a": "1"}, "labels": {"b": "2"}}`:           `"metadata": {"labels": {"a": "1", "b": "2"}}`,
+			`"metadata": {"labels": {"a": "1", "b": "2"}, "labels": {"b": "3"}}`: `"metadata": {"labels": {"a": "1", "b": "3"}}`,
+		},
+		"the same, each a list": {
+			`"status": {"conditions": [{"status": "True"}, {}], "conditions": [{"type": "B"}]}`: `"status": {"conditions": [{"status": "True", "type": "B"}]}`,
+			`"status": {"conditions": [{"type": "A"}], "conditions": [{}, {"type": "B"}]}`:      `"status": {"conditions": [{"type": "A"}, {"type": "B"}]}`,
+		},
+		"the same, the second `null`": {
+			`"spec": {"managedBy": "a", "managedBy": null}`:                       `"spec": {}`,
+			`"status": {"conditions": [{}], "conditions": null}`:                  `"status": {}`,
+			`"metadata": {"labels": {"a": "1"}, "labels": null}`:                  `"metadata": {}`,
+			`"spec": {"managedBy": "a"}, "spec": null`:                            `"spec": {"managedBy": "a"}`,
+			`"status": {"active": 1, "active": null}`:                             `"status": {"active": 1}`,
+			`"metadata": {"name": "a", "name": null}`:                             `"metadata": {"name": "a"}`,
+			`"status": {"conditions": [{"type": "A"}, {}], "conditions": [null]}`: `"status": {"conditions": [{"type": "A"}]}`,
+		},
+		"bytes that are not UTF-8": {
+			"\"spec\": {\"managedBy\": \"\xff\"}": "\"spec\": {\"managedBy\": \"\ufffd\"}",
+		},
+	}
+	for _, pairs := range rows {
+		for text, same := range pairs {
+			got, err := decode(t, text)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			want, err := decode(t, same)
+			if err != nil {
+				t.Fatalf("%s: %v", same, err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %v, want %v", text, got, want)
+			}
 		}
-		got := "absent"
-		if job.Spec.ManagedBy != nil {
-			got = *job.Spec.ManagedBy
+	}
+	page, err := os.ReadFile("../../../docs/decoding.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| --- | --- | --- |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	lines := strings.Split(table, "\n")
+	for _, line := range lines {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		if rows[cell] == nil {
+			t.Errorf("the page says of %q what nothing holds", cell)
 		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
+	}
+	if len(lines) != len(rows)-1 {
+		t.Errorf("%d rows of the page, %d here", len(lines), len(rows)-1)
 	}
 }
 

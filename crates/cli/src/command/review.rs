@@ -112,7 +112,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Wrong types are the library's to find: here they are as good as nothing.
+    /// A member of the wrong type is read as if it were missing: the library reports it.
     fn of(json: &str) -> Self {
         let request: Value = serde_json::from_str(json).unwrap_or_default();
         let text = |pointer: &str| {

@@ -272,11 +272,7 @@ pub(crate) fn nothing<'u>(unknown: impl Iterator<Item = (&'u str, u64)>, skipped
     let mut open = ", there is only ";
     for (kind, count) in unknown {
         let _ = match kind {
-            "" => write!(
-                text,
-                "{open}what is no object of Kubernetes{}",
-                times(count)
-            ),
+            "" => write!(text, "{open}a document without `kind`{}", times(count)),
             kind => write!(text, "{open}{}{}", plain(kind), times(count)),
         };
         open = ", ";

@@ -354,7 +354,7 @@ fn what_is_missing_is_told_and_ends_with_2() {
     );
 }
 
-/// A line as long as no event is costs only itself; what is no document any more ends the file.
+/// A line of 20 MiB is read. One of more than 64 MiB ends the file, but what was read before it counts.
 #[test]
 fn long_lines_are_read_up_to_a_limit() {
     let good = event("ana", None);

@@ -26,7 +26,7 @@ pub(crate) struct State<'a> {
     object: Option<ReadObject<'a>>,
 }
 
-/// What tells an object from the others. Wrong types are the library's to find: here they are as good as nothing.
+/// What tells an object from the others. A member of the wrong type is read as if it were missing: the library reports it.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata<'a> {
     pub(crate) name: Cow<'a, str>,

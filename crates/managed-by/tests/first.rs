@@ -1,0 +1,40 @@
+//! `docs/start-rust.md`: its file, mended, and what the page says of it.
+
+include!("first/status.rs");
+
+#[test]
+fn the_page_begins_with_a_mistake_and_shows_what_is_found() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/start-rust.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mended = include_str!("first/status.rs");
+    let forgotten = "condition(\"SuccessCriteriaMet\"), ";
+    let (line, _) = mended.split_once(forgotten).unwrap();
+    let line = line.lines().next_back().unwrap().trim_start();
+    let shown = mended.replacen(forgotten, "", 1);
+    assert!(page.contains(&format!("```rust\n{shown}```")), "{shown}");
+    assert!(page.contains(&format!("{line}{forgotten}")), "{line}");
+
+    let spec = JobSpec {
+        managed_by: Some("acme.io/runner".to_owned()),
+        ..JobSpec::default()
+    };
+    let [start, end] = [0, 3600].map(|second| Time(Timestamp::from_second(second).unwrap()));
+    let status = JobStatus {
+        start_time: Some(start),
+        active: Some(1),
+        ..JobStatus::default()
+    };
+    let old = Job {
+        spec: Some(spec),
+        status: Some(status.clone()),
+        ..Job::default()
+    };
+    let mut forgetful = finished(&status, &end);
+    forgetful.conditions.as_mut().unwrap().remove(0);
+    let new = Job {
+        status: Some(forgetful),
+        ..old.clone()
+    };
+    let found = JobChecker::new(Release::V1_36).status_update(&old, &new);
+    assert!(page.contains(&format!("left: {found:?}\n")), "{found:?}");
+}
