@@ -13,6 +13,7 @@ use managed_by_report::{RecordedAt, Recording, Report};
 use super::settings::Chosen;
 use crate::args::{Judging, ListOutput};
 use crate::input::Input;
+use crate::output::writers::count_of;
 use crate::output::{self, plain::plain};
 use crate::report::Unjudged;
 use crate::stream::pieces;
@@ -135,9 +136,12 @@ fn write(path: Option<&Path>, make: impl FnOnce() -> String) -> Result<(), Stop>
 /// What people want to know first: the badge, what was denied, what was never tested.
 fn summary(report: &Report) -> Result<(), Stop> {
     let mut out = io::stdout().lock();
-    let (controller, writes, objects) = (&report.controller, report.writes, report.objects);
-    let controller = plain(controller);
-    writeln!(out, "{controller}: {writes} writes to {objects} objects")?;
+    let controller = plain(&report.controller);
+    let (writes, objects) = (
+        count_of(report.writes, "write"),
+        count_of(report.objects, "object"),
+    );
+    writeln!(out, "{controller}: {writes} to {objects}")?;
     writeln!(out, "{}", report.badge_text())?;
     for row in &report.rows {
         let denying = row.cells.iter().zip(&report.releases);

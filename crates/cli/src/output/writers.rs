@@ -233,7 +233,7 @@ fn looks_like_person(user: &str) -> bool {
 }
 
 /// `1 write`, `1,204 writes`
-fn count_of(count: u64, what: &str) -> String {
+pub fn count_of(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {what}{plural}", thousands(count))
 }
