@@ -12,7 +12,7 @@ fn job(name: &str, managed_by: &str) -> String {
     )
 }
 
-fn with_status(job: String, failed: &str) -> String {
+fn with_status(job: &str, failed: &str) -> String {
     job.replace("---", &format!("status: {{failed: {failed}}}"))
 }
 
@@ -55,10 +55,6 @@ fn files_folders_and_nothing_are_compared() {
                 ]
                 .concat(),
             ),
-            ("mistyped.yaml", format!("# one\n{}", job(a, "7"))),
-            ("spec.yaml", with_status(job(a, "7"), "1")),
-            ("status.yaml", with_status(job(a, "a.io/b"), "x")),
-            ("sound.yaml", with_status(job(a, "a.io/a"), "2")),
         ],
     );
     let immutable = "spec.managedBy: Invalid value: \"a.io/x\": field is immutable";
@@ -94,39 +90,6 @@ fn files_folders_and_nothing_are_compared() {
             immutable,
             "3 objects judged: 1 denied, 0 with warnings\n",
         ),
-        // What is wrong with the old object is shown where it stands.
-        (
-            ["mistyped.yaml", "new/4.yaml"],
-            2,
-            "",
-            "expected a string, got a number\n --> mistyped.yaml:5:19\n",
-        ),
-        // Also where the spec and the status change, which is two requests.
-        (
-            ["spec.yaml", "sound.yaml"],
-            2,
-            "",
-            "expected a string, got a number\n --> spec.yaml:4:19\n",
-        ),
-        (
-            ["status.yaml", "sound.yaml"],
-            2,
-            "",
-            "expected a 32-bit integer, got a string\n --> status.yaml:5:18\n",
-        ),
-        (
-            ["sound.yaml", "status.yaml"],
-            2,
-            "",
-            "expected a 32-bit integer, got a string\n --> status.yaml:5:18\n",
-        ),
-        // One error each.
-        (
-            ["spec.yaml", "status.yaml"],
-            2,
-            "",
-            "; 2 could not be judged\n",
-        ),
     ] {
         let ran = run_in(folder.path(), &["diff", args[0], args[1]], b"");
         assert_eq!(ran.code, code, "{args:?}: {ran:?}");
@@ -138,6 +101,51 @@ fn files_folders_and_nothing_are_compared() {
             "{}",
             ran.out
         );
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_object_is_shown_where_it_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = "{name: a}";
+    write(
+        folder.path(),
+        &[
+            ("mistyped.yaml", format!("# one\n{}", job(a, "7"))),
+            ("right.yaml", job(a, "a.io/a")),
+            ("spec.yaml", with_status(&job(a, "7"), "1")),
+            ("status.yaml", with_status(&job(a, "a.io/b"), "x")),
+            ("sound.yaml", with_status(&job(a, "a.io/a"), "2")),
+        ],
+    );
+    for (old, new, err) in [
+        (
+            "mistyped.yaml",
+            "right.yaml",
+            "expected a string, got a number\n --> mistyped.yaml:5:19\n",
+        ),
+        // Also where the spec and the status change, which is two requests.
+        (
+            "spec.yaml",
+            "sound.yaml",
+            "expected a string, got a number\n --> spec.yaml:4:19\n",
+        ),
+        (
+            "status.yaml",
+            "sound.yaml",
+            "expected a 32-bit integer, got a string\n --> status.yaml:5:18\n",
+        ),
+        (
+            "sound.yaml",
+            "status.yaml",
+            "expected a 32-bit integer, got a string\n --> status.yaml:5:18\n",
+        ),
+        // One error each.
+        ("spec.yaml", "status.yaml", "; 2 could not be judged\n"),
+    ] {
+        let ran = run_in(folder.path(), &["diff", old, new], b"");
+        assert_eq!((ran.code, &*ran.out), (2, ""), "{old} {new}: {ran:?}");
+        assert!(ran.err.contains(err), "{old} {new}: {}", ran.err);
     }
 }
 
