@@ -253,7 +253,7 @@ krew: ## The manifest for Krew of the archives in target/archive, beside them
 
 bench-cli: setup ## Time the released build of the command line beside jq and yq (the Go program), which must be installed, and write docs/performance.md
 	cargo build --quiet --profile dist --package managed-by-cli
-	cargo bench --quiet --profile dev --package managed-by-cli --bench programs
+	@python3 crates/cli/benches/programs.py
 
 JS_GENERATOR := cargo run --quiet --package managed-by-js-generator --
 JS_SOURCES := $(shell find crates/js/src crates/offline/src -name '*.rs') crates/js/Cargo.toml crates/offline/Cargo.toml
