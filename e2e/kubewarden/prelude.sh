@@ -112,7 +112,7 @@ record() {
     jq --sort-keys --rawfile printed printed --argjson scene "$scene" --arg date "$(date +%F)" \
       --args '.date = $date | .versions = $ARGS.positional | .scenes[$scene].commands =
         ($printed[2:-1] / "\n$ " | map(. / "\n" | {command: .[0], output: (.[1:] | join("\n"))}))' \
-      "kube-apiserver $(kube-apiserver --version)" "$(policy-server --version)" <"$file" >recorded
+      "kube-apiserver $(kube-apiserver --version)" "$(policy-server --version | sed -n 1p)" <"$file" >recorded
     cp recorded "$file"
   done
 }
