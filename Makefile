@@ -253,7 +253,7 @@ krew: ## The manifest for Krew of the archives in target/archive, beside them
 
 bench-cli: setup ## Time the released build of the command line beside jq and yq (the Go program), which must be installed, and write docs/performance.md
 	cargo build --quiet --profile dist --package managed-by-cli
-	cargo bench --quiet --profile dev --package managed-by-cli --bench programs
+	@python3 crates/cli/benches/programs.py
 
 JS_GENERATOR := cargo run --quiet --package managed-by-js-generator --
 JS_SOURCES := $(shell find crates/js/src crates/offline/src -name '*.rs') crates/js/Cargo.toml crates/offline/Cargo.toml
@@ -424,8 +424,8 @@ words: ## Check the spelling (needs typos), and look for phrases that readers st
 	@cut -f 1 docs/phrases.tsv | git grep -n -i -w -F -f - -- '*.md' '*questions-ui.yml' deploy examples/settings; \
 	test $$? = 1 || { echo "docs/phrases.tsv says what to write instead"; exit 1; }
 
-record: annotated-policy.wasm ## Record the Job of the README in a real cluster, for its pictures (needs etcd, kube-apiserver, kube-controller-manager, policy-server, kubectl)
-	@$(E2E) record
+record: annotated-policy.wasm annotated-pods-policy.wasm ## Record the Job of the README in a real cluster, for its pictures (needs what e2e-kubewarden needs)
+	@RECORD=1 $(E2E) kubewarden readme
 	@$(XTASK) generate
 
 .PHONY: help clean

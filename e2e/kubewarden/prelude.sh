@@ -94,13 +94,27 @@ report() {
 }
 
 # The commands of a page between two marks print what stands there, ages aside: transcript MARK
+# With RECORD=1 what they print is written down instead (`make record`).
 transcript() {
   sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/operations.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do
     echo "\$ $command"
+    # As somebody looks who has waited.
+    if [[ ${RECORD:-} && $command == "kubectl get jobs"* ]]; then sleep 15; fi
     eval "$command" 2>&1 </dev/null || true
   done >printed
-  diff <(ageless expected) <(ageless printed)
+  if [[ ${RECORD:-} ]]; then record "$1"; else diff <(ageless expected) <(ageless printed); fi
+}
+record() {
+  local file=$ROOT/docs/pictures/first-screen.json scenes=(without with monitor protect)
+  for scene in "${!scenes[@]}"; do
+    [ "${scenes[$scene]}" = "$1" ] || continue
+    jq --sort-keys --rawfile printed printed --argjson scene "$scene" --arg date "$(date +%F)" \
+      --args '.date = $date | .versions = $ARGS.positional | .scenes[$scene].commands =
+        ($printed[2:-1] / "\n$ " | map(. / "\n" | {command: .[0], output: (.[1:] | join("\n"))}))' \
+      "kube-apiserver $(kube-apiserver --version)" "$(policy-server --version | sed -n 1p)" <"$file" >recorded
+    cp recorded "$file"
+  done
 }
 ageless() { sed -E 's/[0-9]+s$//; s/ +/ /g; s/ $//' "$1"; }
 

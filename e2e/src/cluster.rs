@@ -115,7 +115,7 @@ fn alone(
     let folder = folder.join(options.program);
     let projects = ["appwrapper", "training-operator"];
     let started = deploy::settings("hybrid", options.release, &projects).and_then(|settings| {
-        let cluster = ApiServer::start_with(&folder, "hybrid", authority, options)?;
+        let cluster = ApiServer::start(&folder, "hybrid", authority, options)?;
         people::before(&cluster)?;
         let name = "policy-server";
         let hook = Hook::start(&folder, name, &cluster, authority, &settings, &projects)?;

@@ -25,7 +25,6 @@ mod load;
 mod policy_server;
 mod process;
 mod programs;
-mod record;
 mod report;
 mod server;
 mod tls;
@@ -37,7 +36,8 @@ use anyhow::Result;
 use report::Report;
 use tempfile::TempDir;
 
-const USAGE: &str = "managed-by-e2e kwctl | server | doors | cluster [PART...] | kubewarden [PART...] | bench | record";
+const USAGE: &str =
+    "managed-by-e2e kwctl | server | doors | cluster [PART...] | kubewarden [PART...] | bench";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -68,7 +68,6 @@ fn main() -> ExitCode {
             kwctl::doors(&mut report, folder.path(), 200);
         }
         ["bench"] => bench::run(&mut report, folder.path()),
-        ["record"] => record::run(&mut report, folder.path()),
         ["cluster", parts @ ..] => {
             if let Some(unknown) = parts.iter().find(|p| !cluster::is_part(p)) {
                 eprintln!("no part {unknown}: {}", cluster::PARTS.join(", "));

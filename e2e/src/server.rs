@@ -1,7 +1,6 @@
 //! `make e2e-server`: PolicyServer itself, over HTTPS, with policies that are made of `deploy/`.
 
 mod bodies;
-mod load;
 mod metrics;
 mod pods;
 mod start;
@@ -40,7 +39,6 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
     };
     verdicts::run(report, &server, &policies, &cases);
     bodies::run(report, &server);
-    load::run(report, &server, &cases);
     drop(server);
 
     report.section("starting");
@@ -59,7 +57,7 @@ pub(crate) fn doors(report: &mut Report, folder: &Path) {
     let asked = || {
         let (authority, cases) = (Authority::new()?, cases()?);
         let (server, _) = start(folder, &authority, &cases)?;
-        verdicts::every_case(report, &server, &cases)
+        verdicts::every_case(report, &server, &cases, 8)
     };
     let asked = asked();
     report.check("PolicyServer: the library's answers", asked);

@@ -8,8 +8,6 @@
     reason = "a test that panics has failed"
 )]
 
-use std::fmt::Write as _;
-
 use managed_by::{Release, ReleaseSet, Settings};
 use managed_by_conformance::trace::{self, CUSTOM, JOBS};
 use managed_by_offline::replay::{Said, Step, Tally};
@@ -230,15 +228,6 @@ fn how_a_history_is_cut_and_laid_out_does_not_matter() {
     let (single, steps_of_single) = replay(judge(), &lines);
     assert_eq!((&single, &steps_of_single), (&whole, &steps));
 
-    // kubectl get -w -o json --output-watch-events
-    let mut pretty = String::new();
-    for line in text.lines() {
-        let value: Value = serde_json::from_str(line).unwrap();
-        writeln!(pretty, "{value:#}").unwrap();
-    }
-    let (pretty, _) = replay(judge(), &[&pretty]);
-    assert_eq!(pretty.documents, whole.documents);
-    assert_eq!((pretty.denied, pretty.judged), (whole.denied, whole.judged));
     // A watch that begins anew: what was seen is not judged again.
     let alive: String = text.split_inclusive('\n').take(60).collect();
     let (once, _) = replay(judge(), &[&alive]);

@@ -134,13 +134,8 @@ pub(crate) struct ApiServer {
 }
 
 impl ApiServer {
-    /// Starts both as usual and waits until they are ready.
-    pub(crate) fn start(parent: &Path, name: &str, authority: &Authority) -> Result<Self> {
-        Self::start_with(parent, name, authority, USUAL)
-    }
-
-    /// The same with other options.
-    pub(crate) fn start_with(
+    /// Starts both and waits until they are ready.
+    pub(crate) fn start(
         parent: &Path,
         name: &str,
         authority: &Authority,

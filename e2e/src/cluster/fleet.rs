@@ -70,7 +70,7 @@ pub(crate) fn settings(name: &str) -> Result<Value> {
 
 impl Member {
     fn start(folder: &Path, name: &str, policy: &str, authority: &Authority) -> Result<Self> {
-        let cluster = ApiServer::start_with(folder, name, authority, OPTIONS)?;
+        let cluster = ApiServer::start(folder, name, authority, OPTIONS)?;
         cluster.namespaces(&[TEAM, "kueue-system"])?;
         let controllers = vec![
             controllers::manager(&cluster)?,

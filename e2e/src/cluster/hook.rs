@@ -57,7 +57,7 @@ impl Hook {
         options: Options,
     ) -> Result<(ApiServer, Self)> {
         let settings = deploy::settings(name, options.release, &[])?;
-        let cluster = ApiServer::start_with(parent, name, authority, options)?;
+        let cluster = ApiServer::start(parent, name, authority, options)?;
         cluster.namespaces(&[TEAM])?;
         let hook = Self::start(parent, "policy-server", &cluster, authority, &settings, &[])?;
         Ok((cluster, hook))
@@ -85,13 +85,8 @@ impl Hook {
 
     /// Starts PolicyServer once more, with these settings.
     pub(crate) fn serve(&mut self, settings: &Value) -> Result<()> {
-        self.serve_policy(&deploy::protect(settings)?)
-    }
-
-    /// Starts PolicyServer once more, with this policy.
-    pub(crate) fn serve_policy(&mut self, policy: &Value) -> Result<()> {
         self.kill();
-        let policies = json!({"managed-by": policy});
+        let policies = json!({"managed-by": deploy::protect(settings)?});
         self.server = Some(self.place.start(&policies)?);
         Ok(())
     }

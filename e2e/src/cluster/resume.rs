@@ -208,7 +208,7 @@ fn on(
     let settings = |name: &str| deploy::settings(name, release.options.release, projects);
     let started = settings("worker").and_then(|settings| {
         let folder = folder.join("resume");
-        let cluster = ApiServer::start_with(&folder, release.name, authority, release.options)?;
+        let cluster = ApiServer::start(&folder, release.name, authority, release.options)?;
         cluster.namespaces(&[TEAM])?;
         let mut controllers = vec![
             controllers::manager_with(&cluster, release.manager)?,

@@ -52,7 +52,7 @@ fn start(folder: &Path, authority: &Authority) -> Result<(Hook, ApiServer)> {
         authorization_mode: "RBAC",
         ..USUAL
     };
-    let cluster = ApiServer::start_with(folder, "management", authority, rbac)?;
+    let cluster = ApiServer::start(folder, "management", authority, rbac)?;
     cluster.namespaces(&[TEAM])?;
     modules::bare(
         &cluster,

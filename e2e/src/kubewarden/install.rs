@@ -65,7 +65,7 @@ impl World {
         let authority = Authority::new()?;
         fs::write(folder.join("ca.crt"), authority.pem())?;
         let registry = registry(folder, &authority)?;
-        let api = ApiServer::start_with(folder, "cluster", &authority, OPTIONS)?;
+        let api = ApiServer::start(folder, "cluster", &authority, OPTIONS)?;
         let manager = controllers::manager_with(&api, &[CONTROLLERS])?;
         api.namespaces(&[NAMESPACE])?;
         let file =

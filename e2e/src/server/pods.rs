@@ -7,7 +7,7 @@ use managed_by::{Cluster, FoundJob, Unanswered};
 use serde_json::{Value, json};
 
 use super::{expected, same};
-use crate::cluster::api_server::{ADMIN, ApiServer, POLICY_SERVER};
+use crate::cluster::api_server::{ADMIN, ApiServer, POLICY_SERVER, USUAL};
 use crate::cluster::hook::job;
 use crate::deploy;
 use crate::kube::{Client, jobs};
@@ -50,7 +50,7 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
 /// The policy in mode `protect`; once more so that it denies what it cannot look up, and once without its capability.
 fn start(folder: &Path, authority: &Authority) -> Result<(ApiServer, PolicyServer)> {
     let folder = folder.join("pods");
-    let cluster = ApiServer::start(&folder, "management", authority)?;
+    let cluster = ApiServer::start(&folder, "management", authority, USUAL)?;
     cluster.namespaces(&[TEAM])?;
     let admin = cluster.client(ADMIN);
     let delegated = json!({"managedBy": "kueue.x-k8s.io/multikueue"});

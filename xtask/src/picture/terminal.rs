@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
+use textwrap::{Options, WordSplitter};
 
 use super::canvas::Canvas;
 use crate::generated::{Generated, between_marks, read};
@@ -89,9 +90,10 @@ pub(super) fn draw() -> Result<String> {
                     Some("Warning") => "code amber",
                     _ => "code",
                 };
-                for piece in wrap(line) {
-                    lines.push((class, piece));
-                }
+                // Between words, not within them.
+                let options = Options::new(COLUMNS).word_splitter(WordSplitter::NoHyphenation);
+                let pieces = textwrap::wrap(line, options).into_iter();
+                lines.extend(pieces.map(|piece| (class, piece.into_owned())));
             }
         }
         lines.push(("code", String::new()));
@@ -120,35 +122,4 @@ pub(super) fn draw() -> Result<String> {
         ),
     );
     Ok(canvas.finish())
-}
-
-/// A line as a terminal of that width shows it, broken between words.
-fn wrap(line: &str) -> Vec<String> {
-    let mut pieces = Vec::new();
-    let mut piece = String::new();
-    for word in line.split_inclusive(' ') {
-        if piece.chars().count() + word.trim_end().chars().count() > COLUMNS {
-            pieces.push(std::mem::take(&mut piece));
-        }
-        piece.push_str(word);
-    }
-    pieces.push(piece);
-    pieces
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{COLUMNS, wrap};
-
-    #[test]
-    fn a_line_is_broken_between_words_and_loses_nothing() {
-        let line = "one two ".repeat(40);
-        let pieces = wrap(&line);
-        assert_eq!(pieces.concat(), line);
-        assert!(
-            pieces.iter().all(|piece| piece.trim_end().len() <= COLUMNS),
-            "{pieces:?}"
-        );
-        assert_eq!(wrap("NAME   STATUS"), ["NAME   STATUS"]);
-    }
 }

@@ -273,34 +273,6 @@ fn a_site_s_rules_are_judged_with_its_settings() {
     );
 }
 
-#[test]
-fn the_field_is_judged_on_create_and_update() {
-    let checker = JobChecker::default();
-    let job = |managed_by: Option<&str>| Job {
-        spec: Some(JobSpec {
-            managed_by: managed_by.map(str::to_owned),
-            ..JobSpec::default()
-        }),
-        ..Job::default()
-    };
-    let told = lines(&checker.create(&job(Some("typo"))));
-    assert_eq!(
-        told,
-        [
-            "1.30 to 1.37: spec.managedBy: Invalid value: \"typo\": must be a domain-prefixed path (such as \
-             \"acme.io/foo\") [managed-by/format]"
-        ]
-    );
-    let told = lines(&checker.update(&job(Some("a.io/x")), &job(None)));
-    assert_eq!(
-        told,
-        [
-            "1.30 to 1.33: spec.managedBy: Invalid value: \"null\": field is immutable [managed-by/immutable]",
-            "1.34 to 1.37: spec.managedBy: Invalid value: null: field is immutable [managed-by/immutable]",
-        ]
-    );
-}
-
 /// kube-apiserver drops the status of a create, whatever is in it. What is stored has one that counts.
 #[test]
 fn a_create_brings_no_status() {

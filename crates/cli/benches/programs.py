@@ -1,0 +1,185 @@
+"""The command line beside the programs that people have: `replay` beside jq, `lint` beside yq (the Go program).
+
+`make bench-cli` runs it and writes two tables of docs/performance.md. Its input is made of the recorded traces and of samples: a watch
+stream of BENCH_BYTES bytes (1 GB) with new UIDs in each repetition, and a folder of 10,000 manifests. Each command runs three times on
+one core, taking turns with the others; the first table has the medians.
+
+The second one has the time a byte of `lint` for files of 1 to 64 MB in each form that people have, and of `diff`: how it grows, and that
+no form is hard to read. Noise only adds, so it has the shortest of five runs.
+"""
+
+import json, os, re, statistics, subprocess, time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = ROOT / "target/dist/managed-by"
+FOLDER = ROOT / "target/bench-cli"
+SIZES = [1, 4, 16, 64]
+
+
+def stream(size, is_deleted):
+    """The recordings again and again, each time of other objects, which live on or are deleted in the end."""
+    lines = [line for trace in sorted((ROOT / "conformance/traces").glob("*.ndjson")) if trace.stem != "verdicts"
+             for line in trace.read_text().splitlines()]
+    if is_deleted:
+        last = {json.loads(line)["object"]["metadata"]["uid"]: json.loads(line)["object"] for line in lines}
+        lines += [json.dumps({"type": "DELETED", "object": last[uid]}) for uid in last]
+    # The first group of a UID, and with it every reference to it, becomes another one.
+    uid = r'"[0-9a-f]{8}(?=-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")'
+    parts = re.split(uid, "\n".join(lines) + "\n")
+    file = FOLDER / ("deleted.ndjson" if is_deleted else "watch.ndjson")
+    with file.open("w") as out:
+        turn = 0
+        while out.tell() < size:
+            out.write(f'"{turn:08x}'.join(parts))
+            turn += 1
+    return file
+
+
+def job(index, managed_by, variables):
+    env = [{"name": f"VARIABLE_{i}", "value": f"value {i}"} for i in range(variables)]
+    pod = {"containers": [{"env": env, "image": f"registry.example.com/image{index}", "name": "main"}], "restartPolicy": "Never"}
+    return {
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": f"job-{index}", "namespace": "team-a", "uid": f"{index:08}-0000-4000-8000-000000000000"},
+        "spec": {"completions": 1, "managedBy": managed_by, "template": {"spec": pod}},
+    }
+
+
+def yaml(value, indent=""):
+    if isinstance(value, dict):
+        return "".join(f"\n{indent}{key}:{yaml(item, indent + '  ')}" for key, item in value.items())
+    if isinstance(value, list):
+        return "".join(f"\n{indent}- {yaml(item, indent + '  ').lstrip()}" for item in value)
+    return f" {value}"
+
+
+def one_line(value):
+    return json.dumps(value, separators=(",", ":"))
+
+
+LIST = '{"apiVersion":"v1","kind":"List","items":['
+# A form in which people have many Jobs: what stands before them, between them and after them, and one of them.
+FORMS = {
+    "a JSON list, as kubectl prints it": ('{\n    "apiVersion": "v1",\n    "items": [\n', ",\n", '\n    ],\n    "kind": "List"\n}\n',
+                                          lambda job: json.dumps(job, indent=4)),
+    "JSON lines": ("", "\n", "\n", one_line),
+    "a JSON list in one line": (LIST, ",", "]}\n", one_line),
+    "YAML documents": ("", "\n---", "\n", yaml),
+    # Not JSON: no string is quoted.
+    "a YAML list in one line": ("{apiVersion: v1, kind: List, items: [", ", ", "]}\n",
+                                lambda job: one_line(job).replace('"', "").replace(":", ": ")),
+}
+
+
+def jobs(form, size, has_findings):
+    """A file of Jobs, of so many bytes or little more. Each Job has a finding, or none has."""
+    before, between, after, write = FORMS[form]
+    file = FOLDER / f"{form.replace(' ', '-')}-{size}-{has_findings}"
+    with file.open("w") as out:
+        out.write(before)
+        index = 0
+        while out.tell() < size:
+            out.write(between * (index > 0) + write(job(index, "runner" if has_findings else "acme.io/runner", 8)))
+            index += 1
+        out.write(after)
+    return file
+
+
+def manifests():
+    folder = FOLDER / "manifests"
+    folder.mkdir(exist_ok=True)
+    for index in range(10_000):
+        (folder / f"job-{index:05}.yaml").write_text(yaml(job(index, "kueue.x-k8s.io/multikueue", 20)) + "\n")
+    return folder
+
+
+def took(command, cores):
+    """The seconds of a run without its output, and the most memory that it had, in MiB."""
+    start = time.perf_counter()
+    pinned = ["taskset", "-c", "0"] if cores == "one" else []
+    child = subprocess.Popen([*pinned, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    memory = 0
+    while child.poll() is None:
+        peak = re.search(r"VmHWM:\s*(\d+)", Path(f"/proc/{child.pid}/status").read_text())
+        memory = max(memory, int(peak[1]) if peak else 0)
+        time.sleep(0.001)
+    return time.perf_counter() - start, memory // 1024
+
+
+def turns(runs, commands):
+    """What each command took, the shortest first."""
+    return [sorted(runs) for runs in zip(*([took(*command) for command in commands] for _ in range(runs)))]
+
+
+def lint(*paths):
+    return [PROGRAM, "lint", "-q", *paths]
+
+
+def groups():
+    """Programs that are compared: a name, a command, its cores, and whether it is held against the first one."""
+    size = int(os.environ.get("BENCH_BYTES", 1_000_000_000))
+    watch, deleted = stream(size, False), stream(size, True)
+    replay = [PROGRAM, "replay", "-q"]
+    yield [
+        (f"`jq -c .`, {watch.stat().st_size // 1_000_000} MB", ["jq", "-c", ".", watch], "one", False),
+        ("`managed-by replay`, one core", [*replay, watch], "one", True),
+        ("`managed-by replay`, all cores", [*replay, watch], "all", True),
+        ("`managed-by replay`, one core, each object deleted in the end", [*replay, deleted], "one", False),
+    ]
+    file = jobs("a JSON list, as kubectl prints it", 64_000_000, False)
+    yield [
+        ("`jq -c .`, a JSON list of 64 MB", ["jq", "-c", ".", file], "one", False),
+        ("`managed-by lint`, one core", lint(file), "one", True),
+    ]
+    folder = manifests()
+    yield [
+        ("`yq .`, 10,000 manifests", ["yq", ".", *folder.iterdir()], "one", False),
+        ("`managed-by lint`, one core", lint(folder), "one", True),
+        ("`managed-by lint`, all cores", lint(folder), "all", True),
+    ]
+    yield [("`managed-by lint` of one manifest", lint(ROOT / "examples/manifests/accepted.yaml"), "one", False)]
+
+
+def programs():
+    rows = "| | time | memory | against |\n| --- | --- | --- | --- |\n"
+    for group in groups():
+        medians = [statistics.median_low(runs) for runs in turns(3, [row[1:3] for row in group])]
+        for (name, _, _, is_compared), (seconds, memory) in zip(group, medians):
+            text = f"{seconds * 1e3:.1f} ms" if seconds < 0.1 else f"{seconds:.2f} s"
+            rows += f"| {name} | {text} | {memory} MiB | {f'{medians[0][0] / seconds:.1f}x' if is_compared else ''} |\n"
+
+    def said(*command):
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    yq = said("yq", "--version").replace("yq (https://github.com/mikefarah/yq/) version ", "yq ")
+    return (f"\n{said('date', '+%F')}, {os.cpu_count()} cores of {model[1] if model else ''}, {said('jq', '--version')}, {yq}, "
+            f"load average {os.getloadavg()[0]:.2f} at the end of the run. Medians of 3 runs that take turns.\n\n{rows}")
+
+
+def sizes():
+    """The time a byte of `lint` and of `diff` at 64 MB, and how much it grows with the size, against the best of all smaller files."""
+    rows = "\n| 64 MB of | without findings | with one in each Job | growth | memory |\n| --- | --- | --- | --- | --- |\n"
+    first = next(iter(FORMS))
+    for form, row, old in [*((form, form, False) for form in FORMS), (first, "two JSON lists, for `diff`", True)]:
+        cells = []
+        for has_findings in [False, True]:
+            files = [jobs(form, size * 1_000_000, has_findings) for size in SIZES]
+            before = [jobs(form, size * 1_000_000, False) for size in SIZES]
+            commands = [[PROGRAM, "diff", "-q", *pair] if old else lint(pair[1]) for pair in zip(before, files)]
+            best = [runs[0] for runs in turns(5, [(command, "one") for command in commands])]
+            each = [seconds * 1e9 / file.stat().st_size for (seconds, _), file in zip(best, files)]
+            cells.append((each[-1], max(each[at] / min(each[:at]) for at in range(1, len(each))), best[-1][1]))
+        (without, grows, small), (found, grows_too, large) = cells
+        rows += f"| {row} | {without:.1f} ns | {found:.1f} ns | {grows:.2f}x, {grows_too:.2f}x | {small}, {large} MiB |\n"
+    return rows
+
+
+FOLDER.mkdir(parents=True, exist_ok=True)
+page = ROOT / "docs/performance.md"
+for mark, made in [("cli", programs()), ("cli-sizes", sizes())]:
+    print(made)
+    before, rest = page.read_text().split(f"<!-- {mark} -->")
+    after = rest.split(f"<!-- /{mark} -->")[1]
+    page.write_text(f"{before}<!-- {mark} -->{made}<!-- /{mark} -->{after}")
