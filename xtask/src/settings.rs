@@ -98,8 +98,7 @@ fn page() -> Result<String> {
 All keys are optional: [answers](answers.md) says what `{}` does. [Examples](../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated
 from the code (`make docs`).
 
-PolicyServer [does not start](operations.md#change-settings) with invalid settings, and reports up to 50 problems at once, each with its place. Some of them a schema cannot find: entries that never match, parts that contradict each
-other.
+PolicyServer [does not start](operations.md#change-settings) with invalid settings, and reports up to 50 problems at once, each with its place.
 "
     .to_owned();
     for Key {

@@ -269,8 +269,8 @@ pub static KEYS: &[Key] = &[
         path: "on_lookup_failure",
         values: "`allow`, `deny`",
         default: "`allow`, with a warning",
-        text: "What happens to a pod if `pods/delegated-owner` may not read its Job, or the API server does not answer. A \
-               denial has code 503, so controllers retry.",
+        text: "What happens to a pod if `pods/delegated-owner` may not read its Job, or cannot reach the API server. A \
+               denial has code 503, so controllers retry. A look-up of more than two seconds is denied in any case, with code 500.",
         accepted: r#"{"role":"management","on_lookup_failure":"deny"}"#,
         rejected: r#"{"role":"management","on_lookup_failure":"warn"}"#,
     },
