@@ -120,11 +120,8 @@ fn texts_are_what_kubectl_takes_them_for() {
     );
     for said in [
         said,
-        format!("| the command line, with the place | {} |", REFUSED.len()),
-        format!(
-            "| kubectl, so it does not send the document | {} |",
-            READ.len()
-        ),
+        format!("The command line alone refuses {}, such as", REFUSED.len()),
+        format!("kubectl alone refuses {}, such as", READ.len()),
     ] {
         assert!(PAGE.contains(&said), "docs/conformance.md says not: {said}");
     }

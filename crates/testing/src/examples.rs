@@ -55,7 +55,9 @@ pub fn all() -> Result<Vec<Example>> {
 /// If a file cannot be read, or does not hold what its name says.
 pub fn read(folder: &Path) -> Result<Vec<Example>> {
     let mut examples = Vec::new();
-    for topic in paths(folder)?.iter().filter(|path| path.is_dir()) {
+    // What the command line reads is no request.
+    let is_topic = |path: &&PathBuf| path.is_dir() && !path.ends_with("manifests");
+    for topic in paths(folder)?.iter().filter(is_topic) {
         for path in paths(topic)? {
             let name = path.to_string_lossy();
             if name.ends_with(".json") && !name.ends_with(".answer.json") {

@@ -116,11 +116,11 @@ fn relaxed(release: Release) -> Result<Vec<String>> {
             status_update(&json!({}), &resumed("True", START), &resumed("False", END)),
         ),
         (
-            "the scheduling directives of a suspended Job may change although it has started, if `Suspended` is True and no pod active",
+            "the scheduling directives of a suspended Job that has started may change, if `Suspended` is True and no pod is active",
             spec_update(&a, &b, &resumed("True", START)),
         ),
         (
-            "the scheduling directives of a suspended Job that has not started may change although pods are active",
+            "those of a suspended Job that has not started may change while pods are active",
             spec_update(&a, &b, &json!({"active": 1})),
         ),
     ];
@@ -137,7 +137,7 @@ fn relaxed(release: Release) -> Result<Vec<String>> {
         let accepting = accepting(&request)?;
         match (accepting.contains(before), accepting.contains(release)) {
             (false, true) => lines.push(what.to_owned()),
-            (true, false) => lines.push(format!("no longer: {what}")),
+            (true, false) => lines.push(format!("not any more: {what}")),
             _ => {}
         }
     }
