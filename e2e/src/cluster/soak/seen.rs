@@ -1,0 +1,136 @@
+//! What is said of a run when it is over: how the workloads ended, how long each fault was felt, and what the audit logs hold.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::{CLUSTERS, Past, Run, SOON, rule};
+use crate::cluster::api_server::{ANA, ApiServer, WEBHOOK, annotation, line};
+use crate::cluster::fleet::TEAM;
+
+impl Run {
+    /// How each of them ended, by cluster and name.
+    pub(super) fn outcomes(&self) -> BTreeMap<String, String> {
+        let notes = self.notes();
+        let all = self.workloads.iter().enumerate();
+        let outcomes = all.map(|(number, (cluster, workload))| {
+            let end = notes.ends.get(&(*cluster, workload.name.clone()));
+            let outcome = match (notes.taken.get(&number), end) {
+                (_, Some((end, _))) if *end == workload.end => (*end).to_owned(),
+                (_, Some((end, _))) => format!("{end} instead of {}", workload.end),
+                (Some(Err(error)), None) => format!("not taken: {error}"),
+                _ => "no end".to_owned(),
+            };
+            (format!("{} {}", CLUSTERS[*cluster], workload.name), outcome)
+        });
+        outcomes.collect()
+    }
+
+    /// How long after a fault it took until a bad write of that cluster was judged again, and until the workloads had ended that
+    /// were under way; some of them may have taken longer than a minute.
+    pub(super) fn recovery(&self, past: &Past, usual: &str) -> Value {
+        let after = |time: f64| (time - past.mended).max(0.0).round();
+        let notes = self.notes();
+        let judged = notes.bad.iter().find(|(cluster, seen, time)| {
+            *cluster == past.cluster && *seen == usual && *time >= past.mended
+        });
+        let mut under_way = Vec::new();
+        for (number, time) in &notes.taken {
+            let (cluster, workload) = &self.workloads[*number];
+            let end = notes.ends.get(&(*cluster, workload.name.clone()));
+            let end = end.map_or(f64::MAX, |(_, end)| *end);
+            if time.as_ref().is_ok_and(|time| *time < past.mended) && end > past.mended {
+                under_way.push(after(end));
+            }
+        }
+        let (soon, later): (Vec<f64>, Vec<f64>) = under_way
+            .iter()
+            .partition(|time| **time <= SOON.as_secs_f64());
+        json!({
+            "fault": past.name,
+            "cluster": CLUSTERS[past.cluster],
+            "began": past.began.round(),
+            "mended": past.mended.round(),
+            "judged_after": judged.map(|(_, _, time)| after(*time)),
+            "under_way": under_way.len(),
+            "ended_after": soon.into_iter().reduce(f64::max),
+            "later_than_a_minute": later.len(),
+        })
+    }
+
+    /// What the audit log of a cluster holds.
+    pub(super) fn audit(
+        &self,
+        cluster: usize,
+        server: &ApiServer,
+        faults: &[Past],
+    ) -> Result<Value> {
+        let mut judged = 0_usize;
+        // By rule and user, by the fault at that time, and by user and reason.
+        let mut sums = [const { BTreeMap::<String, usize>::new() }; 3];
+        let mut unexplained = Vec::new();
+        each_event(&server.folder, |event| {
+            judged += usize::from(annotation(event, "mode").is_some());
+            let text = |pointer| event.pointer(pointer).and_then(Value::as_str).unwrap_or("");
+            let code = event["responseStatus"]["code"].as_u64().unwrap_or_default();
+            if code < 400 || text("/objectRef/namespace") != TEAM {
+                return;
+            }
+            let message = text("/responseStatus/message");
+            let user = text("/user/username");
+            let short = user.rsplit(':').next().unwrap_or_default();
+            let (sum, key) = if !message.contains(WEBHOOK) {
+                let (verb, reason) = (text("/verb"), text("/responseStatus/reason"));
+                let (resource, sub) = (text("/objectRef/resource"), text("/objectRef/subresource"));
+                let webhook = message.split_once("failed calling webhook \"");
+                let webhook = webhook.and_then(|(_, rest)| rest.split('"').next());
+                let webhook = webhook.unwrap_or_default();
+                (
+                    2,
+                    format!("{short}: {verb} {resource} {sub}: {code} {reason} {webhook}"),
+                )
+            } else if let Some(rule) = rule(message) {
+                // She is the one who tries what is bad.
+                if user != ANA || !text("/requestURI").contains("dryRun") {
+                    unexplained.push(line(event));
+                }
+                (0, format!("{rule} by {short}"))
+            } else {
+                let time = humantime::parse_rfc3339(text("/requestReceivedTimestamp"));
+                let time = time.map_or(0.0, |time| self.at(time));
+                let fault = faults.iter().find(|past| past.during(cluster, time));
+                if fault.is_none() {
+                    unexplained.push(format!("{time:.1} s: {}", line(event)));
+                }
+                (1, fault.map_or("no fault", |past| &past.name).to_owned())
+            };
+            *sums[sum].entry(key).or_default() += 1;
+        })?;
+        let [denials, unanswered, others] = sums;
+        Ok(json!({
+            "judged": judged, "denials": denials, "unanswered": unanswered, "others": others,
+            "unexplained": unexplained,
+        }))
+    }
+}
+
+/// All events of an audit log, also those of its older files. They may be too many for memory.
+fn each_event(folder: &Path, mut each: impl FnMut(&Value)) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("audit") && name.ends_with(".log") {
+            for line in BufReader::new(File::open(&path)?).lines() {
+                // The last line may be half written.
+                if let Ok(event) = serde_json::from_str(&line?) {
+                    each(&event);
+                }
+            }
+        }
+    }
+    Ok(())
+}
