@@ -424,9 +424,9 @@ words: ## Check the spelling (needs typos), and look for phrases that readers st
 	@cut -f 1 docs/phrases.tsv | git grep -n -i -w -F -f - -- '*.md' '*questions-ui.yml' deploy examples/settings; \
 	test $$? = 1 || { echo "docs/phrases.tsv says what to write instead"; exit 1; }
 
-record: annotated-policy.wasm annotated-pods-policy.wasm ## Record the Job of the README in a real cluster, for its pictures (needs what e2e-kubewarden needs)
+record: annotated-policy.wasm annotated-pods-policy.wasm ## Record the Job of the README and of docs/operations.md in a real cluster (needs what e2e-kubewarden needs)
 	@RECORD=1 $(E2E) kubewarden readme
-	@$(XTASK) generate
+	@echo "docs/pictures/first-screen.svg is to show the same, with today's date."
 
 .PHONY: help clean
 help: ## Say what each target does

@@ -106,15 +106,8 @@ transcript() {
   if [[ ${RECORD:-} ]]; then record "$1"; else diff <(ageless expected) <(ageless printed); fi
 }
 record() {
-  local file=$ROOT/docs/pictures/first-screen.json scenes=(without with monitor protect)
-  for scene in "${!scenes[@]}"; do
-    [ "${scenes[$scene]}" = "$1" ] || continue
-    jq --sort-keys --rawfile printed printed --argjson scene "$scene" --arg date "$(date +%F)" \
-      --args '.date = $date | .versions = $ARGS.positional | .scenes[$scene].commands =
-        ($printed[2:-1] / "\n$ " | map(. / "\n" | {command: .[0], output: (.[1:] | join("\n"))}))' \
-      "kube-apiserver $(kube-apiserver --version)" "$(policy-server --version | sed -n 1p)" <"$file" >recorded
-    cp recorded "$file"
-  done
+  { printf '\n```text\n'; cat printed; printf '```\n\n'; } >block
+  sed -i -e "/<!-- $1 -->/r block" -e "/<!-- $1 -->/,/<!-- \/$1 -->/{/<!-- /!d}" "$ROOT/README.md" "$ROOT/docs/operations.md"
 }
 ageless() { sed -E 's/[0-9]+s$//; s/ +/ /g; s/ $//' "$1"; }
 

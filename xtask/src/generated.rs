@@ -5,8 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    artifacthub, conditions, kinds, picture, recordings, root, rules, settings, status_guide,
-    writers,
+    artifacthub, conditions, kinds, recordings, root, rules, settings, status_guide, writers,
 };
 
 /// A file that is made of the code, and not written by hand.
@@ -41,9 +40,7 @@ pub fn all() -> Result<Vec<Generated>> {
         writers::generated()?,
         artifacthub::generated()?,
         status_guide::generated()?,
-        picture::generated()?,
         recordings::generated()?,
-        picture::terminal::generated()?,
     ];
     Ok(generators.concat())
 }

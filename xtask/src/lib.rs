@@ -13,7 +13,6 @@ pub mod demo;
 pub mod generated;
 pub mod kinds;
 pub mod metadata;
-pub mod picture;
 pub mod recordings;
 pub mod releases;
 pub mod rules;

@@ -1,8 +1,6 @@
 //! The generated parts of `docs/writing-job-status.md`: the table of a Job's transitions, and what each release changed. The
 //! rules are asked, so that none of it can be out of date.
 
-#[cfg(test)]
-mod picture;
 mod states;
 
 use std::fmt::Write as _;
@@ -13,7 +11,8 @@ use serde_json::json;
 
 use crate::generated::{Generated, between_marks, read};
 use crate::releases::{Denial, accepting, denials, spec_update, status_update};
-use states::{END, START, conditions, states, step};
+pub use states::{END, State, states, step};
+use states::{START, conditions};
 
 const GUIDE: &str = "docs/writing-job-status.md";
 
@@ -145,7 +144,10 @@ fn relaxed(release: Release) -> Result<Vec<String>> {
 }
 
 /// The rule that most releases deny with.
-fn most_common(denials: &[Denial]) -> Result<&'static Rule> {
+///
+/// # Errors
+/// If there is no denial.
+pub fn most_common(denials: &[Denial]) -> Result<&'static Rule> {
     let most = denials
         .iter()
         .rev()

@@ -5,21 +5,26 @@ use serde_json::{Value, json};
 use crate::releases::status_update;
 
 /// A state of a Job that is not indexed, by the status that its controller has written.
-pub(super) struct State {
-    pub(super) name: &'static str,
-    pub(super) suspend: bool,
-    pub(super) status: Value,
+pub struct State {
+    /// Its name in the picture.
+    pub name: &'static str,
+    /// Whether its spec suspends it.
+    pub suspend: bool,
+    /// Its status.
+    pub status: Value,
 }
 
 pub(super) const START: &str = "2026-01-01T00:00:00Z";
-pub(super) const END: &str = "2026-01-01T01:00:00Z";
+/// When it ends.
+pub const END: &str = "2026-01-01T01:00:00Z";
 
 pub(super) fn conditions(types: &[(&str, &str)]) -> Value {
     let condition = |(name, status): &(&str, &str)| json!({"type": name, "status": status});
     types.iter().map(condition).collect()
 }
 
-pub(super) fn states() -> [State; 7] {
+/// All of them.
+pub fn states() -> [State; 7] {
     [
         State {
             name: "Created",
@@ -67,7 +72,7 @@ pub(super) fn states() -> [State; 7] {
 ///
 /// People suspend and resume by the spec; the controller sees that before it writes. Counters never fall, and what has
 /// happened is not taken back: a step keeps the counters of the state before, where they are higher.
-pub(super) fn step(from: &State, to: &State) -> Value {
+pub fn step(from: &State, to: &State) -> Value {
     let mut status = to.status.clone();
     for counter in ["succeeded", "failed"] {
         let of = |status: &Value| status[counter].as_i64().unwrap_or_default();

@@ -1,0 +1,341 @@
+//! The pictures of `docs/pictures/` are drawn by hand. These tests read what they say, and compare it with the library.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics has failed"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use managed_by::{
+    AdmissionRequest, Anchor, Enforcement, Form, Holder, Kind, Release, ReleaseSet, Rule, Settings,
+    kinds, review, rule, rules,
+};
+use serde_json::{Value, json};
+use xtask::kinds::name;
+use xtask::releases::{accepting, denials};
+use xtask::status_guide::{END, State, most_common, states, step};
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(xtask::root(path)).unwrap()
+}
+
+fn picture(name: &str) -> String {
+    read(&format!("docs/pictures/{name}.svg"))
+}
+
+/// The texts of a picture, each with its class.
+fn texts(svg: &str) -> impl Iterator<Item = (&str, &str)> {
+    svg.lines().filter_map(|line| {
+        let (_, rest) = line.strip_prefix("<text ")?.split_once("class=\"")?;
+        let (class, rest) = rest.split_once('"')?;
+        let (_, text) = rest.split_once('>')?;
+        Some((class, text.strip_suffix("</text>")?))
+    })
+}
+
+/// The rows of a drawn table: its texts, and the names of the cells that it uses, in order.
+fn rows(svg: &str) -> Vec<Vec<&str>> {
+    let rows = svg.lines().filter(|line| line.starts_with("<g transform"));
+    rows.map(|row| {
+        let elements = row.split('<').filter_map(|element| {
+            let used = element.split_once("href=\"#");
+            let used = used.and_then(|(_, rest)| rest.split('"').next());
+            used.or_else(|| Some(element.split_once('>')?.1).filter(|text| !text.is_empty()))
+        });
+        elements.collect()
+    })
+    .collect()
+}
+
+/// Who checks what of a kind, in the words of the picture.
+fn checked(kind: &Kind<'_>) -> Vec<String> {
+    let here = |id: &str| match rule(id).filter(|rule| rule.applies_to(kind)) {
+        Some(rule) if rule.default_enforcement() == Enforcement::Deny => "denies",
+        Some(_) => "warns",
+        None => "none",
+    };
+    // kube-apiserver has all of them for a Job, and the policy as well.
+    let is_job = kind.is_built_in() && kind.holder() == Holder::Workload;
+    let here_or_there = |id: &str| if is_job { "upstream" } else { here(id) };
+    let form = match kind.form() {
+        Form::Path | Form::OneOf(_) => "upstream",
+        Form::Open => here("managed-by/unchecked-format"),
+    };
+    let cells = [
+        form,
+        here_or_there("managed-by/immutable"),
+        here("managed-by/reserved-domain"),
+        here("managed-by/nested"),
+        here_or_there("status/outcome-changed"),
+        here_or_there("status/negative-counter"),
+        here_or_there("status/end-before-start"),
+        // The allow-list and the writers.
+        "settings",
+    ];
+    let mut row = vec![name(kind)];
+    row.extend(cells.map(ToOwned::to_owned));
+    let pruned = kind.pruned_in();
+    if !kind.steps_back() {
+        row.extend(["gap", "its controller ignores the field"].map(ToOwned::to_owned));
+    } else if !pruned.is_empty() {
+        row.push("gap".to_owned());
+        row.push(format!(
+            "writes through {} drop the field",
+            pruned.join(", ")
+        ));
+    }
+    row
+}
+
+#[test]
+fn who_checks_what_of_each_kind() {
+    let expected: Vec<_> = kinds().iter().map(|kind| checked(kind)).collect();
+    assert_eq!(rows(&picture("kinds")), expected);
+}
+
+/// What a release says to the rejected example of a rule, if the rule denies it there.
+fn error(rule: &Rule, release: Release) -> Option<String> {
+    let request = rule.documentation().rejected.request;
+    let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
+    // With the rules that are off by default.
+    let settings = Settings::for_release(release).for_tools();
+    let verdict = review(&request, &settings);
+    let mut found = verdict.findings.iter().map(|(_, finding)| finding);
+    let found = found.find(|finding| finding.rule() == rule);
+    found.map(|finding| finding.denial(release))
+}
+
+/// A letter for each release that denies the rule's example: the same letter for the same text.
+#[test]
+fn what_each_release_answers() {
+    let mut expected = Vec::new();
+    for rule in rules().iter().filter(|rule| rule.is_upstream()) {
+        let mut row = vec![rule.id()];
+        let mut known: Vec<String> = Vec::new();
+        for &release in Release::ALL {
+            let Some(text) = error(rule, release) else {
+                row.push("none");
+                continue;
+            };
+            if !known.contains(&text) {
+                known.push(text.clone());
+            }
+            let place = known.iter().position(|known| *known == text).unwrap();
+            row.push(["A", "B", "C"][place]);
+        }
+        expected.push(row);
+    }
+    let svg = picture("releases");
+    assert_eq!(rows(&svg), expected);
+    let named = texts(&svg).filter(|(class, _)| *class == "small strong middle");
+    let named: Vec<_> = named.map(|(_, text)| text).collect();
+    let all: Vec<_> = Release::ALL
+        .iter()
+        .map(|release| release.as_str())
+        .collect();
+    assert_eq!(named, all);
+}
+
+/// The terminal shows what the README shows, which `make record` writes, in its lines and to those who do not see it.
+#[test]
+fn the_first_screen_is_that_of_the_readme() {
+    let readme = read("README.md");
+    let mut shown = String::new();
+    for mark in ["without", "with"] {
+        let (_, rest) = readme.split_once(&format!("<!-- {mark} -->\n")).unwrap();
+        let (_, rest) = rest.split_once("```text\n").unwrap();
+        shown += rest.split_once("```").unwrap().0;
+    }
+    let svg = picture("first-screen")
+        .replace("&lt;", "<")
+        .replace("&amp;", "&");
+    let code = texts(&svg).filter(|(class, _)| class.starts_with("code"));
+    let drawn: Vec<_> = code.flat_map(|(_, text)| text.split_whitespace()).collect();
+    assert_eq!(drawn, shown.split_whitespace().collect::<Vec<_>>());
+    let spoken = svg
+        .split("<desc")
+        .nth(1)
+        .unwrap()
+        .split("</desc>")
+        .next()
+        .unwrap();
+    for line in shown.lines() {
+        assert!(spoken.contains(line.trim_start_matches("$ ")), "{line}");
+    }
+}
+
+fn state(name: &str) -> State {
+    let mut states = states().into_iter();
+    states
+        .find(|state| state.name == name)
+        .unwrap_or_else(|| panic!("{name}: no state"))
+}
+
+/// A rule as the pictures name it.
+fn title(rule: &Rule) -> String {
+    rule.documentation().title.replace('`', "")
+}
+
+/// The arrows, by their ids, each with the label that stands behind it in the file.
+fn arrows(svg: &str) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
+    svg.split("<path id=\"").skip(1).map(|arrow| {
+        let (from, rest) = arrow.split_once('-').unwrap();
+        let (to, rest) = rest.split_once('"').unwrap();
+        let label = rest.split_once("class=\"l\">");
+        (
+            from,
+            to,
+            label.and_then(|(_, label)| label.split('<').next()),
+        )
+    })
+}
+
+#[test]
+fn the_ways_of_a_job_are_accepted_and_the_others_are_not() {
+    let svg = picture("job-status");
+    let drawn = texts(&svg).filter(|(class, _)| *class == "n");
+    let drawn: BTreeSet<_> = drawn.map(|(_, name)| name).collect();
+    assert_eq!(drawn, states().iter().map(|state| state.name).collect());
+    let mut count = 0;
+    for (from, to, label) in arrows(&svg) {
+        let accepting = accepting(&step(&state(from), &state(to))).unwrap();
+        assert!(!accepting.is_empty(), "{from} to {to}");
+        let some = (accepting != ReleaseSet::all()).then(|| accepting.to_string());
+        let some = some.map(|some| some.replace(" to 1.37", " on"));
+        assert_eq!(label, some.as_deref(), "{from} to {to}");
+        count += 1;
+    }
+    assert_eq!(count, svg.matches("\n<path ").count());
+    // Below its rule stands each way that looks possible and is not.
+    let mut rule = String::new();
+    for (class, text) in texts(&svg) {
+        match class {
+            "r" => text.clone_into(&mut rule),
+            "c" => rule.extend([" ", text]),
+            "no" => {
+                let (from, to) = text.trim_start_matches("✗ ").split_once(" → ").unwrap();
+                let request = step(&state(from), &state(to));
+                assert!(accepting(&request).unwrap().is_empty(), "{text}");
+                let denials = denials(&request).unwrap();
+                assert_eq!(rule, title(most_common(&denials).unwrap()) + ":", "{text}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The rules that deny a step into a state when one thing about it is wrong: each member of the status left out, each of some set
+/// to something else, each condition that announces the end left out, and the other end announced beside it, as far as this one.
+fn guards(from: &State, to: &State) -> BTreeSet<usize> {
+    let right = step(from, to);
+    let status = to.status.as_object().unwrap();
+    let completed = if status.contains_key("completionTime") {
+        "2025-12-31T00:00:00Z"
+    } else {
+        END
+    };
+    let wrong = [
+        ("active", json!(1)),
+        ("active", json!(-1)),
+        ("ready", json!(9)),
+        ("terminating", json!(1)),
+        ("completionTime", json!(completed)),
+        ("startTime", json!("2026-01-01T00:00:01Z")),
+        ("completedIndexes", json!("0")),
+        ("failedIndexes", json!("0")),
+        ("uncountedTerminatedPods", json!({"failed": ["a"]})),
+        ("uncountedTerminatedPods", json!({"failed": [""]})),
+        ("conditions", json!([])),
+    ];
+    let left_out = status.keys().map(|name| (&**name, Value::Null));
+    let changes = left_out.chain(wrong);
+    let mut changes: Vec<_> = changes
+        .map(|(name, value)| json!({ name: value }))
+        .collect();
+    let announced = to.status["conditions"].as_array().cloned();
+    let announced = announced.filter(|_| !to.suspend).unwrap_or_default();
+    let fails = announced.iter().any(|c| c["type"] == "FailureTarget");
+    let other = if fails {
+        ["SuccessCriteriaMet", "Complete"]
+    } else {
+        ["FailureTarget", "Failed"]
+    };
+    let other = other.map(|end| json!({"type": end, "status": "True"}));
+    for (place, condition) in announced.iter().enumerate() {
+        let others = announced.iter().filter(|other| *other != condition);
+        changes.push(json!({"conditions": others.collect::<Vec<_>>()}));
+        let beside = [&announced[..], &other[..=place]].concat();
+        // With the time that the other end needs, so that only what is wrong with both ends is denied.
+        changes.push(json!({"conditions": beside, "completionTime": END}));
+    }
+    let mut fired = BTreeSet::new();
+    for change in changes {
+        let mut request = right.clone();
+        for (name, value) in change.as_object().unwrap() {
+            request["object"]["status"][name] = value.clone();
+        }
+        for denial in denials(&request).unwrap() {
+            // What 1.30 alone has is said beside the ways.
+            if denial.releases.contains(Release::default()) {
+                fired.extend(rules().iter().position(|rule| *rule == denial.rule));
+            }
+        }
+    }
+    fired
+}
+
+/// A rule as a line of the picture, with the releases that have it, where these are not all.
+fn line(place: usize) -> String {
+    let rule = rules()[place];
+    let Anchor::Upstream { since, until, .. } = *rule.anchor() else {
+        panic!("{rule:?}");
+    };
+    let releases = match until {
+        None if since == Release::V1_30 => String::new(),
+        None => format!(" ({since} on)"),
+        Some(until) => format!(" ({since} to {until})"),
+    };
+    format!("• {}{releases}", title(rule))
+}
+
+/// A box shows what is checked on the way into each state that its heading names, but for what a box above it shows for all of them.
+#[test]
+fn what_is_checked_on_the_way_into_each_state() {
+    let mut guarded: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    for (from, to, _) in arrows(&picture("job-status")) {
+        let into = guarded.entry(to.to_owned()).or_default();
+        into.extend(guards(&state(from), &state(to)));
+    }
+    let svg = picture("job-checks");
+    let mut boxes: Vec<(String, Vec<String>)> = Vec::new();
+    for (class, text) in texts(&svg) {
+        match (class, boxes.last_mut()) {
+            ("h", _) => boxes.push((text.to_owned(), Vec::new())),
+            ("h c", Some((heading, _))) => heading.extend([" ", text]),
+            ("r", Some((_, lines))) => lines.push(text.to_owned()),
+            ("c", Some((_, lines))) => lines.last_mut().unwrap().extend([" ", text]),
+            _ => panic!("{class}: {text}"),
+        }
+    }
+    for (heading, lines) in boxes {
+        let named = heading.trim_start_matches("Into ").replace(" and ", ", ");
+        let states: Vec<_> = match &*heading {
+            "On every step into another state" => guarded.keys().cloned().collect(),
+            _ => named.split(", ").map(ToOwned::to_owned).collect(),
+        };
+        let into = states.iter().map(|name| guarded[name].clone());
+        let common = into.reduce(|a, b| &a & &b).unwrap();
+        for name in states {
+            guarded
+                .get_mut(&name)
+                .unwrap()
+                .retain(|p| !common.contains(p));
+        }
+        let expected: Vec<_> = common.into_iter().map(line).collect();
+        assert_eq!(lines, expected, "{heading}");
+    }
+    assert!(guarded.values().all(BTreeSet::is_empty), "{guarded:?}");
+}
