@@ -6,8 +6,8 @@ use std::fs;
 use managed_by::{Settings, kinds};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use xtask::manifests;
 use xtask::metadata::Metadata;
-use xtask::writers;
 
 use crate::support::{GUEST, root};
 
@@ -82,10 +82,10 @@ fn the_policy_for_pods() {
 fn variants(file: &str) -> [Value; 3] {
     let text = fs::read_to_string(root(format!("deploy/{file}.yml"))).unwrap();
     let all_but = |left_out: &str| {
-        let projects = writers::PROJECTS.into_iter();
-        let projects: Vec<_> = projects.filter(|project| *project != left_out).collect();
+        let projects = manifests::projects(&text).into_iter();
+        let projects = projects.filter(|project| project != left_out).collect();
         // What an admin must fill in.
-        writers::taken_in(&text, &projects).replace(":NAMESPACE:", ":ray:")
+        manifests::taken_in(&text, &projects).replace(":NAMESPACE:", ":ray:")
     };
     [text.clone(), all_but("mpi-operator"), all_but("mpijob-v1")]
         .map(|text| serde_yaml_ng::from_str(&text).unwrap())

@@ -4,9 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{
-    artifacthub, conditions, kinds, recordings, root, rules, settings, status_guide, writers,
-};
+use crate::{artifacthub, kinds, manifests, recordings, root, rules, settings, status_guide};
 
 /// A file that is made of the code, and not written by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +34,7 @@ pub fn all() -> Result<Vec<Generated>> {
         rules::generated()?,
         kinds::generated()?,
         settings::generated()?,
-        conditions::generated()?,
-        writers::generated()?,
+        manifests::generated()?,
         artifacthub::generated()?,
         status_guide::generated()?,
         recordings::generated()?,

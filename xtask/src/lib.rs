@@ -8,16 +8,15 @@
 
 pub mod answers;
 pub mod artifacthub;
-pub mod conditions;
 pub mod demo;
 pub mod generated;
 pub mod kinds;
+pub mod manifests;
 pub mod metadata;
 pub mod recordings;
 pub mod releases;
 pub mod rules;
 pub mod settings;
 pub mod status_guide;
-pub mod writers;
 
 pub use managed_by_testing::{examples, judge, root};

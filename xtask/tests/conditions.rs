@@ -9,23 +9,23 @@
     reason = "a test that panics has failed"
 )]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::env;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::sync::{LazyLock, Mutex};
+use std::{array, env};
 
 use cel::parser::Parser;
 use cel::{Context, IdedExpr, Value as Cel};
 use expect_test::expect_file;
 use managed_by::{Kind, kinds};
 use managed_by_conformance::{trace, vector};
-use proptest::prelude::*;
-use proptest::sample::{Index, select};
+use serde::Deserialize as _;
 use serde_json::{Value, from_str, json};
 use xtask::judge::{Answer, judge};
-use xtask::{conditions, examples};
+use xtask::kinds::objects::{request, with};
+use xtask::{examples, root};
 
 /// A manifest, by what decides here.
 struct Manifest {
@@ -34,34 +34,40 @@ struct Manifest {
     conditions: Vec<IdedExpr>,
 }
 
+/// The first document of a manifest.
+fn document(name: &str) -> Value {
+    let text = fs::read_to_string(root(format!("deploy/{name}.yml"))).unwrap();
+    let first = serde_yaml_ng::Deserializer::from_str(&text).next().unwrap();
+    Value::deserialize(first).unwrap()
+}
+
 fn manifest(name: &'static str, settings: Value) -> Manifest {
-    let manifest = conditions::manifest(&format!("deploy/{name}.yml")).unwrap();
-    let conditions = conditions::of(&manifest).unwrap();
-    let parse = |(_, text): &(String, String)| {
+    let document = document(name);
+    let holder = document.pointer("/webhooks/0").unwrap_or(&document["spec"]);
+    let conditions = holder["matchConditions"].as_array().unwrap().iter();
+    let parse = |condition: &Value| {
         let parser = Parser::default().enable_optional_syntax(true);
-        parser.parse(text).unwrap()
+        parser
+            .parse(condition["expression"].as_str().unwrap())
+            .unwrap()
     };
     Manifest {
         name,
         settings,
-        conditions: conditions.iter().map(parse).collect(),
+        conditions: conditions.map(parse).collect(),
     }
 }
 
 /// Those that judge workloads.
 fn manifests() -> Vec<Manifest> {
-    let mut manifests = Vec::new();
-    for name in ["management", "worker", "hybrid", "namespace"] {
-        let resource = conditions::manifest(&format!("deploy/{name}.yml")).unwrap();
-        manifests.push(manifest(name, resource["spec"]["settings"].clone()));
-    }
+    let own = ["management", "worker", "hybrid", "namespace"].into_iter();
+    let mut manifests: Vec<_> = own
+        .map(|name| manifest(name, document(name)["spec"]["settings"].clone()))
+        .collect();
     // Without any settings.
     manifests.push(manifest("hybrid", json!({})));
-    let policies = conditions::manifest("deploy/policies.yml").unwrap();
-    manifests.push(manifest(
-        "webhook",
-        policies["managed-by"]["settings"].clone(),
-    ));
+    let settings = document("policies")["managed-by"]["settings"].clone();
+    manifests.push(manifest("webhook", settings));
     manifests
 }
 
@@ -184,15 +190,9 @@ fn is_to_be_judged(request: &Value, kind: &Kind<'_>, manifest: &Manifest) -> boo
         request["subResource"].as_str(),
     ) {
         ("UPDATE", None) => {
-            let templates = match kind.name() {
-                "JobSet" => "spec.replicatedJobs[].template.spec.managedBy",
-                "RayJob" => "spec.rayClusterSpec.managedBy",
-                "RayService" => "spec.rayClusterConfig.managedBy",
-                "RayCronJob" => "spec.jobTemplate.rayClusterSpec.managedBy",
-                "AppWrapper" => "spec.components[].template",
-                _ => kind.managed_by_path(),
-            };
-            is_pruned || changes(request, kind.managed_by_path()) || changes(request, templates)
+            is_pruned
+                || changes(request, kind.managed_by_path())
+                || template(kind).is_some_and(|path| changes(request, path))
         }
         ("UPDATE", Some("status")) => {
             let has_writers = WRITERS.contains(&manifest.name) && kind.has_status_rules();
@@ -203,20 +203,33 @@ fn is_to_be_judged(request: &Value, kind: &Kind<'_>, manifest: &Manifest) -> boo
     }
 }
 
+/// Where the templates of a kind have the field; those of an AppWrapper are of many kinds.
+fn template(kind: &Kind<'_>) -> Option<&'static str> {
+    match kind.name() {
+        "JobSet" => Some("spec.replicatedJobs[].template.spec.managedBy"),
+        "RayJob" => Some("spec.rayClusterSpec.managedBy"),
+        "RayService" => Some("spec.rayClusterConfig.managedBy"),
+        "RayCronJob" => Some("spec.jobTemplate.rayClusterSpec.managedBy"),
+        "AppWrapper" => Some("spec.components[].template"),
+        _ => None,
+    }
+}
+
 /// The manifests that name who writes statuses.
 const WRITERS: [&str; 3] = ["management", "worker", "webhook"];
 
-/// What a run has seen.
-#[derive(Default)]
-struct Seen(BTreeMap<&'static str, usize>);
+/// What a run has seen: how often a manifest asks, and how often it does not.
+#[derive(Debug, Default)]
+struct Seen {
+    asked: usize,
+    kept_away: usize,
+    denials_kept_away: usize,
+}
 
 impl Seen {
-    fn count(&mut self, what: &'static str) {
-        *self.0.entry(what).or_default() += 1;
-    }
-
-    fn of(&self, what: &str) -> usize {
-        self.0.get(what).copied().unwrap_or_default()
+    /// A run of too few requests would show nothing.
+    fn is_enough(&self) {
+        assert!(self.kept_away > 1000 && self.asked > 1000, "{self:?}");
     }
 
     /// Holds a request, as it is sent under each manifest, to the property.
@@ -233,16 +246,15 @@ impl Seen {
         for manifest in manifests {
             let asks = manifest.asks(request);
             if is_malformed {
-                self.count("malformed");
                 continue;
             }
             let expected = is_to_be_judged(request, kind, manifest);
             assert_eq!(asks, expected, "{}: {request}", manifest.name);
             if asks {
-                self.count("asked");
+                self.asked += 1;
                 continue;
             }
-            self.count("kept away");
+            self.kept_away += 1;
             let answer = judge(request, &manifest.settings);
             if is_silent(&answer) {
                 continue;
@@ -252,11 +264,7 @@ impl Seen {
                 "{}: {answer:?}: {request}",
                 manifest.name
             );
-            self.count(if answer.allowed {
-                "warning kept away"
-            } else {
-                "denial kept away"
-            });
+            self.denials_kept_away += usize::from(!answer.allowed);
             let fired = answer.denied().into_iter().chain(answer.warned());
             let is_about_status =
                 |rule: &str| rule.starts_with("job-status/") || rule.starts_with("status/");
@@ -294,20 +302,18 @@ fn recorded_requests() {
                 seen.check(&manifests, &mutated(sent(case.request()), number));
             }
         }
-        assert!(seen.of("kept away") > 1000, "{:?}", seen.0);
-        assert!(seen.of("asked") > 1000, "{:?}", seen.0);
+        seen.is_enough();
     }
     // Of what controllers wrote of objects that are their own, the policy would have denied nothing.
-    assert_eq!(seen.of("denial kept away"), 0, "{:?}", seen.0);
-    assert!(seen.of("kept away") > 1000, "{:?}", seen.0);
-    assert!(seen.of("asked") > 1000, "{:?}", seen.0);
+    assert_eq!(seen.denials_kept_away, 0, "{seen:?}");
+    seen.is_enough();
 }
 
 #[test]
 fn vectors_and_examples() {
     let manifests = manifests();
     let mut seen = Seen::default();
-    for file in std::fs::read_dir(vector::folder()).unwrap() {
+    for file in fs::read_dir(vector::folder()).unwrap() {
         let file = file.unwrap().file_name().into_string().unwrap();
         for vector in vector::read(&file).unwrap() {
             seen.check(&manifests, &sent(vector.case.request()));
@@ -316,8 +322,7 @@ fn vectors_and_examples() {
     for example in examples::all().unwrap() {
         seen.check(&manifests, &sent(example.request));
     }
-    assert!(seen.of("kept away") > 1000, "{:?}", seen.0);
-    assert!(seen.of("asked") > 1000, "{:?}", seen.0);
+    seen.is_enough();
 }
 
 /// What the API server asks of what a rule finds, for its page: its rejected example, of an object that is not delegated and of
@@ -382,14 +387,6 @@ fn what_is_asked_of_each_rule() {
     expect_file!["../../docs/rules/asked.tsv"].assert_eq(&table);
 }
 
-/// Values of the field: none, names that mean something to some kind, and what is wrong.
-fn values() -> impl Strategy<Value = Option<String>> {
-    let known = managed_by::RESERVED.iter().map(|(name, _)| *name);
-    let others = ["kueue.x-k8s.io/multikueue", "acme.io/runner", "typo", ""];
-    let all: Vec<_> = known.chain(others).map(ToOwned::to_owned).collect();
-    prop_oneof![2 => Just(None), 3 => select(all).prop_map(Some)]
-}
-
 /// Sets what is at a path, making what leads there.
 fn put(object: &mut Value, path: &str, value: Option<String>) {
     let Some(value) = value else {
@@ -409,17 +406,8 @@ fn put(object: &mut Value, path: &str, value: Option<String>) {
     }
 }
 
-/// Where templates may have the field too.
-const NESTED: [&str; 5] = [
-    "spec.replicatedJobs[].template.spec.managedBy",
-    "spec.rayClusterSpec.managedBy",
-    "spec.rayClusterConfig.managedBy",
-    "spec.jobTemplate.rayClusterSpec.managedBy",
-    "spec.components[].template.spec.managedBy",
-];
-
 /// Statuses that the rules of some kind read.
-fn statuses() -> impl Strategy<Value = Value> {
+fn statuses() -> Vec<Value> {
     let condition = |name: &str, status: &str| json!({"type": name, "status": status});
     let ends = ["Complete", "Completed", "Succeeded", "Failed"]
         .map(|name| json!({"conditions": [condition(name, "True")]}));
@@ -434,102 +422,76 @@ fn statuses() -> impl Strategy<Value = Value> {
         json!({"phase": "Failed"}),
         json!({"startTime": "2026-11-20T09:00:00Z", "completionTime": "2026-11-20T08:00:00Z"}),
     ];
-    select(ends.into_iter().chain(more).collect::<Vec<_>>())
+    ends.into_iter().chain(more).collect()
 }
 
-/// An object of a kind. Of the places for templates only its own count, but all of them are filled in.
-fn objects() -> impl Strategy<Value = (Option<String>, Vec<Option<String>>, Value, bool)> {
-    let nested = prop::collection::vec(values(), NESTED.len());
-    (values(), nested, statuses(), any::<bool>())
+/// Objects of a kind: without a spec, and with each value of the field and, where there are templates, each in the first of them.
+fn objects(kind: &Kind<'_>) -> Vec<Value> {
+    let mut values = vec![
+        None,
+        kind.reserved_value(),
+        Some("kueue.x-k8s.io/multikueue"),
+    ];
+    let in_templates = values.clone();
+    values.extend([Some("acme.io/runner"), Some("")]);
+    let mut objects = vec![with(kind, None)];
+    for value in values {
+        let mut object = with(kind, value);
+        object["spec"]["suspend"] = true.into();
+        let Some(path) = template(kind) else {
+            objects.push(object);
+            continue;
+        };
+        for value in &in_templates {
+            let mut object = object.clone();
+            if kind.name() == "AppWrapper" {
+                let job =
+                    json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": value}});
+                object["spec"]["components"] = json!([{"template": job}]);
+            } else {
+                put(&mut object, path, value.map(ToOwned::to_owned));
+            }
+            objects.push(object);
+        }
+    }
+    objects
 }
 
-fn object(
-    kind: &Kind<'_>,
-    version: &str,
-    (value, nested, status, has_spec): (Option<String>, Vec<Option<String>>, Value, bool),
-) -> Value {
-    let mut object = json!({
-        "apiVersion": format!("{}/{version}", kind.group()),
-        "kind": kind.name(),
-        "metadata": {"name": "x", "namespace": "team-a", "uid": "1"},
-        "status": status,
-    });
-    if has_spec {
-        object["spec"] = json!({"suspend": true});
-        let own = kind.nested_paths().next().is_some();
-        for (path, value) in NESTED.into_iter().zip(nested).filter(|_| own) {
-            // Its own field may be below one of them.
-            if !kind.managed_by_path().starts_with(path) && kind_has(kind, path) {
-                put(&mut object, path, value);
+/// Every kind in each of its versions, through each of them: each of its objects created, each changed to each other, and the status
+/// of each written.
+#[test]
+fn every_change_of_every_kind() {
+    let manifests = manifests();
+    let statuses = statuses();
+    let mut seen = Seen::default();
+    for kind in kinds() {
+        let versions = || kind.versions().iter();
+        for (version, requested) in versions().flat_map(|v| versions().map(move |r| (v, r))) {
+            let mut check = |operation, sub_resource, old: &Value, new: &Value| {
+                let request = request((kind, version), operation, sub_resource, old, new);
+                let mut request = sent(request);
+                request["requestKind"]["version"] = (*requested).into();
+                seen.check(&manifests, &request);
+            };
+            let objects = objects(kind);
+            for old in &objects {
+                check("CREATE", "", &Value::Null, old);
+                for new in &objects {
+                    check("UPDATE", "", old, new);
+                }
+                // Each status after the one before it.
+                for pair in statuses.windows(2) {
+                    let [before, after] = array::from_fn(|place| {
+                        let mut object = old.clone();
+                        object["status"] = pair[place].clone();
+                        object
+                    });
+                    check("UPDATE", "status", &before, &after);
+                }
             }
         }
-        put(&mut object, kind.managed_by_path(), value);
     }
-    if object["spec"]["components"].is_array() {
-        for component in object["spec"]["components"].as_array_mut().unwrap() {
-            component["template"]["apiVersion"] = "batch/v1".into();
-            component["template"]["kind"] = "Job".into();
-        }
-    }
-    object
-}
-
-fn kind_has(kind: &Kind<'_>, path: &str) -> bool {
-    let own = match kind.name() {
-        "JobSet" => 0,
-        "RayJob" => 1,
-        "RayService" => 2,
-        "RayCronJob" => 3,
-        _ => 4,
-    };
-    NESTED[own] == path
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Every kind in each of its versions, any change of the field, of a template and of the status.
-    #[test]
-    fn generated_requests(
-        (kind, version) in (any::<Index>(), any::<Index>()),
-        (old, new) in (objects(), objects()),
-        (same_field, same_nested) in (any::<bool>(), any::<bool>()),
-        operation in select(vec!["CREATE", "UPDATE", "status"]),
-        requested in any::<Index>(),
-    ) {
-        thread_local!(static MANIFESTS: Vec<Manifest> = manifests());
-        let kind = *kind.get(kinds());
-        let version = *version.get(kind.versions());
-        let mut new = new;
-        if same_field {
-            new.0.clone_from(&old.0);
-        }
-        if same_nested {
-            new.1.clone_from(&old.1);
-            new.3 = old.3;
-        }
-        let (old, new) = (object(kind, version, old), object(kind, version, new));
-        let mut request = json!({
-            "uid": "1", "operation": if operation == "CREATE" { "CREATE" } else { "UPDATE" }, "name": "x", "namespace": "team-a",
-            "kind": {"group": kind.group(), "version": version, "kind": kind.name()},
-            "requestKind": {"group": kind.group(), "version": requested.get(kind.versions()), "kind": kind.name()},
-            "resource": {"group": kind.group(), "version": version, "resource": kind.plural()},
-            "userInfo": {"username": "ana"}, "object": new,
-        });
-        if operation != "CREATE" {
-            request["oldObject"] = old;
-        }
-        if operation == "status" {
-            // kube-apiserver keeps the spec.
-            let spec = request["oldObject"]["spec"].clone();
-            match spec {
-                Value::Null => drop(request["object"].as_object_mut().unwrap().remove("spec")),
-                spec => request["object"]["spec"] = spec,
-            }
-            request["subResource"] = "status".into();
-        }
-        MANIFESTS.with(|manifests| Seen::default().check(manifests, &request));
-    }
+    seen.is_enough();
 }
 
 /// Labels, finalizers and statuses can always be written, whatever the object has where other kinds have the field or a list of

@@ -1,4 +1,4 @@
-//! What is made of the kinds' profiles: the rules in the metadata, and the tables of docs/kinds.md.
+//! What is made of the kinds' profiles: the tables of docs/kinds.md.
 
 pub mod broken;
 pub mod objects;
@@ -6,94 +6,19 @@ pub mod questions;
 
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use managed_by::Enforcement;
 use managed_by::{Form, Kind, kinds};
 
 use crate::generated::{Generated, between_marks, read};
-use crate::metadata::Rule;
 use questions::verdicts;
 
-/// The metadata with its rules, and the page.
+/// The page.
 ///
 /// # Errors
 /// If a file cannot be read or lacks its marks.
 pub fn generated() -> Result<Vec<Generated>> {
-    Ok(vec![
-        Generated::new("policy-metadata.yml", metadata()?),
-        Generated::new("docs/kinds.md", page()?),
-    ])
-}
-
-/// Kinds of one group that are served in the same versions, in order.
-fn families() -> Vec<Vec<&'static Kind<'static>>> {
-    let mut families: Vec<Vec<&'static Kind<'static>>> = Vec::new();
-    for kind in kinds() {
-        let is_same = |k: &&Kind<'_>| k.group() == kind.group() && k.versions() == kind.versions();
-        match families
-            .iter_mut()
-            .find(|family| family.iter().all(is_same))
-        {
-            Some(family) => family.push(kind),
-            None => families.push(vec![kind]),
-        }
-    }
-    families
-}
-
-/// The webhook rules that cover every kind: what is created or changed, and the statuses that the policy judges.
-fn webhook_rules() -> Vec<Rule> {
-    let mut rules = Vec::new();
-    for family in families() {
-        let Some(first) = family.first() else {
-            continue;
-        };
-        let objects = family.iter().map(|kind| kind.plural().to_owned());
-        let judged = family.iter().filter(|kind| kind.has_status_rules());
-        let statuses = judged.map(|kind| format!("{}/status", kind.plural()));
-        for (resources, operations) in [
-            (objects.collect::<Vec<_>>(), &["CREATE", "UPDATE"][..]),
-            (statuses.collect(), &["UPDATE"]),
-        ] {
-            let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect();
-            if !resources.is_empty() {
-                rules.push(Rule {
-                    api_groups: vec![first.group().to_owned()],
-                    api_versions: owned(first.versions()),
-                    resources,
-                    operations: owned(operations),
-                });
-            }
-        }
-    }
-    rules
-}
-
-/// `policy-metadata.yml` with the rules of today.
-fn metadata() -> Result<String> {
-    let path = "policy-metadata.yml";
-    let text = read(path)?;
-    let parts = text.split_once("rules:\n").and_then(|(before, rest)| {
-        let (_, after) = rest.split_once("mutating:")?;
-        Some((before, after))
-    });
-    let (before, after) = parts.with_context(|| format!("{path}: no rules"))?;
-    let list = |words: &[String]| {
-        let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
-        format!("[{}]", quoted.join(", "))
-    };
-    let mut rules = String::new();
-    for rule in webhook_rules() {
-        write!(
-            rules,
-            "  - apiGroups: {}\n    apiVersions: {}\n    resources: {}\n    operations: {}\n",
-            list(&rule.api_groups),
-            list(&rule.api_versions),
-            list(&rule.resources),
-            list(&rule.operations),
-        )?;
-    }
-    Ok(format!("{before}rules:\n{rules}mutating:{after}"))
+    Ok(vec![Generated::new("docs/kinds.md", page()?)])
 }
 
 fn code(words: &[&str]) -> String {
