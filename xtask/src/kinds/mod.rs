@@ -1,17 +1,14 @@
 //! What is made of the kinds' profiles: the tables of docs/kinds.md.
 
-pub mod broken;
 pub mod objects;
 pub mod questions;
 
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use managed_by::Enforcement;
-use managed_by::{Form, Kind, kinds};
+use managed_by::{Enforcement, Form, Kind, kinds, rule};
 
 use crate::generated::{Generated, between_marks, read};
-use questions::verdicts;
 
 /// The page.
 ///
@@ -58,17 +55,16 @@ pub fn name(kind: &Kind<'_>) -> String {
     format!("{}{}", kind.name(), version.unwrap_or_default())
 }
 
-/// The rules for a kind, beside those for all, that have a verdict: what they say to the questions.
-fn said(kind: &Kind<'_>, verdict: Enforcement) -> Result<String> {
-    let verdicts = verdicts(kind)?;
+/// The rules for a kind, beside those for all, that have a verdict by default.
+fn said(kind: &Kind<'_>, verdict: Enforcement) -> String {
     let mut rules = kind.rules();
-    rules.retain(|id| verdicts.get(id) == Some(&verdict));
+    rules.retain(|id| rule(id).is_some_and(|rule| rule.default_enforcement() == verdict));
     let family = kind.name() == "Job" && verdict == Enforcement::Deny;
-    Ok(match (rules.is_empty(), family) {
+    match (rules.is_empty(), family) {
         (true, _) => "nothing".to_owned(),
         (false, true) => format!("{}, and the family `job-status/`", code(&rules)),
         (false, false) => code(&rules),
-    })
+    }
 }
 
 /// The gap that every kind has.
@@ -81,8 +77,8 @@ fn sections() -> Result<String> {
         let docs = kind.docs();
         let mut said = vec![
             format!("Checked upstream: {}", docs.checks),
-            format!("Denied here: {}", said(kind, Enforcement::Deny)?),
-            format!("Warned here: {}", said(kind, Enforcement::Warn)?),
+            format!("Denied here: {}", said(kind, Enforcement::Deny)),
+            format!("Warned here: {}", said(kind, Enforcement::Warn)),
             format!("Known gaps: {}", docs.unchecked),
         ];
         // What is true of every kind stands once on the page, above.

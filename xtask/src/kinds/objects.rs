@@ -54,8 +54,3 @@ pub fn condition(name: &str, status: &str, reason: &str) -> Value {
 pub fn when(name: &str) -> Value {
     condition(name, "True", "")
 }
-
-/// A status with conditions.
-pub fn conditions(list: &[Value]) -> Value {
-    json!({"conditions": list})
-}

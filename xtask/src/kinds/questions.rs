@@ -8,7 +8,7 @@ use managed_by::{Enforcement, Kind, rules};
 use serde_json::{Map, Value, json};
 
 use super::objects::{NOON, ONE, condition, request, when, with};
-use crate::judge::{Answer, judge};
+use crate::judge::Answer;
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 const OTHER: &str = "acme.io/runner";
@@ -75,7 +75,7 @@ pub fn strict() -> Value {
 }
 
 /// The requests that a kind is put to, with settings.
-pub fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
+fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
     let field = |value: &str| with(kind.0, Some(value));
     let create = |object: &Value| request(kind, "CREATE", "", &Value::Null, object);
     let mut all = Vec::new();
@@ -142,11 +142,6 @@ pub fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
         all.push((settings, request(kind, "UPDATE", "status", &old, &new)));
     }
     all
-}
-
-/// What each rule that fires says of a kind, as the library answers.
-pub(crate) fn verdicts(kind: &Kind<'_>) -> Result<BTreeMap<&'static str, Enforcement>> {
-    verdicts_by(kind, judge)
 }
 
 /// What each rule that fires says of a kind, as somebody answers.
