@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{artifacthub, kinds, manifests, recordings, root, rules, settings, status_guide};
+use crate::{artifacthub, kinds, manifests, root, rules, settings, status_guide};
 
 /// A file that is made of the code, and not written by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,6 @@ pub fn all() -> Result<Vec<Generated>> {
         manifests::generated()?,
         artifacthub::generated()?,
         status_guide::generated()?,
-        recordings::generated()?,
     ];
     Ok(generators.concat())
 }

@@ -13,7 +13,6 @@ pub mod generated;
 pub mod kinds;
 pub mod manifests;
 pub mod metadata;
-pub mod recordings;
 pub mod releases;
 pub mod rules;
 pub mod settings;
