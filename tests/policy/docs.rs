@@ -207,10 +207,10 @@ fn contributing_shows_what_the_demo_prints() {
         .unwrap();
     let (_, shown) = rest.split_once("```text\n").unwrap();
     let shown = shown.split("\n```").next().unwrap();
-    let mut printed = Vec::new();
+    let mut printed = demo::StripStream::new(Vec::new());
     let policy = GUEST.on(Engine::Wasmi);
-    demo::run(&mut printed, demo::Paint::Plain, policy, &root("examples")).unwrap();
-    let printed = String::from_utf8(printed).unwrap();
+    demo::run(&mut printed, policy, &root("examples")).unwrap();
+    let printed = String::from_utf8(printed.into_inner()).unwrap();
     let printed: Vec<_> = printed.split("\n\n").collect();
     let shown: Vec<_> = shown.split("\n\n").collect();
     assert!(shown.len() >= 3);

@@ -9,7 +9,7 @@ use managed_by_conformance::generate::Generator;
 use managed_by_conformance::{cases, trace, vector};
 use managed_by_testing::answers::Line;
 use managed_by_testing::judge::{Answer, judge_in};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::examples;
 
@@ -98,7 +98,7 @@ fn line((name, request, settings): &Asked) -> Result<Line> {
     let (request, text) = (request.to_string(), settings.to_string());
     Ok(Line {
         name: name.clone(),
-        answer: as_module(judge_in(&Offline, &request, &text)),
+        answer: as_module(&judge_in(&Offline, &request, &text)),
         judgement: judgement(&request, &text)?,
         request,
         settings: settings.clone(),
@@ -106,23 +106,19 @@ fn line((name, request, settings): &Asked) -> Result<Line> {
 }
 
 /// The answer in the words of the module: what is empty is left out.
-fn as_module(answer: Answer) -> Value {
-    let mut members = Map::new();
-    members.insert("accepted".to_owned(), answer.allowed.into());
-    let mut add =
-        |key: &str, value: Option<Value>| value.map(|is| members.insert(key.to_owned(), is));
-    add("message", answer.message.map(Value::from));
-    add("code", answer.code.map(Value::from));
-    let annotations = json!(answer.annotations);
-    add(
-        "audit_annotations",
-        (!answer.annotations.is_empty()).then_some(annotations),
-    );
-    add(
-        "warnings",
-        (!answer.warnings.is_empty()).then(|| answer.warnings.into()),
-    );
-    members.into()
+fn as_module(answer: &Answer) -> Value {
+    let members = [
+        ("accepted", json!(answer.allowed)),
+        ("message", json!(answer.message)),
+        ("code", json!(answer.code)),
+        ("audit_annotations", json!(answer.annotations)),
+        ("warnings", json!(answer.warnings)),
+    ];
+    let empty = [json!(null), json!([]), json!({})];
+    let said = members
+        .into_iter()
+        .filter(|(_, value)| !empty.contains(value));
+    said.collect()
 }
 
 /// What the releases say with all rules, as tools have them; `null` if nobody can judge it.

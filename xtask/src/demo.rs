@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+pub use anstream::StripStream;
 use anyhow::Result;
 use managed_by_testing::{Policy, Verdict};
 use serde_json::Value;
@@ -13,13 +14,13 @@ use crate::examples::{self, Example};
 ///
 /// # Errors
 /// If the folder cannot be read, the policy fails, or the output cannot be written.
-pub fn run(out: &mut impl Write, paint: Paint, policy: &Policy, folder: &Path) -> Result<()> {
+pub fn run(out: &mut impl Write, policy: &Policy, folder: &Path) -> Result<()> {
     let (mut allowed, mut denied) = (0_usize, 0_usize);
     let mut topic = String::new();
     for example in examples::read(folder)? {
         if topic != example.topic() {
             example.topic().clone_into(&mut topic);
-            writeln!(out, "{}\n", paint.paint("1;4", &topic))?;
+            writeln!(out, "{}\n", paint("1;4", &topic))?;
         }
         let verdict = policy.validate(&example.request, &example.settings)?;
         let count = if verdict.accepted {
@@ -28,48 +29,25 @@ pub fn run(out: &mut impl Write, paint: Paint, policy: &Policy, folder: &Path) -
             &mut denied
         };
         *count = count.saturating_add(1);
-        show(out, paint, &example, &verdict)?;
+        show(out, &example, &verdict)?;
     }
     writeln!(out, "{allowed} allowed, {denied} denied")?;
     Ok(())
 }
 
-/// Whether there is colour.
-#[derive(Debug, Clone, Copy)]
-pub enum Paint {
-    /// With colours, because a person reads it in a terminal.
-    Coloured,
-    /// Without colours.
-    Plain,
+/// A text with colour, which `anstream` takes away where nobody sees it.
+fn paint(code: &str, text: &str) -> String {
+    format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-impl Paint {
-    fn paint(self, code: &str, text: &str) -> String {
-        match self {
-            Self::Coloured => format!("\x1b[{code}m{text}\x1b[0m"),
-            Self::Plain => text.to_owned(),
-        }
-    }
-}
-
-fn show(
-    out: &mut impl Write,
-    paint: Paint,
-    example: &Example,
-    verdict: &Verdict,
-) -> io::Result<()> {
+fn show(out: &mut impl Write, example: &Example, verdict: &Verdict) -> io::Result<()> {
     let (code, word) = if verdict.accepted {
         ("32", "allowed")
     } else {
         ("31", "denied ")
     };
     let title = example.title();
-    writeln!(
-        out,
-        "{}  {}",
-        paint.paint(code, word),
-        paint.paint("1", &title)
-    )?;
+    writeln!(out, "{}  {}", paint(code, word), paint("1", &title))?;
     writeln!(out, "         {}", what(&example.request))?;
     if let Some(name) = &example.settings_name {
         writeln!(out, "         with the settings {name}")?;
@@ -80,7 +58,7 @@ fn show(
         writeln!(out, "         {message}")?;
     }
     for warning in verdict.warnings.iter().flatten() {
-        writeln!(out, "         {} {warning}", paint.paint("33", "Warning:"))?;
+        writeln!(out, "         {} {warning}", paint("33", "Warning:"))?;
     }
     writeln!(out)
 }

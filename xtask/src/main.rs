@@ -1,14 +1,14 @@
 //! The commands behind the Makefile's targets.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal as _};
+use std::io::BufWriter;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use managed_by_testing::{Engine, Policy};
 use xtask::answers;
-use xtask::demo::{self, Paint};
+use xtask::demo;
 use xtask::generated;
 use xtask::metadata::{self, Metadata};
 
@@ -54,14 +54,7 @@ fn main() -> Result<()> {
     match Command::parse() {
         Command::Demo { module, examples } => {
             let policy = Policy::load(Engine::Wasmi, &read(&module)?)?;
-            let mut out = io::stdout().lock();
-            let is_coloured = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            let paint = if is_coloured {
-                Paint::Coloured
-            } else {
-                Paint::Plain
-            };
-            demo::run(&mut out, paint, &policy, &examples)
+            demo::run(&mut anstream::stdout().lock(), &policy, &examples)
         }
         Command::Annotate {
             metadata,
