@@ -142,11 +142,11 @@ impl Judging {
                 return Ok(None);
             }
             (How::Replace | How::Merge, Some(stored)) => {
-                let new = if write.how == How::Merge {
-                    merged(stored.clone(), sent)
-                } else {
-                    sent
-                };
+                let mut new = sent;
+                if write.how == How::Merge {
+                    let patch = std::mem::replace(&mut new, stored.clone());
+                    json_patch::merge(&mut new, &patch);
+                }
                 let (old, new): (Job, Job) = (
                     serde_json::from_value(stored)?,
                     serde_json::from_value(new)?,
@@ -276,26 +276,6 @@ where
     let (parts, body) = response.into_parts();
     let bytes = body.collect().await.map_err(Into::into)?.to_bytes();
     Ok(Response::from_parts(parts, bytes.into()))
-}
-
-/// RFC 7396.
-fn merged(target: Value, patch: Value) -> Value {
-    let Value::Object(patch) = patch else {
-        return patch;
-    };
-    let mut target = match target {
-        Value::Object(target) => target,
-        _ => serde_json::Map::new(),
-    };
-    for (key, value) in patch {
-        if value.is_null() {
-            target.remove(&key);
-        } else {
-            let old = target.remove(&key).unwrap_or_default();
-            target.insert(key, merged(old, value));
-        }
-    }
-    Value::Object(target)
 }
 
 /// The answer of the newest release that denies, as the API server gives it.
