@@ -93,13 +93,15 @@ PRINTABLE := crates/managed-by/src/upstream/go/printable.rs
 # The tools that are written for Python's package index.
 PYTHON_TOOLS := target/tools/python/bin
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
-.PHONY: fmt lint hook-test rust-version check-each generated
+.PHONY: fmt lint hook-test rust-version generated
 fmt: ## Fail unless the code is formatted
 	cargo fmt --all -- --check
 
+# Without the tests' dependencies, what the command line is built of may lack a feature.
 lint: $(PYTHON_TOOLS)/zizmor ## Clippy, warnings denied; zizmor and, where there is Go, actionlint on the workflows and the Action
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --test library --quiet -- -D warnings
+	cargo clippy --package managed-by-cli --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features findings --target $(TARGET) --quiet -- -D warnings
@@ -107,7 +109,7 @@ lint: $(PYTHON_TOOLS)/zizmor ## Clippy, warnings denied; zizmor and, where there
 	@if command -v go >/dev/null; then go run $(ACTIONLINT); else echo "skipped: actionlint needs Go"; fi
 
 hook-test: setup $(PYTHON_TOOLS)/zizmor ## Run the hook for pre-commit with pre-commit itself
-	PATH="$(CURDIR)/$(PYTHON_TOOLS):$$PATH" cargo test --quiet --package managed-by-cli --test cli -- --ignored pre_commit
+	PATH="$(CURDIR)/$(PYTHON_TOOLS):$$PATH" cargo test --quiet $(TESTED) --test cli -- --ignored pre_commit
 
 # With pre-commit beside it.
 $(PYTHON_TOOLS)/zizmor:
@@ -120,11 +122,6 @@ rust-version: setup ## Check the library with the oldest compiler that it promis
 	@rustup toolchain list | grep -q '^$(LIBRARY_RUST)' || rustup toolchain install --profile minimal $(LIBRARY_RUST)
 	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/rust-version
 	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/rust-version --features k8s-openapi,k8s-openapi/v1_37
-
-check-each: ## Check each crate that somebody may use alone, so that no other one lends it a feature
-	for crate in managed-by managed-by-cli managed-by-conformance managed-by-report managed-by-offline xtask; do cargo check --quiet --package $$crate || exit 1; done
-	for engine in wasmi wasmtime; do cargo check --quiet --package managed-by-testing --no-default-features --features $$engine || exit 1; done
-	for crate in managed-by managed-by-policy managed-by-noop managed-by-offline managed-by-js; do cargo check --quiet --target $(TARGET) --package $$crate || exit 1; done
 
 generated: setup ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
 	@$(XTASK) generate --check
