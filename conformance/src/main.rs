@@ -164,7 +164,8 @@ fn unset(arguments: &[String]) -> Result<String, Error> {
 
 fn update() -> Result<String, Error> {
     let mut count = 0_usize;
-    for (file, cases) in cases::files() {
+    for file in vector::FILES {
+        let cases = cases::of(file)?;
         count = count.saturating_add(cases.len());
         let text = vector::write(&oracle::vectors(cases)?)?;
         let path = vector::folder().join(file);
@@ -178,18 +179,18 @@ fn update() -> Result<String, Error> {
 
 fn verify() -> Result<String, Error> {
     let mut count = 0_usize;
-    let files = cases::files();
     let present = fs::read_dir(vector::folder()).map_err(|e| Error::Io("vectors".to_owned(), e))?;
     for entry in present.flatten() {
         let name = entry.file_name();
-        if !files.iter().any(|(file, _)| name == *file) {
+        if !vector::FILES.iter().any(|file| name == *file) {
             return Err(Error::Oracle(format!(
                 "{} is made from nothing",
                 name.display()
             )));
         }
     }
-    for (file, cases) in files {
+    for file in vector::FILES {
+        let cases = cases::of(file)?;
         count = count.saturating_add(cases.len());
         if oracle::vectors(cases)? != vector::read(file)? {
             return Err(Error::Oracle(format!(

@@ -60,7 +60,8 @@ pub struct FieldError {
 pub struct Vector {
     /// The question.
     pub case: Case,
-    /// The answers; each release stands in one of them.
+    /// The answers; each release stands in one of them. A question that nobody has asked yet has none.
+    #[serde(default)]
     pub answers: Vec<Answer>,
 }
 
@@ -96,6 +97,16 @@ impl Case {
     }
 }
 
+/// The files of the committed vectors.
+pub const FILES: [&str; 6] = [
+    "managed-by-format.ndjson",
+    "managed-by-field.ndjson",
+    "job-status.ndjson",
+    "job-status-generated.ndjson",
+    "job-spec.ndjson",
+    "job-spec-generated.ndjson",
+];
+
 /// The folder of the committed vectors.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors")
@@ -110,6 +121,16 @@ pub fn read(file: &str) -> Result<Vec<Vector>, Error> {
     let text = fs::read_to_string(&path).map_err(|e| Error::Io(file.to_owned(), e))?;
     let parse = |line| serde_json::from_str(line).map_err(|e| Error::Json(file.to_owned(), e));
     text.lines().map(parse).collect()
+}
+
+/// Reads all committed vectors.
+///
+/// # Errors
+/// As [`read`].
+pub fn all() -> Result<Vec<Vector>, Error> {
+    let files = FILES.into_iter().map(read);
+    let files: Vec<_> = files.collect::<Result<_, _>>()?;
+    Ok(files.concat())
 }
 
 /// The text of a file of vectors.

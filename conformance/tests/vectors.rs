@@ -6,7 +6,7 @@
 use managed_by::{Release, Settings};
 use managed_by_conformance::generate::Generator;
 use managed_by_conformance::vector::{self, Answer, Vector};
-use managed_by_conformance::{cases, compare, difference, trace, unset};
+use managed_by_conformance::{compare, difference, trace, unset};
 use serde_json::{Value, json};
 
 fn answer(answers: Vec<Answer>, release: Release) -> Answer {
@@ -15,9 +15,7 @@ fn answer(answers: Vec<Answer>, release: Release) -> Answer {
 }
 
 fn vectors() -> Vec<Vector> {
-    let files = cases::files().into_iter();
-    let read = files.flat_map(|(file, _)| vector::read(file).unwrap());
-    read.chain(trace::vectors().unwrap()).collect()
+    [vector::all().unwrap(), trace::vectors().unwrap()].concat()
 }
 
 #[test]

@@ -6,7 +6,8 @@ use managed_by::{
     AdmissionRequest, JudgedFinding, Offline, Release, ReleaseSet, Settings, Verdict, judge_in,
     review_in, rules,
 };
-use managed_by_conformance::{trace, vector};
+use managed_by_conformance::trace;
+use managed_by_conformance::vector::{self, Vector};
 use managed_by_offline::{Judge, Releases};
 use managed_by_testing::answers;
 use serde_json::{Value, json};
@@ -155,17 +156,8 @@ fn all_releases_at_once_find_what_each_finds_alone() {
         examples.add(&example.name, &example.request, &example.settings);
     }
     let mut vectors = Seen::default();
-    for file in [
-        "job-spec.ndjson",
-        "job-spec-generated.ndjson",
-        "job-status.ndjson",
-        "job-status-generated.ndjson",
-        "managed-by-field.ndjson",
-        "managed-by-format.ndjson",
-    ] {
-        for vector in vector::read(file).unwrap() {
-            vectors.add(&vector.case.name, &vector.case.request(), &json!({}));
-        }
+    for Vector { case, .. } in vector::all().unwrap() {
+        vectors.add(&case.name, &case.request(), &json!({}));
     }
     let mut traces = Seen::default();
     for stream in trace::JOBS.iter().chain(&trace::CUSTOM) {

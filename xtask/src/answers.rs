@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 use managed_by::{AdmissionRequest, Offline, Release, ReleaseSet, Settings, judge};
 use managed_by_conformance::generate::Generator;
-use managed_by_conformance::{cases, trace, vector};
+use managed_by_conformance::{trace, vector};
 use managed_by_testing::answers::Line;
 use managed_by_testing::judge::{Answer, judge_in};
 use serde_json::{Value, json};
@@ -22,10 +22,8 @@ fn kept() -> Result<Vec<Asked>> {
     for example in examples::all()? {
         all.push((example.name, example.request, example.settings));
     }
-    for (file, _) in cases::files() {
-        let cases = vector::read(file)?.into_iter().map(|vector| vector.case);
-        all.extend(cases.map(|case| (case.name.clone(), case.request(), json!({}))));
-    }
+    let cases = vector::all()?.into_iter().map(|vector| vector.case);
+    all.extend(cases.map(|case| (case.name.clone(), case.request(), json!({}))));
     for stream in trace::JOBS.iter().chain(&trace::CUSTOM) {
         let cases = trace::requests(stream)?.into_iter();
         all.extend(cases.map(|case| (case.name.clone(), case.request(), json!({}))));

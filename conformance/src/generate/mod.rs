@@ -1,11 +1,11 @@
 //! Status updates of Jobs by the million: most of them a step from legal, some wild; and changes of suspended Jobs' templates.
 
 mod change;
+mod template;
 
 use serde_json::{Map, Value, json};
 
 use crate::cases::status::status_update;
-use crate::cases::template;
 use crate::cases::update;
 use crate::vector::Case;
 
@@ -230,7 +230,7 @@ impl Generator {
                 _ => json!({}),
             }
         };
-        let status = self.pick(&template::STATUSES).1;
+        let status = self.pick(&template::STATUSES);
         let (old_pod, old_metadata) = (pod(self), metadata(self));
         let (new_pod, new_metadata) = match self.below(4) {
             0 => (old_pod.clone(), old_metadata.clone()),

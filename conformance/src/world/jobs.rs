@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cases::{Field as ManagedBy, job};
+use crate::cases::job;
 use crate::generate::Generator;
 
 const T1: &str = r#""2026-01-01T00:00:00Z""#;
@@ -322,7 +322,7 @@ impl Job {
 
     /// The Job as kube-apiserver stores it.
     pub fn object(&self) -> Value {
-        let mut object = job(&ManagedBy::Absent);
+        let mut object = job();
         let mut conditions = Vec::new();
         for field in &FIELDS {
             let value = self.value(field.place);
