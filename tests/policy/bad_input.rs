@@ -4,7 +4,7 @@ use managed_by::kinds;
 use serde_json::{Value, json};
 use xtask::kinds::objects::request;
 
-use crate::support::{GUEST, everywhere, in_engine, natively_from};
+use crate::support::{GUEST, in_engine, natively_from};
 
 #[test]
 fn invalid_utf_8() {
@@ -14,46 +14,15 @@ fn invalid_utf_8() {
     assert_eq!((answer.code, answer.message()), (Some(400), expected));
 }
 
-/// Group and version count too.
 #[test]
-fn an_unknown_kind() {
-    let answer = |kind: &Value| {
-        in_engine(json!({"request": {"kind": kind, "operation": "CREATE", "object": {"spec": {"managedBy": 7}}}}).to_string().as_bytes())
-    };
-    let deployment = answer(&json!({"group": "apps", "version": "v1", "kind": "Deployment"}));
-    assert_eq!(
-        deployment.warnings,
-        [r#"managed-by-policy knows no "v1" "Deployment" of "apps" and let it pass unread"#]
-    );
+fn the_name_of_an_unknown_kind_is_cut() {
     let absurd = "\u{1}".repeat(100_000);
-    for kind in [
-        json!({"group": "batch", "version": "v2", "kind": "Job"}),
-        json!({"group": "batch.volcano.sh", "version": "v1", "kind": "Job"}),
-        json!({"kind": "Job"}),
-        json!({"group": null, "version": null, "kind": "Job"}),
-        json!({"group": absurd, "version": absurd, "kind": absurd}),
-    ] {
-        let answer = answer(&kind);
-        assert!(answer.allowed, "{answer:?}");
-        assert_eq!(answer.warnings.len(), 1, "{answer:?}");
-        assert!(answer.warnings[0].len() <= 256, "{answer:?}");
-    }
-}
-
-#[test]
-fn settings_that_are_valid() {
-    for valid in [
-        json!({}),
-        json!(null),
-        json!({"kubernetes_version": "1.30", "rules": {}}),
-    ] {
-        let verdict = GUEST.validate_settings(&valid).unwrap();
-        assert_eq!((verdict.valid, verdict.message), (true, None), "{valid}");
-    }
-    // Without settings.
-    let kind = json!({"group": "batch", "version": "v1", "kind": "Job"});
+    let kind = json!({"group": absurd, "version": absurd, "kind": absurd});
     let payload = json!({"request": {"kind": kind, "operation": "CREATE", "object": {}}});
-    assert!(in_engine(payload.to_string().as_bytes()).allowed);
+    let answer = in_engine(payload.to_string().as_bytes());
+    assert!(answer.allowed, "{answer:?}");
+    assert_eq!(answer.warnings.len(), 1, "{answer:?}");
+    assert!(answer.warnings[0].len() <= 256, "{answer:?}");
 }
 
 #[test]
@@ -68,38 +37,6 @@ fn settings_that_are_not_json() {
                 .unwrap()
                 .starts_with("invalid settings: settings: not JSON:"),
             "{answer}"
-        );
-    }
-}
-
-/// The way to the field is strict; everything else is the business of the kind's schema.
-#[test]
-fn what_is_not_on_the_way_to_the_field_may_be_of_any_type() {
-    for kind in kinds() {
-        let spec = json!({
-            "replicatedJobs": [5, {"template": 5}, null], "components": 5, "rayClusterSpec": "x",
-            "rayClusterConfig": [], "retries": {}, "runPolicy": {}, "template": 7,
-        });
-        // A Job is decoded by kube-apiserver itself.
-        let status = match kind.name() {
-            "Job" => json!({}),
-            _ => json!({"conditions": 5, "replicaStatuses": [5], "restarts": "many", "phase": []}),
-        };
-        let object = json!({"metadata": {"name": "x"}, "spec": spec, "status": status});
-        let answer = everywhere(
-            &request(
-                (kind, kind.versions()[0]),
-                "CREATE",
-                "",
-                &Value::Null,
-                &object,
-            ),
-            &json!({}),
-        );
-        assert!(
-            answer.allowed && answer.warnings.is_empty(),
-            "{}: {answer:?}",
-            kind.name()
         );
     }
 }

@@ -1,12 +1,10 @@
-//! Kinds that the settings declare: what is not of their form, and what a request of one costs. `cases/custom_kinds.yml` has
-//! their lives.
+//! What a request of a kind costs that the settings declare. `cases/custom_kinds.yml` has the verdicts.
 
 use managed_by_testing::admission;
 use managed_by_testing::meter::Meter;
 use serde_json::{Value, json};
-use xtask::examples;
 
-use crate::support::{everywhere, in_engine, module};
+use crate::support::module;
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 
@@ -15,56 +13,6 @@ fn request(kind: &Value, operation: &str, sub_resource: &str, old: &Value, new: 
         "uid": "1", "kind": kind, "name": "x", "namespace": "team-a", "operation": operation,
         "subResource": sub_resource, "userInfo": {"username": "ana"}, "object": new, "oldObject": old,
     })
-}
-
-#[test]
-fn what_is_not_of_the_declared_form_is_told_with_its_place() {
-    let examples = examples::all().unwrap();
-    let example = examples.iter().find(|e| e.topic() == "custom").unwrap();
-    let settings = &example.settings;
-    let render = json!({"group": "studio.example.com", "version": "v1", "kind": "Render"});
-    for (object, message) in [
-        (json!(5), "object: expected an object, got a number"),
-        (
-            json!({"spec": 5}),
-            "object.spec: expected an object, got a number",
-        ),
-        (
-            json!({"spec": {"execution": []}}),
-            "object.spec.execution: expected an object, got an array",
-        ),
-        (
-            json!({"spec": {"execution": {"managedBy": 5}}}),
-            "object.spec.execution.managedBy: expected a string, got a number",
-        ),
-        (
-            json!({"metadata": 5}),
-            "object.metadata: expected an object, got a number",
-        ),
-        (
-            json!({"metadata": {"name": 5}}),
-            "object.metadata.name: expected a string, got a number",
-        ),
-    ] {
-        let changes = [
-            (
-                request(&render, "CREATE", "", &Value::Null, &object),
-                message.to_owned(),
-            ),
-            (
-                request(&render, "UPDATE", "", &object, &json!({})),
-                format!("oldO{}", &message[1..]),
-            ),
-        ];
-        for (request, message) in changes {
-            let answer = everywhere(&request, settings);
-            let expected = format!("malformed admission request: request.{message}");
-            assert_eq!((answer.code, answer.message()), (Some(400), &*expected));
-        }
-    }
-    let without_old = request(&render, "UPDATE", "", &Value::Null, &json!({}));
-    let nothing = in_engine(&admission::payload(&without_old, settings));
-    assert_eq!(nothing.code, Some(400));
 }
 
 /// A declared kind with the shape of a built-in one.

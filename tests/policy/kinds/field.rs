@@ -164,3 +164,27 @@ fn no_status_is_accepted() {
         }
     }
 }
+
+/// The way to the field is strict; everything else is the business of the kind's schema.
+#[test]
+fn what_is_not_on_the_way_to_the_field_may_be_of_any_type() {
+    let spec = json!({
+        "replicatedJobs": [5, {"template": 5}, null], "components": 5, "rayClusterSpec": "x",
+        "rayClusterConfig": [], "retries": {}, "runPolicy": {}, "template": 7,
+    });
+    let statuses = [
+        json!(null),
+        json!(5),
+        json!([]),
+        json!({"conditions": 5, "startTime": 5, "completionTime": "soon"}),
+        json!({"conditions": [5, {"type": 5, "status": []}], "phase": [], "replicaStatuses": [5],
+            "restarts": "many", "retriesStatus": {}}),
+    ];
+    // A Job is decoded by kube-apiserver itself.
+    for kind in kinds().iter().filter(|kind| kind.name() != "Job") {
+        for status in &statuses {
+            let object = json!({"metadata": {"name": "x"}, "spec": spec, "status": status});
+            silent(&create(kind.name(), &object));
+        }
+    }
+}

@@ -147,6 +147,3 @@ impl<'a> Members<'a> for MetadataReading<'_, 'a> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-pub(crate) mod tests;
