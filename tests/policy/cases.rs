@@ -12,6 +12,9 @@
 //!   for what is wrong.
 //! - `denied`, `warned`, `exempted`: the rules that fire, each with its path; none of them: nothing is said at all. `code` if it
 //!   is not 422. `message`, `warnings` and `annotations` are compared where they stand, `annotations: {}` with none.
+//!
+//! Of each case two things hold besides: no rule of this project denies its object where that stays as it is, and no order of keys in
+//! the settings changes the answer.
 
 use std::fmt::Write as _;
 
@@ -19,7 +22,7 @@ use managed_by::{Kind, kinds};
 use serde_json::{Map, Value, json};
 use xtask::kinds::{objects, questions};
 
-use crate::support::{Answer, GUEST, everywhere, in_engine, root};
+use crate::support::{Answer, GUEST, everywhere, in_engine, natively_from, root};
 
 /// One or several.
 fn alternatives(value: &Value) -> &[Value] {
@@ -195,6 +198,43 @@ fn wrongly_valid(case: &Map<String, Value>, answer: &Answer, settings: &Value) -
     (!is_right).then(|| format!("  validate_settings: {told:?}\n"))
 }
 
+/// A denial of an update that changes nothing, by a rule of this project. What the version drops is a change all the same.
+fn denied_unchanged(request: &Value, settings: &Value) -> Option<String> {
+    let mut request = request.clone();
+    request["operation"] = "UPDATE".into();
+    request["oldObject"] = request["object"].clone();
+    let answer = natively_from(&request, &settings.to_string());
+    let is_ours = |fired: &&str| {
+        let rule = fired.split(' ').next().and_then(managed_by::rule);
+        rule.is_some_and(|rule| !rule.is_upstream() && !rule.is_guard())
+    };
+    let fired: Vec<_> = answer.denied().into_iter().filter(is_ours).collect();
+    (!fired.is_empty()).then(|| format!("  unchanged: {fired:?}\n"))
+}
+
+/// The value as text, with the keys of every object in reverse.
+fn reversed(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let members = members.iter().rev();
+            let members = members.map(|(key, value)| format!("{}:{}", json!(key), reversed(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(reversed).collect();
+            format!("[{}]", items.join(","))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Another answer to the same settings in another order. Problems are told in the order in which they stand.
+fn other_by_order(request: &Value, settings: &Value, answer: &Answer) -> Option<String> {
+    let other = natively_from(request, &reversed(settings));
+    let differs = answer.code != Some(500) && other != *answer;
+    differs.then(|| format!("  reversed settings: {other:?}\n"))
+}
+
 /// What a claim or a case may say.
 const KEYS: [&str; 19] = [
     "claim",
@@ -253,7 +293,9 @@ fn each_case_gets_its_answer() {
                         let answer = everywhere(&request, &settings);
                         check(
                             wrong(&all, &answer)
-                                .or_else(|| wrongly_valid(&all, &answer, &settings)),
+                                .or_else(|| wrongly_valid(&all, &answer, &settings))
+                                .or_else(|| denied_unchanged(&request, &settings))
+                                .or_else(|| other_by_order(&request, &settings, &answer)),
                         );
                     }
                 }

@@ -49,10 +49,10 @@ mod support {
     pub(crate) use everywhere as natively;
 
     pub(crate) fn everywhere(request: &Value, settings: &Value) -> Answer {
-        judge_in(
-            &cluster::Played::Recorded,
-            &request.to_string(),
-            &settings.to_string(),
-        )
+        natively_from(request, &settings.to_string())
+    }
+
+    pub(crate) fn natively_from(request: &Value, settings: &str) -> Answer {
+        judge_in(&cluster::Played::Recorded, &request.to_string(), settings)
     }
 }

@@ -26,6 +26,5 @@ mod large;
 mod module;
 mod pods;
 mod settings;
-mod site;
 mod support;
 mod traces;
