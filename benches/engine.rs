@@ -26,7 +26,7 @@ fn main() {
     let policy = load("policy.wasm");
     let noop = load("noop.wasm");
     println!("{:44}policy     no-op      ratio   own cost", "request");
-    for payload::Sized { name, payload } in payload::all() {
+    for (name, payload) in payload::all() {
         let mut ours = Vec::with_capacity(ROUNDS);
         let mut floor = Vec::with_capacity(ROUNDS);
         let mut difference = Vec::with_capacity(ROUNDS);

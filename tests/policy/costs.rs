@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::{env, fs};
 
-use crate::support::payload::{self, intervals, job_create, job_update, status_update, uncounted};
+use crate::support::payload::{self, intervals, sized, uncounted};
 use crate::support::{module, root};
 use managed_by_testing::admission;
 use managed_by_testing::meter::Meter;
@@ -27,7 +27,7 @@ fn payloads() -> Vec<(String, Vec<u8>)> {
         .collect();
     let denied = "jobset with 1000 nested values, deny";
     payloads.push((denied.to_owned(), payload::nested(1000, "deny")));
-    payloads.extend(payload::all().into_iter().map(|p| (p.name, p.payload)));
+    payloads.extend(payload::all());
     payloads
 }
 
@@ -122,11 +122,15 @@ fn cost_is_linear_in_the_request() {
     let meter = Meter::load(&module("policy.wasm")).unwrap();
     let fuel = |payload: &[u8]| meter.measure("validate", payload).unwrap().fuel;
     for (name, small, large) in [
-        ("job update", job_update(6 * 1024), job_update(120 * 1024)),
+        (
+            "job update",
+            sized("job update", 6 * 1024),
+            sized("job update", 120 * 1024),
+        ),
         (
             "status update",
-            status_update(6 * 1024),
-            status_update(120 * 1024),
+            sized("status update", 6 * 1024),
+            sized("status update", 120 * 1024),
         ),
         ("intervals", intervals(1000), intervals(20_000)),
         ("uncounted", uncounted(500), uncounted(10_000)),
@@ -161,12 +165,12 @@ fn hostile(bytes: usize) -> [(&'static str, Vec<u8>); 5] {
     let indexes = |field: &str, text: String| {
         let mut status = json!({"completedIndexes": "0"});
         status[field] = text.into();
-        payload::status(&status)
+        payload::status(status)
     };
     let hyphens = |length: usize| "\u{ad}".repeat(length / 2);
     let uids = |uid: &str| {
         let count = bytes / (uid.len() + 3);
-        payload::status(&json!({"uncountedTerminatedPods": {"failed": vec![uid; count]}}))
+        payload::status(json!({"uncountedTerminatedPods": {"failed": vec![uid; count]}}))
     };
     [
         (
@@ -189,7 +193,7 @@ fn denials_are_linear_in_the_request() {
     let meter = Meter::load(&module("policy.wasm")).unwrap();
     let fuel = |payload: &[u8]| meter.measure("validate", payload).unwrap().fuel;
     // An update repeats itself, and what comes again costs little.
-    let harmless = job_create(1024 * 1024);
+    let harmless = sized("job created", 1024 * 1024);
     let limit = 15 * fuel(&harmless) / harmless.len() as u64;
     for (name, payload) in hostile(1024 * 1024) {
         let each = fuel(&payload) / payload.len() as u64;
@@ -198,7 +202,7 @@ fn denials_are_linear_in_the_request() {
     // Few bytes may make many errors.
     for count in [125, 250, 500, 1000, 2000] {
         let status = json!({"uncountedTerminatedPods": {"failed": vec!["a"; count]}});
-        let fuel = fuel(&payload::status(&status));
+        let fuel = fuel(&payload::status(status));
         assert!(fuel <= 5_000_000, "{count} equal UIDs: {fuel}");
     }
 }
@@ -207,8 +211,11 @@ fn denials_are_linear_in_the_request() {
 #[test]
 fn memory_is_bounded() {
     let meter = Meter::load(&module("policy.wasm")).unwrap();
-    let mut payloads: Vec<_> = payload::all().into_iter().map(|p| p.payload).collect();
-    payloads.push(job_update(2 * 1024 * 1024));
+    let mut payloads: Vec<_> = payload::all()
+        .into_iter()
+        .map(|(_, payload)| payload)
+        .collect();
+    payloads.push(sized("job update", 2 * 1024 * 1024));
     let hostile = hostile(2 * 1024 * 1024);
     // A value that its children remember, and a key that stands in their paths, both long and with an escape.
     let long = "\\".repeat(1 << 19);

@@ -1,185 +1,67 @@
-//! Requests of a given size: what a Job update looks like to the guest, with a pod template that fills it up.
+//! What a guest gets of the requests in `costs/requests.yml`, as they are, filled up, or with long lists in them.
+
+use std::sync::LazyLock;
 
 use managed_by::rules;
-use managed_by_testing::admission;
+use managed_by_testing::{admission, root};
 use serde_json::{Map, Value, json};
 
 /// The sizes that budgets speak of, in bytes.
-pub(crate) const SIZES: [(&str, usize); 2] = [("6 KB", 6 * 1024), ("118 KB", 118 * 1024)];
+const SIZES: [(&str, usize); 2] = [("6 KB", 6 * 1024), ("118 KB", 118 * 1024)];
 
-/// An accepted request of a cost that budgets speak of.
-pub(crate) struct Sized {
-    pub(crate) name: String,
-    pub(crate) payload: Vec<u8>,
-}
+/// How many components an `AppWrapper` has.
+const COMPONENTS: usize = 50;
 
-/// All of them: updates of a Job and of its status in each size, and statuses that are long lists.
-pub(crate) fn all() -> Vec<Sized> {
+static REQUESTS: LazyLock<Value> = LazyLock::new(|| {
+    let text = std::fs::read_to_string(root("tests/policy/costs/requests.yml")).unwrap();
+    let mut requests: serde_yaml_ng::Value = serde_yaml_ng::from_str(&text).unwrap();
+    requests.apply_merge().unwrap();
+    serde_json::to_value(requests).unwrap()
+});
+
+/// The accepted requests that budgets speak of, by name: objects of each size, and long lists.
+pub(crate) fn all() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
-    for (size, bytes) in SIZES {
-        all.push(Sized {
-            name: format!("job update of {size}"),
-            payload: job_update(bytes),
-        });
-        all.push(Sized {
-            name: format!("status update of {size}"),
-            payload: status_update(bytes),
-        });
+    for request in ["job update", "status update", "rayjob status update"] {
+        for (size, bytes) in SIZES {
+            all.push((format!("{request} of {size}"), sized(request, bytes)));
+        }
     }
-    for (size, bytes) in SIZES {
-        all.push(Sized {
-            name: format!("rayjob status update of {size}"),
-            payload: ray_job(bytes),
-        });
-    }
-    all.push(Sized {
-        name: "appwrapper of 118 KB with 50 components".to_owned(),
-        payload: app_wrapper(SIZES[1].1, 50),
-    });
-    all.push(Sized {
-        name: "jobset with 1000 nested values, warn".to_owned(),
-        payload: nested(1000, "warn"),
-    });
-    all.push(Sized {
-        name: "10000 completed and 10000 failed intervals".to_owned(),
-        payload: intervals(10_000),
-    });
-    all.push(Sized {
-        name: "1000 uncounted UIDs".to_owned(),
-        payload: uncounted(1000),
-    });
-    for (name, controller) in [("delegated", Some(199)), ("standard", None)] {
-        all.push(Sized {
-            name: format!("{name} job created with large settings"),
-            payload: with_large_settings(controller),
-        });
-    }
+    let others = [
+        (
+            "appwrapper of 118 KB with 50 components",
+            sized("appwrapper update", SIZES[1].1),
+        ),
+        ("jobset with 1000 nested values, warn", nested(1000, "warn")),
+        (
+            "10000 completed and 10000 failed intervals",
+            intervals(10_000),
+        ),
+        ("1000 uncounted UIDs", uncounted(1000)),
+        (
+            "delegated job created with large settings",
+            with_large_settings(Some(199)),
+        ),
+        (
+            "standard job created with large settings",
+            with_large_settings(None),
+        ),
+    ];
+    all.extend(others.map(|(name, payload)| (name.to_owned(), payload)));
     all
 }
 
-/// A CREATE under settings with 200 controllers, 200 namespaces and every rule, of a Job that is delegated to one of the
-/// controllers, in the namespace that comes last.
-pub(crate) fn with_large_settings(controller: Option<usize>) -> Vec<u8> {
-    let name = |i: usize| format!("controller-{i:03}.acme.io/runner");
-    let entry = |i: usize| {
-        json!({
-            "kinds": ["Job"],
-            "namespaces": ["default", format!("team-{i:03}-*")],
-            "status_writers": [format!("system:serviceaccount:controller-{i:03}:manager")],
-        })
-    };
-    let controllers: Map<_, _> = (0..200).map(|i| (name(i), entry(i))).collect();
-    let delegation = |i: usize| {
-        let pattern = if i == 199 {
-            "default".to_owned()
-        } else {
-            format!("team-{i:03}-*")
-        };
-        json!({"match": [pattern], "delegation": "allowed"})
-    };
-    let namespaces: Vec<Value> = (0..200).map(delegation).collect();
-    let rules: Map<_, _> = rules()
-        .iter()
-        .map(|rule| (rule.id().to_owned(), "deny".into()))
-        .collect();
-    let mut job = job(&[]);
-    if let Some(spec) = job["spec"].as_object_mut() {
-        spec.remove("managedBy");
-        spec.extend(controller.map(|i| ("managedBy".to_owned(), name(i).into())));
-    }
-    let request = json!({
-        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-        "kind": {"group": "batch", "version": "v1", "kind": "Job"},
-        "resource": {"group": "batch", "version": "v1", "resource": "jobs"},
-        "name": "pi",
-        "namespace": "default",
-        "operation": "CREATE",
-        "userInfo": {"username": "ana", "groups": ["system:authenticated"]},
-        "object": job,
-    });
-    let settings = json!({"controllers": controllers, "namespaces": namespaces, "rules": rules});
-    admission::payload(&request, &settings)
+fn payload(request: &Value) -> Vec<u8> {
+    admission::payload(request, &json!({}))
 }
 
-/// An UPDATE of a delegated Job whose payload has `size` bytes, give or take 100.
-pub(crate) fn job_update(size: usize) -> Vec<u8> {
-    padded(size, |env| {
-        let (mut old, mut new) = (job(env), job(env));
-        old["spec"]["suspend"] = true.into();
-        new["spec"]["suspend"] = false.into();
-        update("", &old, &new)
-    })
-}
-
-/// A CREATE of a delegated Job whose payload has `size` bytes, give or take 100.
-pub(crate) fn job_create(size: usize) -> Vec<u8> {
-    padded(size, |env| {
-        let request = json!({
-            "kind": {"group": "batch", "version": "v1", "kind": "Job"},
-            "operation": "CREATE",
-            "object": job(env),
-        });
-        admission::payload(&request, &json!({}))
-    })
-}
-
-/// A status update of a delegated Job, to Complete, whose payload has `size` bytes, give or take 100.
-pub(crate) fn status_update(size: usize) -> Vec<u8> {
-    padded(size, |env| {
-        let (mut old, mut new) = (job(env), job(env));
-        let met = json!({"type": "SuccessCriteriaMet", "status": "True", "reason": "CompletionsReached",
-            "lastProbeTime": "2026-11-20T09:04:59Z", "lastTransitionTime": "2026-11-20T09:04:59Z"});
-        let mut complete = met.clone();
-        complete["type"] = "Complete".into();
-        old["status"] = json!({"startTime": "2026-11-20T09:00:01Z", "terminating": 1, "ready": 0, "succeeded": 2,
-            "completedIndexes": "0,2", "uncountedTerminatedPods": {"succeeded": ["0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7c"]},
-            "conditions": [met]});
-        new["status"] = json!({"startTime": "2026-11-20T09:00:01Z", "terminating": 0, "ready": 0, "succeeded": 3,
-            "completedIndexes": "0-2", "uncountedTerminatedPods": {}, "completionTime": "2026-11-20T09:05:00Z",
-            "conditions": [met, complete]});
-        update("status", &old, &new)
-    })
-}
-
-/// A status update that brings in `count` intervals of completed indexes and as many of failed ones, none adjacent.
-pub(crate) fn intervals(count: usize) -> Vec<u8> {
-    let mut old = job(&[]);
-    old["spec"]["completions"] = (count * 8).into();
-    old["spec"]["backoffLimitPerIndex"] = 1.into();
-    let mut new = old.clone();
-    let list = |from: usize| {
-        let interval = |i: usize| format!("{}-{}", i * 8 + from, i * 8 + from + 1);
-        (0..count).map(interval).collect::<Vec<_>>().join(",")
-    };
-    new["status"]["completedIndexes"] = list(0).into();
-    new["status"]["failedIndexes"] = list(4).into();
-    update("status", &old, &new)
-}
-
-/// A status update that brings in `count` pods that are not counted yet, half of them succeeded.
-pub(crate) fn uncounted(count: usize) -> Vec<u8> {
-    let old = job(&[]);
-    let mut new = old.clone();
-    let uids = |numbers: std::ops::Range<usize>| {
-        // In no order, as they come.
-        let uid = |i: usize| {
-            format!(
-                "{:08x}-5d5c-4f0e-9a3b-2c3d4e5f6a7b",
-                i * 2_654_435_761 % (1 << 32)
-            )
-        };
-        numbers.map(uid).collect::<Vec<_>>()
-    };
-    new["status"]["uncountedTerminatedPods"] =
-        json!({"succeeded": uids(0..count / 2), "failed": uids(count / 2..count)});
-    update("status", &old, &new)
-}
-
-/// What `make` makes of as many environment variables as it takes to fill `size` bytes.
-fn padded(size: usize, make: impl Fn(&[Value]) -> Vec<u8>) -> Vec<u8> {
+/// A request with as many environment variables as it takes to fill `size` bytes, give or take 100.
+pub(crate) fn sized(request: &str, size: usize) -> Vec<u8> {
     let mut env = Vec::new();
     loop {
-        let payload = make(&env);
+        let mut request = REQUESTS[request].clone();
+        fill(&mut request, &env);
+        let payload = payload(&request);
         if payload.len() + 100 > size {
             return payload;
         }
@@ -193,172 +75,123 @@ fn padded(size: usize, make: impl Fn(&[Value]) -> Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// A status update of a RayJob, its cluster's pod template filled up.
-fn ray_job(size: usize) -> Vec<u8> {
-    padded(size, |env| {
-        let pod = job(env)["spec"]["template"].clone();
-        let cluster = json!({"rayVersion": "2.46.0", "headGroupSpec": {"rayStartParams": {}, "template": pod}});
-        let object = |status: Value| {
-            json!({"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "pi", "namespace": "default"},
-                "spec": {"managedBy": "kueue.x-k8s.io/multikueue", "entrypoint": "python pi.py", "rayClusterSpec": cluster},
-                "status": status})
-        };
-        let time = "2026-11-20T09:00:01Z";
-        let old = object(
-            json!({"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "startTime": time, "failed": 0}),
-        );
-        let new = object(
-            json!({"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "startTime": time,
-            "endTime": "2026-11-20T09:10:01Z", "failed": 0, "succeeded": 1}),
-        );
-        update_of(["ray.io", "v1", "RayJob", "rayjobs"], "status", &old, &new)
+/// Puts environment variables into each list of them. The components of an `AppWrapper` share them out among each other.
+fn fill(value: &mut Value, env: &[Value]) {
+    match value {
+        Value::Object(members) => {
+            for (key, member) in members {
+                match (key.as_str(), member) {
+                    ("env", member) => *member = env.into(),
+                    ("components", member) => {
+                        fill(&mut member[0], &env[..env.len() / COMPONENTS]);
+                        *member = vec![member[0].clone(); COMPONENTS].into();
+                    }
+                    (_, member) => fill(member, env),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, env)),
+        _ => {}
+    }
+}
+
+/// A CREATE under settings with 200 controllers, 200 namespaces and every rule, of a Job that is delegated to one of the
+/// controllers, in the namespace that comes last.
+fn with_large_settings(controller: Option<usize>) -> Vec<u8> {
+    let name = |i: usize| format!("controller-{i:03}.acme.io/runner");
+    let entry = |i: usize| {
+        json!({
+            "kinds": ["Job"],
+            "namespaces": ["default", format!("team-{i:03}-*")],
+            "status_writers": [format!("system:serviceaccount:controller-{i:03}:manager")],
+        })
+    };
+    let controllers: Map<_, _> = (0..200).map(|i| (name(i), entry(i))).collect();
+    let patterns = (0..199).map(|i| format!("team-{i:03}-*"));
+    let namespaces: Vec<_> = patterns
+        .chain(["default".to_owned()])
+        .map(|pattern| json!({"match": [pattern], "delegation": "allowed"}))
+        .collect();
+    let rules = rules().iter().map(|rule| (rule.id(), "deny"));
+    let rules: Map<_, _> = rules
+        .map(|(id, word)| (id.to_owned(), word.into()))
+        .collect();
+    let mut request = REQUESTS["job created"].clone();
+    let spec = request["object"]["spec"].as_object_mut().unwrap();
+    spec.remove("managedBy");
+    spec.extend(controller.map(|i| ("managedBy".to_owned(), name(i).into())));
+    let settings = json!({"controllers": controllers, "namespaces": namespaces, "rules": rules});
+    admission::payload(&request, &settings)
+}
+
+/// A status update of a Job with so many completions, which brings in what `change` writes into the status.
+fn status_update(completions: Option<usize>, change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let mut request = REQUESTS["status update"].clone();
+    let mut job = REQUESTS["job created"]["object"].clone();
+    if let Some(completions) = completions {
+        job["spec"]["completions"] = completions.into();
+        job["spec"]["backoffLimitPerIndex"] = 1.into();
+    }
+    request["oldObject"] = job.clone();
+    change(&mut job["status"]);
+    request["object"] = job;
+    payload(&request)
+}
+
+/// A status update to `status`.
+pub(crate) fn status(status: Value) -> Vec<u8> {
+    status_update(Some(5), |it| *it = status)
+}
+
+/// A status update that brings in `count` intervals of completed indexes and as many of failed ones, none adjacent.
+pub(crate) fn intervals(count: usize) -> Vec<u8> {
+    let list = |from: usize| {
+        let interval = |i: usize| format!("{}-{}", i * 8 + from, i * 8 + from + 1);
+        (0..count).map(interval).collect::<Vec<_>>().join(",")
+    };
+    status_update(Some(count * 8), |status| {
+        status["completedIndexes"] = list(0).into();
+        status["failedIndexes"] = list(4).into();
     })
 }
 
-/// An update of an AppWrapper of so many Jobs, their pod templates filled up.
-fn app_wrapper(size: usize, components: usize) -> Vec<u8> {
-    padded(size, |env| {
-        // What fills one Job is shared out among all.
-        let share = env.len() / components;
-        let mut component = json!({"apiVersion": "batch/v1", "kind": "Job"});
-        component["spec"] = json!({"template": job(&env[..share])["spec"]["template"]});
-        let object = |suspend: bool| {
-            json!({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "pi"},
-                "spec": {"suspend": suspend, "components": vec![json!({"template": component}); components]}})
-        };
-        let kind = [
-            "workload.codeflare.dev",
-            "v1beta2",
-            "AppWrapper",
-            "appwrappers",
-        ];
-        update_of(kind, "", &object(true), &object(false))
+/// A status update that brings in `count` pods that are not counted yet, half of them succeeded.
+pub(crate) fn uncounted(count: usize) -> Vec<u8> {
+    // In no order, as they come.
+    let uid = |i: usize| {
+        let first = i * 2_654_435_761 % (1 << 32);
+        format!("{first:08x}-5d5c-4f0e-9a3b-2c3d4e5f6a7b")
+    };
+    let uids = |numbers: std::ops::Range<usize>| numbers.map(uid).collect::<Value>();
+    status_update(None, |status| {
+        status["uncountedTerminatedPods"] =
+            json!({"succeeded": uids(0..count / 2), "failed": uids(count / 2..count)});
     })
 }
 
 /// An update of a JobSet that brings in so many values that nobody runs.
 pub(crate) fn nested(count: usize, enforcement: &str) -> Vec<u8> {
-    let object = |value: &str| {
+    let mut request = REQUESTS["jobset update"].clone();
+    for (member, value) in [("oldObject", "acme.io/x"), ("object", "acme.io/y")] {
         let job = json!({"template": {"spec": {"managedBy": value}}});
-        json!({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "pi"},
-            "spec": {"replicatedJobs": vec![job; count]}})
-    };
-    let kind = ["jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"];
-    let request = request_of(kind, "", &object("acme.io/x"), &object("acme.io/y"));
-    admission::payload(
-        &request,
-        &json!({"rules": {"managed-by/nested": enforcement}}),
-    )
-}
-
-fn update(sub_resource: &str, old: &Value, new: &Value) -> Vec<u8> {
-    update_of(["batch", "v1", "Job", "jobs"], sub_resource, old, new)
-}
-
-fn update_of(kind: [&str; 4], sub_resource: &str, old: &Value, new: &Value) -> Vec<u8> {
-    admission::payload(&request_of(kind, sub_resource, old, new), &json!({}))
-}
-
-fn request_of(
-    [group, version, kind, resource]: [&str; 4],
-    sub_resource: &str,
-    old: &Value,
-    new: &Value,
-) -> Value {
-    let kind = json!({"group": group, "version": version, "kind": kind});
-    let resource = json!({"group": group, "version": version, "resource": resource});
-    let mut request = json!({
-        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-        "kind": kind,
-        "resource": resource,
-        "requestKind": kind,
-        "requestResource": resource,
-        "name": "pi",
-        "namespace": "default",
-        "operation": "UPDATE",
-        "userInfo": {"username": "ana", "groups": ["system:authenticated"]},
-        "object": new,
-        "oldObject": old,
-        "dryRun": false,
-        "options": {"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions"},
-    });
-    if !sub_resource.is_empty() {
-        request["subResource"] = sub_resource.into();
-        request["requestSubResource"] = sub_resource.into();
+        request[member]["spec"]["replicatedJobs"] = vec![job; count].into();
     }
-    request
-}
-
-fn job(env: &[Value]) -> Value {
-    json!({
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {
-            "name": "pi",
-            "namespace": "default",
-            "uid": "0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7b",
-            "resourceVersion": "123456",
-            "generation": 2,
-            "creationTimestamp": "2026-11-20T09:00:00Z",
-            "labels": {"kueue.x-k8s.io/queue-name": "team-a"},
-        },
-        "spec": {
-            "managedBy": "kueue.x-k8s.io/multikueue",
-            "parallelism": 3,
-            "completions": 3,
-            "completionMode": "Indexed",
-            "backoffLimit": 6,
-            "suspend": false,
-            "template": {
-                "metadata": {"labels": {"batch.kubernetes.io/job-name": "pi"}},
-                "spec": {
-                    "containers": [{
-                        "name": "pi",
-                        "image": "registry.example.com/team-a/pi:1.2.3",
-                        "command": ["perl", "-Mbignum=bpi", "-wle", "print bpi(2000)"],
-                        "env": env,
-                        "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
-                    }],
-                    "restartPolicy": "Never",
-                },
-            },
-        },
-        "status": {"active": 0, "startTime": "2026-11-20T09:00:01Z"},
-    })
-}
-
-/// A status update to `status`.
-pub(crate) fn status(status: &Value) -> Vec<u8> {
-    let mut old = job(&[]);
-    old["spec"]["completions"] = 5.into();
-    old["spec"]["backoffLimitPerIndex"] = 1.into();
-    let mut new = old.clone();
-    new["status"] = status.clone();
-    update("status", &old, &new)
+    let settings = json!({"rules": {"managed-by/nested": enforcement}});
+    admission::payload(&request, &settings)
 }
 
 /// The creation of a Job with that value.
 pub(crate) fn created(managed_by: &str) -> Vec<u8> {
-    let mut job = job(&[]);
-    job["spec"]["managedBy"] = managed_by.into();
-    let payload = update("", &job, &job);
-    let mut payload: Value = serde_json::from_slice(&payload).unwrap();
-    payload["request"]["operation"] = "CREATE".into();
-    payload["request"]
-        .as_object_mut()
-        .unwrap()
-        .remove("oldObject");
-    payload.to_string().into_bytes()
+    let mut request = REQUESTS["job created"].clone();
+    request["object"]["spec"]["managedBy"] = managed_by.into();
+    payload(&request)
 }
 
 /// The creation of an `AppWrapper` with those components.
 pub(crate) fn app_wrapper_of(components: &Value) -> Vec<u8> {
-    let request = json!({
-        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-        "kind": {"group": "workload.codeflare.dev", "version": "v1beta2", "kind": "AppWrapper"},
-        "resource": {"group": "workload.codeflare.dev", "version": "v1beta2", "resource": "appwrappers"},
-        "name": "x", "namespace": "default", "operation": "CREATE", "userInfo": {"username": "ana"},
-        "object": {"metadata": {"name": "x"}, "spec": {"components": components}},
-    });
-    admission::payload(&request, &json!({}))
+    let mut request = REQUESTS["appwrapper update"].clone();
+    request["operation"] = "CREATE".into();
+    request["oldObject"] = Value::Null;
+    request["object"]["spec"]["components"] = components.clone();
+    payload(&request)
 }
