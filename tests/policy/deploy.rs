@@ -17,17 +17,13 @@ fn yaml(file: &str) -> Vec<Value> {
     documents.map(|d| Value::deserialize(d).unwrap()).collect()
 }
 
-fn metadata() -> Value {
-    metadata_of("policy-metadata.yml")
-}
+/// The metadata of the two policies.
+const POLICY: &str = "policy-metadata.yml";
+const PODS: &str = "pods/metadata.yml";
 
-fn metadata_of(file: &str) -> Value {
+fn metadata(file: &str) -> Value {
     let text = fs::read_to_string(root(file)).unwrap();
     serde_json::to_value(Metadata::from_yaml(&text).unwrap()).unwrap()
-}
-
-fn version() -> Value {
-    metadata()["annotations"]["io.kubewarden.policy.version"].clone()
 }
 
 #[track_caller]
@@ -36,46 +32,11 @@ fn accepted(settings: &Value) {
     assert!(verdict.valid, "{:?}", verdict.message);
 }
 
-fn module() -> Value {
-    module_of(&metadata())
-}
-
-fn module_of(metadata: &Value) -> Value {
-    let annotation = |key: &str| {
-        metadata["annotations"][format!("io.kubewarden.policy.{key}")]
-            .as_str()
-            .unwrap()
-    };
-    format!(
-        "registry://{}:v{}",
-        annotation("ociUrl"),
-        annotation("version")
-    )
-    .into()
-}
-
-#[test]
-fn the_policy_for_pods() {
-    let metadata = metadata_of("pods/metadata.yml");
-    let policy = &yaml("deploy/pods.yml")[0];
-    let spec = &policy["spec"];
-    accepted(&spec["settings"]);
-    chosen(spec, true);
-    shown_in_reports(policy, &metadata);
-    assert_eq!(spec["failurePolicy"], "Ignore");
-    assert_eq!(spec["module"], module_of(&metadata));
-    for key in [
-        "rules",
-        "contextAwareResources",
-        "mutating",
-        "backgroundAudit",
-    ] {
-        assert_eq!(spec[key], metadata[key], "{key}");
-    }
-    assert_eq!(
-        metadata["annotations"]["io.kubewarden.policy.version"],
-        version()
-    );
+/// Where the module is published.
+fn module(metadata: &Value) -> String {
+    let [url, version] = ["ociUrl", "version"]
+        .map(|key| metadata["annotations"][format!("io.kubewarden.policy.{key}")].as_str());
+    format!("registry://{}:v{}", url.unwrap(), version.unwrap())
 }
 
 /// A manifest as it is, and as it is with all projects taken in: with one of the two that serve MPIJobs, and with the other.
@@ -91,40 +52,43 @@ fn variants(file: &str) -> [Value; 3] {
         .map(|text| serde_yaml_ng::from_str(&text).unwrap())
 }
 
-/// What rules ask for: group, version, resource and operation.
-fn asked(rules: &Value) -> BTreeSet<(String, String, String, String)> {
-    let texts = |list: &Value| -> Vec<String> { serde_json::from_value(list.clone()).unwrap() };
-    let mut asked = BTreeSet::new();
-    for rule in rules.as_array().unwrap() {
-        for group in texts(&rule["apiGroups"]) {
-            for version in texts(&rule["apiVersions"]) {
-                for resource in texts(&rule["resources"]) {
-                    for operation in texts(&rule["operations"]) {
-                        asked.insert((group.clone(), version.clone(), resource.clone(), operation));
-                    }
-                }
-            }
-        }
-    }
+/// What of the metadata's rules is left without a version of MPIJob.
+fn asked_without(version: &str) -> BTreeSet<Vec<String>> {
+    let mut asked = choices(&metadata(POLICY)["rules"], &ASKED);
+    asked.retain(|rule| rule[1] != version || !rule[2].starts_with("mpijobs"));
     asked
 }
 
-/// The controller copies both into policy reports, from the resource and not from the module.
-fn shown_in_reports(policy: &Value, metadata: &Value) {
-    for key in ["category", "severity"] {
-        let key = format!("io.kubewarden.policy.{key}");
-        let shown = &policy["metadata"]["annotations"][&key];
-        assert_eq!(*shown, metadata["annotations"][&key], "{key}");
+const ASKED: [&str; 4] = ["apiGroups", "apiVersions", "resources", "operations"];
+
+/// What rules are about: each choice of one from each of these lists.
+fn choices(rules: &Value, lists: &[&str]) -> BTreeSet<Vec<String>> {
+    let mut all = BTreeSet::new();
+    for rule in rules.as_array().unwrap() {
+        let mut of_rule = vec![vec![]];
+        for list in lists {
+            let longer = |chosen: &Vec<String>| {
+                let words = texts(&rule[*list]).into_iter();
+                let with = words.map(|word| [&chosen[..], &[word]].concat());
+                with.collect::<Vec<_>>()
+            };
+            of_rule = of_rule.iter().flat_map(longer).collect();
+        }
+        all.extend(of_rule);
     }
+    all
+}
+
+/// The texts of a list, which may be missing.
+fn texts(list: &Value) -> Vec<String> {
+    serde_json::from_value::<Option<_>>(list.clone())
+        .unwrap()
+        .unwrap_or_default()
 }
 
 /// What no request can ever match has no place in a manifest: a namespace that its own selector leaves out, the writers of a
 /// kind whose status it does not ask for. And the other way round, no kind is asked for whose writers are forgotten.
 fn agrees_with_itself(file: &str, selector: &Value, rules: &Value, settings: &Value) {
-    let texts = |list: &Value| -> Vec<String> {
-        let list = list.as_array().into_iter().flatten();
-        list.map(|text| text.as_str().unwrap().to_owned()).collect()
-    };
     let left_out = texts(&selector["matchExpressions"][0]["values"]);
     let entries = settings["namespaces"].as_array().into_iter().flatten();
     let named = entries.flat_map(|entry| texts(&entry["match"]));
@@ -133,97 +97,69 @@ fn agrees_with_itself(file: &str, selector: &Value, rules: &Value, settings: &Va
     for name in named.chain(limited) {
         assert!(!left_out.contains(&name), "{file}: {name} is left out");
     }
-    let asked: Vec<_> = rules
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|rule| texts(&rule["resources"]))
-        .collect();
+    let asked = choices(rules, &["resources"]);
     if let Some(writers) = settings["standard_status_writers"].as_object() {
         for kind in kinds().iter().filter(|kind| kind.has_status_rules()) {
-            let status = asked.contains(&format!("{}/status", kind.plural()));
-            assert_eq!(
-                status,
-                writers.contains_key(kind.name()),
-                "{file}: {}",
-                kind.name()
-            );
+            let status = asked.contains(&vec![format!("{}/status", kind.plural())]);
+            let is_listed = writers.contains_key(kind.name());
+            assert_eq!(status, is_listed, "{file}: {}", kind.name());
         }
     }
 }
 
-/// What stands in every policy: it watches before it denies, it does not wait for ever, and it leaves alone what the cluster
-/// needs to get well again.
-fn chosen(spec: &Value, leaves_out: bool) {
-    assert_eq!(spec["policyServer"], "default");
-    assert_eq!(spec["mode"], "monitor");
-    assert_eq!(spec["matchPolicy"], "Equivalent");
-    assert_eq!(spec["timeoutSeconds"], 5);
-    let left_out = json!({"matchExpressions": [{
-        "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "kubewarden"],
-    }]});
-    let expected = if leaves_out { left_out } else { Value::Null };
-    assert_eq!(spec["namespaceSelector"], expected);
-}
-
+/// They differ in what is the cluster's alone.
 #[test]
 fn policies_for_the_kubewarden_controller() {
-    for (file, kind) in [
-        ("management", "ClusterAdmissionPolicy"),
-        ("worker", "ClusterAdmissionPolicy"),
-        ("hybrid", "ClusterAdmissionPolicy"),
-        ("namespace", "AdmissionPolicy"),
+    let management = &yaml("deploy/management.yml")[0]["spec"];
+    // It watches before it denies.
+    assert_eq!(management["mode"], "monitor");
+    for (file, metadata_of) in [
+        ("management", POLICY),
+        ("worker", POLICY),
+        ("hybrid", POLICY),
+        ("namespace", POLICY),
+        ("pods", PODS),
     ] {
-        let [policy] = &yaml(&format!("deploy/{file}.yml"))[..] else {
-            panic!("{file}: one document");
-        };
-        assert_eq!(policy["apiVersion"], "policies.kubewarden.io/v1");
-        assert_eq!(policy["kind"], kind);
+        let policy = &yaml(&format!("deploy/{file}.yml"))[0];
+        let metadata = metadata(metadata_of);
         let spec = &policy["spec"];
-        assert_eq!(spec["module"], module(), "{file}");
-        shown_in_reports(policy, &metadata());
+        assert_eq!(spec["module"], module(&metadata), "{file}");
+        // The controller copies both into policy reports, from the resource and not from the module.
+        for key in ["category", "severity"] {
+            let key = format!("io.kubewarden.policy.{key}");
+            let shown = &policy["metadata"]["annotations"][&key];
+            assert_eq!(*shown, metadata["annotations"][&key], "{file}: {key}");
+        }
+        for key in ["mutating", "backgroundAudit"] {
+            assert_eq!(spec[key], metadata[key], "{file}: {key}");
+        }
+        for key in ["policyServer", "mode", "matchPolicy", "timeoutSeconds"] {
+            assert_eq!(spec[key], management[key], "{file}: {key}");
+        }
+        if file != "namespace" {
+            assert_eq!(spec["namespaceSelector"], management["namespaceSelector"]);
+        }
+        accepted(&spec["settings"]);
+        // Nobody's release is guessed.
+        assert_eq!(spec["settings"].get("kubernetes_version"), None, "{file}");
+        if metadata_of == PODS {
+            assert_eq!(spec["failurePolicy"], "Ignore");
+            for key in ["rules", "contextAwareResources"] {
+                assert_eq!(spec[key], metadata[key], "{key}");
+            }
+            continue;
+        }
+        assert_eq!(spec["failurePolicy"], "Fail", "{file}");
         let all = variants(file).map(|policy| policy["spec"].clone());
         for spec in &all {
-            accepted(&spec["settings"]);
-            agrees_with_itself(
-                file,
-                &spec["namespaceSelector"],
-                &spec["rules"],
-                &spec["settings"],
-            );
+            let (rules, settings) = (&spec["rules"], &spec["settings"]);
+            accepted(settings);
+            agrees_with_itself(file, &spec["namespaceSelector"], rules, settings);
         }
-        let [live, with_training, with_mpi] = all;
-        assert_eq!(*spec, live, "{file}");
-        let without = |version: &str| {
-            let mut asked = asked(&metadata()["rules"]);
-            asked.retain(|(_, v, resource, _)| v != version || !resource.starts_with("mpijobs"));
-            asked
-        };
-        assert_eq!(asked(&with_training["rules"]), without("v2beta1"), "{file}");
-        assert_eq!(asked(&with_mpi["rules"]), without("v1"), "{file}");
-        // Whoever takes a project in need not think of the conditions.
-        if let Some(lists) = with_mpi["settings"]["standard_status_writers"].as_object() {
-            let conditions = with_mpi["matchConditions"].to_string();
-            for kind in lists.keys() {
-                assert!(
-                    conditions.contains(&format!("\\\"{kind}\\\"")),
-                    "{file}: {kind}"
-                );
-            }
+        for (spec, left_out) in all[1..].iter().zip(["v2beta1", "v1"]) {
+            let asked = choices(&spec["rules"], &ASKED);
+            assert_eq!(asked, asked_without(left_out), "{file}");
         }
-        assert_eq!(spec["mutating"], false);
-        assert_eq!(spec["failurePolicy"], "Fail");
-        assert_eq!(spec["backgroundAudit"], true);
-        chosen(spec, file != "namespace");
-        let text = fs::read_to_string(root(format!("deploy/{file}.yml"))).unwrap();
-        // Nobody's release is guessed, and everybody is told where to say it.
-        let comment = "    # Set it to the release of your API server.";
-        assert!(text.contains(comment), "{file}");
-        assert!(text.contains("\n    # kubernetes_version: \""), "{file}");
-        assert!(
-            spec["settings"].get("kubernetes_version").is_none(),
-            "{file}"
-        );
     }
 }
 
@@ -231,42 +167,25 @@ fn policies_for_the_kubewarden_controller() {
 #[test]
 fn the_role_of_the_audit_scanner() {
     for (role, left_out) in variants("audit-scanner").iter().zip(["", "v2beta1", "v1"]) {
-        assert_eq!(role["kind"], "ClusterRole");
         let labels = &role["metadata"]["labels"];
-        assert_eq!(
-            labels["rbac.authorization.k8s.io/aggregate-to-view"],
-            "true"
-        );
-        let mut granted = BTreeSet::new();
+        let aggregated = &labels["rbac.authorization.k8s.io/aggregate-to-view"];
+        assert_eq!(*aggregated, "true");
         for rule in role["rules"].as_array().unwrap() {
             assert_eq!(rule["verbs"], json!(["get", "list", "watch"]));
-            let [group] = &rule["apiGroups"].as_array().unwrap()[..] else {
-                panic!("one group: {rule}");
-            };
-            for resource in rule["resources"].as_array().unwrap() {
-                granted.insert((group.clone().to_string(), resource.to_string()));
-            }
+            // What one group has, the others of the rule would get too.
+            assert_eq!(texts(&rule["apiGroups"]).len(), 1, "{rule}");
         }
-        let mut created = asked(&metadata()["rules"]);
-        created.retain(|(group, version, resource, operation)| {
-            let is_in = if left_out.is_empty() {
-                group == "batch"
-            } else {
-                version != left_out || resource != "mpijobs"
-            };
-            is_in && operation == "CREATE"
-        });
-        let created = created.into_iter().map(|(group, _, resource, _)| {
-            (
-                Value::from(group).to_string(),
-                Value::from(resource).to_string(),
-            )
-        });
+        let mut created = asked_without(left_out);
+        created.retain(|rule| rule[3] == "CREATE" && (!left_out.is_empty() || rule[0] == "batch"));
+        let created = created
+            .into_iter()
+            .map(|rule| vec![rule[0].clone(), rule[2].clone()]);
+        let granted = choices(&role["rules"], &["apiGroups", "resources"]);
         assert_eq!(granted, created.collect());
     }
 }
 
-/// The admins of the namespace of `namespace.yml` may write the policy there, and nothing else.
+/// The admins of the namespace of `namespace.yml` may write the policy there.
 #[test]
 fn the_role_of_the_admins_of_a_namespace() {
     let policy = &yaml("deploy/namespace.yml")[0];
@@ -274,16 +193,9 @@ fn the_role_of_the_admins_of_a_namespace() {
         panic!("a role and its binding");
     };
     for object in [role, binding] {
-        assert_eq!(
-            object["metadata"]["namespace"],
-            policy["metadata"]["namespace"]
-        );
+        let namespace = &object["metadata"]["namespace"];
+        assert_eq!(*namespace, policy["metadata"]["namespace"]);
     }
-    let rules = json!([{
-        "apiGroups": ["policies.kubewarden.io"], "resources": ["admissionpolicies"],
-        "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
-    }]);
-    assert_eq!(role["rules"], rules);
     assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
 }
 
@@ -333,109 +245,77 @@ fn the_dashboard_asks_the_queries_of_the_page() {
     assert_eq!(drawn, asked);
 }
 
+/// `policies.yml` and the webhook that asks it, which say together what a policy for the controller says.
 #[test]
-fn policies_for_a_policy_server_alone() {
-    let [policies] = &yaml("deploy/policies.yml")[..] else {
-        panic!("one document");
-    };
-    let policy = &policies["managed-by"];
-    assert_eq!(policy["module"], module());
-    assert_eq!(policy["policyMode"], "monitor");
-    assert_eq!(policy["allowedToMutate"], false);
-    accepted(&policy["settings"]);
-    for policies in variants("policies") {
-        accepted(&policies["managed-by"]["settings"]);
+fn a_policy_server_without_the_controller() {
+    let policies = &yaml("deploy/policies.yml")[0];
+    for (name, metadata_of) in [("managed-by", POLICY), ("managed-by-pods", PODS)] {
+        let (policy, metadata) = (&policies[name], metadata(metadata_of));
+        assert_eq!(policy["module"], module(&metadata), "{name}");
+        assert_eq!(policy["policyMode"], "monitor", "{name}");
+        accepted(&policy["settings"]);
     }
-    // With the Kubewarden controller a policy gets every capability; here it gets what the file says.
-    let metadata = metadata_of("pods/metadata.yml");
-    let pods = &policies["managed-by-pods"];
-    assert_eq!(pods["module"], module_of(&metadata));
-    assert_eq!(pods["policyMode"], "monitor");
+    // With the controller a policy gets every capability; here it gets what the file says.
     for key in ["hostCapabilities", "contextAwareResources"] {
-        assert_eq!(pods[key], metadata[key], "{key}");
+        let declared = &metadata(PODS)[key];
+        assert_eq!(policies["managed-by-pods"][key], *declared, "{key}");
     }
-    accepted(&pods["settings"]);
-}
-
-#[test]
-fn a_webhook_for_a_policy_server_alone() {
-    let [configuration] = &yaml("deploy/webhook.yml")[..] else {
-        panic!("one document");
-    };
-    assert_eq!(configuration["kind"], "ValidatingWebhookConfiguration");
-    let [webhook] = &configuration["webhooks"].as_array().unwrap()[..] else {
-        panic!("one webhook");
-    };
+    let webhook = &yaml("deploy/webhook.yml")[0]["webhooks"][0];
+    let management = &yaml("deploy/management.yml")[0]["spec"];
+    for key in [
+        "failurePolicy",
+        "matchPolicy",
+        "timeoutSeconds",
+        "namespaceSelector",
+    ] {
+        assert_eq!(webhook[key], management[key], "{key}");
+    }
     assert_eq!(webhook["sideEffects"], "None");
-    assert_eq!(webhook["failurePolicy"], "Fail");
-    let hook = json!({"policyServer": "default", "mode": "monitor", "matchPolicy": webhook["matchPolicy"],
-        "timeoutSeconds": webhook["timeoutSeconds"], "namespaceSelector": webhook["namespaceSelector"]});
-    chosen(&hook, true);
-    assert_eq!(webhook["admissionReviewVersions"], json!(["v1"]));
-    // The policy that `policies.yml` serves.
-    let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap();
-    let name = path.strip_prefix("/validate/").unwrap();
-    assert!(yaml("deploy/policies.yml")[0].get(name).is_some());
     let mut rules = webhook["rules"].clone();
     for rule in rules.as_array_mut().unwrap() {
-        assert_eq!(
-            rule.as_object_mut().unwrap().remove("scope"),
-            Some("Namespaced".into())
-        );
+        let scope = rule.as_object_mut().unwrap().remove("scope");
+        assert_eq!(scope, Some("Namespaced".into()));
     }
-    assert_eq!(rules, metadata()["rules"]);
-    // The webhook asks about all kinds, because a kind that is not served costs nothing.
-    let [_, policies, _] = variants("policies");
-    let settings = &policies[name]["settings"];
-    agrees_with_itself("webhook", &webhook["namespaceSelector"], &rules, settings);
+    assert_eq!(rules, metadata(POLICY)["rules"]);
+    let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap();
+    let name = path.strip_prefix("/validate/").unwrap();
+    for policies in &variants("policies")[1..] {
+        let settings = &policies[name]["settings"];
+        accepted(settings);
+        // The webhook asks about all kinds, because a kind that is not served costs nothing.
+        agrees_with_itself("webhook", &webhook["namespaceSelector"], &rules, settings);
+    }
 }
 
 /// One version, wherever it stands.
 #[test]
 fn versions_agree() {
-    assert_eq!(version(), env!("CARGO_PKG_VERSION"));
-    let readme = fs::read_to_string(root("README.md")).unwrap();
-    let pushed = format!("managed-by-policy:v{}\n", env!("CARGO_PKG_VERSION"));
-    assert!(readme.contains(&pushed), "README.md: {pushed}");
-    for (file, before) in [
-        (".github/actions/check/action.yml", "default: v"),
-        ("docs/cli.md", "/.github/actions/check@v"),
-        ("docs/cli.md", "rev: v"),
-        ("docs/cli.md", "/releases/download/v"),
-        ("docs/cli.md", "/managed-by:v"),
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    for (file, before, after) in [
+        ("README.md", "managed-by-policy:v", "\n"),
+        (".github/actions/check/action.yml", "default: v", ""),
+        ("docs/cli.md", "/.github/actions/check@v", ""),
+        ("docs/cli.md", "rev: v", ""),
+        ("docs/cli.md", "/releases/download/v", ""),
+        ("docs/cli.md", "/managed-by:v", ""),
+        (
+            "policy-metadata.yml",
+            "io.kubewarden.policy.version: ",
+            "\n",
+        ),
+        ("policy-metadata.yml", "com.github.release.tag: v", "\n"),
+        ("pods/metadata.yml", "io.kubewarden.policy.version: ", "\n"),
+        ("pods/metadata.yml", "com.github.release.tag: v", "\n"),
     ] {
         let text = fs::read_to_string(root(file)).unwrap();
-        let expected = format!("{before}{}", env!("CARGO_PKG_VERSION"));
+        let expected = format!("{before}{VERSION}{after}");
         assert!(text.contains(&expected), "{file}: {expected}");
-    }
-    for file in ["policy-metadata.yml", "pods/metadata.yml"] {
-        let metadata = metadata_of(file);
-        assert!(metadata["minimumKubewardenVersion"].is_string(), "{file}");
-        let tag = &metadata["annotations"]["com.github.release.tag"];
-        assert_eq!(*tag, concat!("v", env!("CARGO_PKG_VERSION")), "{file}");
-        for key in [
-            "title",
-            "description",
-            "author",
-            "url",
-            "source",
-            "ociUrl",
-            "license",
-            "category",
-            "severity",
-        ] {
-            let key = format!("io.kubewarden.policy.{key}");
-            assert!(metadata["annotations"][&key].is_string(), "{file}: {key}");
-        }
     }
     let changelog = fs::read_to_string(root("CHANGELOG.md")).unwrap();
     let newest = changelog.lines().find_map(|line| line.strip_prefix("## "));
-    let released = format!("{} (", env!("CARGO_PKG_VERSION"));
     let newest = newest.unwrap();
-    assert!(
-        newest == "Unreleased" || newest.starts_with(&released),
-        "{newest}"
-    );
+    let is_this = newest.starts_with(&format!("{VERSION} ("));
+    assert!(newest == "Unreleased" || is_this, "{newest}");
 }
 
 /// The UI asks for every setting and for nothing else, offers the words that the policy takes, and its defaults are the
@@ -492,34 +372,13 @@ fn questions(file: &str) -> Vec<String> {
     variables.map(ToOwned::to_owned).collect()
 }
 
-/// Artifact Hub wants the time of a release, which `make artifacthub` adds: nothing that is committed has one.
+/// A job that hangs ends. zizmor sees what the workflows may do, and that they name foreign actions by commit (`make lint`).
 #[test]
-fn packages_for_artifact_hub_have_no_time() {
-    for file in ["artifacthub-pkg.yml", "pods/artifacthub-pkg.yml"] {
-        let package = &yaml(file)[0];
-        assert_eq!(package["version"], version(), "{file}");
-        assert!(package.get("createdAt").is_none(), "{file}");
-        assert!(package["displayName"].is_string(), "{file}");
-    }
-}
-
-/// Whose code runs with our permissions: foreign actions by commit, and no permission but where it is asked for.
-#[test]
-fn workflows_are_pinned_and_may_do_little() {
+fn every_job_of_a_workflow_has_a_time_limit() {
     for file in ["test.yml", "release.yml", "real.yml", "pages.yml"] {
         let workflow = &yaml(&format!(".github/workflows/{file}"))[0];
-        assert_eq!(workflow["permissions"], json!({}), "{file}");
         for (name, job) in workflow["jobs"].as_object().unwrap() {
-            assert!(job["permissions"].is_object(), "{file}: {name}");
             assert!(job["timeout-minutes"].is_u64(), "{file}: {name}");
-            for step in job["steps"].as_array().unwrap() {
-                let Some(uses) = step["uses"].as_str() else {
-                    continue;
-                };
-                let (_, commit) = uses.split_once('@').unwrap();
-                let is_commit = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
-                assert!(is_commit, "{file}: {uses}");
-            }
         }
     }
 }

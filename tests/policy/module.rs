@@ -2,7 +2,6 @@
 
 use crate::support::{GUEST, module, root};
 use managed_by_testing::{Engine, Error, Policy, module as inspect};
-use serde_json::Value;
 use xtask::metadata::{self, Metadata};
 
 #[test]
@@ -17,29 +16,35 @@ fn it_imports_wapc_and_nothing_else() {
 
 #[test]
 fn its_metadata_can_be_read_back() {
-    let written = inspect::metadata(&module("annotated-policy.wasm"))
-        .unwrap()
-        .unwrap();
-    let yaml = std::fs::read_to_string(root("policy-metadata.yml")).unwrap();
-    let source = serde_json::to_value(Metadata::from_yaml(&yaml).unwrap()).unwrap();
-    assert_eq!(written["protocolVersion"], "v1");
-    for key in [
-        "rules",
-        "mutating",
-        "backgroundAudit",
-        "executionMode",
-        "policyType",
+    for (built, metadata, usage) in [
+        ("annotated-policy.wasm", "policy-metadata.yml", "README.md"),
+        (
+            "annotated-pods-policy.wasm",
+            "pods/metadata.yml",
+            "pods/README.md",
+        ),
     ] {
-        assert_eq!(written[key], source[key], "{key}");
-    }
-    let annotations = &written["annotations"];
-    let readme = std::fs::read_to_string(root("README.md")).unwrap();
-    assert_eq!(
-        annotations["io.kubewarden.policy.usage"],
-        Value::from(readme)
-    );
-    for (key, value) in source["annotations"].as_object().unwrap() {
-        assert_eq!(&annotations[key], value, "{key}");
+        let written = inspect::metadata(&module(built)).unwrap().unwrap();
+        let yaml = std::fs::read_to_string(root(metadata)).unwrap();
+        let source = serde_json::to_value(Metadata::from_yaml(&yaml).unwrap()).unwrap();
+        assert_eq!(written["protocolVersion"], "v1");
+        for key in [
+            "rules",
+            "mutating",
+            "backgroundAudit",
+            "contextAwareResources",
+            "hostCapabilities",
+            "executionMode",
+            "policyType",
+        ] {
+            assert_eq!(written[key], source[key], "{built}: {key}");
+        }
+        let annotations = &written["annotations"];
+        let usage = std::fs::read_to_string(root(usage)).unwrap();
+        assert_eq!(annotations["io.kubewarden.policy.usage"], *usage);
+        for (key, value) in source["annotations"].as_object().unwrap() {
+            assert_eq!(annotations[key], *value, "{built}: {key}");
+        }
     }
 }
 
