@@ -85,6 +85,9 @@ fn nesting_of_10_000_levels() {
         answer.message(),
         "malformed admission request: not JSON: expected at most 10,000 levels of nesting at byte 10104"
     );
+    // Brackets side by side, and brackets in strings.
+    assert!(created(&format!(r#""a":[{}1]"#, "[],".repeat(20_000))).allowed);
+    assert!(created(&format!(r#""a":["\"{}"]"#, "[".repeat(30_000))).allowed);
     // A container that is never closed.
     let answer = in_engine("[".repeat(200_000).as_bytes());
     assert_eq!((answer.allowed, answer.code), (false, Some(400)));

@@ -56,33 +56,3 @@ pub(crate) fn shown(text: &str, what: &str) -> String {
         format!("a {what} of {} bytes", text.len())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Path;
-
-    #[test]
-    fn paths_are_written_as_by_kube_apiserver() {
-        let status = Path::Member(&Path::Root, "status");
-        let replicas = Path::Member(&status, "replicaStatuses");
-        for (key, expected) in [
-            ("Worker", "status.replicaStatuses[Worker].active"),
-            ("a.b/c-d_e", "status.replicaStatuses[a.b/c-d_e].active"),
-            ("", "status.replicaStatuses[\"\"].active"),
-            (
-                "x], managed-by/allowed spec.y[",
-                "status.replicaStatuses[\"x], managed-by/allowed spec.y[\"].active",
-            ),
-            ("a\nb", "status.replicaStatuses[\"a\\nb\"].active"),
-        ] {
-            let worker = Path::Key(&replicas, key);
-            assert_eq!(Path::Member(&worker, "active").to_string(), expected);
-        }
-        let long = "x".repeat(300);
-        let item = Path::Index(&status, 2);
-        assert_eq!(
-            Path::Key(&item, &long).to_string(),
-            "status[2][a key of 300 bytes]"
-        );
-    }
-}

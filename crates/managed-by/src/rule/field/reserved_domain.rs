@@ -60,37 +60,3 @@ fn is_reserved(domain: &str, kind: &Kind<'_>) -> bool {
         || RESERVED.iter().any(|(name, _)| is_of(name))
         || kind.reserved.is_some_and(is_of)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::is_reserved;
-    use crate::kind::Kind;
-
-    #[test]
-    fn domains() {
-        for reserved in [
-            "kubernetes.io",
-            "batch.kubernetes.io",
-            "k8s.io",
-            "jobset.sigs.k8s.io",
-            "x-k8s.io",
-            "kueue.x-k8s.io",
-            "ray.io",
-            "kubeflow.org",
-            "trainer.kubeflow.org",
-            "tekton.dev",
-        ] {
-            assert!(is_reserved(reserved, &Kind::EMPTY), "{reserved}");
-        }
-        for free in [
-            "acme.io",
-            "mykubernetes.io",
-            "notx-k8s.io",
-            "k8s.io.acme.io",
-            "my.ray.io",
-            "",
-        ] {
-            assert!(!is_reserved(free, &Kind::EMPTY), "{free}");
-        }
-    }
-}
