@@ -1,8 +1,7 @@
 //! Every rule's own examples, on every front end, and under each level.
 
 use crate::support::{Answer, everywhere};
-use managed_by::Example;
-use managed_by::rules;
+use managed_by::{Example, rule as find, rules};
 use serde_json::{Value, from_str};
 
 fn answer(example: &Example) -> Answer {
@@ -81,5 +80,29 @@ fn every_rule_can_be_set_to_deny_warn_and_off() {
             "{rule:?}"
         );
         assert_eq!(off.warnings, Vec::<String>::new(), "{rule:?}");
+    }
+}
+
+#[test]
+fn ids_are_unique_and_kebab_case() {
+    for &rule in rules() {
+        let (family, name) = rule.id().split_once('/').unwrap();
+        for part in [family, name] {
+            let lower = |c: char| c.is_ascii_lowercase() || c == '-';
+            assert!(!part.is_empty() && part.chars().all(lower), "{rule:?}");
+        }
+        assert_eq!(find(rule.id()), Some(rule));
+        assert_eq!(format!("{rule:?}"), rule.id());
+    }
+    assert_eq!(find("managed-by/none"), None);
+}
+
+/// The page puts a dot behind the title.
+#[test]
+fn a_title_is_no_sentence_and_what_to_do_is_one() {
+    for rule in rules() {
+        let docs = rule.documentation();
+        let has_dots = [docs.title, docs.fix].map(|text| text.ends_with('.'));
+        assert_eq!(has_dots, [false, true], "{rule:?}");
     }
 }
