@@ -159,6 +159,13 @@ fn policies_for_the_kubewarden_controller() {
         for (spec, left_out) in all[1..].iter().zip(["v2beta1", "v1"]) {
             let asked = choices(&spec["rules"], &ASKED);
             assert_eq!(asked, asked_without(left_out), "{file}");
+            // Whoever takes a project in need not think of the conditions.
+            let listed = spec["settings"]["standard_status_writers"].as_object();
+            let conditions = spec["matchConditions"].to_string();
+            for (kind, _) in listed.into_iter().flatten() {
+                let named = format!("\\\"{kind}\\\"");
+                assert!(conditions.contains(&named), "{file}: {kind}");
+            }
         }
     }
 }

@@ -5,10 +5,11 @@ mod matrix;
 mod mutations;
 mod reach;
 
-use managed_by::{Holder, Kind, kinds};
-use serde_json::Value;
+use managed_by::{Form, Holder, Kind, kinds};
+use serde_json::{Value, json};
 
 use crate::support::{Answer, everywhere};
+use xtask::kinds::name;
 use xtask::kinds::objects::{ONE, condition, request, with};
 
 /// Each kind, once for each of its versions.
@@ -40,24 +41,66 @@ fn silent(answer: &Answer) {
     assert!(answer.allowed && answer.warnings.is_empty(), "{answer:?}");
 }
 
-/// What no generator makes of a profile: an example, texts for people, and a kind that its template makes.
+/// A kind is a profile, a row of metadata, a line in the docs, and an example: none may be missing.
 #[test]
 fn every_kind_has_all_its_parts() {
+    let metadata = std::fs::read_to_string(crate::support::root("policy-metadata.yml")).unwrap();
+    let metadata: Value =
+        serde_json::to_value(xtask::metadata::Metadata::from_yaml(&metadata).unwrap()).unwrap();
+    let rules = metadata["rules"].as_array().unwrap();
+    let page = std::fs::read_to_string(crate::support::root("docs/kinds.md")).unwrap();
+    let manifests = ["management", "worker", "hybrid"].map(|name| {
+        std::fs::read_to_string(crate::support::root(format!("deploy/{name}.yml"))).unwrap()
+    });
     let examples = xtask::examples::all().unwrap();
-    for kind in kinds() {
-        let is_shown = examples.iter().any(|example| {
+    for (kind, version) in all() {
+        let has = |rule: &Value, key: &str, word: &str| {
+            rule[key].as_array().unwrap().contains(&word.into())
+        };
+        let asked = |resource: &str, operations: Value| {
+            rules.iter().any(|rule| {
+                has(rule, "apiGroups", kind.group())
+                    && has(rule, "apiVersions", version)
+                    && has(rule, "resources", resource)
+                    && rule["operations"] == operations
+            })
+        };
+        assert!(
+            asked(kind.plural(), json!(["CREATE", "UPDATE"])),
+            "metadata: {kind:?} {version}"
+        );
+        let judged = kind.has_status_rules();
+        let status = asked(&format!("{}/status", kind.plural()), json!(["UPDATE"]));
+        assert_eq!(status, judged, "metadata: {kind:?} {version}");
+        let headings = page.lines().filter_map(|line| line.strip_prefix("## "));
+        let mut named = headings.flat_map(|heading| heading.split(", "));
+        assert!(named.any(|named| named == name(kind)), "docs: {kind:?}");
+        let shown = examples.iter().any(|example| {
             let of = &example.request["kind"];
-            let mut versions = kind.versions().iter();
-            let is_version = versions.any(|version| of["version"] == *version);
+            let is_version = kind
+                .versions()
+                .iter()
+                .any(|version| of["version"] == *version);
             of["kind"] == kind.name() && of["group"] == kind.group() && is_version
         });
-        assert!(is_shown, "examples: {kind:?}");
+        assert!(shown, "examples: {kind:?}");
+        let resource = kind.plural().to_owned();
+        for manifest in &manifests {
+            let named =
+                manifest.contains(&format!("\"{resource}\"")) && manifest.contains(kind.group());
+            assert!(named, "deploy: {kind:?}");
+        }
         let docs = kind.docs();
         for text in [docs.checks, docs.unchecked, docs.source] {
             assert!(!text.is_empty(), "{kind:?}");
         }
         let made = kind.workload();
-        let is_made = |k: &&Kind<'_>| k.name() == made && k.holder() == Holder::Workload;
-        assert!(kinds().iter().any(is_made), "{kind:?}");
+        let is_kind = kinds()
+            .iter()
+            .any(|k| k.name() == made && k.holder() == Holder::Workload);
+        assert!(is_kind, "{kind:?}");
+        if let Form::OneOf(values) = kind.form() {
+            assert_eq!(values.len(), 2, "{kind:?}");
+        }
     }
 }
