@@ -1,15 +1,35 @@
 //! What stands in the documentation is what the program prints, and how it ends.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;
-use std::path::Path;
-use std::process::Command;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
+use serde_json::Value;
+use tempfile::TempDir;
 use xtask::root;
 
-/// Runs a line of a shell with the program on its path, and gives what it prints, on both ways out, and its exit code. A line
-/// may ask for the exit code of the one before.
-fn run(line: &str, before: i32) -> (String, i32) {
+use crate::formats::{check, own_schema};
+
+/// The commands of the documentation run where the files that they name are.
+const DOCUMENTATION: [&str; 2] = ["docs/cli.md", "docs/cli-help.md"];
+
+/// Where the commands of one of the other pages run, from one heading `##` to the next: an empty folder, with links beside it to
+/// what they need of the repository.
+fn new_folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["conformance", "deploy", "examples"] {
+        symlink(root(name), folder.path().join(name)).unwrap();
+    }
+    fs::create_dir(folder.path().join("here")).unwrap();
+    folder
+}
+
+/// Runs a command in a shell with the program on its path, and gives what it prints, on both ways out, and its exit code. It may
+/// ask for the exit code of the one before.
+fn run(command: &str, folder: &Path, before: i32) -> (String, i32) {
     let program = Path::new(env!("CARGO_BIN_EXE_managed-by"));
     let folders = [
         program.parent().unwrap().display().to_string(),
@@ -17,12 +37,12 @@ fn run(line: &str, before: i32) -> (String, i32) {
     ];
     let (mut reader, writer) = std::io::pipe().unwrap();
     let mut child = Command::new("sh")
-        .args(["-c", &format!("(exit {before}); {line}")])
-        // The transcripts run where the files that they name are.
-        .current_dir(root("examples/manifests"))
+        .args(["-c", &format!("(exit {before}); {command}")])
+        .current_dir(folder)
         .env("PATH", folders.join(":"))
         .env("NO_COLOR", "1")
         .env("COLUMNS", "100")
+        .stdin(Stdio::null())
         .stdout(writer.try_clone().unwrap())
         .stderr(writer)
         .spawn()
@@ -32,52 +52,96 @@ fn run(line: &str, before: i32) -> (String, i32) {
     (printed, child.wait().unwrap().code().unwrap())
 }
 
-/// The page with what is printed today below each command.
-fn written_again(page: &str) -> String {
+/// The page with what is printed today below each command, and the exit code if it is not 0, which a page of the documentation
+/// says where it matters.
+fn written_again(page: &str, is_documentation: bool) -> String {
     let mut made = String::new();
+    let mut folder = new_folder();
     let mut is_transcript = false;
     let mut code = 0;
-    for line in page.lines() {
-        match line.strip_prefix("$ ") {
-            Some(command) if is_transcript => {
-                let printed;
-                (printed, code) = run(command, code);
-                made.push_str(line);
-                made.push('\n');
-                let printed = printed.trim_end();
-                if command.contains(" -o json") {
-                    let read = serde_json::from_str::<serde_json::Value>(printed);
-                    assert!(read.is_ok(), "{command}: {read:?}");
-                }
-                made.push_str(printed);
-                made.push_str(if printed.is_empty() { "" } else { "\n" });
-                continue;
-            }
-            _ if line.starts_with("```") => is_transcript = line == "```console",
-            _ if is_transcript => continue,
-            _ => {}
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let command = line.strip_prefix("$ ").filter(|_| is_transcript);
+        if line.starts_with("```") {
+            is_transcript = line == "```console";
+        } else if is_transcript && command.is_none() {
+            // It was printed.
+            continue;
+        } else if line.starts_with("## ") {
+            folder = new_folder();
         }
         made.push_str(line);
         made.push('\n');
+        let Some(command) = command else {
+            continue;
+        };
+        let mut command = command.to_owned();
+        if command.ends_with("<<'EOF'") {
+            for line in lines.by_ref() {
+                made.push_str(line);
+                made.push('\n');
+                command.push('\n');
+                command.push_str(line);
+                if line == "EOF" {
+                    break;
+                }
+            }
+        }
+        let here = if is_documentation {
+            root("examples/manifests")
+        } else {
+            folder.path().join("here")
+        };
+        let printed;
+        (printed, code) = run(&command, &here, code);
+        let printed = printed.trim_end();
+        check_documents(&command, printed);
+        made.push_str(printed);
+        made.push_str(if printed.is_empty() { "" } else { "\n" });
+        if code != 0 && !is_documentation {
+            writeln!(made, "[exit code {code}]").unwrap();
+        }
     }
     made
 }
 
+/// Fails unless what a command prints for programs follows its schema.
+fn check_documents(command: &str, printed: &str) {
+    let last = command.rsplit('|').next().unwrap();
+    if last.contains(" -o json") || last.contains(" -o ndjson") {
+        for document in serde_json::Deserializer::from_str(printed).into_iter::<Value>() {
+            check(
+                &own_schema(),
+                &document.unwrap_or_else(|e| panic!("{command}: {e}")),
+            );
+        }
+    }
+}
+
+fn pages() -> Vec<PathBuf> {
+    let own = fs::read_dir(root("crates/cli/tests/transcripts")).unwrap();
+    let own = own.map(|entry| entry.unwrap().path());
+    own.chain(DOCUMENTATION.map(root)).collect()
+}
+
 #[test]
-fn the_documentation_shows_what_is_printed() {
-    let more = "crates/cli/tests/cli/transcripts.md";
-    for name in ["docs/cli.md", "docs/cli-help.md", more] {
-        let page = fs::read_to_string(root(name)).unwrap();
-        assert!(page.matches("\n$ managed-by ").count() > 5, "{name}");
-        let made = written_again(&page);
+fn every_page_shows_what_is_printed() {
+    for file in pages() {
+        let name = file.strip_prefix(root("")).unwrap().display();
+        let page = fs::read_to_string(&file).unwrap();
+        assert!(page.matches("\n$ ").count() > 5, "{name}");
+        let made = written_again(&page, file.starts_with(root("docs")));
         if std::env::var_os("UPDATE_CLI").is_some() {
-            fs::write(root(name), made).unwrap();
+            fs::write(file, made).unwrap();
             continue;
         }
         let lines = page.lines().zip(made.lines());
         for (number, (written, printed)) in lines.enumerate() {
             let line = number + 1;
-            assert_eq!(written, printed, "{name}:{line}; UPDATE_CLI=1 writes it");
+            assert_eq!(
+                written, printed,
+                "{name}:{line}: not what is printed, the second; UPDATE_CLI=1 writes it"
+            );
         }
         assert_eq!(page, made, "{name}");
     }
