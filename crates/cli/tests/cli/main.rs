@@ -7,15 +7,12 @@
     reason = "a test that panics has failed"
 )]
 
-mod bad_input;
-mod config;
 mod doors;
 mod excuses;
 mod fixes;
 mod formats;
-mod history;
 mod live;
-mod nothing;
+mod packed;
 mod pages;
 mod plain;
 mod pull_request;

@@ -1,0 +1,52 @@
+//! Recordings that are packed with gzip or zstd say what they say unpacked, and of one that was cut what comes before the cut counts.
+
+use std::fs;
+use std::io::Write as _;
+
+use xtask::root;
+
+use crate::support::run;
+
+fn packed(bytes: &[u8]) -> [(&'static str, Vec<u8>); 2] {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    let zstd = zstd::encode_all(bytes, 1).unwrap();
+    [("gzip", gzip.finish().unwrap()), ("zstd", zstd)]
+}
+
+#[test]
+fn a_packed_recording_says_the_same() {
+    for (args, trace, code) in [
+        (
+            &["replay", "--kubernetes", "1.30"][..],
+            "conformance/traces/child-jobs.ndjson",
+            1,
+        ),
+        (
+            &["settings", "writers"],
+            "conformance/traces/audit/jobset-resume-denied.ndjson",
+            0,
+        ),
+    ] {
+        let text = fs::read(root(trace)).unwrap();
+        let plain = run(args, &text);
+        assert_eq!(plain.code, code, "{plain:?}");
+        for (name, bytes) in packed(&text) {
+            let ran = run(args, &bytes);
+            assert_eq!((ran.code, &ran.out), (code, &plain.out), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_cut_archive_is_judged_as_far_as_it_goes() {
+    let text = fs::read(root("conformance/traces/child-jobs.ndjson")).unwrap();
+    for (name, bytes) in packed(&text) {
+        let (half, _) = bytes.split_at(bytes.len() / 2);
+        let cut = run(&["replay", "--kubernetes", "1.30"], half);
+        assert_eq!(cut.code, 2, "{name}: {cut:?}");
+        let expected = format!("error: stdin: is {name} that was cut or damaged: ");
+        assert!(cut.err.contains(&expected), "{}", cut.err);
+        assert!(cut.out.contains("job-status/"), "{name}: {cut:?}");
+    }
+}
