@@ -8,8 +8,6 @@
 )]
 
 mod doors;
-mod excuses;
-mod fixes;
 mod formats;
 mod live;
 mod packed;
@@ -17,7 +15,6 @@ mod pages;
 mod plain;
 mod pull_request;
 mod releases;
-mod sides;
 mod stored;
 mod support;
 mod transcripts;
