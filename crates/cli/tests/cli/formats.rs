@@ -4,23 +4,26 @@ use boon::{Compiler, Schemas};
 use serde_json::{Value, json};
 use xtask::root;
 
-use crate::support::{run, run_in};
+use crate::support::run;
+
+/// What is wrong with a document, by a schema.
+fn validate(schema: &Value, document: &Value) -> Result<(), String> {
+    let judgement = self::schema("judgement.schema.json");
+    let mut compiler = Compiler::new();
+    for (name, schema) in [
+        ("schema.json", schema),
+        ("judgement.schema.json", &judgement),
+    ] {
+        compiler.add_resource(name, schema.clone()).unwrap();
+    }
+    let mut schemas = Schemas::new();
+    let index = compiler.compile("schema.json", &mut schemas).unwrap();
+    schemas.validate(document, index).map_err(|e| e.to_string())
+}
 
 /// Fails unless a document follows a schema.
 pub(crate) fn check(schema: &Value, document: &Value) {
-    let mut compiler = Compiler::new();
-    compiler
-        .add_resource("schema.json", schema.clone())
-        .unwrap();
-    compiler
-        .add_resource(
-            "judgement.schema.json",
-            self::schema("judgement.schema.json"),
-        )
-        .unwrap();
-    let mut schemas = Schemas::new();
-    let index = compiler.compile("schema.json", &mut schemas).unwrap();
-    if let Err(e) = schemas.validate(document, index) {
+    if let Err(e) = validate(schema, document) {
         panic!("{e}\n{document:#}");
     }
 }
@@ -132,22 +135,12 @@ fn json_follows_its_schema() {
         check(&schema, &documents[0]);
     }
     // A schema that takes anything would prove nothing.
-    let mut compiler = Compiler::new();
-    compiler.add_resource("schema.json", schema).unwrap();
-    compiler
-        .add_resource(
-            "judgement.schema.json",
-            self::schema("judgement.schema.json"),
-        )
-        .unwrap();
-    let mut schemas = Schemas::new();
-    let index = compiler.compile("schema.json", &mut schemas).unwrap();
     for wrong in [
         json!({}),
         json!({"format": 2, "command": "lint"}),
         json!([{}]),
     ] {
-        assert!(schemas.validate(&wrong, index).is_err(), "{wrong}");
+        assert!(validate(&schema, &wrong).is_err(), "{wrong}");
     }
 }
 
@@ -191,84 +184,4 @@ fn sarif_follows_the_standard_s_schema() {
         b"",
     );
     check(&schema, &serde_json::from_str(&replayed.out).unwrap());
-}
-
-/// What a recording holds that cannot be judged is where reviewers look: once, at its line.
-#[test]
-fn what_a_recording_holds_that_cannot_be_judged_is_a_result() {
-    let cut = "examples/manifests/cut.ndjson";
-    let replay = |format: &str| run(&["replay", "-o", format, cut], b"").out;
-    let sarif: Value = serde_json::from_str(&replay("sarif")).unwrap();
-    let results = sarif["runs"][0]["results"].as_array().unwrap();
-    let not_judged: Vec<_> = results
-        .iter()
-        .filter(|r| r["ruleId"] == "not-judged")
-        .collect();
-    assert_eq!(not_judged.len(), 1, "{results:?}");
-    let region = &not_judged[0]["locations"][0]["physicalLocation"]["region"];
-    assert_eq!(region["startLine"], 2);
-    let github = replay("github");
-    let at =
-        format!("::error file={cut},line=2,endLine=2,col=1,endColumn=1,title=not judged::not JSON");
-    assert_eq!(github.matches(&at).count(), 1, "{github}");
-    let junit = quick_junit::Report::deserialize_from_str(&replay("junit")).unwrap();
-    assert_eq!(junit.errors, 1);
-    let json: Value = serde_json::from_str(&replay("json")).unwrap();
-    check(&own_schema(), &json);
-    assert_eq!(json["unjudged"][0]["line"], 2);
-}
-
-#[test]
-fn junit_is_read_again() {
-    let text = lint("junit", &[]);
-    let report = quick_junit::Report::deserialize_from_str(&text).unwrap();
-    assert_eq!((report.tests, report.failures, report.errors), (7, 1, 1));
-    let chart = report
-        .test_suites
-        .iter()
-        .find(|s| s.name.as_str().ends_with("chart.yaml"));
-    assert_eq!(chart.unwrap().test_cases.len(), 2);
-}
-
-/// Each line is a command, as the runner reads it: `::name key=value,...::text`.
-#[test]
-fn github_commands_are_well_formed() {
-    let text = lint("github", &[]);
-    assert_eq!(text.lines().count(), 4, "{text}");
-    for line in text.lines() {
-        let (head, message) = line.strip_prefix("::").unwrap().split_once("::").unwrap();
-        let (name, properties) = head.split_once(' ').unwrap();
-        assert!(["error", "warning"].contains(&name), "{line}");
-        for property in properties.split(',') {
-            let (key, value) = property.split_once('=').unwrap();
-            assert!(["file", "line", "endLine", "col", "endColumn", "title"].contains(&key));
-            assert!(!value.is_empty() && !value.contains(':'), "{line}");
-        }
-        assert!(!message.is_empty());
-    }
-}
-
-/// What is printed does not depend on which core was faster.
-#[test]
-fn the_order_is_the_order_of_the_files() {
-    let folder = tempfile::tempdir().unwrap();
-    for index in 0..200 {
-        let name = folder.path().join(format!("{index:03}.yaml"));
-        let job = format!(
-            "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: j{index}}}\nspec: {{managedBy: x}}\n"
-        );
-        std::fs::write(name, job).unwrap();
-    }
-    let first = run_in(folder.path(), &["lint", "."], b"");
-    assert_eq!(first.code, 1);
-    let files: Vec<_> = first
-        .out
-        .lines()
-        .filter(|l| l.trim().starts_with("-->"))
-        .collect();
-    assert_eq!(files.len(), 200);
-    assert!(files.is_sorted(), "{files:?}");
-    for _ in 0..5 {
-        assert_eq!(run_in(folder.path(), &["lint", "."], b"").out, first.out);
-    }
 }

@@ -5,7 +5,7 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use crate::support::{self, run};
+use crate::support;
 
 /// Nothing that works takes so long; without it, a test that fails would not end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -75,20 +75,5 @@ fn a_watch_is_told_as_it_happens_and_summed_up_when_it_is_stopped() {
         let sums = "3 documents, 3 requests judged: 2 denied, 0 with warnings\n";
         assert!(err.ends_with(sums), "{err}");
         drop(to);
-    }
-}
-
-#[test]
-fn how_much_is_printed_in_full_can_be_said() {
-    let stream = [job("a", "bad", 1), job("b", "bad", 2), job("c", "bad", 3)].concat();
-    for (args, expected) in [
-        (&["replay"][..], 3),
-        (&["replay", "--show", "0"], 0),
-        (&["replay", "--show", "2"], 2),
-    ] {
-        let ran = run(args, stream.as_bytes());
-        assert_eq!(ran.code, 1, "{ran:?}");
-        let shown = ran.out.matches("error[managed-by/format]").count();
-        assert_eq!(shown, expected, "{args:?}: {}", ran.out);
     }
 }

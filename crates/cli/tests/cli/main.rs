@@ -15,7 +15,6 @@ mod pages;
 mod plain;
 mod pull_request;
 mod releases;
-mod stored;
 mod support;
 mod transcripts;
 mod writers;

@@ -1,8 +1,5 @@
 //! The manual, and the completions of each shell.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
 use crate::support::run;
 
 const COMMANDS: [&str; 11] = [
@@ -64,47 +61,5 @@ fn completions_know_each_command_and_its_options() {
         {
             assert!(completions.out.contains(word), "{shell} has no {word}");
         }
-    }
-    let refused = run(&["completions", "tcsh"], b"");
-    assert_eq!(refused.code, 2);
-    assert!(
-        refused.err.contains("possible values: bash"),
-        "{}",
-        refused.err
-    );
-}
-
-/// bash itself completes a command and an option by them.
-#[test]
-fn bash_completes() {
-    let script = run(&["completions", "bash"], b"").out;
-    let asked = "\nCOMP_WORDS=(managed-by re); COMP_CWORD=1; _managed__by managed-by re managed-by\necho \"${COMPREPLY[@]}\"\n\
-        COMP_WORDS=(managed-by lint --deny); COMP_CWORD=2; _managed__by managed-by --deny lint\necho \"${COMPREPLY[@]}\"\n";
-    let mut bash = Command::new("bash")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut to = bash.stdin.take().unwrap();
-    to.write_all((script + asked).as_bytes()).unwrap();
-    drop(to);
-    let said = String::from_utf8(bash.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(said, "review replay\n--deny-warnings\n");
-}
-
-#[test]
-fn every_help_has_an_example() {
-    let mut commands: Vec<Vec<&str>> = Vec::new();
-    for command in COMMANDS {
-        commands.push(vec![command]);
-    }
-    for command in ["check", "writers", "schema"] {
-        commands.push(vec!["settings", command]);
-    }
-    for command in commands {
-        let ran = run(&[&command[..], &["--help"]].concat(), b"");
-        let (_, examples) = ran.out.split_once("\nExample").unwrap();
-        let named = format!("managed-by {}", command.join(" "));
-        assert!(examples.contains(&named), "{command:?}: {}", ran.out);
     }
 }
