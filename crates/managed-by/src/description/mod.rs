@@ -1,7 +1,7 @@
 //! What people know a rule by: its name, its source, its documentation. What it does is in [`crate::rule`].
 
 #[cfg(feature = "docs")]
-mod page;
+pub(crate) mod page;
 
 use std::fmt;
 

@@ -56,15 +56,15 @@ const fn example(part: &'static str) -> Example {
 
 /// A text before and after a mark that must be there.
 #[expect(clippy::panic, reason = "it runs while the library is built")]
-const fn cut(text: &'static str, mark: &str) -> (&'static str, &'static str) {
+pub(crate) const fn cut(text: &'static str, mark: &str) -> (&'static str, &'static str) {
     match split(text, mark) {
         Some(parts) => parts,
-        None => panic!("a rule's page lacks a part"),
+        None => panic!("a page lacks a part"),
     }
 }
 
 /// A text before and after a mark, byte by byte: [`str::split_once`] is no constant.
-const fn split(text: &'static str, mark: &str) -> Option<(&'static str, &'static str)> {
+pub(crate) const fn split(text: &'static str, mark: &str) -> Option<(&'static str, &'static str)> {
     let mut rest = text.as_bytes();
     while let Some((_, after)) = rest.split_first() {
         if begins(rest, mark.as_bytes())
