@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::custom_kinds::CustomKinds;
-use super::glob;
-use super::names;
 use super::problem::{Problem, Problems};
-use super::reading::{List, MAX_ENTRIES, MAX_ITEMS, Reading, Wrong};
-use crate::decode::{Part, Parts, Path, Raw, Type};
+use super::reading::{List, MAX_ENTRIES, Reading};
+use super::{Settings, glob, names};
+use crate::decode::{Path, Raw, Type};
 use crate::kind::{self, Form, Holder, Kind};
 use crate::sorted::Sorted;
 use crate::upstream::names::is_managed_by;
@@ -16,12 +15,6 @@ use crate::upstream::names::is_managed_by;
 const PATH: Path<'_> = Path::Member(&Path::Root, "controllers");
 
 const KEYS: [&str; 3] = ["kinds", "namespaces", "status_writers"];
-
-/// The allow-list, by name. An entry is decoded when it is asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Controllers<'a> {
-    entries: Parts<'a>,
-}
 
 /// What an external controller may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,32 +24,18 @@ pub(crate) struct Controller<'a> {
     status_writers: Option<Vec<Cow<'a, str>>>,
 }
 
-fn kinds_list<'w>(wrong: Wrong<'w>, declared: CustomKinds<'_>) -> List<'w> {
-    List {
-        expected: "a list of kinds",
-        wrong,
-        is_semantic: !declared.is_empty(),
-        ..WRITERS_LIST
-    }
-}
-
 const NAMESPACES_LIST: List<'_> = List {
-    expected: "a list of namespaces",
-    wrong: &glob::wrong,
-    is_semantic: false,
-    covers: glob::covers,
-    at_most: MAX_ITEMS,
-    instead_of_none: Some("; leave the key out to mean all"),
+    covers: glob::matches,
+    instead_of_none: Some(OR_ALL),
+    ..List::of("a list of namespaces", &glob::wrong)
 };
 
 pub(super) const WRITERS_LIST: List<'_> = List {
-    expected: "a list of users and groups",
-    wrong: &names::wrong_user_or_group,
-    is_semantic: false,
-    covers: str::eq,
-    at_most: MAX_ITEMS,
-    instead_of_none: Some("; leave the key out to mean all"),
+    instead_of_none: Some(OR_ALL),
+    ..List::of("a list of users and groups", &names::wrong_user_or_group)
 };
+
+const OR_ALL: &str = "; leave the key out to mean all";
 
 /// The kinds of objects that are delegated, as settings name them, each once.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
@@ -111,9 +90,14 @@ impl<'a> Controller<'a> {
             return controller;
         }
         let wrong_kind = |kind: &str| wrong_kind(kind, declared);
+        let kinds_list = List {
+            is_semantic: !declared.is_empty(),
+            instead_of_none: Some(OR_ALL),
+            ..List::of("a list of kinds", &wrong_kind)
+        };
         reading.fields(value, path, &KEYS, |reading, value, name, path| {
             let (field, list) = match name {
-                "kinds" => (&mut controller.kinds, kinds_list(&wrong_kind, declared)),
+                "kinds" => (&mut controller.kinds, kinds_list),
                 "namespaces" => (&mut controller.namespaces, NAMESPACES_LIST),
                 _ => (&mut controller.status_writers, WRITERS_LIST),
             };
@@ -123,47 +107,43 @@ impl<'a> Controller<'a> {
     }
 }
 
-impl<'a> Controllers<'a> {
-    /// Finds the entries. [`None`] is a problem.
-    pub(super) fn read(section: &Part<'a>, reading: &mut Reading) -> Option<Self> {
-        let expected = "an object of controllers' names";
-        let is_object = reading.is(section.raw(), Type::Object, &PATH, expected);
-        is_object.then(|| Self {
-            entries: section.parts().into_owned(),
-        })
+impl<'a> Settings<'a> {
+    /// Whether there is an allow-list of controllers.
+    pub(crate) fn has_allow_list(&self) -> bool {
+        self.controllers.is_some()
     }
 
-    /// The entry of a controller, if it is listed.
-    pub(super) fn get(
-        &self,
-        name: &str,
-        declared: CustomKinds<'_>,
-    ) -> Result<Option<Controller<'a>>, Problems> {
+    fn listed_controllers(&self) -> &[(Cow<'a, str>, Raw<'a>)] {
+        self.controllers.as_deref().unwrap_or_default()
+    }
+
+    /// What the allow-list says about a controller: [`None`] if there is none, or the controller is not in it.
+    pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, Problems> {
         let mut reading = Reading::lazy();
         let path = Path::Quoted(&PATH, name);
         let mut found = None;
-        let entries = self.entries.iter();
+        let entries = self.listed_controllers().iter();
         for (_, value) in entries.filter(|(key, _)| key == name) {
             if found.is_some() {
                 reading.push(Problem::twice(&path));
             }
-            found = Some(Controller::read(*value, declared, &path, &mut reading));
+            let controller = Controller::read(*value, self.custom_kinds, &path, &mut reading);
+            found = Some(controller);
         }
         reading.end(found)
     }
 
-    /// The names of those that may be delegated objects of a kind in a namespace.
-    pub(super) fn serving(
+    /// The listed controllers that may be delegated objects of a kind in a namespace.
+    pub(crate) fn controllers_serving(
         &self,
         kind: &str,
         namespace: &str,
-        declared: CustomKinds<'_>,
     ) -> Result<Vec<Cow<'a, str>>, Problems> {
         let mut reading = Reading::lazy();
         let mut names = Vec::new();
-        for (name, value) in &self.entries {
+        for (name, value) in self.listed_controllers() {
             let path = Path::Quoted(&PATH, name);
-            let controller = Controller::read(*value, declared, &path, &mut reading);
+            let controller = Controller::read(*value, self.custom_kinds, &path, &mut reading);
             if controller.serves(kind, namespace) {
                 names.push(name.clone());
             }
@@ -174,20 +154,16 @@ impl<'a> Controllers<'a> {
         reading.end(names.cloned().collect())
     }
 
-    /// Whether it allows nobody.
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// Notes everything that is wrong.
-    pub(super) fn check(&self, declared: CustomKinds<'_>, reading: &mut Reading) {
-        if self.entries.len() > MAX_ENTRIES {
-            let text = format!("got {}, expected at most {MAX_ENTRIES}", self.entries.len());
+    /// Notes everything that is wrong with the allow-list.
+    pub(super) fn check_controllers(&self, reading: &mut Reading) {
+        let (entries, declared) = (self.listed_controllers(), self.custom_kinds);
+        if entries.len() > MAX_ENTRIES {
+            let text = format!("got {}, expected at most {MAX_ENTRIES}", entries.len());
             reading.push(Problem::new(&PATH, text));
             return;
         }
         let mut seen = BTreeMap::new();
-        for (name, value) in &self.entries {
+        for (name, value) in entries {
             let path = Path::Quoted(&PATH, name);
             if seen.insert(Cow::Borrowed(&**name), 0_usize).is_some() {
                 reading.push(Problem::twice(&path));

@@ -8,12 +8,11 @@ const STAR: u8 = b'*';
 
 /// Whether a pattern matches all of a text. Time is linear in the text: pieces of the pattern are looked for one after
 /// the other, each behind the one before, and none is longer than a name.
+///
+/// A pattern that matches another one as a text matches all that this matches: a star of the other one can only be taken up by
+/// one of the pattern, for no name has one.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    matches_bytes(pattern.as_bytes(), text.as_bytes())
-}
-
-/// As [`matches`].
-pub(super) fn matches_bytes(pattern: &[u8], text: &[u8]) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     // Most patterns of a long list end here, at their first letters.
     let mut letters = pattern.iter().zip(text);
     let same = letters.position(|(p, t)| p != t || *p == STAR);
@@ -36,27 +35,16 @@ pub(super) fn matches_bytes(pattern: &[u8], text: &[u8]) -> bool {
     rest.ends_with(suffix)
 }
 
-/// Whether a pattern matches everything that another one matches. A star of the other one can only be taken up by one of
-/// this, for no name has one.
-pub(super) fn covers(pattern: &str, other: &str) -> bool {
-    matches(pattern, other)
-}
-
-/// Whether this is a pattern.
-pub(super) fn is_right(pattern: &[u8]) -> bool {
+/// What is wrong with a pattern, if anything.
+pub(super) fn wrong(pattern: &str) -> Option<String> {
     let mut right = (1..=MAX_LEN).contains(&pattern.len());
     let mut before = 0;
-    for &b in pattern {
+    for b in pattern.bytes() {
         let known = matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-') || (b == STAR && before != STAR);
         right &= known;
         before = b;
     }
-    right
-}
-
-/// What is wrong with a pattern, if anything.
-pub(super) fn wrong(pattern: &str) -> Option<String> {
-    (!is_right(pattern.as_bytes())).then(|| {
+    (!right).then(|| {
         format!(
             "expected a namespace or a pattern such as team-*: up to {MAX_LEN} of a-z, 0-9, - and single *"
         )

@@ -19,24 +19,16 @@ mod reading;
 pub(crate) mod reference;
 mod standard;
 
-use std::borrow::Cow;
-
-use crate::decode::{Outline, Part, Path, Raw, Type};
+use crate::decode::{Outline, Part, Parts, Path, Raw, Type};
 use crate::description::{Enforcement, Rule};
 use crate::release::Release;
-use crate::request::{GroupVersionKind, UserInfo};
-pub(crate) use controllers::Controller;
-use controllers::Controllers;
+use crate::request::GroupVersionKind;
 pub use controllers::kinds;
 pub(crate) use custom_kinds::CustomKind;
 use custom_kinds::CustomKinds;
-use exempt::Exempt;
-pub(crate) use exempt::Exemption;
 pub use namespaces::Delegation;
-use namespaces::Namespaces;
 pub use problem::{Problem, Problems};
 use reading::Reading;
-use standard::StandardStatusWriters;
 
 /// What the reserved value of a kind means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -118,11 +110,15 @@ pub struct Settings<'a> {
     rules: &'static [&'static Rule],
     /// What `rules` chooses, by the places of the rules; shorter than these where it chooses nothing.
     chosen: Vec<Option<Enforcement>>,
-    controllers: Option<Controllers<'a>>,
-    namespaces: Namespaces<'a>,
+    /// By name. An entry is decoded when it is asked for.
+    controllers: Option<Parts<'a>>,
+    /// In order. One is decoded when it is its turn.
+    namespaces: Parts<'a>,
     custom_kinds: CustomKinds<'a>,
-    standard_status_writers: StandardStatusWriters<'a>,
-    exempt: Exempt<'a>,
+    /// Unread until the status of a standard object is written.
+    standard_status_writers: Option<Raw<'a>>,
+    /// Unread until somebody is about to be denied.
+    exempt: Option<Raw<'a>>,
 }
 
 /// The keys of the settings.
@@ -150,10 +146,10 @@ impl<'a> Settings<'a> {
             rules,
             chosen: Vec::new(),
             controllers: None,
-            namespaces: Namespaces::default(),
+            namespaces: Parts::new(),
             custom_kinds: CustomKinds::default(),
-            standard_status_writers: StandardStatusWriters::default(),
-            exempt: Exempt::default(),
+            standard_status_writers: None,
+            exempt: None,
         }
     }
 
@@ -210,11 +206,18 @@ impl<'a> Settings<'a> {
                     let word = reading.word(value, path, OnLookupFailure::ALL);
                     self.on_lookup_failure = word.unwrap_or_default();
                 }
-                "controllers" => self.controllers = Controllers::read(part, reading),
-                "namespaces" => self.namespaces = Namespaces::read(part, reading),
+                "controllers" => {
+                    let expected = "an object of controllers' names";
+                    self.controllers = reading.parts(part, Type::Object, path, expected);
+                }
+                "namespaces" => {
+                    let expected = "a list of entries with match and delegation";
+                    let entries = reading.parts(part, Type::Array, path, expected);
+                    self.namespaces = entries.unwrap_or_default();
+                }
                 "custom_kinds" => self.custom_kinds.section = Some(value),
-                "standard_status_writers" => self.standard_status_writers.section = Some(value),
-                "exempt" => self.exempt.section = Some(value),
+                "standard_status_writers" => self.standard_status_writers = Some(value),
+                "exempt" => self.exempt = Some(value),
                 _ => self.read_rules(part, path, reading),
             }
         }
@@ -258,14 +261,11 @@ impl<'a> Settings<'a> {
 
     /// Notes everything that is wrong with the parts that are not read for every request, and with all together.
     fn check(&self, reading: &mut Reading) {
-        if let Some(controllers) = &self.controllers {
-            controllers.check(self.custom_kinds, reading);
-        }
-        let delegations = self.namespaces.check(reading);
+        self.check_controllers(reading);
+        let delegations = self.check_namespaces(reading);
         self.custom_kinds.check(reading);
-        self.standard_status_writers
-            .check(self.custom_kinds, reading);
-        self.exempt.check(reading);
+        self.read_standard_writers(None, reading);
+        self.exempt(reading);
         let namespaces = Path::Member(&Path::Root, "namespaces");
         let mut required = delegations
             .iter()
@@ -279,7 +279,7 @@ impl<'a> Settings<'a> {
                 reading.push(Problem::semantic(&path, text));
             }
         }
-        if self.controllers.as_ref().is_some_and(Controllers::is_empty) {
+        if self.controllers.as_ref().is_some_and(Vec::is_empty) {
             let path = Path::Member(&Path::Root, "controllers");
             let by = match required.next() {
                 Some((index, _)) => Path::Index(&namespaces, *index).to_string(),
@@ -361,7 +361,7 @@ impl<'a> Settings<'a> {
 
     /// Whether they say who delegates what to whom, so that a write which hides that from the policy matters.
     fn says_who_delegates(&self) -> bool {
-        self.role.is_some() || self.controllers.is_some() || self.namespaces.is_given()
+        self.role.is_some() || self.controllers.is_some() || !self.namespaces.is_empty()
     }
 
     /// What the settings choose for each rule, in the order of the catalogue.
@@ -373,50 +373,6 @@ impl<'a> Settings<'a> {
     pub fn enforcement(&self, id: &str) -> Option<Enforcement> {
         let found = self.rules().find(|(rule, _)| rule.id == id);
         found.map(|(_, enforcement)| enforcement)
-    }
-
-    /// Whether there is an allow-list of controllers.
-    pub(crate) fn has_allow_list(&self) -> bool {
-        self.controllers.is_some()
-    }
-
-    /// What the allow-list says about a controller: [`None`] if there is none, or the controller is not in it.
-    pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, Problems> {
-        match &self.controllers {
-            Some(controllers) => controllers.get(name, self.custom_kinds),
-            None => Ok(None),
-        }
-    }
-
-    /// The listed controllers that may be delegated objects of a kind in a namespace.
-    pub(crate) fn controllers_serving(
-        &self,
-        kind: &str,
-        namespace: &str,
-    ) -> Result<Vec<Cow<'a, str>>, Problems> {
-        match &self.controllers {
-            Some(controllers) => controllers.serving(kind, namespace, self.custom_kinds),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    /// Whether workloads of a namespace and with labels are delegated, with the place of the entry of `namespaces` that
-    /// says so; without one it is the role.
-    pub(crate) fn delegation(
-        &self,
-        namespace: &str,
-        labels: Option<Raw<'_>>,
-    ) -> Result<(Option<usize>, Delegation), Problems> {
-        let entry = self.namespaces.of(namespace, labels)?;
-        Ok(entry.map_or((None, self.role().delegation()), |(i, d)| (Some(i), d)))
-    }
-
-    /// The users and groups that may write the status of a kind's standard objects; [`None`] is anyone.
-    pub(crate) fn standard_writers(
-        &self,
-        kind: &str,
-    ) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
-        self.standard_status_writers.of(kind, self.custom_kinds)
     }
 
     /// Whether they declare a kind in a version (`custom_kinds`), so that objects of it are judged.
@@ -435,11 +391,6 @@ impl<'a> Settings<'a> {
         kind: &GroupVersionKind<'_>,
     ) -> Result<Option<CustomKind<'a>>, Problems> {
         self.custom_kinds.find(kind)
-    }
-
-    /// As what somebody is exempt from site-specific rules, if they are.
-    pub(crate) fn exemption(&self, user: &UserInfo<'_>) -> Result<Option<Exemption<'a>>, Problems> {
-        self.exempt.covers(user)
     }
 }
 

@@ -1,12 +1,13 @@
 //! `namespaces`: where workloads must, may and must not be delegated.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
-use super::glob;
 use super::problem::{Problem, Problems};
-use super::reading::{List, MAX_ENTRIES, MAX_ITEMS, Reading};
-use crate::decode::{Part, Parts, Path, Raw, Type, shown};
+use super::reading::{List, MAX_ENTRIES, Reading};
+use super::{Settings, glob};
+use crate::decode::{Path, Raw, Type, shown};
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "namespaces");
 
@@ -42,19 +43,10 @@ impl Delegation {
     ];
 }
 
-/// The entries, in order. One is decoded when it is its turn.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Namespaces<'a> {
-    entries: Parts<'a>,
-}
-
 const MATCH_LIST: List<'_> = List {
-    expected: "a list of namespaces",
-    wrong: &glob::wrong,
-    is_semantic: false,
-    covers: glob::covers,
-    at_most: MAX_ITEMS,
+    covers: glob::matches,
     instead_of_none: Some("; write \"*\" to mean all"),
+    ..List::of("a list of namespaces", &glob::wrong)
 };
 
 /// One entry.
@@ -102,31 +94,11 @@ impl<'a> Entry<'a> {
 }
 
 impl Entry<'_> {
-    fn matches(&self, namespace: &str, labels: &mut Labels<'_>) -> bool {
+    fn matches(&self, namespace: &str, has: impl Fn(&str, &str) -> bool) -> bool {
         let of_namespace =
             |patterns: &Vec<Cow<'_, str>>| patterns.iter().any(|p| glob::matches(p, namespace));
         self.patterns.as_ref().is_none_or(of_namespace)
-            && self
-                .labels
-                .iter()
-                .all(|(key, value)| labels.has(key, value))
-    }
-}
-
-/// The labels of an object, decoded when an entry asks for one.
-struct Labels<'a> {
-    json: Option<Raw<'a>>,
-    decoded: Option<Vec<(Cow<'a, str>, Raw<'a>)>>,
-}
-
-impl Labels<'_> {
-    fn has(&mut self, key: &str, value: &str) -> bool {
-        let json = self.json;
-        let decode = || json.map(Raw::members).unwrap_or_default();
-        let labels = self.decoded.get_or_insert_with(decode);
-        // Of two members with one name the last counts.
-        let label = labels.iter().rev().find(|(name, _)| name == key);
-        label.is_some_and(|(_, label)| label.string().as_deref() == Some(value))
+            && self.labels.iter().all(|(key, value)| has(key, value))
     }
 }
 
@@ -159,54 +131,39 @@ fn read_labels<'a>(
     labels
 }
 
-impl<'a> Namespaces<'a> {
-    /// Finds the entries.
-    pub(super) fn read(section: &Part<'a>, reading: &mut Reading) -> Self {
-        let expected = "a list of entries with match and delegation";
-        let is_list = reading.is(section.raw(), Type::Array, &PATH, expected);
-        Self {
-            entries: if is_list {
-                section.parts().into_owned()
-            } else {
-                Parts::new()
-            },
-        }
-    }
-
-    /// Whether there is an entry.
-    pub(super) fn is_given(&self) -> bool {
-        !self.entries.is_empty()
-    }
-
-    /// What the first entry that matches says, with its place.
-    pub(super) fn of(
+impl Settings<'_> {
+    /// Whether workloads of a namespace and with labels are delegated, with the place of the first entry of `namespaces` that
+    /// matches; without one it is the role.
+    pub(crate) fn delegation(
         &self,
         namespace: &str,
         labels: Option<Raw<'_>>,
-    ) -> Result<Option<(usize, Delegation)>, Problems> {
-        let mut labels = Labels {
-            json: labels,
-            decoded: None,
+    ) -> Result<(Option<usize>, Delegation), Problems> {
+        let labels = LazyCell::new(|| labels.map(Raw::members).unwrap_or_default());
+        let has_label = |key: &str, value: &str| {
+            // Of two members with one name the last counts.
+            let label = labels.iter().rev().find(|(name, _)| name == key);
+            label.is_some_and(|(_, label)| label.string().as_deref() == Some(value))
         };
         let mut reading = Reading::lazy();
-        let mut found = None;
-        for (index, (_, value)) in self.entries.iter().enumerate() {
+        let mut found = (None, self.role().delegation());
+        for (index, (_, value)) in self.namespaces.iter().enumerate() {
             let path = Path::Index(&PATH, index);
             let entry = Entry::read(*value, &path, &mut reading);
-            if entry.matches(namespace, &mut labels) {
-                found = Some((index, entry.delegation));
+            if entry.matches(namespace, has_label) {
+                found = (Some(index), entry.delegation);
                 break;
             }
         }
         reading.end(found)
     }
 
-    /// Notes everything that is wrong, and gives what each entry says, with its place.
-    pub(super) fn check(&self, reading: &mut Reading) -> Vec<(usize, Delegation)> {
-        if self.entries.len() > MAX_ENTRIES {
+    /// Notes everything that is wrong with the entries, and gives what each says, with its place.
+    pub(super) fn check_namespaces(&self, reading: &mut Reading) -> Vec<(usize, Delegation)> {
+        if self.namespaces.len() > MAX_ENTRIES {
             let text = format!(
                 "got {} entries, expected at most {MAX_ENTRIES}",
-                self.entries.len()
+                self.namespaces.len()
             );
             reading.push(Problem::new(&PATH, text));
             return Vec::new();
@@ -215,7 +172,7 @@ impl<'a> Namespaces<'a> {
         let mut earlier = Earlier::default();
         let mut count: usize = 0;
         let mut wildcards: usize = 0;
-        for (index, (_, value)) in self.entries.iter().enumerate() {
+        for (index, (_, value)) in self.namespaces.iter().enumerate() {
             let path = Path::Index(&PATH, index);
             let entry = Entry::read(*value, &path, reading);
             delegations.push((index, entry.delegation));
@@ -273,7 +230,7 @@ impl<'a> Earlier<'a> {
     fn covering(&self, pattern: &str) -> Option<usize> {
         let same = self.names.get(pattern).copied();
         let mut wider = self.patterns.iter();
-        let wider = wider.find(|(_, earlier)| glob::covers(earlier, pattern));
+        let wider = wider.find(|(_, earlier)| glob::matches(earlier, pattern));
         same.or_else(|| wider.map(|&(index, _)| index))
     }
 }

@@ -177,20 +177,37 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything wrong with the settings; at least one thing.
+/// No more problems are told one by one.
+const MAX_PROBLEMS: usize = 50;
+
+/// Everything wrong with the settings; at least one thing, where somebody sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems {
     list: Vec<Problem>,
+    /// How many more there are.
     more: usize,
 }
 
 impl Problems {
-    pub(super) fn none_or(list: Vec<Problem>, more: usize) -> Result<(), Self> {
-        if list.is_empty() {
-            Ok(())
-        } else {
-            Err(Self { list, more })
+    pub(super) fn none() -> Self {
+        Self {
+            list: Vec::new(),
+            more: 0,
         }
+    }
+
+    /// Takes in a problem, unless there are so many that nobody reads on: its text is made only where it is kept.
+    pub(super) fn push_with(&mut self, problem: impl FnOnce() -> Problem) {
+        if self.list.len() < MAX_PROBLEMS {
+            self.list.push(problem());
+        } else {
+            self.more = self.more.saturating_add(1);
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.list.len().saturating_add(self.more)
     }
 
     /// Settings that are not JSON.
@@ -212,7 +229,7 @@ impl fmt::Display for Problems {
         if let [problem] = self.as_slice() {
             return write!(f, "invalid settings: {problem}");
         }
-        let count = self.list.len().saturating_add(self.more);
+        let count = self.count();
         write!(f, "{count} problems in the settings:")?;
         for (i, problem) in (1..).zip(self.as_slice()) {
             let separator = if i > 1 { ";" } else { "" };

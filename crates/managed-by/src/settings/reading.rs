@@ -3,16 +3,13 @@
 use std::borrow::Cow;
 
 use super::problem::{Problem, Problems};
-use crate::decode::{Path, Raw, Type, shown};
+use crate::decode::{Part, Parts, Path, Raw, Type, shown};
 
 /// No list may have more items.
-pub(super) const MAX_ITEMS: usize = 256;
+const MAX_ITEMS: usize = 256;
 
 /// No settings may have more controllers, or more entries for namespaces.
 pub(super) const MAX_ENTRIES: usize = 1024;
-
-/// No more problems are told one by one.
-const MAX_PROBLEMS: usize = 50;
 
 /// What is wrong with a text, if anything.
 pub(super) type Wrong<'w> = &'w dyn Fn(&str) -> Option<String>;
@@ -34,11 +31,23 @@ pub(super) struct List<'w> {
     pub(super) instead_of_none: Option<&'static str>,
 }
 
+impl<'w> List<'w> {
+    /// A list that may be empty, of items that differ.
+    pub(super) const fn of(expected: &'static str, wrong: Wrong<'w>) -> Self {
+        Self {
+            expected,
+            wrong,
+            is_semantic: false,
+            covers: str::eq,
+            at_most: MAX_ITEMS,
+            instead_of_none: None,
+        }
+    }
+}
+
 /// One reading of settings, and what was wrong in it.
 pub(super) struct Reading {
-    problems: Vec<Problem>,
-    /// How many more there were.
-    more: usize,
+    problems: Problems,
     /// Whether to look for what contradicts something else, beside what cannot be read: too costly for each request.
     pub(super) is_complete: bool,
 }
@@ -47,8 +56,7 @@ impl Reading {
     /// A reading that looks for everything that is wrong.
     pub(super) fn complete() -> Self {
         Self {
-            problems: Vec::new(),
-            more: 0,
+            problems: Problems::none(),
             is_complete: true,
         }
     }
@@ -65,23 +73,17 @@ impl Reading {
         self.push_with(|| problem);
     }
 
-    /// Notes a problem, unless there are so many that nobody reads on: its text is made only where it is kept.
+    /// As [`Reading::push`], of a problem whose text is made only where it is kept.
     pub(super) fn push_with(&mut self, problem: impl FnOnce() -> Problem) {
-        if self.problems.len() < MAX_PROBLEMS {
-            self.problems.push(problem());
-        } else {
-            self.more = self.more.saturating_add(1);
-        }
-    }
-
-    /// How many problems there are.
-    fn count(&self) -> usize {
-        self.problems.len().saturating_add(self.more)
+        self.problems.push_with(problem);
     }
 
     /// What was read, unless something was wrong.
     pub(super) fn end<T>(self, read: T) -> Result<T, Problems> {
-        Problems::none_or(self.problems, self.more).map(|()| read)
+        match self.problems.count() {
+            0 => Ok(read),
+            _ => Err(self.problems),
+        }
     }
 
     /// Whether a value is of a type. Another one is a problem.
@@ -97,6 +99,18 @@ impl Reading {
             self.push_with(|| Problem::wrong(path, value, expected));
         }
         is
+    }
+
+    /// What is in a section of a type. Another one is a problem.
+    pub(super) fn parts<'a>(
+        &mut self,
+        section: &Part<'a>,
+        wanted: Type,
+        path: &Path<'_>,
+        expected: &str,
+    ) -> Option<Parts<'a>> {
+        let is = self.is(section.raw(), wanted, path, expected);
+        is.then(|| section.parts().into_owned())
     }
 
     /// Reads an object with known keys: `field` is called for each, unless its value is `null`, which is as good as
@@ -211,7 +225,7 @@ impl Reading {
         let count = elements.len();
         for (index, (_, element)) in elements.iter().take(list.at_most).enumerate() {
             let path = Path::Index(path, index);
-            let before = self.count();
+            let before = self.problems.count();
             let problem = if list.is_semantic {
                 Problem::semantic
             } else {
@@ -219,7 +233,7 @@ impl Reading {
             };
             let item = self.checked(*element, &path, list.wrong, problem);
             if self.is_complete
-                && self.count() == before
+                && self.problems.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))
             {
                 self.push(Problem::useless(&path, &item, earlier));

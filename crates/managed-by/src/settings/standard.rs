@@ -2,30 +2,24 @@
 
 use std::borrow::Cow;
 
+use super::Settings;
 use super::controllers::{WRITERS_LIST, wrong_kind};
-use super::custom_kinds::CustomKinds;
 use super::problem::{Problem, Problems};
 use super::reading::Reading;
-use crate::decode::{Path, Raw, Type};
+use crate::decode::{Path, Type};
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "standard_status_writers");
 
-/// The section, unread until the status of a standard object is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct StandardStatusWriters<'a> {
-    pub(super) section: Option<Raw<'a>>,
-}
-
-impl<'a> StandardStatusWriters<'a> {
-    /// Reads the list of one kind, or all of them.
-    fn read(
-        self,
+impl<'a> Settings<'a> {
+    /// Reads the list of one kind, or all of them, and notes everything that is wrong with them.
+    #[inline(never)]
+    pub(super) fn read_standard_writers(
+        &self,
         of: Option<&str>,
-        declared: CustomKinds<'_>,
         reading: &mut Reading,
     ) -> Option<Vec<Cow<'a, str>>> {
         let mut found = None;
-        let section = self.section?;
+        let section = self.standard_status_writers?;
         if !reading.is(section, Type::Object, &PATH, "an object of kinds") {
             return found;
         }
@@ -35,9 +29,9 @@ impl<'a> StandardStatusWriters<'a> {
                 continue;
             }
             let path = Path::Quoted(&PATH, &kind);
-            if let Some(wrong) = wrong_kind(&kind, declared) {
+            if let Some(wrong) = wrong_kind(&kind, self.custom_kinds) {
                 let text = ["no such kind, ", &wrong].concat();
-                reading.push(if declared.is_empty() {
+                reading.push(if self.custom_kinds.is_empty() {
                     Problem::new(&path, text)
                 } else {
                     Problem::semantic(&path, text)
@@ -55,18 +49,12 @@ impl<'a> StandardStatusWriters<'a> {
     }
 
     /// The users and groups that may write the status of a kind's standard objects; [`None`] is anyone.
-    pub(super) fn of(
-        self,
+    pub(crate) fn standard_writers(
+        &self,
         kind: &str,
-        declared: CustomKinds<'_>,
     ) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
         let mut reading = Reading::lazy();
-        let found = self.read(Some(kind), declared, &mut reading);
+        let found = self.read_standard_writers(Some(kind), &mut reading);
         reading.end(found)
-    }
-
-    /// Notes everything that is wrong.
-    pub(super) fn check(self, declared: CustomKinds<'_>, reading: &mut Reading) {
-        self.read(None, declared, reading);
     }
 }

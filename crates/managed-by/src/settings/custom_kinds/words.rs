@@ -16,44 +16,31 @@ const MAX_WORDS: usize = 16;
 const MAX_LABEL: usize = 63;
 
 pub(super) const VERSIONS_LIST: List<'_> = List {
-    expected: "a list of versions",
-    wrong: &wrong_version,
-    is_semantic: false,
-    covers: str::eq,
     at_most: MAX_WORDS,
     instead_of_none: Some("; leave the key out to mean all"),
+    ..List::of("a list of versions", &wrong_version)
 };
 
 pub(super) const VALUES_LIST: List<'_> = List {
-    expected: "path, any, or a list of values",
-    wrong: &wrong_value,
-    is_semantic: false,
-    covers: str::eq,
     at_most: MAX_WORDS,
     instead_of_none: Some("; write any to mean all"),
+    ..List::of("path, any, or a list of values", &wrong_value)
 };
 
 pub(super) const WORDS_LIST: List<'_> = List {
-    expected: "a list of words",
-    wrong: &wrong_value,
-    is_semantic: false,
-    covers: str::eq,
     at_most: MAX_WORDS,
     instead_of_none: Some(""),
+    ..List::of("a list of words", &wrong_value)
 };
 
 pub(super) const COUNTERS_LIST: List<'_> = List {
-    expected: "a list of paths",
-    wrong: &wrong_counter,
-    is_semantic: false,
-    covers: str::eq,
     at_most: MAX_COUNTERS,
-    instead_of_none: None,
+    ..List::of("a list of paths", &wrong_counter)
 };
 
 pub(super) const TOTALS_LIST: List<'_> = List {
-    wrong: &wrong_status_path,
-    ..COUNTERS_LIST
+    at_most: MAX_COUNTERS,
+    ..List::of("a list of paths", &wrong_status_path)
 };
 
 /// What apiextensions asks of `spec.group`: a domain with a dot.
