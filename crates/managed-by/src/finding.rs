@@ -164,52 +164,43 @@ pub struct FieldError<'a> {
 }
 
 impl<'a> FieldError<'a> {
+    fn new(
+        error_type: ErrorType,
+        path: impl Into<Cow<'a, str>>,
+        value: BadValue<'a>,
+        detail: impl Into<Cow<'a, str>>,
+    ) -> Self {
+        Self {
+            error_type,
+            path: path.into(),
+            value,
+            detail: detail.into(),
+            brief: None,
+        }
+    }
+
     /// The field's value is not allowed; `detail` says why.
     pub(crate) fn invalid(
         path: impl Into<Cow<'a, str>>,
         value: BadValue<'a>,
         detail: impl Into<Cow<'a, str>>,
     ) -> Self {
-        Self {
-            error_type: ErrorType::Invalid,
-            path: path.into(),
-            value,
-            detail: detail.into(),
-            brief: None,
-        }
+        Self::new(ErrorType::Invalid, path, value, detail)
     }
 
     /// The field needs a value; `detail` says why, unless it is empty.
     pub(crate) fn required(path: impl Into<Cow<'a, str>>, detail: &'static str) -> Self {
-        Self {
-            error_type: ErrorType::Required,
-            path: path.into(),
-            value: BadValue::Omitted,
-            detail: Cow::Borrowed(detail),
-            brief: None,
-        }
+        Self::new(ErrorType::Required, path, BadValue::Omitted, detail)
     }
 
     /// The value stands in the list already.
     pub(crate) fn duplicate(path: impl Into<Cow<'a, str>>, value: BadValue<'a>) -> Self {
-        Self {
-            error_type: ErrorType::Duplicate,
-            path: path.into(),
-            value,
-            detail: Cow::Borrowed(""),
-            brief: None,
-        }
+        Self::new(ErrorType::Duplicate, path, value, "")
     }
 
     /// The field's value has too many bytes; `detail` says how many it may have.
     pub(crate) fn too_long(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
-        Self {
-            error_type: ErrorType::TooLong,
-            path: path.into(),
-            value: BadValue::Omitted,
-            detail: detail.into(),
-            brief: None,
-        }
+        Self::new(ErrorType::TooLong, path, BadValue::Omitted, detail)
     }
 
     /// The value is not in the list of allowed values, which `detail` names.
@@ -218,13 +209,7 @@ impl<'a> FieldError<'a> {
         value: BadValue<'a>,
         detail: impl Into<Cow<'a, str>>,
     ) -> Self {
-        Self {
-            error_type: ErrorType::NotSupported,
-            path: path.into(),
-            value,
-            detail: detail.into(),
-            brief: None,
-        }
+        Self::new(ErrorType::NotSupported, path, value, detail)
     }
 
     /// The field may not be as it is here; `detail` says why, and what would do.
@@ -232,13 +217,7 @@ impl<'a> FieldError<'a> {
         path: impl Into<Cow<'a, str>>,
         detail: impl Into<Cow<'a, str>>,
     ) -> Self {
-        Self {
-            error_type: ErrorType::Forbidden,
-            path: path.into(),
-            value: BadValue::Omitted,
-            detail: detail.into(),
-            brief: None,
-        }
+        Self::new(ErrorType::Forbidden, path, BadValue::Omitted, detail)
     }
 
     /// Who asks may not write the field; `detail` says who may.
@@ -246,13 +225,7 @@ impl<'a> FieldError<'a> {
         path: impl Into<Cow<'a, str>>,
         detail: impl Into<Cow<'a, str>>,
     ) -> Self {
-        Self {
-            error_type: ErrorType::Unauthorized,
-            path: path.into(),
-            value: BadValue::Omitted,
-            detail: detail.into(),
-            brief: None,
-        }
+        Self::new(ErrorType::Unauthorized, path, BadValue::Omitted, detail)
     }
 
     /// The same error, with fewer words for a warning.

@@ -168,27 +168,23 @@ pub fn exercised(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
 ) -> Result<Vec<(&'static Rule, bool)>, Problems> {
-    let of = |request: &AdmissionRequest<'_>, kind: &Kind<'_>| match &request.subject {
-        Subject::Change(_, change) => {
+    match &request.subject {
+        Subject::Change(kind, change) => {
             let release = Release::default();
-            catalogue::exercised(&Context::new(request, kind, change, settings, release))
+            let context = Context::new(request, kind, change, settings, release);
+            Ok(catalogue::exercised(&context))
         }
-        Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => Vec::new(),
-    };
-    Ok(match &request.subject {
-        Subject::Change(kind, _) => of(request, kind),
         Subject::UnknownKind(unread) => {
-            let declared = settings.custom_kind(&unread.kind)?;
-            let rules = declared.map(|declared| {
-                declared.with_kind(&unread.kind.version, |kind| {
-                    let request = request.of_kind(unread, kind);
-                    request.map_or_else(|_| Vec::new(), |request| of(&request, kind))
-                })
-            });
-            rules.unwrap_or_default()
+            let Some(declared) = settings.custom_kind(&unread.kind)? else {
+                return Ok(Vec::new());
+            };
+            declared.with_kind(&unread.kind.version, |kind| {
+                let request = request.of_kind(unread, kind);
+                request.map_or_else(|_| Ok(Vec::new()), |request| exercised(&request, settings))
+            })
         }
-        Subject::NotJudged | Subject::Pod(_) => Vec::new(),
-    })
+        Subject::NotJudged | Subject::Pod(_) => Ok(Vec::new()),
+    }
 }
 
 /// Judges a change of an object of a kind that the settings declare.

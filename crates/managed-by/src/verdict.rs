@@ -1,6 +1,5 @@
 //! From findings to an answer.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::decode::Malformed;
@@ -276,18 +275,24 @@ fn fired(finding: &Finding<'_>) -> String {
     format!("{} {}", finding.rule().id(), finding.error().path())
 }
 
+const POD: Target<'_> = Target {
+    group: "",
+    kind: "Pod",
+    plural: "pods",
+};
+
 /// The object of a request as kube-apiserver names it in errors.
 struct Target<'r> {
     group: &'r str,
     kind: &'r str,
-    plural: Cow<'r, str>,
+    plural: &'r str,
 }
 
 impl<'r> Target<'r> {
     fn of(request: &'r AdmissionRequest<'_>) -> Self {
         let (group, kind, plural) = match &request.subject {
             Subject::Change(kind, _) => (kind.group(), kind.name(), kind.plural()),
-            Subject::Pod(_) => return Self::pod(),
+            Subject::Pod(_) => return POD,
             Subject::NotJudged | Subject::UnknownKind(_) => ("", "", ""),
         };
         // A request without a resource is none of kube-apiserver's.
@@ -299,15 +304,7 @@ impl<'r> Target<'r> {
         Self {
             group,
             kind,
-            plural: Cow::Borrowed(plural),
-        }
-    }
-
-    fn pod() -> Self {
-        Self {
-            group: "",
-            kind: "Pod",
-            plural: Cow::Borrowed("pods"),
+            plural,
         }
     }
 
@@ -349,7 +346,7 @@ fn envelope<'f, 'a: 'f>(
     let name = go::quote(&request.name);
     let (open, close) = if seen.len() > 1 { ("[", "]") } else { ("", "") };
     let (what, is) = if is_access_error {
-        (target.with_group(&target.plural), "forbidden")
+        (target.with_group(target.plural), "forbidden")
     } else {
         (target.with_group(target.kind), "invalid")
     };

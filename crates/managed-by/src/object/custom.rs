@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::kind::Kind;
-use crate::kind::status::{Ends, Exit, FailureNotes, When};
+use crate::kind::status::{Ends, FailureNotes};
 use crate::upstream::time::Time;
 
 /// Of more nested values than these, or more negative counters, the first are read.
@@ -111,45 +111,3 @@ pub(crate) static NO_STATUS: Status<'static> = Status {
     attempts: 0,
     negative: Vec::new(),
 };
-
-/// The change of a status, and what else decides which outcomes are final.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Step<'s> {
-    pub(crate) old: &'s Status<'s>,
-    pub(crate) new: &'s Status<'s>,
-    /// Whether another controller than the kind's own writes it.
-    pub(crate) is_delegated: bool,
-    pub(crate) is_being_deleted: bool,
-    /// How often the workload may be tried again.
-    pub(crate) retries: usize,
-}
-
-impl Step<'_> {
-    /// The states that the kind's own controller leaves in a step like this.
-    pub(crate) fn leaves(&self, exits: &[Exit]) -> Ends {
-        let open = exits
-            .iter()
-            .filter(|exit| exit.when.iter().all(|when| self.is(*when)));
-        open.fold(Ends::empty(), |ends, exit| ends | exit.from)
-    }
-
-    fn is(&self, when: When) -> bool {
-        let (old, new) = (self.old, self.new);
-        let tried_again = new.attempts > old.attempts && new.attempts <= self.retries;
-        match when {
-            When::Delegated => self.is_delegated,
-            When::Standard => !self.is_delegated,
-            When::BeingDeleted => self.is_being_deleted,
-            When::NotBeingDeleted => !self.is_being_deleted,
-            When::WithoutEnd => old.end.is_none(),
-            When::KeepsEnd => old.end.is_some() && new.end.is_some(),
-            When::To(ends) => new.ends.contains(ends),
-            When::TriedAgain => tried_again,
-            When::NotTriedAgain => !tried_again,
-            When::KeepsAttempts => new.attempts >= old.attempts,
-            When::Noting(notes) => new.notes.contains(notes),
-            When::UnlessNoted(notes) => !old.notes.contains(notes),
-            When::StillDeployed => old.is_deployed,
-        }
-    }
-}

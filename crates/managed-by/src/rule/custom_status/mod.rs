@@ -9,12 +9,13 @@ pub(crate) mod outcome;
 pub(crate) mod times;
 
 use crate::kind::Kind;
-use crate::kind::status::StatusProfile;
+use crate::kind::status::{Ends, Exit, StatusProfile, When};
 use crate::object::Object;
-use crate::object::custom::{NO_STATUS, Status, Step};
+use crate::object::custom::{NO_STATUS, Status};
 use crate::request::Change;
 
-/// The status that a change brings in, beside the one before.
+/// The status that a change brings in, beside the one before, and what else decides which outcomes are final.
+#[derive(Clone, Copy)]
 pub(crate) struct Transition<'a> {
     pub(crate) profile: &'a StatusProfile<'a>,
     pub(crate) new: &'a Status<'a>,
@@ -23,6 +24,7 @@ pub(crate) struct Transition<'a> {
     /// Whether another controller than the kind's own writes it, and may start it over somewhere else.
     pub(crate) is_delegated: bool,
     pub(crate) is_being_deleted: bool,
+    /// How often the workload may be tried again.
     pub(crate) retries: usize,
 }
 
@@ -52,19 +54,36 @@ impl<'a> Transition<'a> {
         })
     }
 
-    /// The same as a step, which says which outcomes the kind's own controller takes back.
-    fn step(&self) -> Step<'a> {
-        Step {
-            old: self.before(),
-            new: self.new,
-            is_delegated: self.is_delegated,
-            is_being_deleted: self.is_being_deleted,
-            retries: self.retries,
-        }
-    }
-
     /// What was there before; of a stored object, nothing.
     fn before(&self) -> &'a Status<'a> {
         self.old.unwrap_or(&NO_STATUS)
+    }
+
+    /// The states that the kind's own controller leaves in a step like this.
+    fn leaves(&self, exits: &[Exit]) -> Ends {
+        let open = exits
+            .iter()
+            .filter(|exit| exit.when.iter().all(|when| self.is(*when)));
+        open.fold(Ends::empty(), |ends, exit| ends | exit.from)
+    }
+
+    fn is(&self, when: When) -> bool {
+        let (old, new) = (self.before(), self.new);
+        let tried_again = new.attempts > old.attempts && new.attempts <= self.retries;
+        match when {
+            When::Delegated => self.is_delegated,
+            When::Standard => !self.is_delegated,
+            When::BeingDeleted => self.is_being_deleted,
+            When::NotBeingDeleted => !self.is_being_deleted,
+            When::WithoutEnd => old.end.is_none(),
+            When::KeepsEnd => old.end.is_some() && new.end.is_some(),
+            When::To(ends) => new.ends.contains(ends),
+            When::TriedAgain => tried_again,
+            When::NotTriedAgain => !tried_again,
+            When::KeepsAttempts => new.attempts >= old.attempts,
+            When::Noting(notes) => new.notes.contains(notes),
+            When::UnlessNoted(notes) => !old.notes.contains(notes),
+            When::StillDeployed => old.is_deployed,
+        }
     }
 }

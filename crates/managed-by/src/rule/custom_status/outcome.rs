@@ -6,7 +6,6 @@ use super::Transition;
 use crate::description::{Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::status::{Both, CONDITIONS, Ends, FailureNotes};
-use crate::object::custom::Step;
 use crate::rule::{Check, Findings, Run};
 
 pub(crate) static CHANGED: Check = Check::new(
@@ -20,7 +19,7 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let (Some(outcome), Some(old)) = (&status.profile.outcome, status.old) else {
         return;
     };
-    let (new, step) = (status.new, status.step());
+    let new = status.new;
     let mut invalid = |path: &'a str, detail: Cow<'static, str>| {
         findings.push(FieldError::invalid(path, BadValue::Omitted, detail));
     };
@@ -35,7 +34,7 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     if old.ends.is_empty() {
         return;
     }
-    let is_final = old.ends.difference(step.leaves(outcome.exits));
+    let is_final = old.ends.difference(status.leaves(outcome.exits));
     let lost = is_final.difference(new.ends);
     for (end, what, sign) in [
         (Ends::SUCCESS, "take back the outcome", outcome.success),
@@ -68,7 +67,10 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     }
     // The first of two steps: in the second the outcome might go.
-    let next = Step { old: new, ..step };
+    let next = Transition {
+        old: Some(new),
+        ..*status
+    };
     if (is_final & new.ends).intersects(next.leaves(outcome.exits)) {
         let detail = "cannot become an outcome that may be taken back";
         invalid(outcome.path(), detail.into());
