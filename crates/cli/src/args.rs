@@ -55,110 +55,27 @@ pub enum Command {
     #[command(
         after_help = "Examples:\n  managed-by lint job.yaml\n  helm template . | managed-by lint --kubernetes 1.36\n  managed-by lint manifests/ --exclude node_modules -o github\n  managed-by lint manifests/ --baseline old.json --write-baseline"
     )]
-    Lint {
-        /// Files, folders, or - for standard input
-        #[arg(value_name = "PATH", default_value = "-")]
-        paths: Vec<PathBuf>,
-        /// Correct in the files what a rule asks about with "did you mean"
-        #[arg(long)]
-        fix: bool,
-        #[command(flatten)]
-        folders: Folders,
-        #[command(flatten)]
-        known: Known,
-        #[command(flatten)]
-        who: Who,
-        #[command(flatten)]
-        judging: Judging,
-        #[command(flatten)]
-        printing: Printing,
-    },
+    Lint(Lint),
     /// Judge the updates between two files or folders, or since a commit: objects of the same kinds and names
     #[command(
         after_help = "Examples:\n  managed-by diff stored.yaml new.yaml\n  managed-by diff --git main manifests/\n  managed-by diff --status old.json new.json --kubernetes all"
     )]
-    Diff {
-        /// The stored objects: a file, a folder or /dev/null; with --git, the new ones
-        old: PathBuf,
-        /// The new objects
-        #[arg(required_unless_present = "git", conflicts_with = "git")]
-        new: Option<PathBuf>,
-        /// Take the stored objects from a commit of git
-        #[arg(long, value_name = "COMMIT")]
-        git: Option<String>,
-        /// Judge an update of the status
-        #[arg(long)]
-        status: bool,
-        #[command(flatten)]
-        folders: Folders,
-        #[command(flatten)]
-        known: Known,
-        #[command(flatten)]
-        who: Who,
-        #[command(flatten)]
-        judging: Judging,
-        #[command(flatten)]
-        printing: Printing,
-    },
+    Diff(Diff),
     /// Answer AdmissionReview or AdmissionRequest objects: JSON, NDJSON or YAML
     #[command(
         after_help = "Examples:\n  managed-by review review.json --settings settings.yml\n  managed-by review reviews.ndjson -o ndjson"
     )]
-    Review {
-        /// Files, or - for standard input
-        #[arg(value_name = "FILE", default_value = "-")]
-        files: Vec<PathBuf>,
-        #[command(flatten)]
-        judging: Judging,
-        #[command(flatten)]
-        printing: Printing,
-    },
+    Review(Review),
     /// Judge recorded history: `kubectl get -w -o json`, watch events, audit logs; also gzip and zstd
     #[command(
         after_help = "Examples:\n  kubectl get jobs -A -w -o json | managed-by replay\n  managed-by replay audit-1.log.gz audit-2.log --kubernetes 1.36 --show 5"
     )]
-    Replay {
-        /// Files in the order of time, or - for standard input
-        #[arg(value_name = "FILE", default_value = "-")]
-        files: Vec<PathBuf>,
-        /// Print the first N requests with findings in full: 0 of files, and from standard input all, when they come
-        #[arg(long, value_name = "N")]
-        show: Option<usize>,
-        #[command(flatten)]
-        judging: Judging,
-        #[command(flatten)]
-        printing: Printing,
-    },
+    Replay(Replay),
     /// Report on a controller: which recorded writes each release denies, and which rules no write tested
     #[command(
         after_help = "Example:\n  managed-by conformance watch.ndjson --controller kueue.x-k8s.io/multikueue --html report.html"
     )]
-    Conformance {
-        /// Recordings in the order of time, as for replay
-        #[arg(value_name = "TRACE", default_value = "-")]
-        traces: Vec<PathBuf>,
-        /// The controller's name in managedBy; a reserved value for objects that are not delegated
-        #[arg(long, value_name = "NAME")]
-        controller: String,
-        /// Ask this release and the newer ones, not all
-        #[arg(long, value_name = "RELEASE", value_parser = release)]
-        since: Option<Release>,
-        /// Write the report as a page
-        #[arg(long, value_name = "FILE")]
-        html: Option<PathBuf>,
-        /// Write the badge, an SVG
-        #[arg(long, value_name = "FILE")]
-        badge: Option<PathBuf>,
-        /// The policy's settings, for kinds that they declare
-        #[arg(long, value_name = "FILE")]
-        settings: Option<PathBuf>,
-        /// End with exit code 0, not 3, where the recording has no write to an object of the controller
-        #[arg(long)]
-        allow_empty: bool,
-        /// text or json
-        #[arg(long, short, value_name = "FORMAT", default_value = "text")]
-        output: ListOutput,
-    },
+    Conformance(Conformance),
     /// List the rules
     #[command(
         after_help = "Examples:\n  managed-by rules --kind RayJob\n  managed-by rules --family job-status -o json"
@@ -227,20 +144,126 @@ pub enum SettingsCommand {
     #[command(
         after_help = "Example:\n  managed-by settings writers audit.log > writers.yml\n\nRead each line before you copy it into the settings."
     )]
-    Writers {
-        /// Audit logs in the order of time, or - for standard input; also gzip and zstd
-        #[arg(value_name = "AUDIT.LOG", default_value = "-")]
-        files: Vec<PathBuf>,
-        /// The policy's settings, for kinds that they declare
-        #[arg(long, value_name = "FILE")]
-        settings: Option<PathBuf>,
-        /// The format
-        #[arg(long, short, value_name = "FORMAT", default_value = "yaml")]
-        output: WritersOutput,
-    },
+    Writers(Writers),
     /// Print the JSON Schema of the settings
     #[command(after_help = "Example:\n  managed-by settings schema > settings.schema.json")]
     Schema,
+}
+
+/// What `lint` judges.
+#[derive(Debug, ClapArgs)]
+pub struct Lint {
+    /// Files, folders, or - for standard input
+    #[arg(value_name = "PATH", default_value = "-")]
+    pub paths: Vec<PathBuf>,
+    /// Correct in the files what a rule asks about with "did you mean"
+    #[arg(long)]
+    pub fix: bool,
+    #[command(flatten)]
+    pub manifests: Manifests,
+}
+
+/// What `diff` compares.
+#[derive(Debug, ClapArgs)]
+pub struct Diff {
+    /// The stored objects: a file, a folder or /dev/null; with --git, the new ones
+    pub old: PathBuf,
+    /// The new objects
+    #[arg(required_unless_present = "git", conflicts_with = "git")]
+    pub new: Option<PathBuf>,
+    /// Take the stored objects from a commit of git
+    #[arg(long, value_name = "COMMIT")]
+    pub git: Option<String>,
+    /// Judge an update of the status
+    #[arg(long)]
+    pub status: bool,
+    #[command(flatten)]
+    pub manifests: Manifests,
+}
+
+/// What `review` answers.
+#[derive(Debug, ClapArgs)]
+pub struct Review {
+    /// Files, or - for standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub judging: Judging,
+    #[command(flatten)]
+    pub printing: Printing,
+}
+
+/// What `replay` judges.
+#[derive(Debug, ClapArgs)]
+pub struct Replay {
+    /// Files in the order of time, or - for standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub files: Vec<PathBuf>,
+    /// Print the first N requests with findings in full: 0 of files, and from standard input all, when they come
+    #[arg(long, value_name = "N")]
+    pub show: Option<usize>,
+    #[command(flatten)]
+    pub judging: Judging,
+    #[command(flatten)]
+    pub printing: Printing,
+}
+
+/// What `conformance` reports on.
+#[derive(Debug, ClapArgs)]
+pub struct Conformance {
+    /// Recordings in the order of time, as for replay
+    #[arg(value_name = "TRACE", default_value = "-")]
+    pub traces: Vec<PathBuf>,
+    /// The controller's name in managedBy; a reserved value for objects that are not delegated
+    #[arg(long, value_name = "NAME")]
+    pub controller: String,
+    /// Ask this release and the newer ones, not all
+    #[arg(long, value_name = "RELEASE", value_parser = release)]
+    pub since: Option<Release>,
+    /// Write the report as a page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the badge, an SVG
+    #[arg(long, value_name = "FILE")]
+    pub badge: Option<PathBuf>,
+    /// The policy's settings, for kinds that they declare
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+    /// End with exit code 0, not 3, where the recording has no write to an object of the controller
+    #[arg(long)]
+    pub allow_empty: bool,
+    /// text or json
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: ListOutput,
+}
+
+/// What `settings writers` reads.
+#[derive(Debug, ClapArgs)]
+pub struct Writers {
+    /// Audit logs in the order of time, or - for standard input; also gzip and zstd
+    #[arg(value_name = "AUDIT.LOG", default_value = "-")]
+    pub files: Vec<PathBuf>,
+    /// The policy's settings, for kinds that they declare
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+    /// The format
+    #[arg(long, short, value_name = "FORMAT", default_value = "yaml")]
+    pub output: WritersOutput,
+}
+
+/// How manifests are read and judged.
+#[derive(Debug, ClapArgs)]
+pub struct Manifests {
+    #[command(flatten)]
+    pub folders: Folders,
+    #[command(flatten)]
+    pub known: Known,
+    #[command(flatten)]
+    pub who: Who,
+    #[command(flatten)]
+    pub judging: Judging,
+    #[command(flatten)]
+    pub printing: Printing,
 }
 
 /// Which files of folders are read.

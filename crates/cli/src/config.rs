@@ -8,7 +8,10 @@ use managed_by_offline::{MalformedText, decode};
 use serde::Deserialize;
 
 use crate::Stop;
-use crate::args::{Args, Command, Folders, Judging, Known, Kubernetes, SettingsCommand, Who};
+use crate::args::{
+    Args, Command, Conformance, Diff, Judging, Kubernetes, Lint, Manifests, Replay, Review,
+    SettingsCommand, Writers,
+};
 use crate::input::Input;
 use crate::report::{Unjudged, place_of};
 
@@ -45,29 +48,16 @@ pub(crate) fn fill(args: &mut Args) -> Result<(), Stop> {
         return Ok(());
     }
     match &mut args.command {
-        Command::Lint {
-            folders,
-            known,
-            who,
-            judging,
-            ..
-        }
-        | Command::Diff {
-            folders,
-            known,
-            who,
-            judging,
-            ..
-        } => {
+        Command::Lint(Lint { manifests, .. }) | Command::Diff(Diff { manifests, .. }) => {
             let config = Config::find()?;
-            config.judging(judging);
-            config.manifests(folders, known, who);
+            config.judging(&mut manifests.judging);
+            config.manifests(manifests);
         }
-        Command::Review { judging, .. } | Command::Replay { judging, .. } => {
+        Command::Review(Review { judging, .. }) | Command::Replay(Replay { judging, .. }) => {
             Config::find()?.judging(judging);
         }
-        Command::Conformance { settings, .. }
-        | Command::Settings(SettingsCommand::Writers { settings, .. }) => {
+        Command::Conformance(Conformance { settings, .. })
+        | Command::Settings(SettingsCommand::Writers(Writers { settings, .. })) => {
             Config::find()?.settings(settings);
         }
         _ => {}
@@ -112,16 +102,16 @@ impl Config {
     }
 
     /// Fills in which files are read, the namespace of their objects, and what was found in them before.
-    fn manifests(&self, folders: &mut Folders, known: &mut Known, who: &mut Who) {
-        if let (None, Some(file)) = (&known.baseline, &self.baseline) {
-            known.baseline = Some(self.folder.join(file));
+    fn manifests(&self, asked: &mut Manifests) {
+        if let (None, Some(file)) = (&asked.known.baseline, &self.baseline) {
+            asked.known.baseline = Some(self.folder.join(file));
         }
-        if folders.exclude.is_empty() {
-            folders.exclude.clone_from(&self.exclude);
-            folders.root = Some(self.folder.clone());
+        if asked.folders.exclude.is_empty() {
+            asked.folders.exclude.clone_from(&self.exclude);
+            asked.folders.root = Some(self.folder.clone());
         }
-        if who.namespace.is_none() {
-            who.namespace.clone_from(&self.namespace);
+        if asked.who.namespace.is_none() {
+            asked.who.namespace.clone_from(&self.namespace);
         }
     }
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use managed_by::{Enforcement, ReleaseSet, rule};
 use managed_by_offline::{MalformedText, Matrix};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Stop;
 use crate::args::{Known, unknown_rule};
@@ -20,10 +21,14 @@ pub(crate) const EXCEPT: &str = "managed-by-policy.github.io/except";
 const DOMAIN: &str = "managed-by-policy.github.io";
 
 /// Why a finding does not count.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "lowercase")]
 pub enum Excuse {
-    /// The object says so, for this reason.
-    Exception(String),
+    /// The object says so.
+    Exception {
+        /// For this reason.
+        reason: String,
+    },
     /// It was found before.
     Baseline,
 }
@@ -110,7 +115,8 @@ impl Outcome {
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Baseline {
-    format: Format,
+    #[serde(deserialize_with = "format")]
+    format: u32,
     findings: BTreeSet<Old>,
     /// The folder that the names of files are seen from.
     #[serde(skip)]
@@ -127,25 +133,11 @@ struct Old {
     path: String,
 }
 
-/// The version of the format, which is 1.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
-#[serde(try_from = "u32", into = "u32")]
-struct Format;
-
-impl TryFrom<u32> for Format {
-    type Error = String;
-
-    fn try_from(format: u32) -> Result<Self, String> {
-        match format {
-            1 => Ok(Self),
-            other => Err(format!("format {other}, expected 1")),
-        }
-    }
-}
-
-impl From<Format> for u32 {
-    fn from(_: Format) -> Self {
-        1
+/// Reads the version of the format, which is 1.
+fn format<'d, D: Deserializer<'d>>(json: D) -> Result<u32, D::Error> {
+    match u32::deserialize(json)? {
+        1 => Ok(1),
+        other => Err(D::Error::custom(format!("format {other}, expected 1"))),
     }
 }
 
@@ -172,7 +164,10 @@ pub(crate) fn apply(known: &Known, report: &mut Report) -> Result<(), Stop> {
     };
     let cannot = |e| Stop::Error(format!("{}: {e}", path.display()));
     let mut baseline = if known.write_baseline && !path.exists() {
-        Baseline::default()
+        Baseline {
+            format: 1,
+            ..Baseline::default()
+        }
     } else {
         Baseline::read(path)?
     };

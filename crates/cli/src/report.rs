@@ -7,10 +7,12 @@ use managed_by::{Enforcement, ReleaseSet, Rule};
 use managed_by_offline::Remark;
 use managed_by_offline::replay::ObjectName;
 use managed_by_offline::{Asks, Document, Found, Judgement, Located, MalformedText, Matrix, Path};
+use serde::Serialize;
 
 use crate::Exit;
 use crate::args::Judging;
 use crate::excuse::Excuse;
+use crate::output::json;
 
 /// Where the pages of the rules are.
 const PAGES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
@@ -55,55 +57,72 @@ pub struct Hint {
 }
 
 /// A request that was judged.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Outcome {
     /// The file, as the user named it.
     pub file: Arc<str>,
     /// Where the object begins.
+    #[serde(flatten, serialize_with = "json::start")]
     pub place: Option<Span>,
     /// The object.
     pub object: ObjectName,
     /// What was asked for.
+    #[serde(flatten)]
     pub asks: Asks,
     /// What there is to say of it beside the verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub remark: Option<Remark>,
     /// The paths of what differs and is not judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<String>,
     /// Who asked, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// When, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
     /// Whether it is accepted.
+    #[serde(rename = "allowed")]
     pub is_allowed: bool,
     /// HTTP status of a denial.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
     /// What the client reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Shown to the client.
     pub warnings: Vec<String>,
     /// What each release says, where all are asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub releases: Option<Matrix>,
     /// The releases that drop `managedBy` from the object unless their feature is on, of those that are asked.
+    #[serde(skip_serializing_if = "json::is_none")]
     pub dropped_by: ReleaseSet,
     /// What the rules found.
     pub findings: Vec<Finding>,
 }
 
 /// Something that a rule found.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Finding {
     /// What and where in the object.
+    #[serde(flatten, serialize_with = "json::found")]
     pub found: Found,
     /// Where in the file.
+    #[serde(flatten)]
     pub place: Option<Span>,
     /// The lines of the file around it.
+    #[serde(skip)]
     pub source: Option<Source>,
     /// Why it does not count, if it does not.
+    #[serde(rename = "excused", skip_serializing_if = "Option::is_none")]
     pub excuse: Option<Excuse>,
 }
 
 /// A part of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Span {
     /// The line, from 1.
     pub line: usize,
@@ -127,7 +146,7 @@ pub struct Source {
 }
 
 /// What could not be judged.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Unjudged {
     /// The file, as the user named it.
     pub file: Arc<str>,
@@ -138,8 +157,10 @@ pub struct Unjudged {
     /// Why, in one line.
     pub text: String,
     /// Whether it is neither YAML nor JSON.
+    #[serde(skip)]
     pub is_unreadable: bool,
     /// The lines of the file around it.
+    #[serde(skip)]
     pub source: Option<Source>,
 }
 

@@ -1,12 +1,13 @@
 //! Streams, read while what came before is judged: files, also packed ones, and pipes that others write to for hours.
 
 use std::io::{self, BufReader, Read};
-use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 
 use flate2::read::MultiGzDecoder;
+use indicatif::ProgressBar;
 use managed_by_offline::{MalformedText, complete};
 use serde::de::IgnoredAny;
 
@@ -23,118 +24,91 @@ const READ: usize = 256 << 10;
 /// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
 const MAX_DOCUMENT: usize = 64 << 20;
 
-/// Where the reader puts documents that are complete, and the judge takes them from. Buffers go back the same way, and are used
-/// again.
-#[derive(Default)]
-struct Between {
-    waiting: Mutex<Waiting>,
-    changed: Condvar,
+/// So many pieces of a pipe wait for the judge, and of a file one.
+const WAITING: usize = 16;
+
+/// A piece of a file that ends with a document.
+pub(crate) struct Piece<'p> {
+    /// The number of the file.
+    pub(crate) source: usize,
+    /// How many lines of the file are before it.
+    pub(crate) lines_before: u64,
+    pub(crate) bytes: &'p [u8],
 }
 
-#[derive(Default)]
-struct Waiting {
-    bytes: Vec<u8>,
-    /// Whether the file has ended. `malformed` is the error that ended it, if any.
-    is_ended: bool,
-    malformed: Option<MalformedText>,
-    /// Nobody takes what is read any more.
-    is_unread: bool,
-}
-
-/// The state of the stream after the part that was taken.
-enum More {
-    Comes,
-    /// Somebody wants an end.
-    Stopped,
-    /// The end of the file, and what is wrong with it.
-    Ended(Option<MalformedText>),
-}
-
-impl Between {
-    /// Puts something in, once there is room for it, and leaves an empty buffer. Says whether to go on.
-    fn put(&self, bytes: &mut Vec<u8>) -> bool {
-        let lock = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        // A piece of a file is shorter than a chunk by the document that goes on: of these only one waits.
-        let lock = self.changed.wait_while(lock, |waiting| {
-            waiting.bytes.len() >= CHUNK / 2 && !waiting.is_unread
-        });
-        let mut waiting = lock.unwrap_or_else(PoisonError::into_inner);
-        if waiting.bytes.is_empty() {
-            std::mem::swap(&mut waiting.bytes, bytes);
-        } else {
-            waiting.bytes.append(bytes);
+/// Does something with each piece of files, one file after another, and with what is wrong with a file. What is done with a piece
+/// counts its lines.
+pub(crate) fn each_piece(
+    inputs: &[Input],
+    bar: &ProgressBar,
+    mut each: impl FnMut(Result<Piece<'_>, Unjudged>) -> io::Result<u64>,
+) -> io::Result<()> {
+    for (source, input) in inputs.iter().enumerate() {
+        let (mut lines_before, before) = (0_u64, bar.position());
+        let malformed = pieces(input, |bytes, read| {
+            let lines = each(Ok(Piece {
+                source,
+                lines_before,
+                bytes,
+            }))?;
+            lines_before = lines_before.saturating_add(lines);
+            bar.set_position(before.saturating_add(read));
+            Ok(())
+        })?;
+        if let Some(malformed) = malformed {
+            each(Err(malformed))?;
         }
-        self.changed.notify_all();
-        !waiting.is_unread
-    }
-
-    fn end(&self, malformed: Option<MalformedText>) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.is_ended = true;
-        waiting.malformed = malformed;
-        self.changed.notify_all();
-    }
-
-    /// Waits for something to come, and takes it, and gives the buffer of what was taken before back. Says whether more may come.
-    fn take(&self, bytes: &mut Vec<u8>) -> More {
-        bytes.clear();
-        let mut lock = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        while lock.bytes.is_empty() && !lock.is_ended && !stop::is_asked() {
-            // A signal wakes nobody up.
-            let waited = self.changed.wait_timeout(lock, stop::INTERVAL);
-            (lock, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        }
-        std::mem::swap(bytes, &mut lock.bytes);
-        self.changed.notify_all();
         if stop::is_asked() {
-            More::Stopped
-        } else if lock.is_ended {
-            More::Ended(lock.malformed.take())
-        } else {
-            More::Comes
+            break;
         }
     }
-
-    fn leave(&self) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.is_unread = true;
-        self.changed.notify_all();
-    }
+    Ok(())
 }
 
 /// Reads a file in pieces that end with a document, and hands out each while the next one is read, with the number of bytes
 /// read so far. What comes through a pipe is handed out when it comes. Returns what is wrong with the file.
-pub(crate) fn pieces(
+fn pieces(
     input: &Input,
-    mut each: impl FnMut(&[u8], u64) -> ControlFlow<()>,
-) -> Option<Unjudged> {
+    mut each: impl FnMut(&[u8], u64) -> io::Result<()>,
+) -> io::Result<Option<Unjudged>> {
     let (file, size) = match input.open() {
         Ok(file) => file,
-        Err(unjudged) => return Some(unjudged),
+        Err(unjudged) => return Ok(Some(unjudged)),
     };
     let read = Arc::new(AtomicU64::new(0));
     let counted = Counted {
         inner: file,
         count: Arc::clone(&read),
     };
-    let between = Arc::new(Between::default());
-    let to = Arc::clone(&between);
-    let chunk = if size.is_some() { CHUNK } else { 0 };
-    // Nobody waits for this thread: it may wait for a pipe into which nothing comes.
-    thread::spawn(move || to.end(pump(counted, chunk, &to)));
-    let mut piece = Vec::new();
-    let malformed = loop {
-        let more = between.take(&mut piece);
-        let is_over = !piece.is_empty() && each(&piece, read.load(Ordering::Relaxed)).is_break();
-        match more {
-            More::Ended(malformed) => break malformed,
-            More::Stopped => break None,
-            More::Comes if is_over => break None,
-            More::Comes => {}
-        }
+    let (chunk, waiting) = if size.is_some() {
+        (CHUNK, 1)
+    } else {
+        (0, WAITING)
     };
-    between.leave();
-    malformed.map(|malformed| Unjudged::new(&input.name, malformed))
+    let (to, from) = mpsc::sync_channel(waiting);
+    // Who wants an end does not wait for this thread: it may wait for a pipe into which nothing comes.
+    let reader = thread::spawn(move || pump(counted, chunk, &to));
+    loop {
+        match from.recv_timeout(stop::INTERVAL) {
+            Ok(mut piece) => {
+                // What came meanwhile is judged with it, on all cores.
+                while piece.len() < CHUNK / 2
+                    && let Ok(more) = from.try_recv()
+                {
+                    piece.extend_from_slice(&more);
+                }
+                each(&piece, read.load(Ordering::Relaxed))?;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                let malformed = reader.join().unwrap_or_default();
+                return Ok(malformed.map(|malformed| Unjudged::new(&input.name, malformed)));
+            }
+        }
+        if stop::is_asked() {
+            return Ok(None);
+        }
+    }
 }
 
 /// Bytes that came, and were not handed out.
@@ -143,8 +117,6 @@ struct Pieces {
     bytes: Vec<u8>,
     /// So many of them hold no complete document.
     known: usize,
-    /// Memory for what stays behind.
-    spare: Vec<u8>,
 }
 
 impl Pieces {
@@ -170,7 +142,8 @@ impl Pieces {
         if end == 0 {
             return Ok(Vec::new());
         }
-        let mut behind = std::mem::take(&mut self.spare);
+        // What follows is about as long.
+        let mut behind = Vec::with_capacity(self.bytes.len());
         behind.extend_from_slice(rest);
         self.bytes.truncate(end);
         Ok(std::mem::replace(&mut self.bytes, behind))
@@ -198,7 +171,7 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Reads a file, and puts what it unpacks where it is taken from. Returns what is wrong with the file.
-fn pump(file: impl Read + Send, chunk: usize, to: &Between) -> Option<MalformedText> {
+fn pump(file: impl Read + Send, chunk: usize, to: &SyncSender<Vec<u8>>) -> Option<MalformedText> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let mut start = [0_u8; 4];
     let known = read_full(&mut file, &mut start).unwrap_or(0);
@@ -230,7 +203,7 @@ fn pump_plain(
     packed: &str,
     start: &[u8],
     chunk: usize,
-    to: &Between,
+    to: &SyncSender<Vec<u8>>,
 ) -> Option<MalformedText> {
     // What was read already stands before what comes first.
     let mut pieces = Pieces {
@@ -256,15 +229,13 @@ fn pump_plain(
         if !is_over && pieces.bytes.len() < chunk {
             continue;
         }
-        let mut piece = match pieces.next(is_over) {
+        let piece = match pieces.next(is_over) {
             Ok(piece) => piece,
             Err(malformed) => return Some(malformed),
         };
-        if is_over || !piece.is_empty() {
-            if !to.put(&mut piece) || is_over {
-                return malformed;
-            }
-            pieces.spare = piece;
+        // Where nobody takes it any more, nobody wants to know what is wrong either.
+        if !piece.is_empty() && to.send(piece).is_err() || is_over {
+            return malformed;
         }
     }
 }

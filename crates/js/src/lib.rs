@@ -21,7 +21,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use error::{Code, Error};
 pub use manifest::{Judged, Lint, ReleaseVerdict, Unreadable};
-pub use replay::{ReplayCounts, ReplayObject, ReplayRow, ReplayStep, ReplayTally, Replaying};
+pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replaying};
 pub use settings::{Problem, SettingsVerdict};
 pub use verdict::{Finding, Place, Verdict};
 

@@ -1,7 +1,7 @@
 //! Recorded histories, chunk by chunk.
 
 use managed_by::{ReleaseSet, Settings};
-use managed_by_offline::replay::{Row, RowKey, Said, Seen};
+use managed_by_offline::replay::{ObjectName, Row, RowKey, Said, Seen};
 use managed_by_offline::{Judge, Releases, Replay, Step, Tally, complete};
 use self_cell::self_cell;
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub struct ReplayStep {
     #[cfg_attr(feature = "package", ts(optional))]
     pub time: Option<String>,
     /// What it is about; its parts are empty where nobody knows.
-    pub object: ReplayObject,
+    pub object: ObjectName,
     /// What was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, type = "\"CREATE\" | \"UPDATE\""))]
@@ -72,22 +72,6 @@ pub struct ReplayStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub message: Option<String>,
-}
-
-/// An object, by name.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
-pub struct ReplayObject {
-    /// API group; empty for the core group.
-    pub group: String,
-    /// API version.
-    pub version: String,
-    /// Kind.
-    pub kind: String,
-    /// Namespace; empty if it has none.
-    pub namespace: String,
-    /// Name.
-    pub name: String,
 }
 
 /// The sums of a history.
@@ -175,7 +159,7 @@ pub struct ReplayRow {
     #[cfg_attr(feature = "package", ts(optional))]
     pub last_time: Option<String>,
     /// The first object.
-    pub object: ReplayObject,
+    pub object: ObjectName,
     /// Who wrote it, if the record says.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -248,7 +232,7 @@ impl ReplayStep {
         let mut told = Self {
             line: step.seen.line,
             time: step.seen.time,
-            object: step.object.into(),
+            object: step.object,
             operation: None,
             sub_resource: None,
             stored: None,
@@ -271,18 +255,6 @@ impl ReplayStep {
             }
         }
         told
-    }
-}
-
-impl From<managed_by_offline::replay::ObjectName> for ReplayObject {
-    fn from(name: managed_by_offline::replay::ObjectName) -> Self {
-        Self {
-            group: name.group,
-            version: name.version,
-            kind: name.kind,
-            namespace: name.namespace,
-            name: name.name,
-        }
     }
 }
 
@@ -326,7 +298,7 @@ impl ReplayRow {
             first_time: time(first),
             last_line: last.line,
             last_time: time(last),
-            object: row.object.clone().into(),
+            object: row.object.clone(),
             username: row.user.clone(),
         }
     }

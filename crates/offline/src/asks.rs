@@ -1,5 +1,7 @@
 //! What a request asks for.
 
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+
 /// What happens to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asks {
@@ -41,5 +43,18 @@ impl Asks {
     /// Whether the object is judged as it is stored.
     pub const fn is_stored(self) -> bool {
         matches!(self, Self::Stored)
+    }
+}
+
+/// `operation`, `subResource` and, of what is stored, `stored`.
+impl Serialize for Asks {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        let mut members = json.serialize_map(None)?;
+        members.serialize_entry("operation", self.operation())?;
+        members.serialize_entry("subResource", self.sub_resource())?;
+        if self.is_stored() {
+            members.serialize_entry("stored", &true)?;
+        }
+        members.end()
     }
 }

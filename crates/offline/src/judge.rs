@@ -6,6 +6,7 @@ use managed_by::{
     AdmissionRequest, Enforcement, ErrorType, JudgedFinding, Kind, Malformed, Release, ReleaseSet,
     Rule, Settings, Words, judge,
 };
+use serde::{Serialize, Serializer};
 
 /// Which releases of kube-apiserver are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,30 +45,36 @@ pub struct Judgement {
 }
 
 /// Something that a rule found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Found {
     /// The rule.
+    #[serde(serialize_with = "id")]
     pub rule: &'static Rule,
     /// What it does.
+    #[serde(serialize_with = "word")]
     pub enforcement: Enforcement,
     /// Where, from the root of the object.
     pub path: String,
     /// The kind of error.
+    #[serde(rename = "type")]
     pub error_type: ErrorType,
     /// The whole error, as the newest kube-apiserver writes it that finds it.
     pub text: String,
     /// The same in the words of each release, where they do not all use the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub texts: Vec<Words>,
     /// Whether kube-apiserver finds it too.
+    #[serde(rename = "upstream")]
     pub is_upstream: bool,
     /// What is wrong and what would do, alone. May be empty.
     pub detail: String,
     /// The releases that find it, where not all do or all are asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub releases: Option<ReleaseSet>,
 }
 
 /// What each release says to a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Matrix {
     /// The releases that accept it.
     pub accepted: ReleaseSet,
@@ -138,6 +145,15 @@ impl Judgement {
     pub fn is_quiet(&self) -> bool {
         self.is_allowed && self.warnings.is_empty() && self.findings.is_empty()
     }
+}
+
+fn id<S: Serializer>(rule: &Rule, json: S) -> Result<S::Ok, S::Error> {
+    json.serialize_str(rule.id())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn word<S: Serializer>(enforcement: &Enforcement, json: S) -> Result<S::Ok, S::Error> {
+    json.serialize_str(enforcement.as_str())
 }
 
 impl Found {

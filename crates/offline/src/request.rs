@@ -47,6 +47,12 @@ impl Remark {
     }
 }
 
+impl Serialize for Remark {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        json.serialize_str(self.as_str())
+    }
+}
+
 /// An object as it was before.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Before<'a> {

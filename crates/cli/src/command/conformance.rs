@@ -3,84 +3,73 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use managed_by::{Release, nearest_name};
+use indicatif::ProgressBar;
+use managed_by::nearest_name;
 use managed_by_offline::{Judge, MalformedText, Releases, Replay};
 use managed_by_report::{RecordedAt, Recording, Report};
 
 use super::settings::Chosen;
-use crate::args::{Judging, ListOutput};
+use crate::args::{Conformance, ListOutput, Output};
 use crate::input::Input;
 use crate::output::writers::count_of;
 use crate::output::{self, plain::plain};
 use crate::report::Unjudged;
-use crate::stream::pieces;
+use crate::stream::each_piece;
 use crate::{Exit, Stop};
 
-/// Where a report goes, beside standard output.
-pub(super) struct Files<'p> {
-    /// The page.
-    pub(super) html: Option<&'p Path>,
-    /// The badge.
-    pub(super) badge: Option<&'p Path>,
-}
-
 /// Reports on the writes in recordings.
-pub(super) fn run(
-    traces: &[PathBuf],
-    controller: &str,
-    since: Option<Release>,
-    judging: &Judging,
-    files: &Files<'_>,
-    format: ListOutput,
-    quiet: bool,
-) -> Result<Exit, Stop> {
-    let chosen = Chosen::new(judging)?;
+pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
+    let controller = &*asked.controller;
+    let chosen = Chosen::of_file(asked.settings.as_deref())?;
     let settings = chosen.settings()?;
     let mut recording = Recording::with_settings(controller, &settings);
-    if let Some(since) = since {
+    if let Some(since) = asked.since {
         recording = recording.since(since);
     }
     let mut replay = Replay::new(Judge::new(settings, Releases::Chosen));
     let mut unjudged_inputs = 0_usize;
     let mut tell = |unjudged: &Unjudged| {
         unjudged_inputs = unjudged_inputs.saturating_add(1);
-        output::tell_unjudged(unjudged, crate::args::Output::Text);
+        output::tell_unjudged(unjudged, Output::Text);
     };
-    for (source, trace) in traces.iter().enumerate() {
-        let input = Input::new(trace);
-        let mut lines = 0_u64;
-        let of_file = pieces(&input, |piece, _| {
-            let more = replay.requests(piece, source, lines, |seen, request| {
-                let place = RecordedAt {
-                    source: input.name.to_string(),
-                    line: seen.line,
-                    time: seen.time,
-                };
-                // What was read can be written.
-                let value = serde_json::to_value(request).unwrap_or_default();
-                if let Err(e) = request.read(|asked| recording.add(asked, &value, &place)) {
-                    let line = usize::try_from(place.line).unwrap_or(usize::MAX);
-                    let text = MalformedText::at(line, 0, e.to_string());
-                    tell(&Unjudged::new(&input.name, text));
-                }
-            });
-            lines = lines.saturating_add(more);
-            ControlFlow::Continue(())
+    let inputs: Vec<Input> = asked.traces.iter().map(|file| Input::new(file)).collect();
+    each_piece(&inputs, &ProgressBar::hidden(), |piece| {
+        let piece = match piece {
+            Ok(piece) => piece,
+            Err(malformed) => {
+                tell(&malformed);
+                return Ok(0);
+            }
+        };
+        let (source, before) = (piece.source, piece.lines_before);
+        let lines = replay.requests(piece.bytes, source, before, |seen, request| {
+            let Some(file) = inputs.get(source).map(|input| &input.name) else {
+                return;
+            };
+            let place = RecordedAt {
+                source: file.to_string(),
+                line: seen.line,
+                time: seen.time,
+            };
+            // What was read can be written.
+            let value = serde_json::to_value(request).unwrap_or_default();
+            if let Err(e) = request.read(|asked| recording.add(asked, &value, &place)) {
+                let line = usize::try_from(place.line).unwrap_or(usize::MAX);
+                let text = MalformedText::at(line, 0, e.to_string());
+                tell(&Unjudged::new(file, text));
+            }
         });
-        if let Some(of_file) = of_file {
-            tell(&of_file);
-        }
-    }
+        Ok(lines)
+    })?;
     let nothing = recording
         .is_empty()
         .then(|| nothing(&recording, controller));
     let report = recording.finish();
-    write(files.html, || report.html())?;
-    write(files.badge, || report.badge())?;
-    match format {
+    write(asked.html.as_deref(), || report.html())?;
+    write(asked.badge.as_deref(), || report.badge())?;
+    match asked.output {
         ListOutput::Json => {
             let mut out = io::stdout().lock();
             serde_json::to_writer_pretty(&mut out, &report)
@@ -91,12 +80,12 @@ pub(super) fn run(
         ListOutput::Text => {}
     }
     if let Some(nothing) = &nothing {
-        let level = output::level_of_nothing(judging.allow_empty);
+        let level = output::level_of_nothing(asked.allow_empty);
         anstream::eprintln!("{level}: {}", plain(nothing));
     }
     Ok(if unjudged_inputs > 0 {
         Exit::Unjudged
-    } else if nothing.is_some() && !judging.allow_empty {
+    } else if nothing.is_some() && !asked.allow_empty {
         Exit::Nothing
     } else if report.timelines.is_empty() {
         Exit::Accepted

@@ -1,10 +1,9 @@
 //! `managed-by diff`: the updates between two files or folders, or since a commit.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use managed_by::Malformed;
 use managed_by_offline::Document;
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectName;
@@ -13,41 +12,28 @@ use serde_json::Value;
 use super::lint::{At, for_each_object, object_name, user};
 use super::settings::Chosen;
 use crate::Stop;
-use crate::args::{Folders, Judging, Who};
+use crate::args::{Diff, Folders, Manifests};
 use crate::git;
 use crate::input::{Input, files};
 use crate::report::{Report, Unjudged};
 
-/// What is compared.
-pub(super) struct Sides {
-    old: PathBuf,
-    /// Without it, the working tree is compared with a commit.
-    new: Option<PathBuf>,
-    commit: String,
-}
-
-impl Sides {
-    /// The sides that the arguments name.
-    pub(super) fn new(old: PathBuf, new: Option<PathBuf>, commit: Option<String>) -> Self {
-        let commit = commit.unwrap_or_default();
-        Self { old, new, commit }
+/// The files of both sides, the old ones first.
+fn inputs(asked: &Diff) -> Result<[Vec<Result<Input, Unjudged>>; 2], Stop> {
+    let folders = &asked.manifests.folders;
+    if let Some(new) = &asked.new {
+        return Ok([side(&asked.old, folders)?, side(new, folders)?]);
     }
-
-    fn inputs(&self, folders: &Folders) -> Result<[Vec<Result<Input, Unjudged>>; 2], Stop> {
-        if let Some(new) = &self.new {
-            return Ok([side(&self.old, folders)?, side(new, folders)?]);
-        }
-        // Both sides have the same files: a commit has links and ignored files, which a folder is read without.
-        let mut new = side(&self.old, folders)?;
-        new.retain(|input| !input.as_ref().is_ok_and(Input::is_link));
-        let there: Vec<_> = new.iter().flatten().filter_map(Input::place).collect();
-        let is_left_out = |file: &Path| {
-            let file = file.canonicalize();
-            file.is_ok_and(|file| !there.contains(&file))
-        };
-        let old = git::files(&self.commit, &self.old, is_left_out)?;
-        Ok([old.into_iter().map(Ok).collect(), new])
-    }
+    // Both sides have the same files: a commit has links and ignored files, which a folder is read without.
+    let mut new = side(&asked.old, folders)?;
+    new.retain(|input| !input.as_ref().is_ok_and(Input::is_link));
+    let there: Vec<_> = new.iter().flatten().filter_map(Input::place).collect();
+    let is_left_out = |file: &Path| {
+        let file = file.canonicalize();
+        file.is_ok_and(|file| !there.contains(&file))
+    };
+    let commit = asked.git.as_deref().unwrap_or_default();
+    let old = git::files(commit, &asked.old, is_left_out)?;
+    Ok([old.into_iter().map(Ok).collect(), new])
 }
 
 /// The files of one side. `/dev/null` has none, as for git: all objects of the other side are new, or gone.
@@ -85,54 +71,53 @@ impl Keys {
 struct Stored {
     name: ObjectName,
     json: String,
-    /// Its file, by its number.
-    file: usize,
+    /// How many old objects were read before.
+    place: usize,
+    /// What is wrong with it, where it stands.
+    unjudged: Option<Unjudged>,
 }
 
 /// Judges the updates between two sides. What is new is judged as created, what is gone is named.
-pub(super) fn run(
-    sides: &Sides,
-    is_status: bool,
-    folders: &Folders,
-    who: &Who,
-    judging: &Judging,
-) -> Result<Report, Stop> {
+pub(super) fn run(asked: &Diff) -> Result<Report, Stop> {
+    let Manifests {
+        folders,
+        who,
+        judging,
+        ..
+    } = &asked.manifests;
     let chosen = Chosen::new(judging)?;
     let judge = chosen.judge()?;
     let user = user(who);
     let namespace = who.namespace();
-    let [old, new] = sides.inputs(folders)?;
+    let [old, new] = inputs(asked)?;
     let mut report = Report::default();
     // The old objects borrow from their documents, of which there is one at a time.
     let mut stored: BTreeMap<Key, Stored> = BTreeMap::new();
     let mut keys = Keys::default();
-    for (file, input) in old.iter().enumerate() {
-        for_each_object_of(input, &mut report, |_, _, object, _| {
+    let mut place = 0_usize;
+    for input in &old {
+        for_each_object_of(input, &mut report, |at, _| {
+            let name = object_name(at.object, namespace);
+            let malformed = at.object.check().err();
             let old = Stored {
-                name: object_name(object, namespace),
-                json: object.json().to_owned(),
-                file,
+                json: at.object.json().to_owned(),
+                place,
+                unjudged: malformed.map(|malformed| at.unjudged(&name, &malformed)),
+                name,
             };
-            stored.insert(keys.of(object, namespace), old);
+            stored.insert(keys.of(at.object, namespace), old);
+            place = place.saturating_add(1);
         });
     }
-    // What is wrong with old objects, by their file and key.
-    let mut wrong: BTreeMap<(usize, Key), Malformed> = BTreeMap::new();
+    let mut wrong: BTreeMap<usize, Unjudged> = BTreeMap::new();
     let mut keys = Keys::default();
     for input in &new {
         let file = input.iter().map(|input| Arc::clone(&input.name));
         report.files.extend(file);
-        for_each_object_of(input, &mut report, |text, document, object, report| {
-            let file = input.as_ref().map(|input| Arc::clone(&input.name));
-            let at = At {
-                file: &file.unwrap_or_else(|unjudged| Arc::clone(&unjudged.file)),
-                text,
-                document,
-                object,
-            };
-            let key = keys.of(object, namespace);
+        for_each_object_of(input, &mut report, |at, report| {
+            let object = at.object;
+            let before = stored.remove(&keys.of(object, namespace));
             let judged = report.results.len();
-            let before = stored.remove(&key);
             let Some(name) = at.known(&judge, namespace, report) else {
                 return;
             };
@@ -142,27 +127,22 @@ pub(super) fn run(
                 at.except(judged, report);
                 return;
             };
+            // A change of the spec and the status is two requests, with a state between them that mixes both objects. What is
+            // wrong with one of the two is found before, so that it is shown where it stands.
+            let malformed = object.check().err();
+            let is_wrong = before.unjudged.is_some() || malformed.is_some();
+            wrong.extend(before.unjudged.map(|unjudged| (before.place, unjudged)));
+            let malformed = malformed.map(|malformed| at.unjudged(&name, &malformed));
+            report.unjudged.extend(malformed);
             let documents = Document::all(&before.json);
             let objects = documents.iter().flatten().flat_map(manifest::objects);
-            for old in objects.flatten() {
-                // A change of the spec and the status is two requests, with a state between them that mixes both objects. What
-                // is wrong with one of the two is found before, so that it is shown where it stands.
-                let checked = (old.check(), object.check());
-                if let Err(malformed) = &checked.0 {
-                    wrong.insert((before.file, key.clone()), malformed.clone());
-                }
-                if let Err(malformed) = &checked.1 {
-                    report.unjudged.push(at.unjudged(&name, malformed));
-                }
-                if checked.0.and(checked.1).is_err() {
-                    continue;
-                }
-                for request in manifest::updates(&old, object, is_status, namespace, &user) {
+            for old in objects.flatten().filter(|_| !is_wrong) {
+                for request in manifest::updates(&old, object, asked.status, namespace, &user) {
                     at.add(&judge, &request, name.clone(), report);
                 }
                 // The first request is the one that changes the spec.
                 if let Some(first) = report.results.get_mut(judged)
-                    && !is_status
+                    && !asked.status
                 {
                     first.unchecked = unchecked(&old, object);
                 }
@@ -170,7 +150,7 @@ pub(super) fn run(
             at.except(judged, report);
         });
     }
-    tell_wrong(&old, &wrong, namespace, &mut report);
+    report.unjudged.extend(wrong.into_values());
     if folders.skip_unreadable {
         report.skip_unreadable();
     }
@@ -184,39 +164,12 @@ pub(super) fn run(
 fn for_each_object_of(
     input: &Result<Input, Unjudged>,
     report: &mut Report,
-    each: impl FnMut(&str, &Document<'_>, &Object<'_>, &mut Report),
+    each: impl FnMut(&At<'_, '_>, &mut Report),
 ) {
     let read = input.as_ref().map_err(Clone::clone);
     match read.and_then(|input| Ok((input, input.bytes()?))) {
         Ok((input, bytes)) => for_each_object(&input.name, &bytes, report, each),
         Err(unjudged) => report.unjudged.push(unjudged),
-    }
-}
-
-/// Tells what is wrong with old objects, where it stands.
-fn tell_wrong(
-    old: &[Result<Input, Unjudged>],
-    wrong: &BTreeMap<(usize, Key), Malformed>,
-    namespace: &str,
-    report: &mut Report,
-) {
-    let mut keys = Keys::default();
-    for (number, input) in old.iter().enumerate().filter(|_| !wrong.is_empty()) {
-        // What else there is to say of the file was said.
-        let mut again = Report::default();
-        for_each_object_of(input, &mut again, |text, document, object, _| {
-            let key = keys.of(object, namespace);
-            if let (Some(malformed), Ok(input)) = (wrong.get(&(number, key)), input) {
-                let at = At {
-                    file: &input.name,
-                    text,
-                    document,
-                    object,
-                };
-                let name = object_name(object, namespace);
-                report.unjudged.push(at.unjudged(&name, malformed));
-            }
-        });
     }
 }
 

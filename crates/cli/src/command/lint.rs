@@ -1,40 +1,40 @@
 //! `managed-by lint`: manifests, judged as if they were created, or as they are stored.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use managed_by::{Malformed, UserInfo};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectName;
-use managed_by_offline::{Document, Judge, MalformedText, Request, decode};
+use managed_by_offline::{Document, Found, Judge, MalformedText, Request, decode};
 use rayon::prelude::*;
 use serde_json::Value;
 
 use super::settings::Chosen;
 use crate::Stop;
-use crate::args::{Folders, Judging, Who};
+use crate::args::{Lint, Manifests, Who};
 use crate::excuse::{EXCEPT, Excuse, exceptions};
 use crate::input::{Input, files};
-use crate::report::{Outcome, Report, Unjudged, place};
+use crate::report::{Outcome, Report, Source, Span, Unjudged, place};
 use crate::{fix, hint};
 
 /// Judges the manifests of paths.
-pub(super) fn run(
-    paths: &[PathBuf],
-    is_fixed: bool,
-    folders: &Folders,
-    who: &Who,
-    judging: &Judging,
-) -> Result<Report, Stop> {
+pub(super) fn run(asked: &Lint) -> Result<Report, Stop> {
+    let Manifests {
+        folders,
+        who,
+        judging,
+        ..
+    } = &asked.manifests;
     let chosen = Chosen::new(judging)?;
     let judge = chosen.judge()?;
     let user = user(who);
     // The order of the files is kept.
-    let reports: Vec<Report> = files(paths, folders)?
+    let reports: Vec<Report> = files(&asked.paths, folders)?
         .par_iter()
         .map(|file| match file {
-            Ok(input) => lint(input, is_fixed, &judge, who.namespace(), &user),
+            Ok(input) => lint(input, asked.fix, &judge, who.namespace(), &user),
             Err(unjudged) => Report {
                 unjudged: vec![unjudged.clone()],
                 ..Report::default()
@@ -84,24 +84,13 @@ fn lint(
             return report;
         }
     };
-    for_each_object(
-        &input.name,
-        &bytes,
-        &mut report,
-        |text, document, object, report| {
-            let at = At {
-                file: &input.name,
-                text,
-                document,
-                object,
-            };
-            if let Some(name) = at.known(judge, namespace, report) {
-                let judged = report.results.len();
-                at.add(judge, &object.alone(namespace, user), name, report);
-                at.except(judged, report);
-            }
-        },
-    );
+    for_each_object(&input.name, &bytes, &mut report, |at, report| {
+        if let Some(name) = at.known(judge, namespace, report) {
+            let judged = report.results.len();
+            at.add(judge, &at.object.alone(namespace, user), name, report);
+            at.except(judged, report);
+        }
+    });
     report
 }
 
@@ -120,31 +109,25 @@ fn fixed(
     let mut edits = Vec::new();
     // What cannot be read is told when the file is judged.
     let mut first = Report::default();
-    for_each_object(
-        &input.name,
-        &bytes,
-        &mut first,
-        |text, document, object, _| {
-            let request = object.alone(namespace, user);
-            let judged = request.read(|request| judge.review(request));
-            let excepted = exceptions(object.json()).unwrap_or_default();
-            for found in judged.iter().flat_map(|judgement| &judgement.findings) {
-                let path = object.path_of(&found.path);
-                if excepted.iter().any(|(rule, _)| *rule == found.rule.id()) {
-                    continue;
+    for_each_object(&input.name, &bytes, &mut first, |at, _| {
+        let object = at.object;
+        let request = object.alone(namespace, user);
+        let judged = request.read(|request| judge.review(request));
+        let excepted = exceptions(object.json()).unwrap_or_default();
+        let is_excepted = |found: &Found| excepted.iter().any(|(rule, _)| *rule == found.rule.id());
+        let found = judged.iter().flat_map(|judgement| &judgement.findings);
+        for found in found.filter(|found| !is_excepted(found)) {
+            match fix::edit(at.text, at.document, &object.path_of(&found.path), found) {
+                Some(Ok(edit)) => edits.push(edit),
+                Some(Err(why)) => {
+                    let (place, _) = at.place(&found.path);
+                    let place = format!("{}:{}:{}", input.name, place.line, place.column);
+                    report.hint(format!("not fixed: {why}"), || place);
                 }
-                match fix::edit(text, document, &path, found) {
-                    Some(Ok(edit)) => edits.push(edit),
-                    Some(Err(why)) => {
-                        let (place, _) = place(text, document, &path);
-                        let place = format!("{}:{}:{}", input.name, place.line, place.column);
-                        report.hint(format!("not fixed: {why}"), || place);
-                    }
-                    None => {}
-                }
+                None => {}
             }
-        },
-    );
+        }
+    });
     if edits.is_empty() {
         return Ok(bytes);
     }
@@ -167,14 +150,25 @@ pub(super) fn for_each_object(
     file: &Arc<str>,
     bytes: &[u8],
     report: &mut Report,
-    mut each: impl FnMut(&str, &Document<'_>, &Object<'_>, &mut Report),
+    mut each: impl FnMut(&At<'_, '_>, &mut Report),
 ) {
     for_each_document(file, bytes, report, |text, document, report| {
         for object in manifest::objects(document) {
-            match object {
-                Ok(object) => each(text, document, &object, report),
-                Err(malformed) => report.unjudged.push(Unjudged::new(file, malformed)),
-            }
+            let object = match &object {
+                Ok(object) => object,
+                Err(malformed) => {
+                    let unjudged = Unjudged::new(file, malformed.clone());
+                    report.unjudged.push(unjudged);
+                    continue;
+                }
+            };
+            let at = At {
+                file,
+                text,
+                document,
+                object,
+            };
+            each(&at, report);
         }
     });
 }
@@ -267,6 +261,11 @@ pub(super) struct At<'a, 't> {
 }
 
 impl At<'_, '_> {
+    /// Where a path of the object stands, and the line to show.
+    fn place(&self, path: &str) -> (Span, Option<Source>) {
+        place(self.text, self.document, &self.object.path_of(path))
+    }
+
     /// The name of the object, if its kind is judged. Others are counted.
     pub(super) fn known(
         &self,
@@ -287,7 +286,7 @@ impl At<'_, '_> {
         };
         if let Some(hint) = hint {
             report.hint(hint, || {
-                let (place, _) = place(self.text, self.document, &object.path_of("kind"));
+                let (place, _) = self.place("kind");
                 format!("{}:{}", self.file, place.line)
             });
         }
@@ -303,7 +302,7 @@ impl At<'_, '_> {
         };
         let at = |text: String| {
             let path = format!("metadata.annotations[\"{EXCEPT}\"]");
-            let (place, source) = place(self.text, self.document, &self.object.path_of(&path));
+            let (place, source) = self.place(&path);
             Unjudged::at(self.file, &place, source, format!("{name}: {text}"))
         };
         match exceptions(self.object.json()) {
@@ -314,7 +313,8 @@ impl At<'_, '_> {
                         outcome.excuse(|finding| {
                             let is_of_rule = finding.found.rule.id() == rule;
                             is_used |= is_of_rule;
-                            is_of_rule.then(|| Excuse::Exception(reason.clone()))
+                            let reason = reason.clone();
+                            is_of_rule.then_some(Excuse::Exception { reason })
                         });
                     }
                     if !is_used {
@@ -337,15 +337,11 @@ impl At<'_, '_> {
     ) {
         match request.read(|request| (judge.review(request), judge.dropped_by(request))) {
             Ok((judgement, dropped_by)) => {
-                let locate = |found: &managed_by_offline::Found| {
-                    let path = self.object.path_of(&found.path);
-                    Some(place(self.text, self.document, &path))
-                };
+                let locate = |found: &Found| Some(self.place(&found.path));
                 let mut outcome = Outcome::new(self.file, name, request.asks, judgement, locate);
                 outcome.remark = request.remark;
                 outcome.dropped_by = dropped_by;
-                let (start, _) = place(self.text, self.document, &self.object.path_of("kind"));
-                outcome.place = Some(start);
+                outcome.place = Some(self.place("kind").0);
                 report.results.push(outcome);
             }
             Err(malformed) => report.unjudged.push(self.unjudged(&name, &malformed)),
@@ -359,7 +355,7 @@ impl At<'_, '_> {
         // The path is of the request.
         let path = malformed.path().unwrap_or_default();
         let path = path.strip_prefix("object.").unwrap_or_default();
-        let (place, source) = place(self.text, self.document, &self.object.path_of(path));
+        let (place, source) = self.place(path);
         Unjudged::at(self.file, &place, source, format!("{name}: {text}"))
     }
 }

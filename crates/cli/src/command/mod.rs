@@ -16,7 +16,7 @@ use std::io::{self, Write as _};
 
 use clap::CommandFactory as _;
 
-use crate::args::{Args, Command, Judging, Printing, SettingsCommand};
+use crate::args::{Args, Command, Manifests, SettingsCommand};
 use crate::report::Report;
 use crate::{Exit, Stop, config, excuse, output};
 
@@ -28,67 +28,11 @@ pub fn run(mut args: Args) -> Result<Exit, Stop> {
     let quiet = args.quiet;
     config::fill(&mut args)?;
     match args.command {
-        Command::Lint {
-            paths,
-            fix,
-            folders,
-            known,
-            who,
-            judging,
-            printing,
-        } => {
-            let mut report = lint::run(&paths, fix, &folders, &who, &judging)?;
-            excuse::apply(&known, &mut report)?;
-            finish(&report, "lint", &judging, &printing, quiet)
-        }
-        Command::Diff {
-            old,
-            new,
-            git,
-            status,
-            folders,
-            known,
-            who,
-            judging,
-            printing,
-        } => {
-            let sides = diff::Sides::new(old, new, git);
-            let mut report = diff::run(&sides, status, &folders, &who, &judging)?;
-            excuse::apply(&known, &mut report)?;
-            finish(&report, "diff", &judging, &printing, quiet)
-        }
-        Command::Review {
-            files,
-            judging,
-            printing,
-        } => review::run(&files, &judging, &printing, quiet),
-        Command::Replay {
-            files,
-            show,
-            judging,
-            printing,
-        } => replay::run(&files, show, &judging, &printing, quiet),
-        Command::Conformance {
-            traces,
-            controller,
-            since,
-            html,
-            badge,
-            settings,
-            allow_empty,
-            output,
-        } => {
-            let files = conformance::Files {
-                html: html.as_deref(),
-                badge: badge.as_deref(),
-            };
-            let judging = Judging {
-                settings,
-                allow_empty,
-                ..Judging::default()
-            };
-            conformance::run(&traces, &controller, since, &judging, &files, output, quiet)
-        }
+        Command::Lint(asked) => finish(lint::run(&asked)?, "lint", &asked.manifests, quiet),
+        Command::Diff(asked) => finish(diff::run(&asked)?, "diff", &asked.manifests, quiet),
+        Command::Review(asked) => review::run(&asked, quiet),
+        Command::Replay(asked) => replay::run(&asked, quiet),
+        Command::Conformance(asked) => conformance::run(&asked, quiet),
         Command::Rules {
             family,
             kind,
@@ -105,11 +49,7 @@ pub fn run(mut args: Args) -> Result<Exit, Stop> {
                 Exit::Unjudged
             })
         }
-        Command::Settings(SettingsCommand::Writers {
-            files,
-            settings,
-            output,
-        }) => writers::run(&files, settings.as_deref(), output, quiet),
+        Command::Settings(SettingsCommand::Writers(asked)) => writers::run(&asked, quiet),
         Command::Settings(SettingsCommand::Schema) => {
             io::stdout().write_all(settings::SCHEMA.as_bytes())?;
             Ok(Exit::Accepted)
@@ -128,14 +68,11 @@ pub fn run(mut args: Args) -> Result<Exit, Stop> {
     }
 }
 
-/// Prints a report.
-fn finish(
-    report: &Report,
-    command: &str,
-    judging: &Judging,
-    printing: &Printing,
-    quiet: bool,
-) -> Result<Exit, Stop> {
-    output::print(report, command, printing.output, quiet, judging.allow_empty)?;
+/// Prints what was found in manifests, but for what was found before.
+fn finish(mut report: Report, command: &str, asked: &Manifests, quiet: bool) -> Result<Exit, Stop> {
+    excuse::apply(&asked.known, &mut report)?;
+    let judging = &asked.judging;
+    let format = asked.printing.output;
+    output::print(&report, command, format, quiet, judging.allow_empty)?;
     Ok(report.exit(judging))
 }

@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 
 use anstyle::{Effects, Style};
 use clap::CommandFactory as _;
-use managed_by::{Anchor, Example, Rule, rule};
+use managed_by::{AdmissionRequest, Anchor, Example, Rule, Settings, review, rule};
 use textwrap::Options;
 
 use crate::args::{Args, did_you_mean, unknown_rule};
-use crate::output::examples::answer;
+use crate::output::words;
 use crate::report::page;
 use crate::{Exit, Stop};
 
@@ -96,8 +96,7 @@ fn heading(page: &mut String, text: &str) {
 /// A paragraph, wrapped, with what stands in backticks coloured.
 fn paragraph(page: &mut String, text: &str) {
     let width = width();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for line in textwrap::wrap(&text, Options::new(width).break_words(false)) {
+    for line in textwrap::wrap(&words(text), Options::new(width).break_words(false)) {
         code(page, &line);
         page.push('\n');
     }
@@ -127,6 +126,16 @@ fn example(page: &mut String, example: &Example) {
         let _ = writeln!(page, "  {line}");
     }
     page.push('\n');
+}
+
+/// The answer to an example, unless it takes a cluster to answer.
+fn answer(example: &Example) -> Option<String> {
+    let settings = Settings::from_json(example.settings.as_bytes()).ok()?;
+    let json = example.full_request();
+    let request = AdmissionRequest::from_json(json.as_bytes()).ok()?;
+    let verdict = review(&request, &settings);
+    let (code, message) = (verdict.code?, verdict.message?);
+    Some(format!("The answer, with code {code}: {message}"))
 }
 
 /// Shows a page: on a terminal through the pager, as git does.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
-use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,11 +11,11 @@ use managed_by_offline::replay::{Said, Seen, Step};
 use managed_by_offline::{MalformedText, Replay};
 
 use super::settings::Chosen;
-use crate::args::{Judging, Output, Printing};
+use crate::args::{self, Output};
 use crate::input::Input;
 use crate::output;
 use crate::report::{Outcome, Unjudged};
-use crate::stream::pieces;
+use crate::stream::each_piece;
 use crate::{Exit, Stop, stop};
 
 /// So many of what could not be judged for one reason in one file are told one by one.
@@ -61,53 +59,57 @@ struct Sink<'r> {
     shown: usize,
     format: Output,
     told: Told,
-    stopped: Option<io::Error>,
 }
 
 /// Judges the history in files.
-pub(super) fn run(
-    files: &[PathBuf],
-    show: Option<usize>,
-    judging: &Judging,
-    printing: &Printing,
-    quiet: bool,
-) -> Result<Exit, Stop> {
+pub(super) fn run(asked: &args::Replay, quiet: bool) -> Result<Exit, Stop> {
+    let (judging, format) = (&asked.judging, asked.printing.output);
     let chosen = Chosen::new(judging)?;
+    let inputs: Vec<Input> = asked.files.iter().map(|file| Input::new(file)).collect();
     let mut sink = Sink {
         replay: Replay::new(chosen.judge()?),
-        summary: Summary::default(),
-        show,
+        summary: Summary {
+            release: chosen.release(),
+            files: inputs.iter().map(|input| Arc::clone(&input.name)).collect(),
+            ..Summary::default()
+        },
+        show: asked.show,
         shown: 0,
-        format: printing.output,
+        format,
         told: Told::default(),
-        stopped: None,
     };
-    sink.summary.release = chosen.release();
-    let inputs: Vec<Input> = files.iter().map(|file| Input::new(file)).collect();
-    sink.summary.files = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
     stop::on_signals();
     let bar = bar(&inputs, quiet);
     bar.set_message(so_far(0, 0));
-    for (source, input) in inputs.iter().enumerate() {
-        sink.file(source, input, &bar);
-        if let Some(e) = sink.stopped.take() {
-            return Err(e.into());
+    each_piece(&inputs, &bar, |piece| {
+        let piece = match piece {
+            Ok(piece) => piece,
+            Err(malformed) => {
+                sink.summary.unreadable.push(malformed.clone());
+                sink.told.add(malformed, format);
+                return Ok(0);
+            }
+        };
+        let is_piped = inputs.get(piece.source).is_some_and(Input::is_stdin);
+        let mut steps = Vec::new();
+        let lines = sink
+            .replay
+            .chunk(piece.bytes, piece.source, piece.lines_before, |step| {
+                steps.push(step);
+            });
+        for step in steps {
+            bar.suspend(|| sink.step(step, is_piped))?;
         }
-        if stop::is_asked() {
-            break;
-        }
-    }
+        let denied = sink.replay.tally().denied;
+        bar.set_message(so_far(sink.replay.live(), denied));
+        Ok(lines)
+    })?;
     bar.finish_and_clear();
-    sink.told.tell_the_rest(&sink.summary.files, sink.format);
-    let Sink {
-        replay,
-        told,
-        mut summary,
-        ..
-    } = sink;
-    summary.tally = replay.tally().clone();
-    summary.unjudged = told.all;
-    output::print_replay(&summary, printing.output, quiet, judging.allow_empty)?;
+    sink.told.tell_the_rest(&sink.summary.files, format);
+    let mut summary = sink.summary;
+    summary.tally = sink.replay.tally().clone();
+    summary.unjudged = sink.told.all;
+    output::print_replay(&summary, format, quiet, judging.allow_empty)?;
     Ok(
         if summary.tally.unjudged_count() > 0 || !summary.unreadable.is_empty() {
             Exit::Unjudged
@@ -158,33 +160,6 @@ fn so_far(objects: usize, denials: u64) -> String {
 }
 
 impl Sink<'_> {
-    /// Reads a file, and judges what it says while the rest is read.
-    fn file(&mut self, source: usize, input: &Input, bar: &ProgressBar) {
-        let mut lines = 0_u64;
-        let before = bar.position();
-        let malformed = pieces(input, |piece, read| {
-            let mut steps = Vec::new();
-            let more = self
-                .replay
-                .chunk(piece, source, lines, |step| steps.push(step));
-            lines = lines.saturating_add(more);
-            for step in steps {
-                if let Err(e) = bar.suspend(|| self.step(step, input.is_stdin())) {
-                    self.stopped = Some(e);
-                    return ControlFlow::Break(());
-                }
-            }
-            let denied = self.replay.tally().denied;
-            bar.set_message(so_far(self.replay.live(), denied));
-            bar.set_position(before.saturating_add(read));
-            ControlFlow::Continue(())
-        });
-        if let Some(malformed) = malformed {
-            self.summary.unreadable.push(malformed.clone());
-            self.told.add(malformed, self.format);
-        }
-    }
-
     fn step(&mut self, step: Step, is_piped: bool) -> io::Result<()> {
         let file = self.summary.files.get(step.seen.source).cloned();
         let file = file.unwrap_or_else(|| Arc::from(""));

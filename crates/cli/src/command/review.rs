@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 
 use managed_by::Verdict;
 use managed_by_offline::replay::ObjectName;
@@ -12,23 +11,19 @@ use serde_json::{Map, Value, json};
 
 use super::lint::for_each_document;
 use super::settings::Chosen;
-use crate::args::{Judging, Output, Printing};
+use crate::args::{Output, Review};
 use crate::input::Input;
 use crate::report::{Outcome, Report, Unjudged, place};
 use crate::{Exit, Stop, output};
 
 /// Answers the requests of files.
-pub(super) fn run(
-    files: &[PathBuf],
-    judging: &Judging,
-    printing: &Printing,
-    quiet: bool,
-) -> Result<Exit, Stop> {
+pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, Stop> {
+    let judging = &asked.judging;
     let chosen = Chosen::new(judging)?;
     let judge = chosen.policy()?;
     let mut report = Report::default();
     let mut answers = Vec::new();
-    for file in files {
+    for file in &asked.files {
         let input = Input::new(file);
         let bytes = match input.bytes() {
             Ok(bytes) => bytes,
@@ -44,8 +39,8 @@ pub(super) fn run(
             |text, document, report| {
                 let (json, prefix) = request_in(document.json());
                 let answer = judge.ask(json.as_bytes());
-                let asked = Asked::of(json);
-                answers.push(admission_review(&asked.uid, &answer));
+                let about = Asked::of(json);
+                answers.push(admission_review(&about.uid, &answer));
                 let path = |path: &str| {
                     managed_by_offline::Path::parse(prefix)
                         .join(&managed_by_offline::Path::parse(path))
@@ -57,8 +52,8 @@ pub(super) fn run(
                             Some(place(text, document, &path(&in_request)))
                         };
                         let mut outcome =
-                            Outcome::new(&input.name, asked.object, asked.asks, judgement, locate);
-                        outcome.user = asked.user;
+                            Outcome::new(&input.name, about.object, about.asks, judgement, locate);
+                        outcome.user = about.user;
                         outcome.place = Some(place(text, document, &path("object")).0);
                         report.results.push(outcome);
                     }
@@ -74,7 +69,7 @@ pub(super) fn run(
         );
     }
     let exit = report.exit(judging);
-    match printing.output {
+    match asked.printing.output {
         Output::Json => {
             let mut out = io::stdout().lock();
             for answer in &answers {

@@ -25,21 +25,26 @@ impl Chosen {
     /// # Errors
     /// If the file of settings cannot be read, or has problems.
     pub(super) fn new(judging: &Judging) -> Result<Self, Stop> {
-        let file = match &judging.settings {
-            Some(path) => read(path)?,
-            None => "{}".to_owned(),
-        };
-        let (release, releases) = match judging.kubernetes {
-            None => (None, Releases::Chosen),
-            Some(Kubernetes::One(release)) => (Some(release), Releases::Chosen),
-            Some(Kubernetes::Each(releases)) => (None, Releases::Each(releases)),
-        };
-        let rules: Vec<_> = judging
-            .rules
-            .iter()
-            .map(|choice| (choice.rule, choice.enforcement))
-            .collect();
-        let json = overlaid(&file, release, &rules);
+        let mut chosen = Self::of_file(judging.settings.as_deref())?;
+        let mut release = None;
+        match judging.kubernetes {
+            None => {}
+            Some(Kubernetes::One(one)) => release = Some(one),
+            Some(Kubernetes::Each(releases)) => chosen.releases = Releases::Each(releases),
+        }
+        let rules = judging.rules.iter();
+        let rules: Vec<_> = rules.map(|one| (one.rule, one.enforcement)).collect();
+        chosen.json = overlaid(&chosen.json, release, &rules);
+        Ok(chosen)
+    }
+
+    /// The settings in a file, or those that hold without one.
+    ///
+    /// # Errors
+    /// As [`Chosen::new`].
+    pub(super) fn of_file(path: Option<&Path>) -> Result<Self, Stop> {
+        let json = path.map_or_else(|| Ok("{}".to_owned()), read)?;
+        let releases = Releases::Chosen;
         Ok(Self { json, releases })
     }
 

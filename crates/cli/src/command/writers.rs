@@ -1,7 +1,5 @@
 //! `managed-by settings writers`: lists of status writers for the settings, made of audit logs.
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use managed_by::Settings;
@@ -11,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use super::replay::{Told, bar};
 use super::settings::Chosen;
-use crate::args::{Judging, Output, WritersOutput};
+use crate::args::{self, Output};
 use crate::input::Input;
 use crate::output;
 use crate::report::Unjudged;
-use crate::stream::pieces;
+use crate::stream::each_piece;
 use crate::{Exit, Stop};
 
 /// What the audit logs propose for the settings.
@@ -54,40 +52,33 @@ pub struct Listed {
 }
 
 /// Proposes lists of writers.
-pub(super) fn run(
-    files: &[PathBuf],
-    settings: Option<&Path>,
-    format: WritersOutput,
-    quiet: bool,
-) -> Result<Exit, Stop> {
-    let judging = Judging {
-        settings: settings.map(Path::to_owned),
-        ..Judging::default()
-    };
-    let chosen = Chosen::new(&judging)?;
+pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, Stop> {
+    let chosen = Chosen::of_file(asked.settings.as_deref())?;
     let mut writers =
         StatusWriters::new(chosen.json()).map_err(|problems| Stop::Error(problems.to_string()))?;
-    let inputs: Vec<Input> = files.iter().map(|file| Input::new(file)).collect();
+    let inputs: Vec<Input> = asked.files.iter().map(|file| Input::new(file)).collect();
     let files: Vec<_> = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
     let bar = bar(&inputs, quiet);
     let (mut told, mut unreadable) = (Told::default(), Vec::new());
-    for (source, input) in inputs.iter().enumerate() {
-        let mut lines = 0_u64;
-        let before = bar.position();
-        let malformed = pieces(input, |piece, read| {
-            let more = writers.chunk(piece, source, lines, |seen, unjudged| {
-                bar.suspend(|| told.tell(&input.name, &seen, unjudged, Output::Text));
-            });
-            lines = lines.saturating_add(more);
-            bar.set_message(format!("{} status writes", writers.writes()));
-            bar.set_position(before.saturating_add(read));
-            ControlFlow::Continue(())
+    each_piece(&inputs, &bar, |piece| {
+        let piece = match piece {
+            Ok(piece) => piece,
+            Err(malformed) => {
+                bar.suspend(|| output::tell_unjudged(&malformed, Output::Text));
+                unreadable.push(malformed);
+                return Ok(0);
+            }
+        };
+        let (source, before) = (piece.source, piece.lines_before);
+        let lines = writers.chunk(piece.bytes, source, before, |seen, unjudged| {
+            let Some(file) = files.get(source) else {
+                return;
+            };
+            bar.suspend(|| told.tell(file, &seen, unjudged, Output::Text));
         });
-        if let Some(malformed) = malformed {
-            bar.suspend(|| output::tell_unjudged(&malformed, Output::Text));
-            unreadable.push(malformed);
-        }
-    }
+        bar.set_message(format!("{} status writes", writers.writes()));
+        Ok(lines)
+    })?;
     bar.finish_and_clear();
     told.tell_the_rest(&files, Output::Text);
     let written = writers.finish();
@@ -99,7 +90,7 @@ pub(super) fn run(
         files,
         unreadable,
     };
-    output::writers::print(&proposal, format, quiet)?;
+    output::writers::print(&proposal, asked.output, quiet)?;
     Ok(if proposal.is_whole() {
         Exit::Accepted
     } else {

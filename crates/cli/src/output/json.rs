@@ -1,17 +1,23 @@
 //! JSON, by the schema in `docs/cli.schema.json`.
 
+#![expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands out references to members"
+)]
+
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use managed_by::{Enforcement, ReleaseSet};
-use managed_by_offline::Why;
-use managed_by_offline::replay::{ObjectName, Seen};
-use managed_by_offline::{Asks, Matrix};
+use managed_by_offline::replay::Seen;
+use managed_by_offline::{Asks, Found, Matrix, Why};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+use super::words;
 use crate::command::Summary;
-use crate::excuse::Excuse;
-use crate::report::{Finding, Outcome, Report, Unjudged, page};
+use crate::report::{Finding, Outcome, Report, Span, page};
 
 /// The version of the format: another one where something is taken away or means something else.
 pub(super) const FORMAT: u32 = 1;
@@ -25,13 +31,13 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io:
         "format": FORMAT,
         "command": command,
         "summary": summary(report),
-        "results": report.results.iter().map(outcome).collect::<Vec<_>>(),
-        "unjudged": report.unjudged.iter().map(unjudged).collect::<Vec<_>>(),
-        "stale": report.stale.iter().map(unjudged).collect::<Vec<_>>(),
+        "results": report.results,
+        "unjudged": report.unjudged,
+        "stale": report.stale,
     });
     if let (Value::Object(members), "diff") = (&mut document, command) {
         for (key, objects) in [("created", &report.created), ("deleted", &report.gone)] {
-            members.insert(key.to_owned(), objects.iter().map(object).collect());
+            members.insert(key.to_owned(), json!(objects));
         }
     }
     writeln!(out, "{document:#}")
@@ -46,10 +52,10 @@ pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<(
         line(out, result)?;
     }
     for unjudged in &report.unjudged {
-        writeln!(out, "{}", tagged("unjudged", self::unjudged(unjudged)))?;
+        writeln!(out, "{}", tagged("unjudged", json!(unjudged)))?;
     }
     for stale in &report.stale {
-        writeln!(out, "{}", tagged("stale", unjudged(stale)))?;
+        writeln!(out, "{}", tagged("stale", json!(stale)))?;
     }
     writeln!(out, "{}", tagged("summary", summary(report)))
 }
@@ -59,7 +65,7 @@ pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<(
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn line(out: &mut impl Write, result: &Outcome) -> io::Result<()> {
-    writeln!(out, "{}", tagged("result", outcome(result)))
+    writeln!(out, "{}", tagged("result", json!(result)))
 }
 
 /// An object that says first what it is.
@@ -80,110 +86,29 @@ fn summary(report: &Report) -> Value {
     })
 }
 
-fn outcome(outcome: &Outcome) -> Value {
-    let mut value = json!({
-        "file": &*outcome.file,
-        "object": object(&outcome.object),
-        "operation": outcome.asks.operation(),
-        "subResource": outcome.asks.sub_resource(),
-        "allowed": outcome.is_allowed,
-        "warnings": outcome.warnings,
-        "findings": outcome.findings.iter().map(finding).collect::<Vec<_>>(),
-    });
-    if let Value::Object(members) = &mut value {
-        let mut add = |key: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                members.insert(key.to_owned(), value);
-            }
-        };
-        add(
-            "line",
-            outcome.place.as_ref().map(|place| place.line.into()),
-        );
-        add(
-            "column",
-            outcome.place.as_ref().map(|place| place.column.into()),
-        );
-        add("user", outcome.user.clone().map(Value::from));
-        add("time", outcome.time.clone().map(Value::from));
-        add("code", outcome.code.map(Value::from));
-        add("message", outcome.message.clone().map(Value::from));
-        add("releases", outcome.releases.map(matrix));
-        add(
-            "droppedBy",
-            (!outcome.dropped_by.is_empty()).then(|| json!(outcome.dropped_by)),
-        );
-        add("stored", outcome.asks.is_stored().then(|| true.into()));
-        add(
-            "remark",
-            outcome.remark.map(|remark| remark.as_str().into()),
-        );
-        add(
-            "unchecked",
-            (!outcome.unchecked.is_empty()).then(|| outcome.unchecked.clone().into()),
-        );
+/// Where an object begins.
+pub(crate) fn start<S: Serializer>(place: &Option<Span>, json: S) -> Result<S::Ok, S::Error> {
+    let place = place.iter();
+    json.collect_map(place.flat_map(|place| [("line", place.line), ("column", place.column)]))
+}
+
+/// Whether a set has no release.
+pub(crate) fn is_none(set: &ReleaseSet) -> bool {
+    set.is_empty()
+}
+
+/// What a rule found, with what to do about it.
+pub(crate) fn found<S: Serializer>(found: &Found, json: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Told<'f> {
+        #[serde(flatten)]
+        found: &'f Found,
+        help: String,
+        page: String,
     }
-    value
-}
-
-fn object(object: &ObjectName) -> Value {
-    json!({
-        "group": object.group, "version": object.version, "kind": object.kind,
-        "namespace": object.namespace, "name": object.name,
-    })
-}
-
-fn matrix(matrix: Matrix) -> Value {
-    json!({"accepted": matrix.accepted, "denied": matrix.denied})
-}
-
-fn finding(finding: &Finding) -> Value {
-    let found = &finding.found;
-    let mut value = json!({
-        "rule": found.rule.id(), "enforcement": found.enforcement.as_str(), "upstream": found.is_upstream, "path": found.path,
-        "type": found.error_type.as_str(), "text": found.text, "detail": found.detail,
-        "help": words(found.rule.documentation().fix), "page": page(found.rule),
-    });
-    if let Value::Object(members) = &mut value {
-        if let Some(set) = found.releases {
-            members.insert("releases".to_owned(), json!(set));
-        }
-        if !found.texts.is_empty() {
-            members.insert("texts".to_owned(), json!(found.texts));
-        }
-        match &finding.excuse {
-            Some(Excuse::Exception(reason)) => {
-                members.insert(
-                    "excused".to_owned(),
-                    json!({"by": "exception", "reason": reason}),
-                );
-            }
-            Some(Excuse::Baseline) => {
-                members.insert("excused".to_owned(), json!({"by": "baseline"}));
-            }
-            None => {}
-        }
-        if let Some(place) = &finding.place {
-            let place = [
-                ("line", place.line),
-                ("column", place.column),
-                ("endLine", place.end_line),
-                ("endColumn", place.end_column),
-            ];
-            members.extend(place.map(|(key, value)| (key.to_owned(), value.into())));
-        }
-    }
-    value
-}
-
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-pub(super) fn unjudged(unjudged: &Unjudged) -> Value {
-    json!({
-        "file": &*unjudged.file, "line": unjudged.line, "column": unjudged.column, "text": unjudged.text,
-    })
+    let help = words(found.rule.documentation().fix);
+    let page = page(found.rule);
+    Told { found, help, page }.serialize(json)
 }
 
 /// Prints the sums of a replay: as one document, or as the last line of many.
@@ -206,7 +131,7 @@ pub(crate) fn write_replay(
             "enforcement": if key.is_denied { "deny" } else { "warn" },
             "count": row.count, "first": seen(&row.first, &summary.files),
             "last": seen(&row.last, &summary.files),
-            "object": object(&row.object), "text": row.found.text, "page": page(row.found.rule),
+            "object": row.object, "text": row.found.text, "page": page(row.found.rule),
         });
         if let Value::Object(members) = &mut value {
             if let Some(set) = row.releases {
@@ -230,8 +155,8 @@ pub(crate) fn write_replay(
             "refused": tally.refused, "unjudged": by_reason(&tally.unjudged), "unknown": unknown,
         },
         "rows": rows.collect::<Vec<_>>(),
-        "results": summary.shown.iter().map(outcome).collect::<Vec<_>>(),
-        "unjudged": summary.unjudged.iter().map(unjudged).collect::<Vec<_>>(),
+        "results": summary.shown,
+        "unjudged": summary.unjudged,
     });
     if is_document {
         writeln!(out, "{value:#}")

@@ -80,7 +80,7 @@ fn judged(outcome: &Outcome) -> TestCase {
     let mut said = texts(Enforcement::Warn);
     said.extend(outcome.findings.iter().filter_map(|finding| {
         let why = match finding.excuse.as_ref()? {
-            Excuse::Exception(reason) => format!("excepted ({})", plain(reason)),
+            Excuse::Exception { reason } => format!("excepted ({})", plain(reason)),
             Excuse::Baseline => "in the baseline".to_owned(),
         };
         let found = &finding.found;

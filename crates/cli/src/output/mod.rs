@@ -1,6 +1,5 @@
 //! How reports are printed.
 
-pub mod examples;
 pub mod github;
 pub mod json;
 pub mod junit;
@@ -136,6 +135,11 @@ pub(crate) fn print_replay(
         anstream::eprintln!("{}", text::replay_sums(summary));
     }
     Ok(())
+}
+
+/// A text in one line.
+pub(crate) fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The place of a whole line.

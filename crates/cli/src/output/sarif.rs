@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use managed_by::{Enforcement, Rule, rules};
 use serde_json::{Value, json};
 
+use super::words;
 use crate::excuse::Excuse;
 use crate::report::{Report, Span, Unjudged, page};
 
@@ -22,7 +23,9 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io:
             let place = finding.place.as_ref().or(outcome.place.as_ref());
             let index = rules().iter().position(|rule| rule.id() == found.rule.id());
             let suppressions = match &finding.excuse {
-                Some(Excuse::Exception(why)) => json!([{"kind": "inSource", "justification": why}]),
+                Some(Excuse::Exception { reason }) => {
+                    json!([{"kind": "inSource", "justification": reason}])
+                },
                 Some(Excuse::Baseline) => json!([{"kind": "external"}]),
                 None => json!([]),
             };
@@ -86,10 +89,6 @@ fn descriptor(rule: &Rule) -> Value {
         "helpUri": page(rule),
         "defaultConfiguration": {"level": level(rule.default_enforcement())},
     })
-}
-
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn location(file: &str, place: Option<&Span>) -> Value {

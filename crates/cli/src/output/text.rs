@@ -10,6 +10,7 @@ use managed_by_offline::replay::{ObjectName, Seen};
 
 use super::plain::{plain, plain_line};
 use super::table::Table;
+use super::words;
 use crate::command::Summary;
 use crate::hint;
 use crate::report::{Finding, Outcome, Report, Source, Span, Unjudged};
@@ -139,11 +140,6 @@ fn snippet<'s>(
         .line_start(source.first_line)
         .path(plain(file))
         .annotation(AnnotationKind::Primary.span(source.span.clone()))
-}
-
-/// A text in one line.
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What could not be judged, with the line of the file where that is known.

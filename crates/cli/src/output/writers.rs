@@ -8,7 +8,7 @@ use managed_by_offline::MalformedText;
 use managed_by_offline::replay::{StatusWriter, WriterSums};
 use serde_json::{Map, Value, json};
 
-use super::json::{FORMAT, by_reason, seen, unjudged};
+use super::json::{FORMAT, by_reason, seen};
 use super::plain::plain;
 use super::tell_unjudged;
 use crate::Stop;
@@ -313,7 +313,7 @@ fn json(proposal: &Proposal) -> Value {
         },
         "standard_status_writers": standard.collect::<Map<_, _>>(),
         "controllers": delegated.collect::<Map<_, _>>(),
-        "unjudged": proposal.unreadable.iter().map(unjudged).collect::<Vec<_>>(),
+        "unjudged": proposal.unreadable,
     })
 }
 

@@ -7,10 +7,11 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use managed_by_js::catalogue::{Example, Kind, Rule, RulePage, kinds, releases, rules};
 use managed_by_js::{
-    Finding, Judged, Lint, Place, Problem, ReleaseVerdict, ReplayCounts, ReplayObject, ReplayRow,
+    Finding, Judged, Lint, Place, Problem, ReleaseVerdict, ReplayCounts, ReplayRow,
     ReplayStep, ReplayTally, SettingsVerdict, Unreadable, Verdict,
 };
 use managed_by_offline::Why;
+use managed_by_offline::replay::ObjectName;
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 use wasm_bindgen_cli_support::Bindgen;
@@ -77,7 +78,7 @@ fn types_of_answers() -> Result<String> {
     add!(Lint, Judged, ReleaseVerdict, Unreadable);
     add!(
         ReplayStep,
-        ReplayObject,
+        ObjectName,
         ReplayTally,
         ReplayCounts,
         ReplayRow

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::asks::Asks;
 use crate::judge::Judgement;
 use crate::record::State;
@@ -50,7 +52,8 @@ pub struct Asked {
 }
 
 /// An object, by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplayObject"))]
 pub struct ObjectName {
     /// API group; empty for the core group.
     pub group: String,
