@@ -267,7 +267,7 @@ impl<'s> Answers<'s> {
             releases,
         };
         for finding in &mut judged.verdict.findings {
-            finding.place = Some(place(text, document, &object.path_of(&finding.path)));
+            finding.place = Some(place(text, document, &object.path_of(&finding.found.path)));
         }
         if let Some(reason) = &malformed {
             let path = reason.path().and_then(|path| path.strip_prefix("object"));

@@ -1,6 +1,6 @@
 //! The answers, as plain objects.
 
-use managed_by::{Malformed, Release, ReleaseSet, Words};
+use managed_by::{Malformed, Release, ReleaseSet};
 use managed_by_offline::{Found, Judgement, Located};
 use serde::{Serialize, Serializer};
 
@@ -33,39 +33,10 @@ pub struct Verdict {
 /// What one rule found at one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
-#[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The rule's id, which `explain` takes.
-    #[cfg_attr(feature = "package", ts(type = "RuleId"))]
-    pub rule: &'static str,
-    /// Whether it denies the request or warns.
-    #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]
-    pub enforcement: &'static str,
-    /// The field's path from the object's root: `status.conditions[0].type`. Of a field that is missing, where it would stand.
-    pub path: String,
-    /// kube-apiserver's word for the error: `Invalid value`, `Required value`, `Forbidden`, ...
-    #[serde(rename = "type")]
-    pub error_type: &'static str,
-    /// The whole error, as kube-apiserver writes it: path, type, value, detail.
-    pub text: String,
-    /// What is wrong, and what would do; may be empty.
-    pub detail: String,
-    /// Whether kube-apiserver finds it too.
-    pub upstream: bool,
-    /// The releases that find it, where the settings choose none and not all of them do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
-    pub releases: Option<Vec<&'static str>>,
-    /// The error of each release, where not all say it in the same words: the finding itself has those of the newest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "package",
-        ts(
-            optional,
-            type = "Array<{ releases: Array<string>, type: string, text: string, detail: string }>"
-        )
-    )]
-    pub texts: Option<Vec<Words>>,
+    /// The rule, and what it says.
+    #[serde(flatten)]
+    pub found: Found,
     /// Where it stands in the text, of `lint` and `diff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -104,30 +75,15 @@ impl Verdict {
 
     /// What the library said.
     pub(crate) fn of(judgement: Judgement) -> Self {
+        let findings = judgement.findings.into_iter();
+        let findings = findings.map(|found| Finding { found, place: None });
         Self {
             allowed: judgement.is_allowed,
             code: judgement.code,
             message: judgement.message,
             warnings: judgement.warnings,
             audit_annotations: judgement.audit_annotations,
-            findings: judgement.findings.into_iter().map(Finding::of).collect(),
-        }
-    }
-}
-
-impl Finding {
-    fn of(found: Found) -> Self {
-        Self {
-            rule: found.rule.id(),
-            enforcement: found.enforcement.as_str(),
-            path: found.path,
-            error_type: found.error_type.as_str(),
-            text: found.text,
-            detail: found.detail,
-            upstream: found.is_upstream,
-            releases: found.releases.map(names),
-            texts: Some(found.texts).filter(|texts| !texts.is_empty()),
-            place: None,
+            findings: findings.collect(),
         }
     }
 }

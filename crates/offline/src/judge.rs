@@ -44,33 +44,45 @@ pub struct Judgement {
     pub releases: Option<Matrix>,
 }
 
-/// Something that a rule found.
+/// What one rule found at one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct Found {
-    /// The rule.
+    /// The rule's id, which `explain` takes.
     #[serde(serialize_with = "id")]
+    #[cfg_attr(feature = "package", ts(type = "RuleId"))]
     pub rule: &'static Rule,
-    /// What it does.
+    /// Whether it denies the request or warns.
     #[serde(serialize_with = "word")]
+    #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]
     pub enforcement: Enforcement,
-    /// Where, from the root of the object.
+    /// The field's path from the object's root: `status.conditions[0].type`. Of a field that is missing, where it would stand.
     pub path: String,
-    /// The kind of error.
+    /// kube-apiserver's word for the error: `Invalid value`, `Required value`, `Forbidden`, ...
     #[serde(rename = "type")]
+    #[cfg_attr(feature = "package", ts(type = "string"))]
     pub error_type: ErrorType,
-    /// The whole error, as the newest kube-apiserver writes it that finds it.
+    /// The whole error, as kube-apiserver writes it: path, type, value, detail.
     pub text: String,
-    /// The same in the words of each release, where they do not all use the same.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub texts: Vec<Words>,
+    /// What is wrong, and what would do; may be empty.
+    pub detail: String,
     /// Whether kube-apiserver finds it too.
     #[serde(rename = "upstream")]
     pub is_upstream: bool,
-    /// What is wrong and what would do, alone. May be empty.
-    pub detail: String,
-    /// The releases that find it, where not all do or all are asked.
+    /// The releases that find it, where the settings choose none and not all of them do.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional, as = "Option<Vec<String>>"))]
     pub releases: Option<ReleaseSet>,
+    /// The error of each release, where not all say it in the same words: the finding itself has those of the newest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "package",
+        ts(
+            optional,
+            type = "Array<{ releases: Array<string>, type: string, text: string, detail: string }>"
+        )
+    )]
+    pub texts: Vec<Words>,
 }
 
 /// What each release says to a request.

@@ -123,42 +123,20 @@ fn float(number: f64) -> String {
 mod tests {
     use super::{Scalar, resolve};
 
+    /// Beside what `tests/kubectl.rs` compares with kubectl's own decoder.
     #[test]
     fn plain_scalars_mean_what_kubectl_takes_them_for() {
-        let number = |text: &str| Scalar::Number(text.to_owned());
-        for (text, expected) in [
-            ("", Scalar::Null),
-            ("~", Scalar::Null),
-            ("null", Scalar::Null),
-            ("yes", Scalar::Bool(true)),
-            ("Off", Scalar::Bool(false)),
-            ("1", number("1")),
-            ("-1", number("-1")),
-            ("-0x10", number("-16")),
-            ("1.5e-7", number("1.5e-7")),
-            ("+12", number("12")),
-            ("1_000", number("1000")),
-            ("0x1F", number("31")),
-            ("010", number("8")),
-            ("0o10", number("8")),
-            ("0b11", number("3")),
-            ("089", number("89")),
-            ("18446744073709551615", number("18446744073709551615")),
-            ("1.5", number("1.5")),
-            ("1e3", number("1000")),
-            ("1.", number("1")),
-            (".5", number("0.5")),
-            (".inf", Scalar::NotInJson),
-            ("1e999", Scalar::Text),
-            ("2026-01-01T00:00:00Z", Scalar::Text),
-            ("2026-01-01", Scalar::Text),
-            ("1.30.2", Scalar::Text),
-            ("-", Scalar::Text),
-            ("0x", Scalar::Text),
-            ("kubernetes.io/job-controller", Scalar::Text),
-            ("nothing", Scalar::Text),
+        for text in [
+            "1.30.2",
+            "0x",
+            "-",
+            "1e999",
+            "nothing",
+            "kubernetes.io/job-controller",
         ] {
-            assert_eq!(resolve(text), expected, "{text}");
+            assert_eq!(resolve(text), Scalar::Text, "{text}");
         }
+        assert_eq!(resolve("-1"), Scalar::Number("-1".to_owned()));
+        assert_eq!(resolve(""), Scalar::Null);
     }
 }

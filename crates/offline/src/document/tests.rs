@@ -25,26 +25,10 @@ fn malformed(text: &str) -> String {
     all.remove(0).unwrap_err()
 }
 
+/// Beside what `tests/kubectl.rs` compares: kubectl refuses a version of YAML, and a tab before JSON is no indent.
 #[test]
 fn yaml_becomes_the_json_that_kubectl_makes_of_it() {
     for (yaml, expected) in [
-        ("a: 1", "{\"a\":1}"),
-        ("a: [x, 'y', \"z\\n\"]", "{\"a\":[\"x\",\"y\",\"z\\n\"]}"),
-        (
-            "a:\n- b: yes\n  c: 'yes'\n",
-            "{\"a\":[{\"b\":true,\"c\":\"yes\"}]}",
-        ),
-        ("a: |\n  x\n  y\n", "{\"a\":\"x\\ny\\n\"}"),
-        ("a: !!str 1", "{\"a\":\"1\"}"),
-        ("1: a\non: b", "{\"1\":\"a\",\"true\":\"b\"}"),
-        ("a:\nb: ~", "{\"a\":null,\"b\":null}"),
-        ("{a: b, c: []}", "{\"a\":\"b\",\"c\":[]}"),
-        ("a: &x {c: 1}\nb: *x", "{\"a\":{\"c\":1},\"b\":{\"c\":1}}"),
-        (
-            "a: &x {c: 1, d: 2}\nb:\n  <<: *x\n  d: 3",
-            "{\"a\":{\"c\":1,\"d\":2},\"b\":{\"c\":1,\"d\":3}}",
-        ),
-        ("a: 1\r\nb: 2\r\n", "{\"a\":1,\"b\":2}"),
         ("%YAML 1.1\n---\na: 1\n...\n", "{\"a\":1}"),
         ("\t\n{\"a\":\t1}", "{\"a\":\t1}"),
     ] {
