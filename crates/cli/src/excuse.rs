@@ -1,6 +1,6 @@
 //! Findings that do not count: exceptions that an object names itself, each with a reason, and a baseline of old findings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use managed_by::{Enforcement, ReleaseSet, rule};
 use managed_by_offline::{MalformedText, Matrix};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::Stop;
 use crate::args::{Known, unknown_rule};
@@ -33,27 +34,15 @@ pub enum Excuse {
     Baseline,
 }
 
-/// An object, as far as it names exceptions.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Annotated {
-    metadata: Metadata,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Metadata {
-    annotations: BTreeMap<String, serde_json::Value>,
-}
-
 /// The rules that do not count for an object, each with the reason, or else the error in the annotation.
 pub(crate) fn exceptions(object: &str) -> Result<Vec<(&'static str, String)>, String> {
     // Hardly any object has one, and it takes time to read an object.
     if !object.contains(DOMAIN) {
         return Ok(Vec::new());
     }
-    let object: Annotated = serde_json::from_str(object).unwrap_or_default();
-    let Some(value) = object.metadata.annotations.get(EXCEPT) else {
+    let object: Value = serde_json::from_str(object).unwrap_or_default();
+    let annotations = object.pointer("/metadata/annotations");
+    let Some(value) = annotations.and_then(|annotations| annotations.get(EXCEPT)) else {
         return Ok(Vec::new());
     };
     let text = value.as_str().unwrap_or_default();

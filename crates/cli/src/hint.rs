@@ -1,8 +1,7 @@
 //! What somebody probably meant who gave the program something that it does not judge.
 
 use managed_by::{kinds, nearest};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::Value;
 
 /// What to say of an object of a kind that is not judged. Without a version, it is not known.
 pub(crate) fn of_kind(group: &str, version: Option<&str>, kind: &str) -> Option<String> {
@@ -47,33 +46,18 @@ pub(crate) fn of_kind(group: &str, version: Option<&str>, kind: &str) -> Option<
     ))
 }
 
-/// What a document is that names no kind, as far as it must be known.
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow, rename = "type")]
-    event: Option<&'a RawValue>,
-    #[serde(borrow)]
-    object: Option<&'a RawValue>,
-    #[serde(borrow)]
-    operation: Option<&'a RawValue>,
-}
-
 /// What to say of an object that names no kind.
 pub(crate) fn of_no_kind(json: &str) -> Option<String> {
-    let envelope: Envelope<'_> = serde_json::from_str(json).ok()?;
-    Some(match envelope {
-        Envelope {
-            event: Some(_),
-            object: Some(_),
-            ..
-        } => "a watch event: `managed-by replay` reads it".to_owned(),
-        Envelope {
-            operation: Some(_),
-            object: Some(_),
-            ..
-        } => "an AdmissionRequest: `managed-by review` reads it".to_owned(),
-        _ => return None,
-    })
+    let value: Value = serde_json::from_str(json).ok()?;
+    let is_about_object = |name| value.get(name).and(value.get("object")).is_some();
+    let (what, command) = if is_about_object("type") {
+        ("a watch event", "replay")
+    } else if is_about_object("operation") {
+        ("an AdmissionRequest", "review")
+    } else {
+        return None;
+    };
+    Some(format!("{what}: `managed-by {command}` reads it"))
 }
 
 #[cfg(test)]
@@ -82,62 +66,55 @@ mod tests {
 
     #[test]
     fn what_was_meant_is_named() {
-        for (group, version, kind, expected) in [
+        for (api_version, kind, expected) in [
             (
-                "batch",
-                "v1",
+                "batch/v1",
                 "job",
-                Some("job is not judged, did you mean kind Job?"),
+                "job is not judged, did you mean kind Job?",
             ),
             (
-                "batch",
-                "v1",
+                "batch/v1",
                 "Jobb",
-                Some("Jobb is not judged, did you mean kind Job?"),
+                "Jobb is not judged, did you mean kind Job?",
             ),
             (
-                "batch",
-                "v1beta1",
+                "batch/v1beta1",
                 "CronJob",
-                Some("batch/v1beta1 is not judged for CronJob, expected batch/v1"),
+                "batch/v1beta1 is not judged for CronJob, expected batch/v1",
             ),
             (
-                "",
                 "v1",
                 "Job",
-                Some("Job of this apiVersion is not judged, did you mean apiVersion batch/v1?"),
+                "Job of this apiVersion is not judged, did you mean apiVersion batch/v1?",
             ),
             (
-                "rayio",
-                "v1",
+                "rayio/v1",
                 "RayJob",
-                Some("RayJob of this apiVersion is not judged, did you mean apiVersion ray.io/v1?"),
+                "RayJob of this apiVersion is not judged, did you mean apiVersion ray.io/v1?",
             ),
             (
-                "admission.k8s.io",
-                "v1",
+                "admission.k8s.io/v1",
                 "AdmissionReview",
-                Some("AdmissionReview: `managed-by review` reads it"),
+                "AdmissionReview: `managed-by review` reads it",
             ),
             (
-                "audit.k8s.io",
-                "v1",
+                "audit.k8s.io/v1",
                 "Event",
-                Some("Event: `managed-by replay` reads it"),
+                "Event: `managed-by replay` reads it",
             ),
             (
-                "policies.kubewarden.io",
-                "v1",
+                "policies.kubewarden.io/v1",
                 "ClusterAdmissionPolicy",
-                Some("ClusterAdmissionPolicy: `managed-by settings check` reads it"),
+                "ClusterAdmissionPolicy: `managed-by settings check` reads it",
             ),
             // Kinds that are somebody else's.
-            ("", "v1", "Pod", None),
-            ("apps", "v1", "Deployment", None),
-            ("batch.volcano.sh", "v1alpha1", "Job", None),
+            ("v1", "Pod", ""),
+            ("apps/v1", "Deployment", ""),
+            ("batch.volcano.sh/v1alpha1", "Job", ""),
         ] {
-            let said = of_kind(group, Some(version), kind);
-            assert_eq!(said.as_deref(), expected, "{group}/{version} {kind}");
+            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+            let said = of_kind(group, Some(version), kind).unwrap_or_default();
+            assert_eq!(said, expected, "{api_version} {kind}");
         }
     }
 
@@ -145,11 +122,11 @@ mod tests {
     fn what_has_no_kind_is_known_by_its_members() {
         for (json, expected) in [
             (
-                "{\"type\":\"ADDED\",\"object\":{}}",
+                r#"{"type":"ADDED","object":{}}"#,
                 Some("a watch event: `managed-by replay` reads it"),
             ),
             (
-                "{\"operation\":\"CREATE\",\"kind\":{},\"object\":{}}",
+                r#"{"operation":"CREATE","kind":{},"object":{}}"#,
                 Some("an AdmissionRequest: `managed-by review` reads it"),
             ),
             ("{\"a\":1}", None),

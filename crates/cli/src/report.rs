@@ -325,6 +325,19 @@ impl Outcome {
         }
     }
 
+    /// `UPDATE of Job.batch team-a/pi (status)`
+    pub fn asked(&self) -> String {
+        let (object, sub) = (&self.object, self.asks.sub_resource());
+        let sub = match sub {
+            "" => String::new(),
+            sub => format!(" ({sub})"),
+        };
+        match self.asks {
+            Asks::Stored => format!("{object}, as it is stored"),
+            asks => format!("{} of {object}{sub}", asks.operation()),
+        }
+    }
+
     /// That releases drop `managedBy`, if any does that is asked.
     pub fn dropped(&self) -> Option<String> {
         (!self.dropped_by.is_empty()).then(|| {

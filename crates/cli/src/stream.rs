@@ -24,7 +24,7 @@ const READ: usize = 256 << 10;
 /// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
 const MAX_DOCUMENT: usize = 64 << 20;
 
-/// So many pieces of a pipe wait for the judge, and of a file one.
+/// So many pieces of a pipe wait for the judge. Of a file the next one is read meanwhile.
 const WAITING: usize = 16;
 
 /// A piece of a file that ends with a document.
@@ -81,7 +81,7 @@ fn pieces(
         count: Arc::clone(&read),
     };
     let (chunk, waiting) = if size.is_some() {
-        (CHUNK, 1)
+        (CHUNK, 0)
     } else {
         (0, WAITING)
     };

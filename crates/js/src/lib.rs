@@ -34,7 +34,12 @@ pub fn review(request: &str, settings: &str) -> String {
 /// Who asks, where, and whether every release is asked. The package checks what it is given.
 #[wasm_bindgen]
 #[derive(Debug, Default)]
-pub struct Asking(manifest::Options);
+pub struct Asking {
+    /// The namespace of objects that name none.
+    namespace: String,
+    user: UserInfo<'static>,
+    all_releases: bool,
+}
 
 #[wasm_bindgen]
 impl Asking {
@@ -45,30 +50,32 @@ impl Asking {
             username: username.into(),
             groups: Vec::new(),
         };
-        Self(manifest::Options {
+        Self {
             namespace,
             user,
             all_releases,
-        })
+        }
     }
 
     /// Who asks is a member of this group too.
     #[wasm_bindgen(js_name = addGroup)]
     pub fn add_group(&mut self, group: String) {
-        self.0.user.groups.push(group.into());
+        self.user.groups.push(group.into());
     }
 }
 
 /// Judges the objects in a text of YAML or JSON as creates.
 #[wasm_bindgen]
+#[expect(clippy::needless_pass_by_value, reason = "JavaScript gives it away")]
 pub fn lint(text: &str, settings: &str, asking: Asking) -> String {
-    answer(&manifest::lint(text, settings, asking.0))
+    answer(&manifest::lint(text, settings, &asking))
 }
 
 /// Judges the updates from the objects in one text to those in another: of their status, or of the rest.
 #[wasm_bindgen]
+#[expect(clippy::needless_pass_by_value, reason = "JavaScript gives it away")]
 pub fn diff(old: &str, new: &str, is_status: bool, settings: &str, asking: Asking) -> String {
-    answer(&manifest::diff(old, new, is_status, settings, asking.0))
+    answer(&manifest::diff(old, new, is_status, settings, &asking))
 }
 
 /// Says what is wrong with settings.

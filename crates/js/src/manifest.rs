@@ -1,25 +1,15 @@
 //! Manifests: the objects in a text as creates, and the updates between two texts.
 
-use managed_by::{Release, ReleaseSet, Settings, UserInfo};
+use managed_by::{Release, ReleaseSet, Settings};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::{Document, Judgement, Path, Remark, Request};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::Asking;
 use crate::error::Error;
 use crate::settings;
 use crate::verdict::{Place, Verdict};
-
-/// How the objects of a text are judged.
-#[derive(Debug, Default)]
-pub(crate) struct Options {
-    /// The namespace of objects that name none.
-    pub(crate) namespace: String,
-    /// Who asks.
-    pub(crate) user: UserInfo<'static>,
-    /// Whether every release is asked.
-    pub(crate) all_releases: bool,
-}
 
 /// What there is to say about a text.
 #[derive(Debug, Clone, Serialize)]
@@ -76,20 +66,15 @@ pub struct Unreadable {
     pub message: String,
 }
 
-pub(crate) fn lint(text: &str, settings: &str, options: Options) -> Result<Lint, Error> {
-    let Options {
-        namespace,
-        user,
-        all_releases,
-    } = options;
+pub(crate) fn lint(text: &str, settings: &str, asking: &Asking) -> Result<Lint, Error> {
     settings::with(settings, |settings| {
         // No API server stands behind a text, so that its checks are all made here, as on the command line.
         let settings = settings.clone().for_tools();
-        let mut answers = Answers::new(&settings, all_releases);
+        let mut answers = Answers::new(&settings, asking.all_releases);
         let documents = answers.documents(text, "new");
         for document in &documents {
             for object in answers.objects(text, document, "new") {
-                let request = object.alone(&namespace, &user);
+                let request = object.alone(&asking.namespace, &asking.user);
                 answers.judge(text, document, &object, &request);
             }
         }
@@ -102,16 +87,11 @@ pub(crate) fn diff(
     new: &str,
     is_status: bool,
     settings: &str,
-    options: Options,
+    asking: &Asking,
 ) -> Result<Lint, Error> {
-    let Options {
-        namespace,
-        user,
-        all_releases,
-    } = options;
     settings::with(settings, |settings| {
         let settings = settings.clone().for_tools();
-        let mut answers = Answers::new(&settings, all_releases);
+        let mut answers = Answers::new(&settings, asking.all_releases);
         let old_documents = answers.documents(old, "old");
         let mut olds: Vec<Object<'_>> = Vec::new();
         for document in &old_documents {
@@ -131,7 +111,8 @@ pub(crate) fn diff(
                 olds => olds.iter().find(|old| is_same(old, &object)),
             };
             if let Some(old) = pair {
-                let requests = manifest::updates(old, &object, is_status, &namespace, &user);
+                let (namespace, user) = (&asking.namespace, &asking.user);
+                let requests = manifest::updates(old, &object, is_status, namespace, user);
                 for request in &requests {
                     let unjudged = answers.lint.unreadable.len();
                     answers.judge(new, document, &object, request);

@@ -8,6 +8,7 @@ use crate::json::{Members, elements};
 use crate::malformed::MalformedText;
 use crate::path::Path;
 use crate::record::State;
+use crate::replay::ObjectName;
 use crate::request::{Before, Remark, Request, Who};
 use crate::same::same;
 
@@ -46,6 +47,20 @@ impl Object<'_> {
     /// Its namespace; empty if it names none.
     pub fn namespace(&self) -> &str {
         &self.state.metadata.namespace
+    }
+
+    /// Its name among all objects, in a namespace unless it names one itself. One that the API server names is called `prefix-*`.
+    pub fn full_name(&self, namespace: &str) -> ObjectName {
+        let mut name = ObjectName::of(&self.state);
+        if name.namespace.is_empty() {
+            namespace.clone_into(&mut name.namespace);
+        }
+        if name.name.is_empty() {
+            let metadata = Members::of(self.json()).map(|members| members.object("metadata"));
+            let prefix = metadata.and_then(|metadata| metadata.string("generateName"));
+            name.name.extend(prefix.map(|prefix| format!("{prefix}*")));
+        }
+        name
     }
 
     /// Whether the library knows its kind.

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::asks::Asks;
 use crate::json::Members;
-use crate::record::State;
+use crate::record::{State, Stored};
 
 /// A request that was made of objects. Serialized, it is an `AdmissionRequest`.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ pub(crate) enum Before<'a> {
     /// One that was taken apart.
     State(&'a State<'a>),
     /// One that was kept as JSON.
-    Text(&'a str),
+    Stored(&'a Stored),
 }
 
 /// Who asks.
@@ -122,21 +122,45 @@ impl<'a> Before<'a> {
     fn object(self, next: &'a State<'a>) -> Cow<'a, ReadObject<'a>> {
         match self {
             Self::State(state) => state.object(),
-            Self::Text(text) => Cow::Owned(next.with_text(text)),
+            Self::Stored(stored) => Cow::Owned(next.with_text(&stored.json)),
         }
     }
 
     fn text(self) -> &'a str {
         match self {
             Self::State(state) => state.text,
-            Self::Text(text) => text,
+            Self::Stored(stored) => &stored.json,
         }
     }
 
     pub(crate) fn status(self) -> Option<&'a str> {
         match self {
             Self::State(state) => state.status,
-            Self::Text(text) => Members::of(text)?.get("status"),
+            Self::Stored(stored) => Members::of(&stored.json)?.get("status"),
+        }
+    }
+
+    pub(crate) fn resource_version(self) -> Option<u64> {
+        match self {
+            Self::State(state) => state.metadata.resource_version,
+            Self::Stored(stored) => stored.resource_version,
+        }
+    }
+
+    pub(crate) fn is_being_deleted(self) -> bool {
+        match self {
+            Self::State(state) => state.metadata.is_being_deleted,
+            Self::Stored(stored) => stored.is_being_deleted,
+        }
+    }
+
+    /// Whether the next state differs in what a client writes besides the status.
+    pub(crate) fn differs_beside_status(self, next: &State<'_>) -> bool {
+        match self {
+            Self::State(state) => state.differs_beside_status(next),
+            Self::Stored(stored) => {
+                State::read(&stored.json).is_some_and(|state| state.differs_beside_status(next))
+            }
         }
     }
 }

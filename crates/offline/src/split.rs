@@ -56,35 +56,3 @@ pub(crate) fn parts(bytes: &[u8]) -> Vec<Part<'_>> {
     add(start, bytes.len(), lines_before);
     parts
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{complete, parts};
-
-    fn divided(text: &str) -> Vec<(&str, usize)> {
-        parts(text.as_bytes())
-            .into_iter()
-            .map(|p| (std::str::from_utf8(p.bytes).unwrap(), p.lines_before))
-            .collect()
-    }
-
-    #[test]
-    fn documents_begin_at_the_margin() {
-        assert_eq!(divided(""), []);
-        assert_eq!(divided("\n\n"), []);
-        assert_eq!(divided("{}"), [("{}", 0)]);
-        assert_eq!(divided("{1}\n{2}\n"), [("{1}\n", 0), ("{2}\n", 1)]);
-        assert_eq!(
-            divided("{\n  \"a\": {\n  }\n}\n{\n}\n"),
-            [("{\n  \"a\": {\n  }\n}\n", 0), ("{\n}\n", 4)]
-        );
-        assert_eq!(divided("d\"}}\n{1}"), [("d\"}}\n", 0), ("{1}", 1)]);
-    }
-
-    #[test]
-    fn what_may_go_on_is_not_complete() {
-        assert_eq!(complete(b"{1}\n{2", false), 4);
-        assert_eq!(complete(b"{1}\n", false), 0);
-        assert_eq!(complete(b"{1}\n", true), 4);
-    }
-}

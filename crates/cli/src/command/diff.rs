@@ -9,7 +9,7 @@ use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectName;
 use serde_json::Value;
 
-use super::lint::{At, for_each_object, object_name, user};
+use super::lint::{At, for_each_object, user};
 use super::settings::Chosen;
 use crate::Stop;
 use crate::args::{Diff, Folders, Manifests};
@@ -55,7 +55,7 @@ struct Keys {
 
 impl Keys {
     fn of(&mut self, object: &Object<'_>, namespace: &str) -> Key {
-        let name = object_name(object, namespace);
+        let name = object.full_name(namespace);
         let mut key = (name.group, name.kind, name.namespace, name.name);
         if object.name().is_empty() {
             let count = self.unnamed.entry(key.clone()).or_default();
@@ -97,7 +97,7 @@ pub(super) fn run(asked: &Diff) -> Result<Report, Stop> {
     let mut place = 0_usize;
     for input in &old {
         for_each_object_of(input, &mut report, |at, _| {
-            let name = object_name(at.object, namespace);
+            let name = at.object.full_name(namespace);
             let malformed = at.object.check().err();
             let old = Stored {
                 json: at.object.json().to_owned(),

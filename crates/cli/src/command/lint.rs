@@ -9,7 +9,6 @@ use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectName;
 use managed_by_offline::{Document, Found, Judge, MalformedText, Request, decode};
 use rayon::prelude::*;
-use serde_json::Value;
 
 use super::settings::Chosen;
 use crate::Stop;
@@ -224,34 +223,6 @@ fn chart_of(file: &str) -> String {
     }
 }
 
-/// The name of an object, in a namespace unless it names one itself. One that the API server names is called `prefix-*`.
-pub(super) fn object_name(object: &Object<'_>, namespace: &str) -> ObjectName {
-    let own = object.namespace();
-    let mut name = object.name().to_owned();
-    if name.is_empty() {
-        let json: Value = serde_json::from_str(object.json()).unwrap_or_default();
-        let prefix = json.pointer("/metadata/generateName");
-        if let Some(prefix) = prefix.and_then(Value::as_str) {
-            name = format!("{prefix}*");
-        }
-    }
-    ObjectName {
-        group: object.group().to_owned(),
-        version: object.version().to_owned(),
-        kind: object.kind().to_owned(),
-        namespace: if own.is_empty() { namespace } else { own }.to_owned(),
-        name,
-    }
-}
-
-/// What an object of an unknown kind is counted as.
-fn unknown_name(object: &ObjectName) -> String {
-    if object.kind.is_empty() {
-        return String::new();
-    }
-    object.kind_and_group()
-}
-
 /// An object in a document of a file.
 pub(super) struct At<'a, 't> {
     pub(super) file: &'a Arc<str>,
@@ -275,7 +246,7 @@ impl At<'_, '_> {
     ) -> Option<ObjectName> {
         let object = self.object;
         let (group, version, kind) = (object.group(), object.version(), object.kind());
-        let name = object_name(object, namespace);
+        let name = object.full_name(namespace);
         if judge.knows(group, version, kind) {
             return Some(name);
         }
@@ -290,7 +261,12 @@ impl At<'_, '_> {
                 format!("{}:{}", self.file, place.line)
             });
         }
-        report.count_unknown(unknown_name(&name), 1);
+        let of_kind = if kind.is_empty() {
+            String::new()
+        } else {
+            name.kind_and_group()
+        };
+        report.count_unknown(of_kind, 1);
         None
     }
 

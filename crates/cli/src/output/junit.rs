@@ -6,7 +6,6 @@ use std::io::Write;
 use std::sync::Arc;
 
 use managed_by::Enforcement;
-use managed_by_offline::Asks;
 use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
 
 use super::plain::plain;
@@ -67,14 +66,7 @@ fn judged(outcome: &Outcome) -> TestCase {
         status.set_description(denials.join("\n"));
         status
     };
-    let sub = match outcome.asks.sub_resource() {
-        "" => String::new(),
-        sub => format!(" ({sub})"),
-    };
-    let name = match outcome.asks {
-        Asks::Stored => format!("{}, as it is stored", outcome.object),
-        asks => format!("{} of {}{sub}", asks.operation(), outcome.object),
-    };
+    let name = outcome.asked();
     let mut case = TestCase::new(&*plain(&name), status);
     case.set_classname(&*plain(&outcome.object.kind_and_group()));
     let mut said = texts(Enforcement::Warn);

@@ -94,30 +94,19 @@ fn finding(outcome: &Outcome, finding: &Finding) -> String {
 }
 
 fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
-    if outcome.asks.is_stored() {
-        let time = outcome.time.as_ref();
-        let time = time
-            .map(|time| format!(" since {time}"))
-            .unwrap_or_default();
-        let text = format!("{}, as it is stored{time}", outcome.object);
-        return group.element(Level::NOTE.message(plain(&text).into_owned()));
+    let is_stored = outcome.asks.is_stored();
+    let since = if is_stored { "since" } else { "at" };
+    let mut text = outcome.asked();
+    // Who asked for what is stored is not known.
+    for (word, what) in [("by", &outcome.user), (since, &outcome.time)] {
+        if let Some(what) = what {
+            // Writing to a String cannot fail.
+            let _ = write!(text, " {word} {what}");
+        }
     }
-    let sub = match outcome.asks.sub_resource() {
-        "" => String::new(),
-        sub => format!(" ({sub})"),
-    };
-    let by = outcome.user.as_ref().map(|user| format!(" by {user}"));
-    let time = outcome.time.as_ref().map(|time| format!(" at {time}"));
-    let text = format!(
-        "{} of {}{sub}{}{}",
-        outcome.asks.operation(),
-        outcome.object,
-        by.unwrap_or_default(),
-        time.unwrap_or_default(),
-    );
     let group = group.element(Level::NOTE.message(plain(&text).into_owned()));
     match outcome.remark {
-        Some(remark) if !outcome.findings.is_empty() => {
+        Some(remark) if !is_stored && !outcome.findings.is_empty() => {
             group.element(Level::NOTE.message(remark.as_str()))
         }
         _ => group,

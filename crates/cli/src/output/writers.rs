@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
+use indicatif::HumanCount;
 use managed_by_offline::MalformedText;
 use managed_by_offline::replay::{StatusWriter, WriterSums};
 use serde_json::{Map, Value, json};
@@ -49,7 +50,7 @@ fn undecided(proposal: &Proposal) -> Option<Unjudged> {
         1 => "1 status write says".to_owned(),
         count => format!(
             "{} status writes, the first of them here, say",
-            thousands(count)
+            HumanCount(count)
         ),
     };
     let text = format!(
@@ -207,7 +208,7 @@ fn about(listed: &Listed, with_kinds: bool, files: &[Arc<str>]) -> String {
         let _ = match (count, writes) {
             (0, _) => Ok(()),
             (_, 1) => write!(text, ", {what}"),
-            _ => write!(text, ", {} of them {what}", thousands(count)),
+            _ => write!(text, ", {} of them {what}", HumanCount(count)),
         };
     }
     let file = files.get(first.source).map(|file| plain(file));
@@ -235,21 +236,7 @@ fn looks_like_person(user: &str) -> bool {
 /// `1 write`, `1,204 writes`
 pub fn count_of(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", thousands(count))
-}
-
-/// `1,204`
-fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        let left = digits.len().saturating_sub(index);
-        if index > 0 && left.is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    format!("{} {what}{plural}", HumanCount(count))
 }
 
 /// A time of an audit event without its fraction; nothing, if it does not look like one.
@@ -340,7 +327,7 @@ fn add_refusal(value: &mut Value, refused: Option<&str>) {
 mod tests {
     use managed_by_offline::Document;
 
-    use super::{scalar, second, thousands};
+    use super::{scalar, second};
 
     /// Two readers of YAML, one of them as kubectl reads it, get back what was written, whatever stands behind it.
     #[test]
@@ -392,18 +379,6 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(second(time).as_deref(), expected, "{time}");
-        }
-    }
-
-    #[test]
-    fn counts_are_read_in_thousands() {
-        for (count, expected) in [
-            (0, "0"),
-            (999, "999"),
-            (1204, "1,204"),
-            (1_000_000, "1,000,000"),
-        ] {
-            assert_eq!(thousands(count), expected);
         }
     }
 }

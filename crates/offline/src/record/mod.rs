@@ -9,7 +9,7 @@ use crate::json::{Members, elements, what};
 use crate::unjudged::Unjudged;
 
 pub(crate) use audit::{Audited, Write};
-pub(crate) use state::State;
+pub(crate) use state::{State, Stored};
 
 /// One thing that a document says.
 #[derive(Debug)]

@@ -26,6 +26,25 @@ pub(crate) struct State<'a> {
     object: Option<ReadObject<'a>>,
 }
 
+/// An object as it was at the end of a chunk, with nothing borrowed.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    /// The object, as JSON.
+    pub(crate) json: Box<str>,
+    pub(crate) resource_version: Option<u64>,
+    pub(crate) is_being_deleted: bool,
+}
+
+impl Stored {
+    pub(crate) fn of(state: &State<'_>) -> Self {
+        Self {
+            json: state.text.into(),
+            resource_version: state.metadata.resource_version,
+            is_being_deleted: state.metadata.is_being_deleted,
+        }
+    }
+}
+
 /// What tells an object from the others. A member of the wrong type is read as if it were missing: the library reports it.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata<'a> {

@@ -20,7 +20,7 @@ use crate::unjudged::Unjudged;
 use groups::in_groups;
 use past::{Past, stored};
 use tally::add;
-use task::{Answer, Task};
+use task::Task;
 
 pub use step::{Asked, ObjectName, Said, Seen, Step};
 pub use tally::{Row, RowKey, Tally};
@@ -70,14 +70,14 @@ impl<'s> Replay<'s> {
         let (items, lines) = self.items(bytes, lines_before);
         let (tasks, latest) = self.past.tasks(&items);
         let judge = &self.past.judge;
-        let answers: Vec<Answer> = in_groups(&tasks, |(_, task), answers| {
-            answers.push(Answer::to(task, judge));
+        let answers = in_groups(&tasks, |(_, task), answers| {
+            answers.push(task.answer(judge));
         });
         let mut is_told = false;
         for ((item, task), answer) in tasks.iter().zip(answers) {
             // Both halves of a change have the same object: what is wrong with it is told once.
             let is_second = std::mem::take(&mut is_told) && task.is_half();
-            if let Answer::Malformed(_) = answer {
+            if let Some(Err(_)) = answer {
                 if is_second {
                     continue;
                 }

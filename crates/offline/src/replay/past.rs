@@ -9,7 +9,7 @@ use crate::asks::Asks;
 use crate::json::Members;
 use crate::judge::Judge;
 use crate::named::Named;
-use crate::record::{Event, Record, State, Write};
+use crate::record::{Event, Record, State, Stored, Write};
 use crate::request::{Before, Request, Who};
 use crate::same::same;
 use crate::unjudged::{Unjudged, Why};
@@ -20,15 +20,6 @@ pub(super) struct Past<'s> {
     pub(super) judge: Judge<'s>,
     /// The last states of the objects that live, by their identity.
     pub(super) live: Named<'static, Stored>,
-}
-
-/// The last state of an object.
-#[derive(Debug)]
-pub(super) struct Stored {
-    /// The object, as JSON.
-    json: Box<str>,
-    resource_version: Option<u64>,
-    is_being_deleted: bool,
 }
 
 /// The last state of an object in a chunk; [`None`] is deleted.
@@ -84,11 +75,11 @@ impl<'s> Past<'s> {
     }
 
     /// The state that an object had, and whether it comes in order.
-    fn old<'c>(&'c self, state: &'c State<'c>, latest: &Latest<'c>) -> Option<Old<'c>> {
+    fn old<'c>(&'c self, state: &'c State<'c>, latest: &Latest<'c>) -> Option<Before<'c>> {
         let identity = state.identity();
         match latest.get(&identity) {
-            Some(old) => (*old).map(Old::Read),
-            None => self.live.get(&identity).map(Old::Stored),
+            Some(old) => (*old).map(Before::State),
+            None => self.live.get(&identity).map(Before::Stored),
         }
     }
 
@@ -132,7 +123,7 @@ impl<'s> Past<'s> {
         if state.metadata.is_being_deleted && !old.is_being_deleted() {
             return Task::Nothing;
         }
-        let changes_status = !same(old.before().status(), state.status);
+        let changes_status = !same(old.status(), state.status);
         if !changes_status {
             return judge(Asks::Update, state, Some(old), None);
         }
@@ -179,14 +170,14 @@ impl<'s> Past<'s> {
 fn judge<'c>(
     asks: Asks,
     state: &'c State<'c>,
-    old: Option<Old<'c>>,
+    old: Option<Before<'c>>,
     write: Option<&'c Write<'c>>,
 ) -> Task<'c> {
     let request = Request {
         asks,
         remark: None,
         state,
-        before: old.map(Old::before),
+        before: old,
         is_half: false,
         namespace: &state.metadata.namespace,
         user: Who::Recorded(write.and_then(|write| write.user)),
@@ -195,7 +186,7 @@ fn judge<'c>(
 }
 
 /// The versions before and now, where both say so.
-fn versions(old: Option<Old<'_>>, state: &State<'_>) -> Option<(u64, u64)> {
+fn versions(old: Option<Before<'_>>, state: &State<'_>) -> Option<(u64, u64)> {
     Some((old?.resource_version()?, state.metadata.resource_version?))
 }
 
@@ -224,55 +215,4 @@ fn seen_first<'c>(state: &State<'_>) -> Task<'c> {
 fn deleted_uid<'c>(status: &'c State<'c>) -> Option<Cow<'c, str>> {
     let details = Members::of(status.text)?.get("details")?;
     Members::of(details)?.string("uid")
-}
-
-/// The state before, from the same chunk or an earlier one.
-#[derive(Clone, Copy)]
-enum Old<'c> {
-    Read(&'c State<'c>),
-    Stored(&'c Stored),
-}
-
-impl<'c> Old<'c> {
-    fn resource_version(self) -> Option<u64> {
-        match self {
-            Self::Read(state) => state.metadata.resource_version,
-            Self::Stored(stored) => stored.resource_version,
-        }
-    }
-
-    fn is_being_deleted(self) -> bool {
-        match self {
-            Self::Read(state) => state.metadata.is_being_deleted,
-            Self::Stored(stored) => stored.is_being_deleted,
-        }
-    }
-
-    /// The same for a request.
-    fn before(self) -> Before<'c> {
-        match self {
-            Self::Read(state) => Before::State(state),
-            Self::Stored(stored) => Before::Text(&stored.json),
-        }
-    }
-
-    /// Whether the next state differs in what a client writes besides the status.
-    fn differs_beside_status(self, next: &State<'_>) -> bool {
-        match self {
-            Self::Read(state) => state.differs_beside_status(next),
-            Self::Stored(stored) => {
-                State::read(&stored.json).is_some_and(|state| state.differs_beside_status(next))
-            }
-        }
-    }
-}
-
-impl Stored {
-    fn of(state: &State<'_>) -> Self {
-        Self {
-            json: state.text.into(),
-            resource_version: state.metadata.resource_version,
-            is_being_deleted: state.metadata.is_being_deleted,
-        }
-    }
 }

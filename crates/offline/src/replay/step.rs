@@ -69,7 +69,7 @@ pub struct ObjectName {
 
 impl ObjectName {
     /// The name that an object has in a state.
-    pub(super) fn of(state: &State<'_>) -> Self {
+    pub(crate) fn of(state: &State<'_>) -> Self {
         let metadata = &state.metadata;
         Self {
             group: state.group.clone().into_owned(),

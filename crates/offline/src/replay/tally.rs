@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use managed_by::{Enforcement, ReleaseSet, Rule};
+use managed_by::{Enforcement, Malformed, ReleaseSet, Rule};
 
 use super::step::{Asked, ObjectName, Said, Seen, Step, kind_and_group};
-use super::task::{Answer, Asking, Task};
+use super::task::Task;
 use crate::json::Members;
-use crate::judge::Found;
+use crate::judge::{Found, Judgement};
 use crate::named::Named;
 use crate::unjudged::{Unjudged, Why};
 
@@ -76,11 +76,11 @@ impl Tally {
     /// Adds what was said, and makes a step of it if it is to be told.
     pub(super) fn add(
         &mut self,
-        answer: Answer,
+        answer: Option<Result<Box<Judgement>, Malformed>>,
         task: &Task<'_>,
         seen: impl Fn(Option<String>) -> Seen,
     ) -> Option<Step> {
-        match task {
+        let asking = match task {
             Task::Nothing => return None,
             Task::Unknown(state) => {
                 self.states = add(self.states, 1);
@@ -92,49 +92,46 @@ impl Tally {
             Task::Tell(object, unjudged) => {
                 return Some(self.unjudged(seen(None), object.clone(), unjudged.clone()));
             }
-            Task::Judge(_) => {}
-        }
-        let Task::Judge(asking) = task else {
-            return None;
+            Task::Judge(asking) => asking,
         };
         self.states = add(self.states, 1);
-        let time = || asking.time();
-        match answer {
-            Answer::Nothing => None,
-            Answer::Quiet => {
-                self.count_judged(asking);
-                None
+        let state = asking.request.state;
+        let mut judgement = match answer? {
+            Ok(judgement) => judgement,
+            Err(malformed) => {
+                let (why, text) = (Why::Malformed, malformed.to_string());
+                let unjudged = Unjudged { why, text };
+                return Some(self.unjudged(seen(asking.time()), ObjectName::of(state), unjudged));
             }
-            Answer::Malformed(text) => {
-                let why = Why::Malformed;
-                Some(self.unjudged(
-                    seen(time()),
-                    ObjectName::of(asking.request.state),
-                    Unjudged { why, text },
-                ))
-            }
-            Answer::Said(mut judgement) => {
-                self.count_judged(asking);
-                if asking.request.asks.is_stored() {
-                    // It is found and not denied: nobody asks for it.
-                    judgement.is_allowed = true;
-                    judgement.code = None;
-                    judgement.message = None;
-                }
-                let user = asking.write.and_then(|write| username(write.user?));
-                let step = Step {
-                    seen: seen(time()),
-                    object: ObjectName::of(asking.request.state),
-                    said: Said::Found(Box::new(Asked {
-                        asks: asking.request.asks,
-                        user,
-                        judgement: *judgement,
-                    })),
-                };
-                self.count(&step);
-                Some(step)
-            }
+        };
+        let is_stored = asking.request.asks.is_stored();
+        let counter = if is_stored {
+            &mut self.stored
+        } else {
+            &mut self.judged
+        };
+        *counter = add(*counter, 1);
+        if judgement.is_quiet() {
+            return None;
         }
+        if is_stored {
+            // It is found and not denied: nobody asks for it.
+            judgement.is_allowed = true;
+            judgement.code = None;
+            judgement.message = None;
+        }
+        let asked = Asked {
+            asks: asking.request.asks,
+            user: asking.write.and_then(|write| username(write.user?)),
+            judgement: *judgement,
+        };
+        let (seen, object) = (seen(asking.time()), ObjectName::of(state));
+        self.count(&seen, &object, &asked);
+        Some(Step {
+            seen,
+            object,
+            said: Said::Found(Box::new(asked)),
+        })
     }
 
     fn unjudged(&mut self, seen: Seen, object: ObjectName, unjudged: Unjudged) -> Step {
@@ -149,20 +146,8 @@ impl Tally {
         }
     }
 
-    fn count_judged(&mut self, asking: &Asking<'_>) {
-        let counter = if asking.request.asks.is_stored() {
-            &mut self.stored
-        } else {
-            &mut self.judged
-        };
-        *counter = add(*counter, 1);
-    }
-
-    /// Counts what a step found.
-    fn count(&mut self, step: &Step) {
-        let Said::Found(request) = &step.said else {
-            return;
-        };
+    /// Counts what was found.
+    fn count(&mut self, seen: &Seen, object: &ObjectName, request: &Asked) {
         let is_stored = request.asks.is_stored();
         let counter = if is_stored {
             &mut self.stored_found
@@ -172,7 +157,7 @@ impl Tally {
             &mut self.denied
         };
         *counter = add(*counter, 1);
-        let kind = step.object.kind_and_group();
+        let kind = object.kind_and_group();
         for found in &request.judgement.findings {
             let key = RowKey {
                 kind: kind.clone(),
@@ -185,14 +170,14 @@ impl Tally {
                 found: found.clone(),
                 count: 0,
                 releases: found.releases,
-                first: step.seen.clone(),
-                last: step.seen.clone(),
-                object: step.object.clone(),
+                first: seen.clone(),
+                last: seen.clone(),
+                object: object.clone(),
                 user: request.user.clone(),
             });
             let Some(row) = row else { continue };
             row.count = add(row.count, 1);
-            row.last = step.seen.clone();
+            row.last = seen.clone();
             row.releases = match (row.releases, found.releases) {
                 (Some(known), Some(new)) => Some(known.union(new)),
                 _ => None,

@@ -1,5 +1,7 @@
 //! What is to be done about a record, and what the library says to it.
 
+use managed_by::Malformed;
+
 use super::step::ObjectName;
 use crate::judge::{Judge, Judgement};
 use crate::record::{State, Write};
@@ -19,6 +21,15 @@ impl Task<'_> {
     pub(super) fn is_half(&self) -> bool {
         matches!(self, Self::Judge(asking) if asking.request.is_half)
     }
+
+    /// What the library says to it, if it is to be judged.
+    pub(super) fn answer(&self, judge: &Judge<'_>) -> Option<Result<Box<Judgement>, Malformed>> {
+        let Self::Judge(asking) = self else {
+            return None;
+        };
+        let judgement = asking.request.read(|request| judge.review(request));
+        Some(judgement.map(Box::new))
+    }
 }
 
 /// A request to ask for, and the write that a record says it was.
@@ -34,28 +45,6 @@ impl Asking<'_> {
         match self.write {
             Some(write) => write.time.as_deref().map(str::to_owned),
             None => self.request.state.time(self.request.before.is_none()),
-        }
-    }
-}
-
-/// What the library said to a task.
-pub(super) enum Answer {
-    Nothing,
-    /// Judged, and nothing is to be said.
-    Quiet,
-    Said(Box<Judgement>),
-    Malformed(String),
-}
-
-impl Answer {
-    pub(super) fn to(task: &Task<'_>, judge: &Judge<'_>) -> Self {
-        let Task::Judge(asking) = task else {
-            return Self::Nothing;
-        };
-        match asking.request.read(|request| judge.review(request)) {
-            Ok(judgement) if judgement.is_quiet() => Self::Quiet,
-            Ok(judgement) => Self::Said(Box::new(judgement)),
-            Err(malformed) => Self::Malformed(malformed.to_string()),
         }
     }
 }
