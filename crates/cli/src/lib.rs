@@ -38,6 +38,21 @@ pub enum Exit {
     Unjudged,
 }
 
+impl Exit {
+    /// How a run ends in which these came about.
+    pub(crate) fn of(is_unjudged: bool, is_denied: bool, is_nothing: bool) -> Self {
+        if is_unjudged {
+            Self::Unjudged
+        } else if is_denied {
+            Self::Denied
+        } else if is_nothing {
+            Self::Nothing
+        } else {
+            Self::Accepted
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {

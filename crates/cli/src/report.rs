@@ -409,7 +409,7 @@ pub struct Sums {
     /// What could not be judged.
     pub unjudged: usize,
     /// Objects of kinds that the library does not know.
-    pub unknown: u64,
+    pub unknown: usize,
     /// Findings that an exception of their object excuses.
     pub excepted: usize,
     /// Those that the baseline does.
@@ -426,12 +426,13 @@ impl Report {
             .filter(|r| r.is_allowed && r.is_warned());
         let findings = self.results.iter().flat_map(|r| &r.findings);
         let excuses = findings.filter_map(|finding| finding.excuse.as_ref());
+        let unknown = self.unknown.values().copied().fold(0, u64::saturating_add);
         Sums {
             judged: self.results.len(),
             denied,
             warned: warned.count(),
             unjudged: self.unjudged.len(),
-            unknown: self.unknown.values().copied().fold(0, u64::saturating_add),
+            unknown: usize::try_from(unknown).unwrap_or(usize::MAX),
             excepted: excuses.clone().filter(|e| **e != Excuse::Baseline).count(),
             baseline: excuses.filter(|e| **e == Excuse::Baseline).count(),
         }
@@ -440,17 +441,12 @@ impl Report {
     /// How the run ends.
     pub fn exit(&self, judging: &Judging) -> Exit {
         let sums = self.sums();
-        if sums.unjudged > 0 {
-            Exit::Unjudged
-        } else if sums.denied > 0
-            || judging.deny_warnings && (sums.warned > 0 || !self.stale.is_empty())
-        {
-            Exit::Denied
-        } else if self.is_nothing() && !judging.allow_empty {
-            Exit::Nothing
-        } else {
-            Exit::Accepted
-        }
+        let is_warned = sums.warned > 0 || !self.stale.is_empty();
+        Exit::of(
+            sums.unjudged > 0,
+            sums.denied > 0 || judging.deny_warnings && is_warned,
+            self.is_nothing() && !judging.allow_empty,
+        )
     }
 
     /// Whether nothing was judged, although everything could be read. Deleted objects need no verdict, so they do not count.

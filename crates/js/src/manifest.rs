@@ -12,7 +12,7 @@ use crate::settings;
 use crate::verdict::{Place, Verdict};
 
 /// What there is to say about a text.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "LintAnswer"))]
 pub struct Lint {
     /// The objects of known kinds, in the order of the text.
@@ -148,11 +148,7 @@ impl<'s> Answers<'s> {
         Self {
             settings,
             all_releases,
-            lint: Lint {
-                objects: Vec::new(),
-                unreadable: Vec::new(),
-                unknown: Vec::new(),
-            },
+            lint: Lint::default(),
         }
     }
 

@@ -29,9 +29,9 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
         recording = recording.since(since);
     }
     let mut replay = Replay::new(Judge::new(settings, Releases::Chosen));
-    let mut unjudged_inputs = 0_usize;
+    let mut is_unjudged = false;
     let mut tell = |unjudged: &Unjudged| {
-        unjudged_inputs = unjudged_inputs.saturating_add(1);
+        is_unjudged = true;
         output::tell_unjudged(unjudged, Output::Text);
     };
     let inputs: Vec<Input> = asked.traces.iter().map(|file| Input::new(file)).collect();
@@ -83,15 +83,11 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
         let level = output::level_of_nothing(asked.allow_empty);
         anstream::eprintln!("{level}: {}", plain(nothing));
     }
-    Ok(if unjudged_inputs > 0 {
-        Exit::Unjudged
-    } else if nothing.is_some() && !asked.allow_empty {
-        Exit::Nothing
-    } else if report.timelines.is_empty() {
-        Exit::Accepted
-    } else {
-        Exit::Denied
-    })
+    Ok(Exit::of(
+        is_unjudged,
+        !report.timelines.is_empty(),
+        nothing.is_some() && !asked.allow_empty,
+    ))
 }
 
 /// What to say of a controller to whose objects nobody wrote.

@@ -43,11 +43,7 @@ pub fn run(mut args: Args) -> Result<Exit, Stop> {
         Command::Settings(SettingsCommand::Check { files, printing }) => {
             let report = settings::check(&files);
             output::print(&report, "settings check", printing.output, quiet, false)?;
-            Ok(if report.unjudged.is_empty() {
-                Exit::Accepted
-            } else {
-                Exit::Unjudged
-            })
+            Ok(Exit::of(!report.unjudged.is_empty(), false, false))
         }
         Command::Settings(SettingsCommand::Writers(asked)) => writers::run(&asked, quiet),
         Command::Settings(SettingsCommand::Schema) => {

@@ -110,19 +110,13 @@ pub(super) fn run(asked: &args::Replay, quiet: bool) -> Result<Exit, Stop> {
     summary.tally = sink.replay.tally().clone();
     summary.unjudged = sink.told.all;
     output::print_replay(&summary, format, quiet, judging.allow_empty)?;
-    Ok(
-        if summary.tally.unjudged_count() > 0 || !summary.unreadable.is_empty() {
-            Exit::Unjudged
-        } else if summary.tally.denied > 0
-            || judging.deny_warnings && summary.tally.warned.max(summary.tally.stored_found) > 0
-        {
-            Exit::Denied
-        } else if summary.is_nothing() && !judging.allow_empty {
-            Exit::Nothing
-        } else {
-            Exit::Accepted
-        },
-    )
+    let tally = &summary.tally;
+    let is_warned = tally.warned.max(tally.stored_found) > 0;
+    Ok(Exit::of(
+        tally.unjudged_count() > 0 || !summary.unreadable.is_empty(),
+        tally.denied > 0 || judging.deny_warnings && is_warned,
+        summary.is_nothing() && !judging.allow_empty,
+    ))
 }
 
 /// The bar of a run, on standard error where that is a terminal.

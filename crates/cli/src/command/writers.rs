@@ -91,11 +91,7 @@ pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, Stop> {
         unreadable,
     };
     output::writers::print(&proposal, asked.output, quiet)?;
-    Ok(if proposal.is_whole() {
-        Exit::Accepted
-    } else {
-        Exit::Unjudged
-    })
+    Ok(Exit::of(!proposal.is_whole(), false, false))
 }
 
 impl Proposal {

@@ -9,6 +9,7 @@ pub mod table;
 pub mod text;
 pub mod writers;
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 
 use crate::Stop;
@@ -135,6 +136,13 @@ pub(crate) fn print_replay(
         anstream::eprintln!("{}", text::replay_sums(summary));
     }
     Ok(())
+}
+
+/// `; 3 gone; 1 fixed`: what there is any of.
+fn counts<N: Display + PartialEq + Default>(counts: &[(N, &str)]) -> String {
+    let counts = counts.iter().filter(|(count, _)| *count != N::default());
+    let counts: Vec<_> = counts.map(|(n, what)| format!("; {n} {what}")).collect();
+    counts.concat()
 }
 
 /// A text in one line.

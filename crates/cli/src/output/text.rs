@@ -10,7 +10,7 @@ use managed_by_offline::replay::{ObjectName, Seen};
 
 use super::plain::{plain, plain_line};
 use super::table::Table;
-use super::words;
+use super::{counts, words};
 use crate::command::Summary;
 use crate::hint;
 use crate::report::{Finding, Outcome, Report, Source, Span, Unjudged};
@@ -155,46 +155,28 @@ fn told(word: &str, level: Level<'_>, unjudged: &Unjudged) -> String {
 /// The sums in a line.
 pub(crate) fn sums(report: &Report) -> String {
     let sums = report.sums();
-    let mut text = format!(
-        "{} judged: {} denied, {} with warnings",
-        objects(sums.judged),
-        sums.denied,
-        sums.warned
-    );
-    if sums.unjudged > 0 {
-        let _ = write!(text, "; {} could not be judged", sums.unjudged);
-    }
-    if sums.unknown > 0 {
-        let _ = write!(text, "; {} of other kinds", sums.unknown);
-    }
-    if report.skipped > 0 {
-        let _ = write!(
-            text,
-            "; {} skipped, which could not be read",
-            report.skipped
-        );
-    }
-    if !report.gone.is_empty() {
-        let _ = write!(text, "; {} gone", report.gone.len());
-    }
-    text.push_str(&excused(report));
-    text
+    let (judged, denied, warned) = (objects(sums.judged), sums.denied, sums.warned);
+    let others = counts(&[
+        (sums.unjudged, "could not be judged"),
+        (sums.unknown, "of other kinds"),
+        (report.skipped, SKIPPED),
+        (report.gone.len(), "gone"),
+    ]);
+    let excused = excused(report);
+    format!("{judged} judged: {denied} denied, {warned} with warnings{others}{excused}")
 }
+
+/// What is said of files that could not be read and are not told.
+const SKIPPED: &str = "skipped, which could not be read";
 
 /// How many findings do not count or are not there any more, if there are any.
 pub(crate) fn excused(report: &Report) -> String {
     let sums = report.sums();
-    let mut text = String::new();
-    for (count, what) in [
+    counts(&[
         (sums.excepted, "excepted"),
         (sums.baseline, "in the baseline"),
         (report.fixed, "fixed"),
-    ] {
-        if count > 0 {
-            let _ = write!(text, "; {count} {what}");
-        }
-    }
-    text
+    ])
 }
 
 /// The objects that only one of two files has, each in a line.
@@ -262,10 +244,8 @@ pub(crate) fn nothing<'u>(unknown: impl Iterator<Item = (&'u str, u64)>, skipped
         };
         open = ", ";
     }
-    if skipped > 0 {
-        let _ = write!(text, "; {skipped} skipped, which could not be read");
-    }
-    let _ = write!(text, "; `managed-by kinds` lists what is judged");
+    text.push_str(&counts(&[(skipped, SKIPPED)]));
+    text.push_str("; `managed-by kinds` lists what is judged");
     text
 }
 
@@ -364,17 +344,11 @@ pub(crate) fn replay_sums(summary: &Summary) -> String {
             tally.stored_found
         );
     }
-    let unjudged = tally.unjudged_count();
-    if unjudged > 0 {
-        let _ = write!(text, "; {unjudged} could not be judged");
-    }
-    if tally.refused > 0 {
-        let _ = write!(text, "; {} refused by the API server", tally.refused);
-    }
     let unknown = tally.unknown.iter().map(|(_, count)| *count);
-    let unknown = unknown.fold(0, u64::saturating_add);
-    if unknown > 0 {
-        let _ = write!(text, "; {unknown} of other kinds");
-    }
+    text.push_str(&counts(&[
+        (tally.unjudged_count(), "could not be judged"),
+        (tally.refused, "refused by the API server"),
+        (unknown.fold(0, u64::saturating_add), "of other kinds"),
+    ]));
     text
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::json::{FORMAT, by_reason, seen};
 use super::plain::plain;
-use super::tell_unjudged;
+use super::{counts, tell_unjudged};
 use crate::Stop;
 use crate::args::{Output, WritersOutput};
 use crate::command::{List, Listed, Proposal};
@@ -64,26 +64,17 @@ fn undecided(proposal: &Proposal) -> Option<Unjudged> {
 
 /// The sums in a line.
 fn sums(sums: &WriterSums) -> String {
-    let mut text = format!(
-        "{}, {}: {} denied by the policy, {} would be",
-        count_of(sums.documents, "document"),
-        count_of(sums.writes, "status write"),
-        sums.denied,
-        sums.found
-    );
     let unjudged = sums.unjudged.iter().map(|(_, count)| *count);
-    for (count, what) in [
+    let others = counts(&[
         (unjudged.fold(0, u64::saturating_add), "could not be read"),
         (sums.undecided, "undecided"),
         (sums.refused, "refused by the API server"),
         (sums.other, "of other kinds"),
-    ] {
-        if count > 0 {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "; {count} {what}");
-        }
-    }
-    text
+    ]);
+    let (denied, found) = (sums.denied, sums.found);
+    let documents = count_of(sums.documents, "document");
+    let writes = count_of(sums.writes, "status write");
+    format!("{documents}, {writes}: {denied} denied by the policy, {found} would be{others}")
 }
 
 /// The YAML to copy. What the settings refuse is a comment.
