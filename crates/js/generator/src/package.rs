@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use managed_by_js::catalogue::{Example, Kind, Rule, RulePage, kinds, releases, rules};
 use managed_by_js::{
-    Finding, Judged, Lint, Place, Problem, ReleaseVerdict, ReplayCounts, ReplayRow,
-    ReplayStep, ReplayTally, SettingsVerdict, Unreadable, Verdict,
+    Finding, Judged, Lint, Place, Problem, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep,
+    ReplayTally, SettingsVerdict, Unreadable, Verdict,
 };
 use managed_by_offline::Why;
 use managed_by_offline::replay::ObjectName;
@@ -76,13 +76,7 @@ fn types_of_answers() -> Result<String> {
     }
     add!(Verdict, Finding, Place, SettingsVerdict, Problem);
     add!(Lint, Judged, ReleaseVerdict, Unreadable);
-    add!(
-        ReplayStep,
-        ObjectName,
-        ReplayTally,
-        ReplayCounts,
-        ReplayRow
-    );
+    add!(ReplayStep, ObjectName, ReplayTally, ReplayCounts, ReplayRow);
     add!(Rule, RulePage, Example, Kind);
     let pages = rules()?;
     let ids = pages.iter().map(|page| page.rule.id);
