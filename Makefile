@@ -183,7 +183,7 @@ e2e-kind: annotated-policy.wasm ## Apply the manifests in a cluster of kind with
 	@e2e/kind.sh
 
 bench-server: annotated-policy.wasm annotated-noop.wasm ## Time the policy in PolicyServer beside one that does nothing, and write docs/performance.md
-	@$(E2E) bench
+	@python3 e2e/bench.py
 
 rust-controller: setup ## Test the example of a controller, against every release (a workspace of its own)
 	cargo test --quiet --manifest-path examples/rust-controller/Cargo.toml

@@ -14,7 +14,6 @@
     reason = "no input of a stranger reaches this program, and a panic of it is a failed run"
 )]
 
-mod bench;
 mod cluster;
 mod deploy;
 mod http;
@@ -37,7 +36,7 @@ use report::Report;
 use tempfile::TempDir;
 
 const USAGE: &str =
-    "managed-by-e2e kwctl | server | doors | cluster [PART...] | kubewarden [PART...] | bench";
+    "managed-by-e2e kwctl | server | doors | cluster [PART...] | kubewarden [PART...]";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -67,7 +66,6 @@ fn main() -> ExitCode {
             server::doors(&mut report, folder.path());
             kwctl::doors(&mut report, folder.path(), 200);
         }
-        ["bench"] => bench::run(&mut report, folder.path()),
         ["cluster", parts @ ..] => {
             if let Some(unknown) = parts.iter().find(|p| !cluster::is_part(p)) {
                 eprintln!("no part {unknown}: {}", cluster::PARTS.join(", "));

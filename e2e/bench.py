@@ -1,0 +1,185 @@
+"""What the policy costs in PolicyServer, beside a policy that does nothing.
+
+`make bench-server` runs it and writes a table of docs/performance.md. All policies are those of one server and take turns, request by
+request, so that a machine that slows down slows all.
+"""
+
+import json, os, re, socket, subprocess, tempfile, time, urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# After each policy that does nothing comes this one with the same settings, because PolicyServer itself writes the settings into every request.
+NAMES = {"noop": None, "ours": "this policy, `{}`", "noop-large": None, "ours-large": "this policy, large settings"}
+# Sizes of a request, with how many of them are timed.
+SIZES = [("6 KB", 6 * 1024, 3000), ("118 KB", 118 * 1024, 1000)]
+CONNECTIONS = 4
+# How long each policy is asked as often as it can be, and how many turns it has; how long there is load while the memory is watched.
+SECONDS, TURNS, LOAD = 2, 3, 60
+# What the median may cost, over the policy that does nothing.
+AIM = 1.08
+
+
+def policies():
+    rules = json.loads((ROOT / "docs/settings.schema.json").read_text())["properties"]["rules"]["properties"]
+    large = {
+        "controllers": {"acme.io/runner": {}} | {f"acme.io/runner-{i}": {
+            "namespaces": [f"team-{i}-*"], "status_writers": [f"system:serviceaccount:acme:{i}"]} for i in range(200)},
+        "namespaces": [{"match": [f"infra-{i}-*"], "delegation": "forbidden"} for i in range(200)],
+        "rules": {rule: "deny" for rule in rules},
+    }
+    modules = {"noop": "annotated-noop.wasm", "ours": "annotated-policy.wasm"}
+    return {name: {"module": f"file://{ROOT / modules[name.split('-')[0]]}", "policyMode": "protect",
+                   "settings": large if "large" in name else {}} for name in NAMES}
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def start(folder):
+    """A PolicyServer that is ready, with its port."""
+    (folder / "policies.yml").write_text(json.dumps(policies()))
+    port, probe = free_port(), free_port()
+    # A line for each request would be part of what is timed. A cluster that happens to be configured on this machine is not asked.
+    server = subprocess.Popen(
+        ["policy-server", "--policies", "policies.yml", "--addr", "127.0.0.1", "--port", str(port), "--readiness-probe-port", str(probe),
+         "--workers", "2", "--log-level", "warn", "--policies-download-dir", "modules", "--sigstore-cache-dir", "sigstore",
+         "--ignore-kubernetes-connection-failure"],
+        cwd=folder, env=os.environ | {"KUBECONFIG": str(folder / "nowhere")})
+    while server.poll() is None:
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{probe}/readiness")
+            return server, port
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit("PolicyServer has ended")
+
+
+def review(size):
+    """An update of a delegated Job's status that is accepted, of that size or little less."""
+
+    def job(variables, ready):
+        env = [{"name": f"VARIABLE_{i}", "value": "a value of some length"} for i in range(variables)]
+        pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "e2e", "env": env}]}
+        return {
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "pi", "namespace": "team-a", "uid": "1"},
+            "spec": {"managedBy": "acme.io/runner", "parallelism": 3, "completions": 3, "template": {"spec": pod}},
+            "status": {"startTime": "2026-01-01T00:00:00Z", "active": 3, "ready": ready, "uncountedTerminatedPods": {}},
+        }
+
+    def body(variables):
+        request = {
+            "uid": "00000000-0000-4000-8000-000000000000", "operation": "UPDATE", "subResource": "status", "name": "pi", "namespace": "team-a",
+            "kind": {"group": "batch", "version": "v1", "kind": "Job"}, "resource": {"group": "batch", "version": "v1", "resource": "jobs"},
+            "userInfo": {"username": "system:serviceaccount:acme:runner"}, "object": job(variables, 2), "oldObject": job(variables, 1),
+        }
+        text = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+        return json.dumps(text, separators=(",", ":")).encode()
+
+    made = body((size - len(body(0))) // (len(body(2)) - len(body(1))))
+    assert len(made) > size * 0.93, f"{len(made)} of {size}"
+    return made
+
+
+def ask(connection, policy, body):
+    """The seconds until the answer has come, which must be that the request is allowed."""
+    began = time.perf_counter()
+    head = f"POST /validate/{policy} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    connection.sendall(head.encode() + body)
+    answer, said, length = b"", b"", None
+    while not length or len(said) < int(length[1]):
+        received = connection.recv(1 << 16)
+        assert received, f"{policy}: the connection ended after {answer}"
+        answer += received
+        head, end, said = answer.partition(b"\r\n\r\n")
+        length = end and re.search(rb"(?i)\ncontent-length: (\d+)", head)
+    took = time.perf_counter() - began
+    assert json.loads(said)["response"]["allowed"], f"{policy}: {answer}"
+    return took
+
+
+def hammer(pool, port, policy, body, seconds):
+    """Asks on many connections at once for so long. The results are the numbers of the answers."""
+    end = time.monotonic() + seconds
+
+    def work():
+        count = 0
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            while time.monotonic() < end:
+                ask(connection, policy, body)
+                count += 1
+        return count
+
+    return [pool.submit(work) for _ in range(CONNECTIONS)]
+
+
+def measure(pool, port):
+    """The rows of the table, and those of the smaller settings that cost more than they may."""
+    rows, dear = "", []
+    for size, length, rounds in SIZES:
+        body, times, counts = review(length), {name: [] for name in NAMES}, dict.fromkeys(NAMES, 0)
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            order = list(NAMES)
+            for _ in range(rounds):
+                for name in order:
+                    times[name].append(ask(connection, name, body))
+                # Whoever comes first in a turn changes.
+                order.append(order.pop(0))
+        for _ in range(TURNS):
+            for name in NAMES:
+                counts[name] += sum(count.result() for count in hammer(pool, port, name, body, SECONDS))
+        for name, says in NAMES.items():
+            p50, p99 = (sorted(times[name])[rounds * percent // 100] for percent in (50, 99))
+            if not says:
+                floor = p50
+                continue
+            rows += f"| {size} | {says} | {p50 * 1e6:.0f} us | {p99 * 1e6:.0f} us | {counts[name] / SECONDS / TURNS:.0f} | {p50 / floor:.2f}x |\n"
+            if name == "ours" and p50 / floor > AIM:
+                dear.append(f"{size}: p50 is {p50 / floor:.2f}x of a policy that does nothing, at most {AIM}x is meant")
+    return rows, dear
+
+
+def memory(pool, server, port):
+    """How many requests were answered under load, and the most memory of each third of the time, in MB."""
+    thirds, began = [0, 0, 0], time.monotonic()
+    (_, small, _), (_, large, _) = SIZES
+    counts = hammer(pool, port, "ours", review(small), LOAD) + hammer(pool, port, "ours-large", review(large), LOAD)
+    while not all(count.done() for count in counts):
+        third = min(2, int((time.monotonic() - began) * 3 / LOAD))
+        rss = re.search(r"VmRSS:\s*(\d+)", Path(f"/proc/{server.pid}/status").read_text())
+        thirds[third] = max(thirds[third], int(rss[1]) * 1024 // 1_000_000)
+        time.sleep(0.25)
+    return sum(count.result() for count in counts), thirds
+
+
+def said(*command):
+    return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[0]
+
+
+with tempfile.TemporaryDirectory(prefix="managed-by-bench-") as folder:
+    server, port = start(Path(folder))
+    try:
+        with ThreadPoolExecutor(2 * CONNECTIONS) as pool:
+            rows, problems = measure(pool, port)
+            requests, (first, second, last) = memory(pool, server, port)
+    finally:
+        server.kill()
+        server.wait()
+# The first third has the growth of a fresh process in it.
+if last * 2 > second * 3:
+    problems.append("the memory grows")
+model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+made = (f"{said('date', '+%F')}, {said('policy-server', '--version')}, {os.cpu_count()} cores of {model[1] if model else 'an unknown processor'}, "
+        f"load average {os.getloadavg()[0]:.2f} at the end of the run. One connection for the times, {CONNECTIONS} for requests in a second.\n\n"
+        "| request | policy | p50 | p99 | requests/s | p50 over the one that does nothing |\n| --- | --- | --- | --- | --- | --- |\n"
+        f"{rows}\nMemory while it answered {requests} requests of both sizes in {LOAD} s: peaks of {first}, {second} and {last} MB in the first, "
+        "second and last 20 s.\n")
+print(made)
+page = ROOT / "docs/performance.md"
+before, rest = page.read_text().split("<!-- server -->\n")
+after = rest.split("<!-- /server -->\n")[1]
+page.write_text(f"{before}<!-- server -->\n{made}<!-- /server -->\n{after}")
+if problems:
+    raise SystemExit("\n".join(problems))
