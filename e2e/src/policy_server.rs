@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::Request;
 
 use crate::http::{self, Answer};
 use crate::process::{Process, free_port};
-use crate::tls::Authority;
+use crate::tls::{Authority, Files};
 
 /// How long it may take to compile the modules.
 const START: Duration = Duration::from_mins(1);
@@ -22,8 +22,8 @@ pub(crate) struct Launch {
     name: String,
     port: u16,
     probe: u16,
-    authority: Option<String>,
-    files: Option<crate::tls::Files>,
+    authority: String,
+    files: Files,
     /// What else stands in its command.
     pub(crate) arguments: Vec<String>,
     /// Where it finds Kubernetes.
@@ -33,41 +33,31 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// With TLS.
     pub(crate) fn new(parent: &Path, name: &str, authority: &Authority) -> Result<Self> {
-        let mut place = Self::plain(parent, name)?;
-        place.sign(authority)?;
-        Ok(place)
-    }
-
-    /// Takes a certificate of an authority, in place of the one that is there.
-    pub(crate) fn sign(&mut self, authority: &Authority) -> Result<()> {
-        self.files = Some(authority.sign(&self.folder)?);
-        self.authority = Some(authority.pem());
-        Ok(())
-    }
-
-    /// Without TLS.
-    pub(crate) fn plain(parent: &Path, name: &str) -> Result<Self> {
         let folder = parent.join(name);
-        fs::create_dir_all(&folder)?;
         Ok(Self {
+            files: authority.sign(&folder)?,
             folder,
             name: name.to_owned(),
             port: free_port()?,
             probe: free_port()?,
-            authority: None,
-            files: None,
+            authority: authority.pem(),
             arguments: Vec::new(),
             kubeconfig: None,
             environment: Vec::new(),
         })
     }
 
+    /// Takes a certificate of an authority, in place of the one that is there.
+    pub(crate) fn sign(&mut self, authority: &Authority) -> Result<()> {
+        self.files = authority.sign(&self.folder)?;
+        self.authority = authority.pem();
+        Ok(())
+    }
+
     /// The address, without a path.
     pub(crate) fn url(&self) -> String {
-        let scheme = self.files.as_ref().map_or("http", |_| "https");
-        format!("{scheme}://127.0.0.1:{}", self.port)
+        format!("https://127.0.0.1:{}", self.port)
     }
 
     fn spawn(&self, policies: &Value) -> Result<Process> {
@@ -82,10 +72,8 @@ impl Launch {
             command
                 .arg("--readiness-probe-port")
                 .arg(self.probe.to_string());
-            if let Some(files) = &self.files {
-                command.arg("--cert-file").arg(&files.certificate);
-                command.arg("--key-file").arg(&files.key);
-            }
+            command.arg("--cert-file").arg(&self.files.certificate);
+            command.arg("--key-file").arg(&self.files.key);
             // A cluster that happens to be configured on this machine is none of its business.
             let nowhere = self.folder.join("no-kubeconfig");
             command.env("KUBECONFIG", self.kubeconfig.as_ref().unwrap_or(&nowhere));
@@ -101,7 +89,7 @@ impl Launch {
     /// Starts it and waits until it is ready.
     pub(crate) fn start(&self, policies: &Value) -> Result<PolicyServer> {
         let mut process = self.spawn(policies)?;
-        let agent = http::agent(self.authority.as_deref())?;
+        let agent = http::agent(Some(&self.authority))?;
         let probe = format!("http://127.0.0.1:{}/readiness", self.probe);
         process.wait_until("readiness", START, || {
             agent.get(&probe).call().is_ok_and(|a| a.status() == 200)
@@ -114,11 +102,12 @@ impl Launch {
         })
     }
 
-    /// Starts it with policies that it refuses: its exit code and its log.
-    pub(crate) fn refused(&self, policies: &Value) -> Result<(Option<i32>, String)> {
+    /// Starts it with policies that it refuses, and gives its log.
+    pub(crate) fn refused(&self, policies: &Value) -> Result<String> {
         let mut process = self.spawn(policies)?;
         let code = process.ended(START)?;
-        Ok((code, process.log()?))
+        ensure!(code == Some(1), "exit code {code:?}");
+        process.log()
     }
 }
 
@@ -147,14 +136,14 @@ impl PolicyServer {
     pub(crate) fn review(&self, path: &str, request: &Value) -> Result<Value> {
         let review = review(request);
         let answer = self.post(path, "application/json", serde_json::to_vec(&review)?)?;
-        anyhow::ensure!(
+        ensure!(
             answer.code == 200,
             "{path}: {} {}",
             answer.code,
             answer.body
         );
         let mut body = answer.body;
-        anyhow::ensure!(
+        ensure!(
             body["kind"] == "AdmissionReview" && body["apiVersion"] == "admission.k8s.io/v1",
             "{path}: {body}"
         );

@@ -9,7 +9,7 @@ mod verdicts;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use managed_by::Cluster;
+use managed_by::Offline;
 use managed_by_testing::{answers, judge};
 use serde_json::{Map, Value, json};
 
@@ -18,6 +18,9 @@ use crate::policy_server::{Launch, PolicyServer};
 use crate::programs;
 use crate::report::Report;
 use crate::tls::Authority;
+
+/// Fine everywhere.
+const DELEGATED: &str = "site/01-management-delegated-to-multikueue";
 
 /// Everything that PolicyServer does for the policy.
 pub(crate) fn run(report: &mut Report, folder: &Path) {
@@ -38,13 +41,13 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
         return;
     };
     verdicts::run(report, &server, &policies, &cases);
-    bodies::run(report, &server);
+    bodies::run(report, &server, &cases);
     drop(server);
 
     report.section("starting");
     start::run(report, folder, &authority);
     report.section("metrics");
-    metrics::run(report, folder);
+    metrics::run(report, folder, &authority, &cases);
     report.section("pods");
     pods::run(report, folder, &authority);
 }
@@ -96,9 +99,9 @@ fn cases() -> Result<Vec<Case>> {
     cases.collect()
 }
 
-/// What PolicyServer in mode `protect` must answer: what the library says natively, in a cluster.
-fn expected(request: &Value, settings: &Value, cluster: &impl Cluster) -> Value {
-    let answer = judge::judge_in(cluster, &request.to_string(), &settings.to_string());
+/// What PolicyServer in mode `protect` must answer: what the library says natively.
+fn expected(request: &Value, settings: &Value) -> Value {
+    let answer = judge::judge_in(&Offline, &request.to_string(), &settings.to_string());
     answer.response(&request["uid"])
 }
 

@@ -1,16 +1,12 @@
-//! The policy that looks at pods: `deploy/pods.yml`, with a real API server to ask.
+//! The policy that looks at pods, `deploy/pods.yml`, when it cannot look. Where it can, `e2e/cluster/tenant.yml` asks it.
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use managed_by::{Cluster, FoundJob, Unanswered};
 use serde_json::{Value, json};
 
-use super::{expected, same};
-use crate::cluster::api_server::{ADMIN, ApiServer, POLICY_SERVER, USUAL};
-use crate::cluster::hook::job;
+use crate::cluster::api_server::{ApiServer, POLICY_SERVER, USUAL};
 use crate::deploy;
-use crate::kube::{Client, jobs};
 use crate::policy_server::{Launch, PolicyServer};
 use crate::programs;
 use crate::report::Report;
@@ -28,12 +24,6 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     ) else {
         return;
     };
-    for owner in ["delegated", "standard", "missing", "nobody"] {
-        report.check(
-            &format!("a pod whose Job is {owner}: the library's verdict"),
-            judged(&server, &cluster.client(ADMIN), owner),
-        );
-    }
     report.check(
         "without the host capability the look-up fails, and is told",
         ungranted(&server),
@@ -51,11 +41,6 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
 fn start(folder: &Path, authority: &Authority) -> Result<(ApiServer, PolicyServer)> {
     let folder = folder.join("pods");
     let cluster = ApiServer::start(&folder, "management", authority, USUAL)?;
-    cluster.namespaces(&[TEAM])?;
-    let admin = cluster.client(ADMIN);
-    let delegated = json!({"managedBy": "kueue.x-k8s.io/multikueue"});
-    admin.create(&jobs(TEAM), &job(TEAM, "delegated", &delegated))?;
-    admin.create(&jobs(TEAM), &job(TEAM, "standard", &json!({})))?;
     let mut pods = deploy::policy("pods")?;
     pods["policyMode"] = "protect".into();
     let (mut strict, mut ungranted) = (pods.clone(), pods.clone());
@@ -69,13 +54,10 @@ fn start(folder: &Path, authority: &Authority) -> Result<(ApiServer, PolicyServe
     Ok((cluster, server))
 }
 
-/// A new pod of a Job of that name; of nobody if it is `nobody`.
-fn pod(owner: &str, uid: &Value) -> Value {
-    let mut metadata = json!({"name": "pi-0", "namespace": TEAM});
-    if owner != "nobody" {
-        let reference = json!({"apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": uid, "controller": true});
-        metadata["ownerReferences"] = json!([reference]);
-    }
+/// A new pod of a Job of that name.
+fn pod(owner: &str) -> Value {
+    let reference = json!({"apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": "1", "controller": true});
+    let metadata = json!({"name": "pi-0", "namespace": TEAM, "ownerReferences": [reference]});
     json!({
         "uid": "00000000-0000-4000-8000-000000000000",
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -88,32 +70,8 @@ fn pod(owner: &str, uid: &Value) -> Value {
     })
 }
 
-/// The library, with the same API server.
-struct Asked<'c>(&'c Client);
-
-impl Cluster for Asked<'_> {
-    fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered> {
-        let answer = self.0.get(&format!("{}/{name}", jobs(namespace)));
-        match answer.map_err(|e| Unanswered::new(e.to_string()))? {
-            answer if answer.code == 404 => Ok(FoundJob::NotFound),
-            answer => Ok(FoundJob::Found(answer.body.to_string().into_bytes())),
-        }
-    }
-}
-
-fn judged(server: &PolicyServer, admin: &Client, owner: &str) -> Result<()> {
-    let uid = &admin.get(&format!("{}/{owner}", jobs(TEAM)))?.body["metadata"]["uid"];
-    let request = pod(owner, uid);
-    let settings = &deploy::policy("pods")?["settings"];
-    let expected = expected(&request, settings, &Asked(admin));
-    // So that this does not compare two ways of looking away.
-    ensure!(expected["allowed"] == (owner != "delegated"), "{expected}");
-    let answer = server.review("/validate/pods", &request)?;
-    same(owner, &answer, &expected)
-}
-
 fn ungranted(server: &PolicyServer) -> Result<()> {
-    let answer = server.review("/validate/ungranted", &pod("delegated", &json!("1")))?;
+    let answer = server.review("/validate/ungranted", &pod("one"))?;
     ensure!(answer["allowed"] == true, "{answer}");
     let words = "has not been granted access to the 'kubernetes/get_resource' host capability";
     let told = answer["auditAnnotations"]["lookup-failed"].as_str();
@@ -125,7 +83,7 @@ fn ungranted(server: &PolicyServer) -> Result<()> {
 
 fn unanswered(server: &PolicyServer, policy: &str, code: &Value) -> Result<()> {
     // A name that no cache holds.
-    let request = pod("another", &json!("1"));
+    let request = pod("another");
     let answer = server.review(&format!("/validate/{policy}"), &request)?;
     ensure!(answer["allowed"] == code.is_null(), "{answer}");
     ensure!(answer["status"]["code"] == *code, "{answer}");

@@ -3,10 +3,9 @@
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use managed_by::Offline;
 use serde_json::{Map, Value, json};
 
-use super::{Case, expected, named, same};
+use super::{Case, DELEGATED, expected, named, same};
 use crate::deploy::POLICIES;
 use crate::load;
 use crate::policy_server::PolicyServer;
@@ -20,9 +19,6 @@ const IMMUTABLE: &str = "field/10-field-changed-after-creation";
 
 /// Fine for the API server, but not on a management cluster.
 const NOT_DELEGATED: &str = "site/02-management-not-delegated";
-
-/// Fine everywhere.
-const DELEGATED: &str = "site/01-management-delegated-to-multikueue";
 
 pub(super) fn run(
     report: &mut Report,
@@ -84,7 +80,7 @@ fn judged(server: &PolicyServer, way: &str, case: &Case) -> Result<()> {
 /// In mode `monitor` the verdict is not enforced, but warnings and annotations are there.
 fn monitored(server: &PolicyServer, policy: &str, settings: &Value, cases: &[Case]) -> Result<()> {
     let request = &named(cases, IMMUTABLE)?.request;
-    let denial = expected(request, settings, &Offline);
+    let denial = expected(request, settings);
     ensure!(denial["allowed"] == false, "{denial}");
     let audited = server.review(&format!("/audit/{policy}"), request)?;
     same(policy, &audited, &denial)?;
@@ -110,7 +106,7 @@ fn worded(server: &PolicyServer, cases: &[Case]) -> Result<()> {
     let status = &answer["status"];
     ensure!(status["message"] == "ask the platform team", "{answer}");
     let cause = &status["details"]["causes"][0]["message"];
-    let ours = expected(request, &json!({}), &Offline);
+    let ours = expected(request, &json!({}));
     ensure!(*cause == ours["status"]["message"], "{answer}");
     Ok(())
 }
