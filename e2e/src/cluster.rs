@@ -8,7 +8,6 @@ mod faults;
 mod fleet;
 pub(crate) mod hook;
 mod jobs;
-mod kubelet;
 pub(crate) mod modules;
 mod multikueue;
 mod people;

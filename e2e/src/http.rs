@@ -1,6 +1,5 @@
 //! Plain HTTP with JSON.
 
-use std::io::{BufRead as _, BufReader};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -86,19 +85,4 @@ fn warning(header: &str) -> String {
     let text = header.split_once('"').map_or(header, |(_, rest)| rest);
     let text = text.strip_suffix('"').unwrap_or(text);
     text.replace("\\\"", "\"").replace("\\\\", "\\")
-}
-
-/// Hands over each line of a stream of JSON documents until the stream ends, or until it says stop.
-pub(crate) fn stream(
-    agent: &Agent,
-    request: Request<()>,
-    mut each: impl FnMut(Value) -> bool,
-) -> Result<()> {
-    let response = agent.run(request)?;
-    for line in BufReader::new(response.into_body().into_reader()).lines() {
-        if !each(serde_json::from_str(&line?)?) {
-            break;
-        }
-    }
-    Ok(())
 }

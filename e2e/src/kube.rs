@@ -95,14 +95,6 @@ impl Client {
             _ => Vec::new(),
         })
     }
-
-    /// Hands over the events of a watch, from the beginning, until it says stop or the stream ends.
-    pub(crate) fn watch(&self, path: &str, each: impl FnMut(Value) -> bool) -> Result<()> {
-        let request = Request::get(format!("{}{path}?watch=1", self.url))
-            .header("authorization", format!("Bearer {}", self.token))
-            .body(())?;
-        http::stream(&self.agent, request, each)
-    }
 }
 
 /// The body of an answer that is no error.

@@ -4,7 +4,7 @@
 //! checks are commands in `e2e/kubewarden/checks.yml`, and most of them hold a sentence of the docs against what happens.
 
 mod install;
-mod kubelet;
+mod node;
 
 use std::env;
 use std::fs;
@@ -12,16 +12,15 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Error, Result, ensure};
+use anyhow::Error;
 use install::World;
-use serde::Deserialize;
 
 use crate::report::Report;
-use crate::{deploy, programs};
+use crate::{commands, programs};
 
 const CHECKS: &str = "e2e/kubewarden/checks.yml";
 
-const PROGRAMS: [&str; 15] = [
+const PROGRAMS: [&str; 16] = [
     "kubewarden-controller",
     "audit-scanner",
     "policy-server",
@@ -37,6 +36,7 @@ const PROGRAMS: [&str; 15] = [
     "bash",
     "curl",
     "jq",
+    "openssl",
 ];
 
 /// Where the manifests of Kubewarden's charts are.
@@ -47,24 +47,6 @@ const NAMESPACES: [&str; 5] = ["--net", "--mount", "--propagation", "private", "
 
 /// Set in the network namespace.
 const INSIDE: &str = "MANAGED_BY_E2E_INSIDE";
-
-/// Checks that build on one another.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Part {
-    name: String,
-    title: String,
-    checks: Vec<Check>,
-}
-
-/// Commands that must succeed, because a page says so.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Check {
-    page: Option<String>,
-    says: String,
-    run: String,
-}
 
 /// Runs the parts that are named, all of them if none is.
 pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
@@ -83,7 +65,7 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
         report.check("a network namespace", Err(enter(folder, only)));
         return;
     }
-    let Some(parts) = report.need(CHECKS, parts(only)) else {
+    let Some(parts) = report.need(CHECKS, commands::parts(CHECKS, only)) else {
         return;
     };
     for name in ["policy-server", "kube-apiserver"] {
@@ -98,30 +80,10 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
     };
     for part in parts {
         report.section(&part.title);
-        if !report.check("no policy is left", world.run("clean")) {
-            continue;
-        }
-        for check in part.checks {
-            let (page, says) = (check.page.as_deref(), &check.says);
-            let outcome = world
-                .run(&check.run)
-                .and_then(|()| page.map_or(Ok(()), |page| stands(page, says)));
-            let page = page.map(|page| format!("{page}: ")).unwrap_or_default();
-            report.check(&format!("{page}{says}"), outcome);
+        if report.check("no policy is left", world.shell.run("clean")) {
+            world.shell.checks(report, part);
         }
     }
-}
-
-fn parts(only: &[&str]) -> Result<Vec<Part>> {
-    let mut parts: Vec<Part> = serde_yaml_ng::from_str(&deploy::text(CHECKS)?)?;
-    if let Some(unknown) = only
-        .iter()
-        .find(|name| !parts.iter().any(|part| part.name == **name))
-    {
-        anyhow::bail!("no part {unknown}");
-    }
-    parts.retain(|part| only.is_empty() || only.contains(&&*part.name));
-    Ok(parts)
 }
 
 /// Runs this program again where nothing but loopback is. It comes back only if that fails.
@@ -136,15 +98,4 @@ fn enter(folder: &Path, only: &[&str]) -> Error {
     command.args(NAMESPACES);
     command.arg(own).arg("kubewarden").args(only);
     command.env(INSIDE, "1").exec().into()
-}
-
-/// Whether a sentence stands on a page, wherever its lines end.
-fn stands(page: &str, sentence: &str) -> Result<()> {
-    let text = deploy::text(page)?;
-    let words: Vec<_> = text.split_whitespace().collect();
-    ensure!(
-        words.join(" ").contains(sentence),
-        "it happens, but it is not on the page"
-    );
-    Ok(())
 }

@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-
-use crate::deploy::base64;
 
 /// An authority that signs the servers' certificates.
 pub(crate) struct Authority {
@@ -32,21 +30,9 @@ impl Authority {
         self.issuer.pem()
     }
 
-    /// Its own key, as Go's `ParseECPrivateKey` reads it: RFC 5915 in PEM, with the name of the curve.
-    pub(crate) fn key_pem(&self) -> Result<String> {
-        // What rcgen writes is PKCS #8, where a key of P-256 stands at a fixed place: 32 bytes, then the public key.
-        let pkcs8 = self.issuer.key().serialize_der();
-        let (Some(private), Some(public)) = (pkcs8.get(36..68), pkcs8.get(68..138)) else {
-            bail!("a key of another form");
-        };
-        let head = [0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20];
-        let curve = [
-            0xa0, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07,
-        ];
-        let key = base64(&[&head, private, &curve, public].concat());
-        Ok(format!(
-            "-----BEGIN EC PRIVATE KEY-----\n{key}\n-----END EC PRIVATE KEY-----\n"
-        ))
+    /// Its own key, in PKCS #8.
+    pub(crate) fn key_pem(&self) -> String {
+        self.issuer.key().serialize_pem()
     }
 
     /// Writes a certificate for loopback, as `tls.crt` and `tls.key`.

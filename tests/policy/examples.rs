@@ -1,4 +1,4 @@
-//! What every front end answers to each file of `examples/`, as its answer file says. kwctl (`e2e/e2e.bats`) and PolicyServer
+//! What every front end answers to each file of `examples/`, as its answer file says. kwctl (`e2e/kwctl.yml`) and PolicyServer
 //! (`make e2e-server`) are held to the same files.
 //!
 //! `UPDATE_EXAMPLES=1 cargo test --test policy examples::` writes the answers.

@@ -11,9 +11,9 @@ use super::api_server::{ADMIN, ANA, ApiServer, MULTIKUEUE, Options, USUAL};
 use super::controllers;
 use super::hook::{Hook, RELEASE, job, merge};
 use super::jobs::has;
-use super::kubelet::Kubelet;
 use crate::deploy::{self, base64};
 use crate::kube::{Client, done, jobs, path};
+use crate::kubelet::Kubelet;
 use crate::process::{Process, until};
 use crate::tls::Authority;
 
@@ -167,7 +167,7 @@ impl Fleet {
         hub.active(&format!("/apis/{KUEUE}/admissionchecks/multikueue"))?;
         // Room for one Job.
         hub.queues("1", &[json!({"name": "multikueue"})])?;
-        let kubelet = Kubelet::start(&worker.cluster);
+        let kubelet = Kubelet::scripted(&worker.cluster);
         Ok(Self {
             hub,
             worker,

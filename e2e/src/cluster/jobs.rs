@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::api_server::{ANA, ApiServer, JOB_CONTROLLER, USUAL, line};
 use super::hook::Hook;
-use super::kubelet::Kubelet;
 use super::people::TEAM;
 use super::{controllers, hook::job, steps};
 use crate::deploy;
 use crate::http::Answer;
 use crate::kube::{done, jobs};
+use crate::kubelet::Kubelet;
 use crate::process::until;
 use crate::programs;
 use crate::report::Report;
@@ -33,7 +33,7 @@ pub(crate) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     let started =
         Hook::in_front(&folder, "hybrid", authority, USUAL).and_then(|(cluster, hook)| {
             let manager = controllers::manager(&cluster)?;
-            let kubelet = Kubelet::start(&cluster);
+            let kubelet = Kubelet::scripted(&cluster);
             Ok((cluster, hook, manager, kubelet))
         });
     let Some((cluster, hook, _manager, _kubelet)) =

@@ -18,10 +18,10 @@ use super::api_server::{
 use super::fleet::{self, JOBSETS, TEAM, Workload, all_end};
 use super::hook::{Hook, RELEASE};
 use super::jobs::has;
-use super::kubelet::Kubelet;
 use super::{controllers, modules};
 use crate::deploy;
 use crate::kube::{done, jobs, path};
+use crate::kubelet::Kubelet;
 use crate::process::{Process, until};
 use crate::programs;
 use crate::report::Report;
@@ -222,7 +222,7 @@ fn on(
         Ok((
             settings,
             Stage {
-                _kubelet: Kubelet::start(&cluster),
+                _kubelet: Kubelet::scripted(&cluster),
                 _controllers: controllers,
                 hook,
                 cluster,

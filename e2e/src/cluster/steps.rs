@@ -16,11 +16,11 @@ use super::api_server::{
 };
 use super::hook::job;
 use super::jobs::ended;
-use super::kubelet::now;
 use super::people::TEAM;
 use crate::deploy;
 use crate::http::Answer;
 use crate::kube::{APPLY, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, path};
+use crate::kubelet::now;
 use crate::process::until;
 use crate::report::Report;
 

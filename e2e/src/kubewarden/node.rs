@@ -1,12 +1,9 @@
-//! Plays the node of PolicyServer: each pod of its Deployment is a real process on an address of its own, with the pod's
-//! environment, its `ConfigMap`s and Secrets as files, its readiness probe, and a kubelet's back-off.
+//! The node of PolicyServer: each pod of its Deployment is a real process on an address of its own, with the pod's environment, its
+//! `ConfigMap`s and Secrets as files, its readiness probe, and a kubelet's back-off.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -15,63 +12,16 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use super::install::{NAMESPACE, NODE};
+use super::install::NAMESPACE;
 use crate::http;
-use crate::kube::{Client, STRATEGIC_PATCH, done, path};
+use crate::kube::{Client, done, path};
+use crate::kubelet::{self, status, tell};
 use crate::process::Process;
 
-const TICK: Duration = Duration::from_millis(250);
+const NODE: &str = "e2e";
 
-/// The pause before the first restart; it doubles.
-const BACK_OFF: Duration = Duration::from_secs(10);
-
-/// The kubelet. It ends with its pods when this is dropped.
-pub(super) struct Kubelet {
-    ended: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Drop for Kubelet {
-    fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
-}
-
-impl Kubelet {
-    /// The log of each pod is `NAME.log` in the folder, and the id of its process is in `NAME.pid`. A file `grace` says how many
-    /// seconds a pod goes on when it is deleted.
-    pub(super) fn start(folder: PathBuf, client: Client, kubeconfig: PathBuf) -> Result<Self> {
-        fs::create_dir_all(&folder)?;
-        let ended = Arc::new(AtomicBool::new(false));
-        let agent = http::agent(None)?;
-        let pods = BTreeMap::new();
-        let mut node = Node {
-            client,
-            agent,
-            folder,
-            kubeconfig,
-            pods,
-            deleted: BTreeMap::new(),
-            last: 0,
-        };
-        let stop = ended.clone();
-        // The processes end with this thread.
-        let thread = thread::spawn(move || {
-            while !stop.load(Ordering::Relaxed) {
-                if let Err(error) = node.step() {
-                    // It stands beside the logs, for whoever wonders why a pod does nothing.
-                    let _ = fs::write(node.folder.join("kubelet.log"), format!("{error:#}\n"));
-                }
-                thread::sleep(TICK);
-            }
-        });
-        Ok(Self {
-            ended,
-            thread: Some(thread),
-        })
-    }
-}
+/// The pause before the first restart; it doubles. A kubelet begins with 10 s.
+const BACK_OFF: Duration = Duration::from_secs(2);
 
 struct Pod {
     object: Value,
@@ -83,7 +33,9 @@ struct Pod {
     told: Value,
 }
 
-struct Node {
+/// The log of each pod is `NAME.log` in the folder, and the id of its process is in `NAME.pid`. A file `grace` says how many seconds a
+/// pod goes on when it is deleted.
+pub(super) struct Node {
     client: Client,
     agent: Agent,
     folder: PathBuf,
@@ -94,7 +46,7 @@ struct Node {
     last: u8,
 }
 
-impl Node {
+impl kubelet::Node for Node {
     fn step(&mut self) -> Result<()> {
         let listed = path("v1", NAMESPACE, "pods");
         let selected = format!("{listed}?labelSelector=kubewarden/policy-server");
@@ -131,6 +83,26 @@ impl Node {
         }
         self.pods.retain(|name, _| seen.contains(name));
         Ok(())
+    }
+
+    fn failed(&self, error: anyhow::Error) {
+        // It stands beside the logs, for whoever wonders why a pod does nothing.
+        let _ = fs::write(self.folder.join("kubelet.log"), format!("{error:#}\n"));
+    }
+}
+
+impl Node {
+    pub(super) fn new(folder: PathBuf, client: Client, kubeconfig: PathBuf) -> Result<Self> {
+        fs::create_dir_all(&folder)?;
+        Ok(Self {
+            client,
+            agent: http::agent(None)?,
+            folder,
+            kubeconfig,
+            pods: BTreeMap::new(),
+            deleted: BTreeMap::new(),
+            last: 0,
+        })
     }
 
     fn pod(&mut self, object: Value) -> Result<Pod> {
@@ -170,25 +142,17 @@ impl Node {
             .get(format!("http://{}:{port}/readiness", pod.ip))
             .call();
         let ready = pod.process.is_some() && probe.is_ok_and(|answer| answer.status() == 200);
-        let condition = |kind: &str, holds: bool| json!({"type": kind, "status": if holds { "True" } else { "False" }});
         let state = if pod.process.is_some() {
             json!({"running": {}})
         } else {
             json!({"waiting": {"reason": "CrashLoopBackOff"}})
         };
-        let status = json!({
-            "phase": "Running", "podIP": pod.ip, "podIPs": [{"ip": pod.ip}], "hostIP": "10.244.0.1",
-            "conditions": [condition("PodScheduled", true), condition("Initialized", true),
-                condition("ContainersReady", ready), condition("Ready", ready)],
-            "containerStatuses": [{"name": container["name"], "image": container["image"], "imageID": "", "ready": ready,
-                "started": ready, "restartCount": pod.restarts, "state": state, "lastState": {}}],
-        });
+        let mut status = status(&pod.object, "Running", &state, ready, pod.restarts);
+        status["podIP"] = json!(pod.ip);
+        status["podIPs"] = json!([{"ip": pod.ip}]);
+        status["hostIP"] = "10.244.0.1".into();
         if pod.told != status {
-            let (place, change) = (format!("{place}/status"), json!({"status": status}));
-            done(
-                self.client
-                    .request("PATCH", &place, STRATEGIC_PATCH, &change)?,
-            )?;
+            tell(&self.client, place, &status)?;
             pod.told = status;
         }
         Ok(())

@@ -1,4 +1,5 @@
-# What the checks of checks.yml have in common. ROOT is the repository, RUN the folder of the run; the programs run where only loopback is.
+# What the checks of kwctl.yml and of kubewarden/checks.yml have in common. ROOT is the repository, E2E the program that runs them.
+MODULE=$ROOT/annotated-policy.wasm
 BOB=(--as=bob --as-group=team-a-admins)
 PROTECT=("  mode: monitor" "  mode: protect")
 KUEUE=system:serviceaccount:kueue-system:kueue-controller-manager
@@ -16,6 +17,36 @@ manifest() {
   done
   printf '%s\n' "$text"
 }
+
+# What a file of YAML holds, as JSON: json FILE FILTER
+json() { "$E2E" json "$1" | jq -S "$2"; }
+
+# kwctl exits with 1 if the policy refuses the settings, and says why: refused SETTINGS TEXT
+refused() {
+  local status=0
+  kwctl run -r "$ROOT/examples/field/01-created-for-multikueue.json" --settings-json "$1" "$MODULE" >said 2>&1 || status=$?
+  [ $status = 1 ] && grep -F "invalid settings: $2" said || { echo "$status, and not said: $2" && cat said && return 1; }
+}
+
+# An example gets the answer of its file. kwctl exits with 0 if it could judge the request, whatever the answer: answered EXAMPLE
+answered() {
+  local settings=()
+  [ ! -e "$1.settings.yml" ] || settings=(-s "$1.settings.yml")
+  kwctl run -r "$1.json" "${settings[@]}" "$MODULE" 2>/dev/null | jq -S . | diff "$1.answer.json" - || { echo "^ $1, and what kwctl said" && return 1; }
+}
+export -f answered
+export MODULE
+
+# A module has the README and every key of a file of metadata, as it was written: carries MODULE FILE
+carries() {
+  kwctl inspect -o yaml "$1" >inspected
+  json inspected . | jq -e '.protocolVersion == "v1" and .annotations["io.kubewarden.policy.usage"] != null'
+  # kwctl names itself in what it annotates, `make` on a machine without kwctl does not.
+  local same='{contextAwareResources: []} + . | del(.protocolVersion, .annotations["io.kubewarden.policy.usage", "io.kubewarden.kwctl"])'
+  diff <(json "$ROOT/$2" "$same") <(json inspected "$same")
+}
+
+# The words below are for kubewarden/checks.yml: RUN is the folder of the run, and the programs run where only loopback is.
 
 # Waits with the command of the README: active [POLICY [LIMIT]]
 active() {
@@ -44,9 +75,9 @@ fails() { if "$@"; then echo "$* succeeded" && return 1; fi; }
 
 # A command must succeed within a minute: soon COMMAND...
 soon() {
-  for _ in $(seq 120); do
+  for _ in $(seq 300); do
     if "$@" >/dev/null 2>&1; then return 0; fi
-    sleep 0.5
+    sleep 0.2
   done
   echo "not within a minute: $*"
   "$@"
@@ -71,6 +102,37 @@ unready() { pods 'select(.ready | not) | .metadata.name'; }
 stop() { kill -KILL "$(cat "$RUN/pods/$1.pid")"; }
 
 settled() { kubectl rollout status deployment/policy-server-default -n kubewarden --timeout=1m && soon is "${1:-true}" pods .ready; }
+
+# What comes before the API server: a network with nothing but loopback, where the registry answers as ghcr.io, and the modules in it.
+network() {
+  ip link set lo up && ip address add 10.244.0.1/16 dev lo
+  echo "127.0.0.1 localhost ghcr.io" >hosts
+  mount --bind hosts /etc/hosts
+}
+pushed() {
+  jq -n --rawfile ca ca.crt '{insecure_sources: [], source_authorities: {"ghcr.io": [{type: "Data", data: $ca}]}}' >sources.yml
+  kwctl push --sources-path sources.yml "$MODULE" "$(json "$ROOT/deploy/management.yml" .spec.module | jq -r .)"
+  kwctl push --sources-path sources.yml "$ROOT/annotated-pods-policy.wasm" "$(json "$ROOT/deploy/pods.yml" 'select(.spec.module) | .spec.module' | jq -r .)"
+}
+
+# What the charts in CHARTS make, but for the Deployment of Kubewarden's controller.
+installed() {
+  kubectl apply --server-side -f "$CHARTS/crds.yaml" && kubectl wait --for=condition=Established --timeout=1m crd --all
+  # The controller reads its key as ParseECPrivateKey does.
+  openssl ec -in ca.pkcs8 -out ca.key
+  kubectl create secret generic kubewarden-ca -n kubewarden --from-file=ca.crt --from-file=ca.key
+  local serving=controller/k8s-webhook-server/serving-certs
+  kubectl create secret tls kubewarden-webhook-server-cert -n kubewarden --cert=$serving/tls.crt --key=$serving/tls.key
+  kubectl create secret tls kubewarden-audit-scanner-client-cert -n kubewarden --cert=scanner/tls.crt --key=scanner/tls.key
+  kubectl apply --server-side -f "$ROOT/e2e/kubewarden/install.yml"
+  sed "s,caBundle: CA$,caBundle: $(base64 --wrap=0 ca.crt)," "$CHARTS/controller.yaml" | kubectl apply --server-side -f -
+}
+ready_to_serve() {
+  kubectl apply --server-side -f "$CHARTS/defaults.yaml"
+  kubectl patch policyserver default --type=merge -p "$(jq -n --rawfile ca ca.crt '{spec: {sourceAuthorities: {"ghcr.io": [$ca]}}}')"
+  soon kubectl get deployment/policy-server-default -n kubewarden
+  settled
+}
 
 # Deletes every policy, and waits for one PolicyServer without any.
 clean() {
