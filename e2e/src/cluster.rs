@@ -1,16 +1,15 @@
 //! `make e2e-cluster`: the policy behind a real kube-apiserver, with the controllers that write there.
 
+mod alone;
 pub(crate) mod api_server;
+mod audit;
 pub(crate) mod controllers;
-mod dropped;
-mod failures;
 mod faults;
 mod fleet;
 pub(crate) mod hook;
 mod jobs;
 pub(crate) mod modules;
 mod multikueue;
-mod people;
 mod resume;
 mod soak;
 mod steps;
@@ -18,11 +17,9 @@ mod tenant;
 
 use std::path::Path;
 
-use api_server::{ApiServer, NEWEST, OLDEST, Options, USUAL};
+use api_server::{NEWEST, OLDEST, USUAL};
 use fleet::Fleet;
-use hook::Hook;
 
-use crate::deploy;
 use crate::programs;
 use crate::report::Report;
 use crate::tls::Authority;
@@ -45,7 +42,9 @@ pub(crate) const PARTS: [&str; 11] = [
 /// Whether a word names a part, or one of the faults as `faults:hub`.
 pub(crate) fn is_part(word: &str) -> bool {
     match word.split_once(':') {
-        Some((part, fault)) => part == "faults" && faults::NAMES.contains(&fault),
+        Some((part, fault)) => {
+            part == "faults" && faults::FAULTS.iter().any(|known| known.0 == fault)
+        }
         None => PARTS.contains(&word),
     }
 }
@@ -67,20 +66,17 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
     let Some(authority) = report.need("a certificate for the run", Authority::new()) else {
         return;
     };
-    if ["people", "external", "failures", "conditions"]
-        .into_iter()
-        .any(wanted)
-    {
-        alone(report, folder, &authority, USUAL, &wanted);
+    if alone::PARTS.iter().any(|(part, _)| wanted(part)) {
+        alone::run(report, folder, &authority, USUAL, &wanted);
     }
     if wanted("ends") {
         let parts = |part: &str| ["failures", "conditions"].contains(&part);
         for end in [OLDEST, NEWEST] {
             if programs::all_there(report, "ends", &[end.program]) {
-                alone(report, folder, &authority, end, &parts);
+                alone::run(report, folder, &authority, end, &parts);
             }
         }
-        dropped::run(report, folder, &authority);
+        alone::dropped(report, folder, &authority);
     }
     if wanted("tenant") {
         tenant::run(report, folder, &authority);
@@ -96,44 +92,6 @@ pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
     }
     if wanted("soak") && programs::all_there(report, "soak", &fleet::PROGRAMS) {
         soak::run(report, folder, &authority);
-    }
-}
-
-/// The parts that need no controllers.
-fn alone(
-    report: &mut Report,
-    folder: &Path,
-    authority: &Authority,
-    options: Options,
-    wanted: &dyn Fn(&str) -> bool,
-) {
-    report.section(&format!(
-        "deploy/hybrid.yml behind deploy/webhook.yml, in {}",
-        programs::version(options.program)
-    ));
-    let folder = folder.join(options.program);
-    let projects = ["appwrapper", "training-operator"];
-    let started = deploy::settings("hybrid", options.release, &projects).and_then(|settings| {
-        let cluster = ApiServer::start(&folder, "hybrid", authority, options)?;
-        people::before(&cluster)?;
-        let name = "policy-server";
-        let hook = Hook::start(&folder, name, &cluster, authority, &settings, &projects)?;
-        Ok((cluster, hook, settings))
-    });
-    let Some((cluster, mut hook, settings)) = report.need("they are in force", started) else {
-        return;
-    };
-    if wanted("people") {
-        people::run(report, &cluster);
-    }
-    if wanted("external") {
-        people::external(report, &cluster);
-    }
-    if wanted("failures") {
-        failures::run(report, &cluster, &mut hook, &settings);
-    }
-    if wanted("conditions") {
-        failures::conditions(report, &cluster, &mut hook, &settings);
     }
 }
 

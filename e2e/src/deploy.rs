@@ -146,12 +146,11 @@ pub(crate) fn webhook(url: &str, authority: &str, projects: &[&str]) -> Result<V
 /// What Kubewarden's controller makes of `deploy/pods.yml` in the API server, for the policy `pods` at an address.
 pub(crate) fn pods_webhook(url: &str, authority: &str) -> Result<Value> {
     let spec = spec("pods")?;
-    let mut webhook = json!({
-        "name": "managed-by-pods.policies.example.com",
-        "admissionReviewVersions": ["v1"],
-        "sideEffects": "None",
-        "clientConfig": {"url": format!("{url}/validate/pods"), "caBundle": base64(authority.as_bytes())},
-    });
+    let mut configuration = webhook(url, authority, &[])?;
+    configuration["metadata"]["name"] = "managed-by-pods".into();
+    let webhook = &mut configuration["webhooks"][0];
+    webhook["name"] = "managed-by-pods.policies.example.com".into();
+    webhook["clientConfig"]["url"] = format!("{url}/validate/pods").into();
     for key in [
         "rules",
         "matchConditions",
@@ -162,12 +161,7 @@ pub(crate) fn pods_webhook(url: &str, authority: &str) -> Result<Value> {
     ] {
         webhook[key] = spec[key].clone();
     }
-    Ok(json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": "managed-by-pods"},
-        "webhooks": [webhook],
-    }))
+    Ok(configuration)
 }
 
 /// As Kubernetes writes bytes.

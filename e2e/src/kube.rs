@@ -62,10 +62,10 @@ impl Client {
         self.request("PATCH", path, MERGE_PATCH, change)
     }
 
-    /// A server-side apply.
-    pub(crate) fn apply(&self, path: &str, object: &Value) -> Result<Answer> {
-        let path = format!("{path}?fieldManager=e2e&force=true");
-        self.request("PATCH", &path, APPLY, object)
+    /// A server-side apply of an object, which must succeed.
+    pub(crate) fn apply(&self, object: &Value) -> Result<Value> {
+        let path = format!("{}?fieldManager=e2e&force=true", place(object));
+        done(self.request("PATCH", &path, APPLY, object)?)
     }
 
     pub(crate) fn delete(&self, path: &str) -> Result<Answer> {
@@ -102,6 +102,28 @@ pub(crate) fn done(answer: Answer) -> Result<Value> {
     let (code, body) = (answer.code, answer.body);
     ensure!(code < 300, "{code} {}", body["message"]);
     Ok(body)
+}
+
+/// Where an object is: `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME`, or without the namespace.
+pub(crate) fn place(object: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let plural = plural(&text(&object["kind"]));
+    let (version, metadata) = (text(&object["apiVersion"]), &object["metadata"]);
+    let list = match metadata["namespace"].as_str() {
+        Some(namespace) => path(&version, namespace, &plural),
+        None => format!("/apis/{version}/{plural}"),
+    };
+    format!("{list}/{}", text(&metadata["name"]))
+}
+
+/// What a path calls the objects of a kind.
+pub(crate) fn plural(kind: &str) -> String {
+    let kind = kind.to_lowercase();
+    match (kind.strip_suffix('y'), kind.ends_with('s')) {
+        (Some(stem), _) => format!("{stem}ies"),
+        (None, true) => format!("{kind}es"),
+        (None, false) => format!("{kind}s"),
+    }
 }
 
 /// Where objects of a namespace are: `path("batch/v1", "team-a", "jobs")`.

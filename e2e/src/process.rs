@@ -121,18 +121,6 @@ impl Process {
         Ok(kib.context("no VmRSS")?.parse::<u64>()? * 1024)
     }
 
-    /// The processor time that it has taken.
-    pub(crate) fn processor(&self) -> Result<Duration> {
-        // Linux counts in hundredths of a second.
-        const TICK: u64 = 10;
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name before it may hold blanks. User and system time are the fields 14 and 15.
-        let (_, fields) = stat.rsplit_once(')').context("no name")?;
-        let times = fields.split_whitespace().skip(11).take(2);
-        let ticks = times.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
-        Ok(Duration::from_millis(ticks * TICK))
-    }
-
     /// What it has printed.
     pub(crate) fn log(&self) -> Result<String> {
         Ok(fs::read_to_string(&self.log)?)

@@ -24,36 +24,10 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 pub(crate) fn all_there(report: &mut Report, what: &str, names: &[&str]) -> bool {
     let missing: Vec<_> = names.iter().filter(|name| find(name).is_none()).collect();
     for name in &missing {
-        report.skip(
-            what,
-            &format!("{name} is not on the PATH; {}", source(name)),
-        );
+        let why = format!("{name} is not on the PATH; docs/testing.md says where it comes from");
+        report.skip(what, &why);
     }
     missing.is_empty()
-}
-
-fn source(name: &str) -> &'static str {
-    match name {
-        "kwctl" | "policy-server" | "kubewarden-controller" | "audit-scanner" => {
-            "it comes with the releases of Kubewarden"
-        }
-        "etcd" => "Debian's package is etcd-server; KUBEBUILDER_ASSETS is looked into as well",
-        "kube-apiserver" => {
-            "it comes with the releases of Kubernetes; KUBEBUILDER_ASSETS is looked into as well"
-        }
-        "kube-controller-manager" | "kubectl" => "it comes with the releases of Kubernetes",
-        "bats" | "docker-registry" | "jq" | "openssl" => "Debian has a package of that name",
-        "cosign" => "it comes with the releases of Sigstore; SECURITY.md uses it",
-        "go" => "it fetches the CRDs and webhooks of other projects",
-        "kube-apiserver-1.30.14" | "kube-apiserver-1.37.1" => {
-            "it is the kube-apiserver of that release of Kubernetes"
-        }
-        "etcd-3.6.8" => "it is the etcd of that release; Kueue needs 3.4.25 or newer",
-        "jobset" | "kueue-0.18.4" | "mpi-operator" => {
-            "it is the manager of that project, built with `go build`"
-        }
-        _ => "docs/testing.md says where it comes from",
-    }
 }
 
 /// What the program says of its version, in a line.

@@ -4,11 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use ureq::Agent;
 
+use super::audit::Audit;
 use super::hook::RELEASE;
+use super::modules;
 use crate::deploy::base64;
 use crate::http;
 use crate::kube::{Client, done};
@@ -43,10 +45,6 @@ pub(crate) const CRON_JOBS: &str = "system:serviceaccount:kube-system:cronjob-co
 pub(crate) const KUBELET: &str = "system:node:e2e";
 /// A person.
 pub(crate) const ANA: &str = "ana";
-/// A person who may do in one namespace what the role `edit` grants, and nothing elsewhere.
-pub(crate) const TENANT: &str = "tenant";
-/// The person who breaks the glass in `deploy/hybrid.yml`.
-pub(crate) const BREAK_GLASS: &str = "example-break-glass";
 
 /// Users with their groups. A user's token is the user's name.
 const USERS: [(&str, &str); 15] = [
@@ -63,8 +61,10 @@ const USERS: [(&str, &str); 15] = [
     (AUDIT_SCANNER, "system:serviceaccounts"),
     (KUBELET, "system:nodes"),
     (ANA, "developers"),
-    (TENANT, "developers"),
-    (BREAK_GLASS, "developers"),
+    // Who may do in one namespace what the role `edit` grants, and nothing elsewhere.
+    ("tenant", "developers"),
+    // Who breaks the glass in `deploy/hybrid.yml`.
+    ("example-break-glass", "developers"),
 ];
 
 /// What is written, by whom, with the answer and the annotations of webhooks; of what is read only what PolicyServer looks up.
@@ -74,9 +74,6 @@ const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy"
         {"group": "ray.io"}, {"group": "argoproj.io"}]},
     {"level": "Metadata", "verbs": ["get"], "users": ["system:serviceaccount:kubewarden:policy-server"], "resources": [{"group": "batch"}]},
     {"level": "None"}]}"#;
-
-/// The webhook in `deploy/webhook.yml`.
-pub(crate) const WEBHOOK: &str = "managed-by.policies.example.com";
 
 /// How a kube-apiserver is started.
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +104,7 @@ pub(crate) const USUAL: Options = Options {
 
 /// The first release that the policy knows, with the feature without which it has no `managedBy` in Jobs.
 pub(crate) const OLDEST: Options = Options {
-    program: "kube-apiserver-1.30.14",
+    program: modules::OLDEST,
     release: "1.30",
     feature_gates: Some("JobManagedBy=true"),
     ..USUAL
@@ -115,7 +112,7 @@ pub(crate) const OLDEST: Options = Options {
 
 /// The last one.
 pub(crate) const NEWEST: Options = Options {
-    program: "kube-apiserver-1.37.1",
+    program: modules::NEWEST,
     release: "1.37",
     ..USUAL
 };
@@ -276,110 +273,6 @@ impl ApiServer {
 
     /// What its audit log holds.
     pub(crate) fn audit(&self) -> Result<Audit> {
-        let text = fs::read_to_string(self.folder.join("audit.log"))?;
-        let mut events = Vec::new();
-        // The last line may be half written.
-        for line in text.lines() {
-            if let Ok(event) = serde_json::from_str(line) {
-                events.push(event);
-            }
-        }
-        Ok(Audit { events })
+        Audit::read(&self.folder)
     }
-}
-
-/// The audit log.
-pub(crate) struct Audit {
-    events: Vec<Value>,
-}
-
-impl Audit {
-    /// Those after the first ones, for looking at one part of a run.
-    pub(crate) fn after(&self, count: usize) -> Self {
-        let events = self.events.iter().skip(count).cloned().collect();
-        Self { events }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.events.len()
-    }
-
-    /// What somebody wrote and the policy judged.
-    pub(crate) fn judged(&self, user: &str) -> impl Iterator<Item = &Value> {
-        self.all_judged()
-            .filter(move |event| event["user"]["username"] == user)
-    }
-
-    /// What somebody did, judged or not.
-    pub(crate) fn by(&self, user: &str) -> impl Iterator<Item = &Value> {
-        let events = self.events.iter();
-        events.filter(move |event| event["user"]["username"] == user)
-    }
-
-    /// What anybody wrote and the policy judged.
-    pub(crate) fn all_judged(&self) -> impl Iterator<Item = &Value> {
-        let judged = |event: &&Value| annotation(event, "mode").is_some();
-        self.events.iter().filter(judged)
-    }
-
-    /// What the policy's webhook denied or could not judge.
-    pub(crate) fn denied(&self) -> impl Iterator<Item = &Value> {
-        self.events.iter().filter(|event| {
-            let message = event["responseStatus"]["message"].as_str();
-            message.is_some_and(|m| m.contains(WEBHOOK))
-        })
-    }
-
-    /// What the policy warned of.
-    pub(crate) fn warned(&self) -> impl Iterator<Item = &Value> {
-        let warned = |event: &&Value| annotation(event, "warned").is_some();
-        self.events.iter().filter(warned)
-    }
-
-    /// What the life of a Job has cost: how many of its writes the policy judged, and how many were updates of its status.
-    /// It is an error unless the judged ones are its creation and, if they wait, those updates.
-    pub(crate) fn cost(&self, job: &str, statuses_wait: bool) -> Result<(usize, usize)> {
-        let of_job = |event: &&Value| {
-            let (object, code) = (&event["objectRef"], &event["responseStatus"]["code"]);
-            object["resource"] == "jobs" && object["name"] == job && code.as_u64() < Some(300)
-        };
-        let writes = || self.events.iter().filter(of_job);
-        let judged = writes().filter(|event| annotation(event, "mode").is_some());
-        let judged = judged.count();
-        let statuses = writes().filter(|event| event["objectRef"]["subresource"] == "status");
-        let statuses = statuses.count();
-        let all = writes().count();
-        ensure!(
-            statuses > 0 && judged == 1 + if statuses_wait { statuses } else { 0 },
-            "{judged} calls for {all} writes, {statuses} of them to the status"
-        );
-        Ok((judged, statuses))
-    }
-
-    /// The last request on an object.
-    pub(crate) fn last(&self, name: &str) -> Option<&Value> {
-        let is_it = |event: &&Value| event["objectRef"]["name"] == name;
-        self.events.iter().rev().find(is_it)
-    }
-}
-
-/// An annotation of the policy's, as the API server names it after the webhook.
-pub(crate) fn annotation<'e>(event: &'e Value, key: &str) -> Option<&'e str> {
-    let key = format!("{WEBHOOK}/{key}");
-    event["annotations"][key].as_str()
-}
-
-/// An event in a line.
-pub(crate) fn line(event: &Value) -> String {
-    let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or("");
-    format!(
-        "{} by {}: {} {}/{} {} {}",
-        text("/verb"),
-        text("/user/username"),
-        text("/objectRef/resource"),
-        text("/objectRef/namespace"),
-        text("/objectRef/name"),
-        text("/objectRef/subresource"),
-        text("/responseStatus/message"),
-    )
 }

@@ -1,10 +1,10 @@
 //! Controllers as separate programs.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::api_server::{ApiServer, JOBSET, KUEUE, MANAGER, MPI_OPERATOR};
@@ -27,13 +27,8 @@ pub(crate) const AS_OLD: [&str; 2] = [
 
 const START: Duration = Duration::from_mins(1);
 
-/// kube-controller-manager, with a service account for each of its controllers, as a cluster has it.
-pub(crate) fn manager(cluster: &ApiServer) -> Result<Process> {
-    manager_with(cluster, &[])
-}
-
-/// The same with more in its command.
-pub(crate) fn manager_with(cluster: &ApiServer, arguments: &[&str]) -> Result<Process> {
+/// kube-controller-manager, with a service account for each of its controllers, as a cluster has it, and more in its command.
+pub(crate) fn manager(cluster: &ApiServer, arguments: &[&str]) -> Result<Process> {
     let kubeconfig = cluster.kubeconfig_file(MANAGER)?;
     let folder = &cluster.folder;
     let name = "kube-controller-manager";
@@ -54,13 +49,8 @@ pub(crate) fn manager_with(cluster: &ApiServer, arguments: &[&str]) -> Result<Pr
     })
 }
 
-/// JobSet's manager with its CRD and its webhooks.
-pub(crate) fn jobset(cluster: &ApiServer, authority: &Authority) -> Result<Process> {
-    jobset_with(cluster, authority, |_| ())
-}
-
-/// The same with a change of its CRD.
-pub(crate) fn jobset_with(
+/// JobSet's manager with its webhooks, and its CRD with a change.
+pub(crate) fn jobset(
     cluster: &ApiServer,
     authority: &Authority,
     change: impl Fn(&mut Value),
@@ -109,9 +99,6 @@ pub(crate) fn mpi_operator(cluster: &ApiServer) -> Result<Process> {
     Ok(process)
 }
 
-/// The manager of the Kueue in [`modules::KUEUE`], on the PATH.
-pub(crate) const KUEUE_PROGRAM: &str = "kueue-0.18.4";
-
 /// Kueue's manager with its CRDs and its webhooks, for Jobs and JobSets.
 pub(crate) fn kueue(cluster: &ApiServer, authority: &Authority) -> Result<Process> {
     let module = modules::folder(modules::KUEUE)?;
@@ -130,7 +117,7 @@ pub(crate) fn kueue(cluster: &ApiServer, authority: &Authority) -> Result<Proces
     authority.sign(&etc.join("kueue/metrics/certs"))?;
     let mount = r#"mount --bind "$0" /etc && exec setpriv --pdeathsig KILL -- "$@""#;
     let kubeconfig = cluster.kubeconfig_file(KUEUE)?;
-    let kueue = crate::programs::find(KUEUE_PROGRAM).unwrap_or_default();
+    let kueue = crate::programs::find(modules::KUEUE_PROGRAM).unwrap_or_default();
     let process = Process::start("unshare", "kueue", &cluster.folder, |command| {
         // Root may mount; others may within a namespace of their own.
         let is_root =
@@ -162,7 +149,7 @@ fn alone(crd: &mut Value) {
 
 /// Where a manager on controller-runtime listens.
 struct Listening {
-    folder: std::path::PathBuf,
+    folder: PathBuf,
     webhook: u16,
     probe: u16,
 }
@@ -178,7 +165,7 @@ impl Listening {
         })
     }
 
-    fn config(&self) -> std::path::PathBuf {
+    fn config(&self) -> PathBuf {
         self.folder.join("config.yml")
     }
 
@@ -193,7 +180,7 @@ impl Listening {
             "kind": "Configuration",
             "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", self.probe)},
             "metrics": {"bindAddress": "0"},
-            "webhook": {"host": "127.0.0.1", "port": self.webhook, "certDir": path(&self.folder)?},
+            "webhook": {"host": "127.0.0.1", "port": self.webhook, "certDir": self.folder},
             "leaderElection": {"leaderElect": false},
             "internalCertManagement": {"enable": false},
         });
@@ -212,10 +199,4 @@ impl Listening {
         })?;
         Ok(process)
     }
-}
-
-fn path(path: &Path) -> Result<&str> {
-    let text = path.to_str();
-    ensure!(text.is_some(), "{}", path.display());
-    Ok(text.unwrap_or_default())
 }

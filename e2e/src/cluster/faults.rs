@@ -1,15 +1,16 @@
-//! What may go wrong with the policy while work is under way. Whatever it was: nothing is lost.
+//! What may go wrong while work is under way. Whatever it was: nothing is lost.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::api_server::ANA;
-use super::fleet::{Fleet, TEAM, Workload, all_end, queued_job, queued_set, settings};
+use super::fleet::{Fleet, Member, Workload, all_end, job_set, one_job, settings};
+use super::hook::TEAM;
 use crate::kube::jobs;
-use crate::process::until;
+use crate::process::{Process, until};
 use crate::report::Report;
 
 /// How long a fault lasts.
@@ -21,94 +22,170 @@ const RECOVERY: Duration = Duration::from_mins(2);
 /// How many workloads are under way.
 const WORKLOADS: usize = 30;
 
-/// The names of the faults.
-pub(crate) const NAMES: [&str; 5] = ["hub", BY_NAME_ONLY, "worker", "restart", "writers"];
+pub(super) const POLICY_SERVER: &str = "policy-server";
+
+/// What is done to a process of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    Killed,
+    Restarted,
+    Paused,
+    /// It answers every 10 s. The API server waits for 5 s.
+    Slow,
+    /// It gets a certificate of another authority.
+    Certificate,
+    /// It is started with other settings.
+    Settings,
+    /// It is started with settings that list nobody who writes a status.
+    Writers,
+    /// It is killed, and the webhook has no conditions.
+    Unconditional,
+}
+
+impl Fault {
+    pub(super) fn begin(self, member: &mut Member, name: &str) -> Result<()> {
+        match self {
+            Self::Killed => signal(member, name, "KILL"),
+            Self::Restarted => member.cluster.restart(),
+            Self::Paused => signal(member, name, "STOP"),
+            Self::Slow => (0..3).try_for_each(|_| {
+                signal(member, name, "STOP")?;
+                thread::sleep(Duration::from_secs(10));
+                signal(member, name, "CONT")?;
+                thread::sleep(Duration::from_secs(1));
+                Ok(())
+            }),
+            Self::Certificate => member.hook.change_certificate(&member.cluster),
+            Self::Settings => {
+                let mut settings = settings(member.policy)?;
+                settings["rules"] =
+                    json!({"managed-by/reserved-domain": "deny", "managed-by/nested": "deny"});
+                member.hook.serve(&settings)
+            }
+            Self::Writers => wrong_writers(member),
+            Self::Unconditional => unconditional(member),
+        }
+    }
+
+    pub(super) fn mend(self, member: &mut Member, name: &str) -> Result<()> {
+        match self {
+            Self::Killed if name != POLICY_SERVER => process(member, name).restart(),
+            Self::Paused => signal(member, name, "CONT"),
+            Self::Restarted | Self::Slow | Self::Certificate => Ok(()),
+            Self::Killed | Self::Settings | Self::Writers | Self::Unconditional => {
+                member.hook.apply(&member.cluster, |_| ())?;
+                member.hook.serve(&settings(member.policy)?)
+            }
+        }
+    }
+}
+
+fn process<'m>(member: &'m mut Member, name: &str) -> &'m mut Process {
+    match name {
+        "kube-apiserver" => &mut member.cluster.server,
+        "etcd" => &mut member.cluster.store,
+        "kube-controller-manager" => &mut member.controllers[0],
+        "jobset" => &mut member.controllers[1],
+        _ => &mut member.controllers[2],
+    }
+}
+
+fn signal(member: &mut Member, name: &str, signal: &str) -> Result<()> {
+    match name {
+        POLICY_SERVER => member.hook.process()?.signal(signal),
+        _ => process(member, name).signal(signal),
+    }
+}
+
+fn wrong_writers(member: &mut Member) -> Result<()> {
+    let nobody = json!(["system:serviceaccount:kueue-system:nobody"]);
+    let mut settings = settings(member.policy)?;
+    settings["standard_status_writers"] = json!({"Job": nobody});
+    let controllers = settings["controllers"].as_object_mut();
+    for (_, controller) in controllers.into_iter().flatten() {
+        controller["status_writers"] = nobody.clone();
+    }
+    member.hook.serve(&settings)
+}
+
+/// Then every update of every Job waits for it.
+fn unconditional(member: &mut Member) -> Result<()> {
+    member.hook.apply(&member.cluster, |webhook| {
+        webhook["matchConditions"] = json!([]);
+    })?;
+    member.hook.kill();
+    let any = format!("{}/unconditional-0?dryRun=All", jobs(TEAM));
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    until("refused label", Duration::from_secs(20), || {
+        let answer = member.cluster.client(ANA).patch(&any, &label)?;
+        Ok((answer.code == 500).then_some(()))
+    })
+}
 
 /// A control, which shows what the conditions of the manifests spare.
-pub(crate) const BY_NAME_ONLY: &str = "unconditional";
+pub(super) const BY_NAME_ONLY: &str = "unconditional";
 
-/// A fault: its name, what it is, how it begins and how it is mended.
-type Fault = (
-    &'static str,
-    &'static str,
-    fn(&mut Fleet) -> Result<()>,
-    fn(&mut Fleet) -> Result<()>,
-);
-
-const FAULTS: [Fault; 5] = [
+/// The faults of PolicyServer that run here, by name, each with the clusters that it comes to.
+pub(super) const FAULTS: [(&str, &str, Fault, &[usize]); 5] = [
     (
         "hub",
         "PolicyServer of the hub is gone for 30 s",
-        no_hub,
-        mend,
+        Fault::Killed,
+        &[0],
     ),
     (
         BY_NAME_ONLY,
         "PolicyServer of the hub is gone for 30 s, and its webhook has no conditions",
-        no_hub_nor_conditions,
-        mend,
+        Fault::Unconditional,
+        &[0],
     ),
     (
         "worker",
         "PolicyServer of the worker is gone for 30 s",
-        no_worker,
-        mend,
+        Fault::Killed,
+        &[1],
     ),
     (
         "restart",
         "both are started once more, with other settings",
-        other_settings,
-        mend,
+        Fault::Settings,
+        &[0, 1],
     ),
     (
         "writers",
         "settings with wrong writers for 30 s on both",
-        wrong_writers,
-        mend,
+        Fault::Writers,
+        &[0, 1],
     ),
 ];
 
 /// Runs the faults that are wanted by name.
-pub(crate) fn run(report: &mut Report, fleet: &mut Fleet, wanted: &dyn Fn(&str) -> bool) {
+pub(super) fn run(report: &mut Report, fleet: &mut Fleet, wanted: &dyn Fn(&str) -> bool) {
     report.section("faults: 30 Jobs and JobSets each, and nothing is lost");
-    for (name, what, begin, end) in FAULTS.into_iter().filter(|fault| wanted(fault.0)) {
-        let (before, during) = (fleet.hub.cluster.audit(), fleet.worker.cluster.audit());
-        let counts = (before.map(|a| a.len()), during.map(|a| a.len()));
-        let outcome = fault(fleet, name, begin, end);
-        let under_way = report.need(what, outcome);
-        if let Some(count) = under_way {
+    for (name, what, fault, clusters) in FAULTS.into_iter().filter(|fault| wanted(fault.0)) {
+        let counts = [0, 1].map(|cluster| fleet.member(cluster).cluster.audit());
+        let counts = counts.map(|audit| audit.map_or(0, |audit| audit.len()));
+        let outcome = under_way(fleet, name, fault, clusters);
+        if let Some(count) = report.need(what, outcome) {
             report.note(&format!(
                 "{count} of {WORKLOADS} were running when it began"
             ));
         }
-        if let (Ok(hub), Ok(worker)) = counts {
-            for (name, member, count) in
-                [("hub", &fleet.hub, hub), ("worker", &fleet.worker, worker)]
-            {
-                let denied = member
-                    .cluster
-                    .audit()
-                    .map(|a| a.after(count).denied().count());
-                report.note(&format!(
-                    "{} requests were refused on the {name}",
-                    denied.unwrap_or_default()
-                ));
-            }
-        }
-        if under_way.is_none() {
-            report.note("what was lost stays as it is; the next fault has workloads of its own");
+        for (cluster, count) in counts.into_iter().enumerate() {
+            let member = fleet.member(cluster);
+            let audit = member.cluster.audit();
+            let denied = audit.map_or(0, |audit| audit.after(count).denied().count());
+            report.note(&format!(
+                "{denied} requests were refused by {}.yml",
+                member.policy
+            ));
         }
     }
 }
 
 /// A third is under way when the fault begins, a third is handed in during it, a third after it. This gives the number of
 /// those that were running when it began.
-fn fault(
-    fleet: &mut Fleet,
-    name: &str,
-    begin: fn(&mut Fleet) -> Result<()>,
-    repair: fn(&mut Fleet) -> Result<()>,
-) -> Result<usize> {
+fn under_way(fleet: &mut Fleet, name: &str, fault: Fault, clusters: &[usize]) -> Result<usize> {
     let workloads: Vec<_> = (0..WORKLOADS)
         .map(|number| workload(name, number))
         .collect();
@@ -128,7 +205,8 @@ fn fault(
         let runs = workload.has_begun(&worker).is_ok_and(|runs| runs);
         running += usize::from(runs && !workload.is_over(&hub)?);
     }
-    begin(fleet).context("the fault")?;
+    let mut each = clusters.iter();
+    each.try_for_each(|cluster| fault.begin(fleet.member(*cluster), POLICY_SERVER))?;
     let start = Instant::now();
     let mut later = workloads[third..].iter();
     let mut next = later.next();
@@ -142,7 +220,9 @@ fn fault(
         }
         thread::sleep(Duration::from_secs(1));
     }
-    repair(fleet).context("mending")?;
+    let mut each = clusters.iter();
+    each.try_for_each(|cluster| fault.mend(fleet.member(*cluster), POLICY_SERVER))
+        .context("mending")?;
     for workload in next.into_iter().chain(later) {
         workload.submit(&fleet.hub.cluster)?;
     }
@@ -155,70 +235,7 @@ fn workload(fault: &str, number: usize) -> Workload {
     let run = json!({"e2e/run": (1000 + number % 10 * 1000).to_string()});
     let name = format!("{fault}-{number}");
     match number % 3 {
-        2 => queued_set(&name, &run, "Completed"),
-        _ => queued_job(&name, &json!({}), &run, "Complete"),
+        2 => job_set(&name, &run, "Completed").queued(),
+        _ => one_job(&name, &json!({}), &run, "Complete").queued(),
     }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "as the other faults")]
-fn no_hub(fleet: &mut Fleet) -> Result<()> {
-    fleet.hub.hook.kill();
-    Ok(())
-}
-
-/// Then every update of every Job waits for it.
-fn no_hub_nor_conditions(fleet: &mut Fleet) -> Result<()> {
-    let hub = &mut fleet.hub;
-    hub.hook.apply(&hub.cluster, |webhook| {
-        webhook["matchConditions"] = json!([]);
-    })?;
-    hub.hook.kill();
-    let any = format!("{}/unconditional-0?dryRun=All", jobs(TEAM));
-    let label = json!({"metadata": {"labels": {"a": "b"}}});
-    until("refused label", Duration::from_secs(20), || {
-        let answer = hub.cluster.client(ANA).patch(&any, &label)?;
-        Ok((answer.code == 500).then_some(()))
-    })
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "as the other faults")]
-fn no_worker(fleet: &mut Fleet) -> Result<()> {
-    fleet.worker.hook.kill();
-    Ok(())
-}
-
-/// The settings of `deploy/` once more, and its webhook.
-fn mend(fleet: &mut Fleet) -> Result<()> {
-    fleet.hub.hook.apply(&fleet.hub.cluster, |_| ())?;
-    fleet.hub.hook.serve(&settings("management")?)?;
-    fleet.worker.hook.serve(&settings("worker")?)
-}
-
-fn both(fleet: &mut Fleet, change: impl Fn(&mut Value)) -> Result<()> {
-    let (mut hub, mut worker) = (settings("management")?, settings("worker")?);
-    change(&mut hub);
-    change(&mut worker);
-    fleet.hub.hook.serve(&hub)?;
-    fleet.worker.hook.serve(&worker)
-}
-
-fn other_settings(fleet: &mut Fleet) -> Result<()> {
-    both(fleet, |settings| {
-        settings["rules"] =
-            json!({"managed-by/reserved-domain": "deny", "managed-by/nested": "deny"});
-    })
-}
-
-fn wrong_writers(fleet: &mut Fleet) -> Result<()> {
-    const NOBODY: &str = "system:serviceaccount:kueue-system:nobody";
-    both(fleet, |settings| {
-        settings["standard_status_writers"] = json!({"Job": [NOBODY]});
-        for controller in settings["controllers"]
-            .as_object_mut()
-            .into_iter()
-            .flatten()
-        {
-            controller.1["status_writers"] = json!([NOBODY]);
-        }
-    })
 }

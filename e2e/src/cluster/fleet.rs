@@ -9,26 +9,21 @@ use serde_json::{Value, json};
 
 use super::api_server::{ADMIN, ANA, ApiServer, MULTIKUEUE, Options, USUAL};
 use super::controllers;
-use super::hook::{Hook, RELEASE, job, merge};
+use super::hook::{Hook, RELEASE, TEAM, job};
 use super::jobs::has;
+use super::modules;
 use crate::deploy::{self, base64};
-use crate::kube::{Client, done, jobs, path};
+use crate::kube::{self, Client, done, jobs, path};
 use crate::kubelet::Kubelet;
 use crate::process::{Process, until};
 use crate::tls::Authority;
 
-/// Where the workloads are.
-pub(crate) const TEAM: &str = "team-a";
-
 /// The version in which Kueue's objects are written.
 pub(crate) const KUEUE: &str = "kueue.x-k8s.io/v1beta2";
 
-/// A priority: a Job with it stops one without it, where there is no room for both.
-pub(crate) const IMPORTANT: &str = "important";
-
 /// Kueue asks for watches that Debian's etcd 3.4.23 cannot serve: it dispatches nothing, and says that it is connected.
 const OPTIONS: Options = Options {
-    etcd: "etcd-3.6.8",
+    etcd: modules::ETCD_FOR_KUEUE,
     ..USUAL
 };
 
@@ -40,7 +35,7 @@ pub(crate) const PROGRAMS: [&str; 6] = [
     OPTIONS.etcd,
     "kube-controller-manager",
     "jobset",
-    controllers::KUEUE_PROGRAM,
+    modules::KUEUE_PROGRAM,
     "go",
     "unshare",
 ];
@@ -51,6 +46,8 @@ const PROJECTS: [&str; 1] = ["jobset"];
 /// One of the two clusters.
 pub(crate) struct Member {
     pub(crate) cluster: ApiServer,
+    /// The manifest in `deploy/` that is in force there.
+    pub(crate) policy: &'static str,
     pub(crate) hook: Hook,
     /// kube-controller-manager, JobSet and Kueue.
     pub(crate) controllers: Vec<Process>,
@@ -69,12 +66,17 @@ pub(crate) fn settings(name: &str) -> Result<Value> {
 }
 
 impl Member {
-    fn start(folder: &Path, name: &str, policy: &str, authority: &Authority) -> Result<Self> {
+    fn start(
+        folder: &Path,
+        name: &str,
+        policy: &'static str,
+        authority: &Authority,
+    ) -> Result<Self> {
         let cluster = ApiServer::start(folder, name, authority, OPTIONS)?;
         cluster.namespaces(&[TEAM, "kueue-system"])?;
         let controllers = vec![
-            controllers::manager(&cluster)?,
-            controllers::jobset(&cluster, authority)?,
+            controllers::manager(&cluster, &[])?,
+            controllers::jobset(&cluster, authority, |_| ())?,
             controllers::kueue(&cluster, authority)?,
         ];
         let hook = format!("policy-server-{name}");
@@ -82,91 +84,55 @@ impl Member {
         let hook = Hook::start(folder, &hook, &cluster, authority, &settings, &PROJECTS)?;
         Ok(Self {
             cluster,
+            policy,
             hook,
             controllers,
         })
     }
 
-    /// Kueue's objects of a cluster; those of the whole cluster without a namespace.
-    fn create(&self, resource: &str, kind: &str, name: &str, spec: &Value) -> Result<()> {
-        let path = match resource {
-            "localqueues" => path(KUEUE, TEAM, resource),
-            _ => format!("/apis/{KUEUE}/{resource}"),
-        };
-        let object =
-            json!({"apiVersion": KUEUE, "kind": kind, "metadata": {"name": name}, "spec": spec});
-        // Kueue's webhook takes a moment.
-        until(&format!("{kind} {name}"), Duration::from_secs(20), || {
-            let answer = self.cluster.client(ADMIN).post(&path, &object)?;
-            if answer.code == 409 {
-                return Ok(Some(()));
+    /// Applies Kueue's objects, and waits until those that say so are active.
+    fn objects(&self, objects: &Value) -> Result<()> {
+        let admin = self.cluster.client(ADMIN);
+        for object in objects.as_array().context("no objects")? {
+            // Kueue's webhook takes a moment.
+            let applied = || admin.apply(object).map(Some);
+            until(&object.to_string(), Duration::from_secs(20), applied)?;
+        }
+        for object in objects.as_array().into_iter().flatten() {
+            let kind = object["kind"].as_str().unwrap_or_default();
+            if ["MultiKueueCluster", "AdmissionCheck", "ClusterQueue"].contains(&kind) {
+                let path = kube::place(object);
+                until(&format!("Active of {path}"), Duration::from_mins(1), || {
+                    let object = done(admin.get(&path)?)?;
+                    ensure!(has(&object["status"], "Active"), "{}", object["status"]);
+                    Ok(Some(()))
+                })?;
             }
-            done(answer).map(|_| Some(()))
-        })
-    }
-
-    /// Two queues: `queue` with room for everything, and `narrow`.
-    fn queues(&self, narrow: &str, checks: &[Value]) -> Result<()> {
-        self.create("resourceflavors", "ResourceFlavor", "default", &json!({}))?;
-        let class = json!({"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "metadata": {"name": IMPORTANT}, "value": 1});
-        let classes = format!("/apis/{KUEUE}/workloadpriorityclasses");
-        self.cluster.client(ADMIN).create(&classes, &class)?;
-        for (name, room) in [("queue", "1000"), ("narrow", narrow)] {
-            let flavor =
-                json!({"name": "default", "resources": [{"name": "cpu", "nominalQuota": room}]});
-            let groups = json!([{"coveredResources": ["cpu"], "flavors": [flavor]}]);
-            let mut queue = json!({
-                "namespaceSelector": {},
-                "resourceGroups": groups,
-                "preemption": {"withinClusterQueue": "LowerPriority"},
-            });
-            if !checks.is_empty() {
-                queue["admissionChecksStrategy"] = json!({"admissionChecks": checks});
-            }
-            self.create("clusterqueues", "ClusterQueue", name, &queue)?;
-            let local = json!({"clusterQueue": name});
-            self.create("localqueues", "LocalQueue", name, &local)?;
-            self.active(&format!("/apis/{KUEUE}/clusterqueues/{name}"))?;
         }
         Ok(())
-    }
-
-    fn active(&self, path: &str) -> Result<()> {
-        until(&format!("Active of {path}"), Duration::from_mins(1), || {
-            let object = done(self.cluster.client(ADMIN).get(path)?)?;
-            ensure!(has(&object["status"], "Active"), "{}", object["status"]);
-            Ok(Some(()))
-        })
     }
 }
 
 impl Fleet {
+    /// The hub is the first one.
+    pub(crate) const fn member(&mut self, cluster: usize) -> &mut Member {
+        match cluster {
+            0 => &mut self.hub,
+            _ => &mut self.worker,
+        }
+    }
+
     /// Starts everything.
     pub(crate) fn start(folder: &Path, authority: &Authority) -> Result<Self> {
         let hub = Member::start(folder, "hub", "management", authority).context("hub")?;
         let worker = Member::start(folder, "worker", "worker", authority).context("worker")?;
-        worker.queues("1000", &[])?;
+        let objects = deploy::yaml("e2e/cluster/kueue.yml")?[0].take();
+        worker.objects(&objects["worker"])?;
         let kubeconfig = worker.cluster.kubeconfig(MULTIKUEUE).to_string();
         let secret = json!({"metadata": {"name": "worker"}, "data": {"kubeconfig": base64(kubeconfig.as_bytes())}});
-        let path = path("v1", "kueue-system", "secrets");
-        done(hub.cluster.client(ADMIN).post(&path, &secret)?)?;
-        let location = json!({"clusterSource": {"kubeConfig": {"location": "worker", "locationType": "Secret"}}});
-        hub.create(
-            "multikueueclusters",
-            "MultiKueueCluster",
-            "worker",
-            &location,
-        )?;
-        let clusters = json!({"clusters": ["worker"]});
-        hub.create("multikueueconfigs", "MultiKueueConfig", "all", &clusters)?;
-        let config =
-            json!({"apiGroup": "kueue.x-k8s.io", "kind": "MultiKueueConfig", "name": "all"});
-        let check = json!({"controllerName": "kueue.x-k8s.io/multikueue", "parameters": config});
-        hub.create("admissionchecks", "AdmissionCheck", "multikueue", &check)?;
-        hub.active(&format!("/apis/{KUEUE}/multikueueclusters/worker"))?;
-        hub.active(&format!("/apis/{KUEUE}/admissionchecks/multikueue"))?;
-        // Room for one Job.
-        hub.queues("1", &[json!({"name": "multikueue"})])?;
+        let secrets = path("v1", "kueue-system", "secrets");
+        hub.cluster.client(ADMIN).create(&secrets, &secret)?;
+        hub.objects(&objects["hub"])?;
         let kubelet = Kubelet::scripted(&worker.cluster);
         Ok(Self {
             hub,
@@ -186,68 +152,48 @@ pub(crate) struct Workload {
     pub(crate) end: &'static str,
 }
 
-impl Workload {
-    /// Of an object, at the path of its kind.
-    pub(crate) fn new(path: &str, object: Value, end: &'static str) -> Self {
-        let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        Self {
-            path: path.to_owned(),
-            name: name.to_owned(),
-            object,
-            end,
-        }
-    }
-
-    /// With one more of Kueue's labels.
-    pub(crate) fn label(mut self, key: &str, value: &str) -> Self {
-        self.object["metadata"]["labels"][format!("kueue.x-k8s.io/{key}")] = value.into();
-        self
-    }
-}
-
-/// A Job for the queue.
-pub(crate) fn queued_job(
+/// A Job whose pods do as annotations say.
+pub(crate) fn one_job(
     name: &str,
     spec: &Value,
     annotations: &Value,
     end: &'static str,
 ) -> Workload {
-    let mut object = job(
-        TEAM,
-        name,
-        &json!({"suspend": true, "managedBy": "kueue.x-k8s.io/multikueue"}),
-    );
-    merge(&mut object["spec"], spec);
+    let mut object = job(TEAM, name, spec);
     object["spec"]["template"]["metadata"]["annotations"] = annotations.clone();
-    Workload::new(&jobs(TEAM), object, end).label("queue-name", "queue")
+    Workload {
+        path: jobs(TEAM),
+        name: name.to_owned(),
+        object,
+        end,
+    }
 }
 
-/// A JobSet of two Jobs.
-pub(crate) fn set(namespace: &str, name: &str, annotations: &Value) -> Value {
-    let mut child = job(
-        namespace,
-        name,
-        &json!({"backoffLimit": 0, "completions": 1, "parallelism": 1}),
-    );
-    let mut spec = child["spec"].take();
-    spec["template"]["metadata"]["annotations"] = annotations.clone();
-    json!({
+/// A JobSet of two such Jobs.
+pub(crate) fn job_set(name: &str, annotations: &Value, end: &'static str) -> Workload {
+    let spec = json!({"backoffLimit": 0, "completions": 1, "parallelism": 1});
+    let mut child = one_job(name, &spec, annotations, end);
+    let spec = child.object["spec"].take();
+    child.path = path(JOBSETS, TEAM, "jobsets");
+    child.object = json!({
         "apiVersion": JOBSETS,
         "kind": "JobSet",
         "metadata": {"name": name},
         "spec": {"replicatedJobs": [{"name": "a", "replicas": 2, "template": {"spec": spec}}]},
-    })
-}
-
-/// The same for the queue.
-pub(crate) fn queued_set(name: &str, annotations: &Value, end: &'static str) -> Workload {
-    let mut object = set(TEAM, name, annotations);
-    object["spec"]["suspend"] = true.into();
-    object["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue".into();
-    Workload::new(&path(JOBSETS, TEAM, "jobsets"), object, end).label("queue-name", "queue")
+    });
+    child
 }
 
 impl Workload {
+    /// For the queue of MultiKueue.
+    pub(crate) fn queued(mut self) -> Self {
+        let queue = json!({"kueue.x-k8s.io/queue-name": "queue"});
+        self.object["metadata"]["labels"] = queue;
+        self.object["spec"]["suspend"] = true.into();
+        self.object["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue".into();
+        self
+    }
+
     /// Its own path.
     pub(crate) fn own(&self) -> String {
         format!("{}/{}", self.path, self.name)
@@ -303,41 +249,23 @@ impl Workload {
         }
         Ok(has(status, self.end))
     }
-
-    /// What is known of it.
-    pub(crate) fn state(&self, cluster: &ApiServer) -> String {
-        let object = cluster.client(ANA).get(&self.own());
-        let object = object.map(|answer| answer.body).unwrap_or_default();
-        let suspend = &object["spec"]["suspend"];
-        format!(
-            "{}: suspend {suspend}, status {}",
-            self.name, object["status"]
-        )
-    }
 }
 
 /// Waits until all of them have ended as they should, and names those that have not.
 pub(crate) fn all_end(cluster: &ApiServer, workloads: &[Workload], limit: Duration) -> Result<()> {
     let client = cluster.client(ANA);
-    let mut left: Vec<&Workload> = workloads.iter().collect();
-    let waited = until("end of all", limit, || {
-        let mut still = Vec::new();
-        for workload in &left {
+    until("end of all", limit, || {
+        let mut left = Vec::new();
+        for workload in workloads {
             if !workload.is_over(&client)? {
-                still.push(*workload);
+                let object = client.get(&workload.own())?.body;
+                let (suspend, status) = (&object["spec"]["suspend"], &object["status"]);
+                left.push(format!("{}: {suspend}, {status}", workload.name));
             }
         }
-        left = still;
         thread::sleep(Duration::from_millis(500));
-        Ok(left.is_empty().then_some(()))
-    });
-    let states: Vec<_> = left.iter().map(|w| w.state(cluster)).collect();
-    waited.with_context(|| {
-        format!(
-            "{} of {}:\n{}",
-            left.len(),
-            workloads.len(),
-            states.join("\n")
-        )
+        let (count, all) = (left.len(), workloads.len());
+        ensure!(left.is_empty(), "{count} of {all}:\n{}", left.join("\n"));
+        Ok(Some(()))
     })
 }

@@ -7,21 +7,20 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use super::api_server::{ADMIN, ApiServer, Options, POLICY_SERVER};
-use super::people::TEAM;
 use crate::deploy;
-use crate::kube::{done, jobs};
+use crate::kube::{self, done, jobs};
 use crate::policy_server::{Launch, PolicyServer};
 use crate::process::{Process, until};
 use crate::tls::Authority;
+
+/// Where the workloads are.
+pub(crate) const TEAM: &str = "team-a";
 
 /// The release of the kube-apiserver that runs here.
 pub(crate) const RELEASE: &str = "1.36";
 
 /// A namespace in which [`Hook::in_force`] asks.
-const PROBE: &str = "e2e-probe";
-
-const CONFIGURATIONS: &str =
-    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+pub(super) const PROBE: &str = "e2e-probe";
 
 /// A PolicyServer, and the webhook that makes a cluster ask it.
 pub(crate) struct Hook {
@@ -101,15 +100,13 @@ impl Hook {
         let url = self.place.url();
         let mut configuration = deploy::webhook(&url, &self.authority, &self.projects)?;
         change(&mut configuration["webhooks"][0]);
-        configure(cluster, &configuration)
+        cluster.client(ADMIN).apply(&configuration).map(drop)
     }
 
     /// Applies what `deploy/pods.yml` says. The policy is the one with the name `pods`.
     pub(crate) fn apply_pods(&self, cluster: &ApiServer) -> Result<()> {
-        configure(
-            cluster,
-            &deploy::pods_webhook(&self.place.url(), &self.authority)?,
-        )
+        let configuration = deploy::pods_webhook(&self.place.url(), &self.authority)?;
+        cluster.client(ADMIN).apply(&configuration).map(drop)
     }
 
     /// Gives PolicyServer a certificate of another authority, which the API server is told to trust.
@@ -123,9 +120,7 @@ impl Hook {
     /// Ends PolicyServer for good: no webhook asks for it any more.
     pub(crate) fn withdraw(&mut self, cluster: &ApiServer) -> Result<()> {
         let configuration = deploy::webhook("", "", &[])?;
-        let name = configuration["metadata"]["name"].as_str();
-        let path = format!("{CONFIGURATIONS}/{}", name.context("no name")?);
-        done(cluster.client(ADMIN).delete(&path)?)?;
+        done(cluster.client(ADMIN).delete(&kube::place(&configuration))?)?;
         self.kill();
         Ok(())
     }
@@ -154,13 +149,6 @@ impl Hook {
             Ok(asked.then_some(()))
         })
     }
-}
-
-fn configure(cluster: &ApiServer, configuration: &Value) -> Result<()> {
-    let name = configuration["metadata"]["name"].as_str();
-    let path = format!("{CONFIGURATIONS}/{}", name.context("no name")?);
-    done(cluster.client(ADMIN).apply(&path, configuration)?)?;
-    Ok(())
 }
 
 /// A Job with more in its spec.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::api_server::{ADMIN, ApiServer};
 use crate::deploy::{base64, documents, yaml};
-use crate::kube::done;
+use crate::kube::{self, done};
 use crate::process::until;
 use crate::tls::Authority;
 
@@ -19,7 +19,12 @@ pub(crate) const JOBSET: &str = "sigs.k8s.io/jobset@v0.12.0";
 pub(crate) const KUEUE: &str = "sigs.k8s.io/kueue@v0.18.4";
 pub(crate) const MPI_OPERATOR: &str = "github.com/kubeflow/mpi-operator@v0.8.2";
 
-const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+/// The programs of a version that another one is tested beside, or that no other one can replace, as they are called on the PATH.
+pub(crate) const OLDEST: &str = "kube-apiserver-1.30.14";
+pub(crate) const NEWEST: &str = "kube-apiserver-1.37.1";
+pub(crate) const ETCD_FOR_KUEUE: &str = "etcd-3.6.8";
+/// The manager of [`KUEUE`].
+pub(crate) const KUEUE_PROGRAM: &str = "kueue-0.18.4";
 
 /// Where Go keeps a module. It is fetched if it is not there yet.
 pub(crate) fn folder(module: &str) -> Result<PathBuf> {
@@ -40,15 +45,16 @@ pub(crate) fn folder(module: &str) -> Result<PathBuf> {
 
 /// Applies the CRDs in a folder, each with a change, and waits until they are served.
 pub(crate) fn crds(cluster: &ApiServer, folder: &Path, change: impl Fn(&mut Value)) -> Result<()> {
-    let mut names = Vec::new();
+    let mut crds = Vec::new();
     for entry in fs::read_dir(folder)? {
         for mut crd in documents(&fs::read_to_string(entry?.path())?)? {
             change(&mut crd);
-            names.push(crd_of(cluster, &crd)?);
+            cluster.client(ADMIN).apply(&crd)?;
+            crds.push(crd);
         }
     }
-    ensure!(!names.is_empty(), "no CRD in {}", folder.display());
-    names.iter().try_for_each(|name| served(cluster, name))
+    ensure!(!crds.is_empty(), "no CRD in {}", folder.display());
+    crds.iter().try_for_each(|crd| served(cluster, crd))
 }
 
 /// Applies the CRDs of these kinds in `e2e/cluster/crds.yml`.
@@ -65,24 +71,14 @@ pub(crate) fn bare(cluster: &ApiServer, kinds: &[&str]) -> Result<()> {
 
 /// Applies one.
 pub(crate) fn crd(cluster: &ApiServer, crd: &Value) -> Result<()> {
-    let name = crd_of(cluster, crd)?;
-    served(cluster, &name)
+    cluster.client(ADMIN).apply(crd)?;
+    served(cluster, crd)
 }
 
-fn crd_of(cluster: &ApiServer, crd: &Value) -> Result<String> {
-    ensure!(crd["kind"] == "CustomResourceDefinition", "{crd}");
-    let name = crd["metadata"]["name"].as_str().context("no name")?;
-    done(
-        cluster
-            .client(ADMIN)
-            .apply(&format!("{CRDS}/{name}"), crd)?,
-    )?;
-    Ok(name.to_owned())
-}
-
-fn served(cluster: &ApiServer, name: &str) -> Result<()> {
-    until(&format!("CRD {name}"), Duration::from_secs(20), || {
-        let crd = done(cluster.client(ADMIN).get(&format!("{CRDS}/{name}"))?)?;
+fn served(cluster: &ApiServer, crd: &Value) -> Result<()> {
+    let path = kube::place(crd);
+    until(&path, Duration::from_secs(20), || {
+        let crd = done(cluster.client(ADMIN).get(&path)?)?;
         Ok(super::jobs::has(&crd["status"], "Established").then_some(()))
     })
 }
@@ -111,13 +107,8 @@ pub(crate) fn webhooks(
             let url = format!("{url}{}", path(webhook));
             webhook["clientConfig"] = json!({"url": url, "caBundle": bundle});
         }
-        let resource = match configuration["kind"].as_str() {
-            Some("MutatingWebhookConfiguration") => "mutatingwebhookconfigurations",
-            _ => "validatingwebhookconfigurations",
-        };
         configuration["metadata"]["name"] = project.into();
-        let path = format!("/apis/admissionregistration.k8s.io/v1/{resource}/{project}");
-        done(cluster.client(ADMIN).apply(&path, &configuration)?)?;
+        cluster.client(ADMIN).apply(&configuration)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //!
 //! `JobSet` and the mpi-operator take `startTime` away from a suspended Job before they let it run again. The Job controller
 //! does that itself from 1.36 on, when it suspends the Job (`MutableSchedulingDirectivesForSuspendedJobs`); then the two
-//! race. Before 1.36, or with that gate off, nobody else does it.
+//! race. Before 1.36, or with that gate off, nobody else does it. The checks are in `e2e/cluster/resume.yml`.
 
 use std::path::Path;
 use std::thread;
@@ -12,35 +12,27 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::api_server::{
-    ANA, ApiServer, Audit, JOBSET, MPI_OPERATOR, OLDEST, Options, USUAL, line,
-};
-use super::fleet::{self, JOBSETS, TEAM, Workload, all_end};
+use super::api_server::{ApiServer, JOB_CONTROLLER, JOBSET, MPI_OPERATOR, OLDEST, Options, USUAL};
+use super::hook::TEAM;
 use super::hook::{Hook, RELEASE};
-use super::jobs::has;
+use super::steps::{self, Act};
 use super::{controllers, modules};
 use crate::deploy;
-use crate::kube::{done, jobs, path};
 use crate::kubelet::Kubelet;
-use crate::process::{Process, until};
+use crate::process::Process;
 use crate::programs;
 use crate::report::Report;
 use crate::tls::Authority;
 
-/// How many JobSets and how many MPIJobs are under way.
-const SETS: usize = 4;
-
-/// How long a pod runs: longer than it takes to suspend all of them on a slow machine.
-const RUN: &str = "5000";
-
-/// How long one step may take, or all that is left of a run.
-const LIMIT: Duration = Duration::from_mins(1);
+/// A namespace in which the settings of a management cluster forbid delegation.
+///
+/// Elsewhere such a cluster runs nothing itself: a workload is delegated, and its own controller makes no Jobs of it, so that there is
+/// nothing to resume. What the cluster needs for itself runs in these namespaces, with its own controllers, and their writes are judged
+/// by the same lists of writers.
+const UNDELEGATED: &str = "kueue-system";
 
 /// How long the control waits for the end of what has been resumed: more than the pods need.
 const STUCK: Duration = Duration::from_secs(10);
-
-/// How many denials are printed.
-const SHOWN: usize = 3;
 
 /// An API server with its built-in controllers.
 struct Release {
@@ -95,73 +87,8 @@ fn old_rules(crd: &mut Value) {
     }
 }
 
-/// A kind whose controller makes Jobs.
-struct Kind {
-    name: &'static str,
-    resource: &'static str,
-    api_version: &'static str,
-    controller: &'static str,
-    make: fn(namespace: &str, name: &str) -> Value,
-    /// How many Jobs its controller makes of one.
-    jobs: usize,
-    /// The condition that tells a good end.
-    end: &'static str,
-    suspended: fn(bool) -> Value,
-}
-
-impl Kind {
-    /// Some of it. Each name is of one kind alone: both controllers make a Service of the workload's name.
-    fn workloads(&self, namespace: &str, prefix: &str) -> Vec<Workload> {
-        let path = path(self.api_version, namespace, self.resource);
-        let workload = |index| {
-            let name = format!("{prefix}-{}-{index}", self.resource);
-            Workload::new(&path, (self.make)(namespace, &name), self.end)
-        };
-        (0..SETS).map(workload).collect()
-    }
-}
-
-const JOB_SETS: Kind = Kind {
-    name: "JobSets",
-    resource: "jobsets",
-    api_version: JOBSETS,
-    controller: JOBSET,
-    make: |namespace, name| fleet::set(namespace, name, &json!({"e2e/run": RUN})),
-    jobs: 2,
-    end: "Completed",
-    suspended: |suspend| json!({"spec": {"suspend": suspend}}),
-};
-
-const MPI_JOBS: Kind = Kind {
-    name: "MPIJobs",
-    resource: "mpijobs",
-    api_version: "kubeflow.org/v2beta1",
-    controller: MPI_OPERATOR,
-    make: mpi_job,
-    jobs: 1,
-    end: "Succeeded",
-    suspended: |suspend| json!({"spec": {"runPolicy": {"suspend": suspend}}}),
-};
-
-/// One whose workers run until the mpi-operator takes them away, which it does when the launcher ends.
-fn mpi_job(namespace: &str, name: &str) -> Value {
-    let replicas = |run: &str| {
-        let job = super::hook::job(namespace, name, &json!({}));
-        let mut template = job["spec"]["template"].clone();
-        template["metadata"]["annotations"] = json!({"e2e/run": run});
-        json!({"replicas": 1, "restartPolicy": "Never", "template": template})
-    };
-    json!({
-        "apiVersion": "kubeflow.org/v2beta1",
-        "kind": "MPIJob",
-        "metadata": {"name": name},
-        "spec": {
-            "slotsPerWorker": 1,
-            "runPolicy": {"cleanPodPolicy": "Running"},
-            "mpiReplicaSpecs": {"Launcher": replicas(RUN), "Worker": replicas("forever")},
-        },
-    })
-}
+/// A kind in `resume.yml`, and the controller that makes Jobs of it.
+type Kind = (&'static str, &'static str);
 
 pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     report.section("resume: JobSets and MPIJobs that are suspended while they run");
@@ -174,10 +101,10 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     }
     report.note(&programs::version("kube-controller-manager"));
     report.note(modules::JOBSET);
-    let mut kinds = vec![&JOB_SETS];
+    let mut kinds: Vec<Kind> = vec![("JobSet", JOBSET)];
     if programs::all_there(report, "resume: MPIJobs", &["mpi-operator"]) {
         report.note(modules::MPI_OPERATOR);
-        kinds.push(&MPI_JOBS);
+        kinds.push(("MPIJob", MPI_OPERATOR));
     }
     for release in &RELEASES {
         report.section(&format!("resume: {}", release.title));
@@ -202,17 +129,17 @@ fn on(
     folder: &Path,
     authority: &Authority,
     release: &Release,
-    kinds: &[&Kind],
+    kinds: &[Kind],
 ) {
     let projects: &[&str] = &["jobset", "mpi-operator"];
     let settings = |name: &str| deploy::settings(name, release.options.release, projects);
     let started = settings("worker").and_then(|settings| {
         let folder = folder.join("resume");
         let cluster = ApiServer::start(&folder, release.name, authority, release.options)?;
-        cluster.namespaces(&[TEAM])?;
+        cluster.namespaces(&[TEAM, UNDELEGATED])?;
         let mut controllers = vec![
-            controllers::manager_with(&cluster, release.manager)?,
-            controllers::jobset_with(&cluster, authority, release.crd)?,
+            controllers::manager(&cluster, release.manager)?,
+            controllers::jobset(&cluster, authority, release.crd)?,
         ];
         if kinds.len() > 1 {
             controllers.push(controllers::mpi_operator(&cluster)?);
@@ -236,31 +163,10 @@ fn on(
     if release.keeps_start && release.options.release == RELEASE {
         control(report, &mut stage, worker);
     }
-    let management = settings("management").and_then(|settings| {
-        let namespace = undelegated(&settings)?;
-        stage.cluster.namespaces(&[&namespace])?;
-        stage.hook.serve(&settings)?;
-        Ok(namespace)
-    });
-    if let Some(namespace) = report.need("deploy/management.yml is in force", management) {
-        good(report, &stage, release, kinds, "management", &namespace);
+    let management = settings("management").and_then(|settings| stage.hook.serve(&settings));
+    if report.check("deploy/management.yml is in force", management) {
+        good(report, &stage, release, kinds, "management", UNDELEGATED);
     }
-}
-
-/// A namespace in which the settings of a management cluster forbid delegation.
-///
-/// Elsewhere such a cluster runs nothing itself: a workload is delegated, and its own controller makes no Jobs of it, so
-/// that there is nothing to resume. What the cluster needs for itself runs in the namespaces with `delegation: forbidden`,
-/// with its own controllers, and their writes are judged by the same lists of writers.
-fn undelegated(settings: &Value) -> Result<String> {
-    let entries = settings["namespaces"].as_array().into_iter().flatten();
-    let mut forbidden = entries.filter(|entry| entry["delegation"] == "forbidden");
-    let entry = forbidden
-        .next()
-        .context("no entry that forbids delegation")?;
-    let name = entry["match"][0].as_str().context("no name")?;
-    ensure!(!name.contains('*'), "{name} is a pattern");
-    Ok(name.to_owned())
 }
 
 /// All end as they should, and nobody is denied.
@@ -268,39 +174,34 @@ fn good(
     report: &mut Report,
     stage: &Stage,
     release: &Release,
-    kinds: &[&Kind],
+    kinds: &[Kind],
     manifest: &str,
     namespace: &str,
 ) {
     let cluster = &stage.cluster;
-    let before = cluster.audit().map(|audit| audit.len()).unwrap_or_default();
-    for kind in kinds {
-        let workloads = kind.workloads(namespace, manifest);
-        let ended = flip(cluster, kind, namespace, &workloads)
-            .and_then(|()| all_end(cluster, &workloads, LIMIT));
-        report.check(
-            &format!(
-                "{manifest}: {SETS} {} in {namespace} run, are suspended, are resumed, and all end",
-                kind.name
-            ),
-            ended,
+    let before = cluster.audit().map_or(0, |audit| audit.len());
+    for (kind, _) in kinds {
+        flip(
+            report,
+            cluster,
+            kind,
+            manifest,
+            namespace,
+            &mut steps::no_act,
         );
     }
     let Some(audit) = report.need(&format!("{manifest}: the audit log"), cluster.audit()) else {
         return;
     };
     let audit = audit.after(before);
-    let all = audit.all_judged().count();
-    report.check(
-        &format!("{manifest}: none of {all} judged writes was denied"),
-        undenied(&audit),
-    );
-    for kind in kinds {
-        let count = resumed(&audit, kind).count();
-        let what = format!(
-            "{count} of them were writes of {} to the status of Jobs",
-            kind.controller
-        );
+    audit.quiet(report, manifest, &[(JOB_CONTROLLER, 1)], "");
+    for (_, controller) in kinds {
+        let is_status = |event: &&Value| {
+            let object = &event["objectRef"];
+            object["resource"] == "jobs" && object["subresource"] == "status"
+        };
+        let count = audit.judged(controller).filter(is_status).count();
+        let what = format!("{count} of them were writes of {controller} to the status of Jobs");
         if release.keeps_start {
             report.check(&format!("{manifest}: {what}"), enough(count));
         } else {
@@ -310,17 +211,17 @@ fn good(
     }
 }
 
-fn undenied(audit: &Audit) -> Result<()> {
-    enough(audit.all_judged().count())?;
-    let denied: Vec<_> = audit.denied().map(line).collect();
-    let shown: Vec<_> = denied.iter().take(SHOWN).map(String::as_str).collect();
-    ensure!(
-        denied.is_empty(),
-        "{} were denied, such as\n{}",
-        denied.len(),
-        shown.join("\n")
-    );
-    Ok(())
+/// Runs a part of `resume.yml`.
+fn flip(
+    report: &mut Report,
+    cluster: &ApiServer,
+    part: &str,
+    manifest: &str,
+    namespace: &str,
+    act: Act<'_>,
+) {
+    let more = json!({"manifest": manifest, "namespace": namespace});
+    steps::run_on(report, &[cluster], "resume", part, &more, act);
 }
 
 fn enough(count: usize) -> Result<()> {
@@ -328,92 +229,33 @@ fn enough(count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Judged writes of a kind's controller to the status of Jobs.
-fn resumed<'a>(audit: &'a Audit, kind: &Kind) -> impl Iterator<Item = &'a Value> {
-    let is_status = |event: &&Value| {
-        event["objectRef"]["resource"] == "jobs" && event["objectRef"]["subresource"] == "status"
-    };
-    audit.judged(kind.controller).filter(is_status)
-}
-
-/// Hands them in, and when all of their Jobs run, suspends each and resumes it as soon as its Jobs are suspended: so that
-/// where the Job controller takes `startTime` away too, it has just begun with that.
-fn flip(cluster: &ApiServer, kind: &Kind, namespace: &str, workloads: &[Workload]) -> Result<()> {
-    workloads.iter().try_for_each(|w| w.submit(cluster))?;
-    let ana = cluster.client(ANA);
-    let children = |workload: &Workload, what: &str, holds: &dyn Fn(&Value) -> bool| {
-        until(&format!("{what} of {}", workload.name), LIMIT, || {
-            let mut children = ana.list(&jobs(namespace))?;
-            children.retain(|job| job["metadata"]["ownerReferences"][0]["name"] == *workload.name);
-            let all = children.len() == kind.jobs && children.iter().all(holds);
-            Ok(all.then_some(()))
-        })
-    };
-    for workload in workloads {
-        children(workload, "running Jobs", &|job| job["status"]["ready"] == 1)?;
-    }
-    for workload in workloads {
-        let path = format!("{}/{}", workload.path, workload.name);
-        let set = |suspend| done(ana.patch(&path, &(kind.suspended)(suspend))?);
-        set(true)?;
-        children(workload, "suspended Jobs", &|job| {
-            job["spec"]["suspend"] == true
-        })?;
-        set(false)?;
-    }
-    Ok(())
-}
-
-/// The same as in [`good`] with one account less in the list of writers: without it the checks above would be in vain.
+/// The same as in [`good`] with one account less in the list of writers.
 fn control(report: &mut Report, stage: &mut Stage, mut settings: Value) {
-    let outcome = without(&mut settings, JOBSET).and_then(|()| {
+    let mut serve = || {
+        let writers = settings["standard_status_writers"]["Job"].as_array_mut();
+        let writers = writers.context("no writers of Jobs")?;
+        ensure!(
+            writers.contains(&json!(JOBSET)),
+            "{JOBSET} is not listed: {writers:?}"
+        );
+        writers.retain(|writer| *writer != JOBSET);
         stage.hook.serve(&settings)?;
-        stuck(&stage.cluster)
-    });
-    if let Some((denied, completed)) = report.need(
-        &format!("control: the same without JobSet's account in standard_status_writers.Job: after {STUCK:?} not one has ended"),
-        outcome,
-    ) {
-        report.note(&format!("{denied} writes of JobSet to the status of Jobs were denied, {completed} of {SETS} JobSets ended"));
-    }
-}
-
-/// Takes an account out of the list of those who may write the status of Jobs.
-fn without(settings: &mut Value, account: &str) -> Result<()> {
-    let writers = settings["standard_status_writers"]["Job"].as_array_mut();
-    let writers = writers.context("no writers of Jobs")?;
-    let before = writers.len();
-    writers.retain(|writer| *writer != account);
-    ensure!(
-        writers.len() < before,
-        "{account} is not listed: {writers:?}"
-    );
-    Ok(())
-}
-
-/// How many writes were denied and how many JobSets have ended, which must be some and none.
-fn stuck(cluster: &ApiServer) -> Result<(usize, usize)> {
-    let before = cluster.audit()?.len();
-    let workloads = JOB_SETS.workloads(TEAM, "control");
-    flip(cluster, &JOB_SETS, TEAM, &workloads)?;
-    thread::sleep(STUCK);
-    let ana = cluster.client(ANA);
-    let mut completed = 0;
-    for workload in &workloads {
-        let set = done(ana.get(&format!("{}/{}", workload.path, workload.name))?)?;
-        completed += usize::from(has(&set["status"], JOB_SETS.end));
-    }
-    let audit = cluster.audit()?.after(before);
-    let denied = audit
-        .denied()
-        .filter(|event| event["user"]["username"] == JOBSET);
-    let denied = denied.count();
-    ensure!(
-        denied > 0 && completed == 0,
-        "{denied} were denied, and {completed} have ended"
-    );
-    for workload in &workloads {
-        done(ana.delete(&format!("{}/{}", workload.path, workload.name))?)?;
-    }
-    Ok((denied, completed))
+        Ok(stage.cluster.audit()?.len())
+    };
+    let Some(before) = report.need("control: one writer less is in force", serve()) else {
+        return;
+    };
+    let cluster = &stage.cluster;
+    let mut act = |name: &str, _: &mut Vec<String>| {
+        ensure!(name == "10 s in which JobSet is denied", "no act {name}");
+        thread::sleep(STUCK);
+        let audit = cluster.audit()?.after(before);
+        enough(
+            audit
+                .denied()
+                .filter(|e| e["user"]["username"] == JOBSET)
+                .count(),
+        )
+    };
+    flip(report, cluster, "control", "control", TEAM, &mut act);
 }

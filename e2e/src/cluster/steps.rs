@@ -11,15 +11,14 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::api_server::{
-    ADMIN, ANA, ApiServer, BREAK_GLASS, CRON_JOBS, JOBSET, KUEUE, POLICY_SERVER, TENANT, annotation,
-};
+use super::api_server::{ADMIN, ApiServer, CRON_JOBS, JOBSET, KUEUE, POLICY_SERVER};
+use super::audit::annotation;
+use super::hook::TEAM;
 use super::hook::job;
 use super::jobs::ended;
-use super::people::TEAM;
 use crate::deploy;
 use crate::http::Answer;
-use crate::kube::{APPLY, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, path};
+use crate::kube::{APPLY, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, path, plural};
 use crate::kubelet::now;
 use crate::process::until;
 use crate::report::Report;
@@ -27,22 +26,20 @@ use crate::report::Report;
 /// How much of a request or an answer is printed.
 const SHOWN: usize = 320;
 
-/// The kinds that steps name, with their version and their plural.
-const KINDS: [(&str, &str, &str); 10] = [
-    ("Job", "batch/v1", "jobs"),
-    ("CronJob", "batch/v1", "cronjobs"),
-    ("JobSet", "jobset.x-k8s.io/v1alpha2", "jobsets"),
-    (
-        "AppWrapper",
-        "workload.codeflare.dev/v1beta2",
-        "appwrappers",
-    ),
-    ("RayCluster", "ray.io/v1", "rayclusters"),
-    ("Workflow", "argoproj.io/v1alpha1", "workflows"),
-    ("PyTorchJob", "kubeflow.org/v1", "pytorchjobs"),
-    ("NetworkPolicy", "networking.k8s.io/v1", "networkpolicies"),
-    ("Pod", "v1", "pods"),
-    ("Namespace", "v1", "namespaces"),
+/// The kinds that steps name, with their version.
+const KINDS: [(&str, &str); 12] = [
+    ("Job", "batch/v1"),
+    ("CronJob", "batch/v1"),
+    ("JobSet", "jobset.x-k8s.io/v1alpha2"),
+    ("AppWrapper", "workload.codeflare.dev/v1beta2"),
+    ("RayCluster", "ray.io/v1"),
+    ("Workflow", "argoproj.io/v1alpha1"),
+    ("PyTorchJob", "kubeflow.org/v1"),
+    ("MPIJob", "kubeflow.org/v2beta1"),
+    ("Workload", "kueue.x-k8s.io/v1beta2"),
+    ("NetworkPolicy", "networking.k8s.io/v1"),
+    ("Pod", "v1"),
+    ("Namespace", "v1"),
 ];
 
 /// Such a file.
@@ -82,8 +79,10 @@ struct Check {
 struct Step {
     /// Something that is written in Rust.
     act: Option<String>,
-    /// `HOW KIND[/VERSION][@NAMESPACE] NAME[/SUBRESOURCE][?QUERY]`.
+    /// `HOW KIND[/VERSION][@NAMESPACE] NAME[/SUBRESOURCE][?QUERY]`. Without a name it is the list.
     ask: String,
+    /// Which cluster is asked, if there are two.
+    on: Option<String>,
     /// Who asks.
     r#as: Option<String>,
     headers: BTreeMap<String, String>,
@@ -126,18 +125,36 @@ struct Step {
 /// What a step may have in Rust: it gets the name of the act, and lines to print.
 pub(crate) type Act<'a> = &'a mut dyn FnMut(&str, &mut Vec<String>) -> Result<()>;
 
+/// For parts that have nothing in Rust.
+pub(crate) fn no_act(name: &str, _: &mut Vec<String>) -> Result<()> {
+    bail!("no act {name}")
+}
+
 /// Runs the checks of a part of `e2e/cluster/FILE.yml`.
 pub(crate) fn run(report: &mut Report, cluster: &ApiServer, file: &str, part: &str, act: Act<'_>) {
+    run_on(report, &[cluster], file, part, &json!({}), act);
+}
+
+/// The same on the first of some clusters, unless a step names another one by its folder, and with more variables.
+pub(crate) fn run_on(
+    report: &mut Report,
+    clusters: &[&ApiServer],
+    file: &str,
+    part: &str,
+    more: &Value,
+    act: Act<'_>,
+) {
     let loaded = load(file, part);
-    let (vars, part) = match loaded {
+    let (mut vars, part) = match loaded {
         Ok(loaded) => loaded,
         Err(error) => {
             report.check(&format!("e2e/cluster/{file}.yml: {part}"), Err(error));
             return;
         }
     };
+    vars.extend(more.as_object().cloned().unwrap_or_default());
     let mut runner = Runner {
-        cluster,
+        clusters,
         user: part.user,
         vars,
         said: Vec::new(),
@@ -171,7 +188,7 @@ fn load(file: &str, part: &str) -> Result<(Map<String, Value>, Part)> {
 }
 
 struct Runner<'a> {
-    cluster: &'a ApiServer,
+    clusters: &'a [&'a ApiServer],
     user: String,
     vars: Map<String, Value>,
     /// What was asked and answered.
@@ -273,7 +290,7 @@ impl Runner<'_> {
         let (kind, namespace) = kind.split_once('@').unwrap_or((kind, TEAM));
         let (kind, version) = kind.split_once('/').unwrap_or((kind, ""));
         let found = KINDS.iter().find(|known| known.0 == kind);
-        let (_, usual, plural) = found.with_context(|| format!("no kind {kind}"))?;
+        let (_, usual) = found.with_context(|| format!("no kind {kind}"))?;
         let group = usual.split('/').next().unwrap_or_default();
         let api_version = match version {
             "" => (*usual).to_owned(),
@@ -281,11 +298,11 @@ impl Runner<'_> {
         };
         let list = match kind {
             "Namespace" => "/api/v1/namespaces".to_owned(),
-            _ => path(&api_version, namespace, plural),
+            _ => path(&api_version, namespace, &plural(kind)),
         };
         let (target, query) = target.split_once('?').unwrap_or((target, ""));
         let name = target.split('/').next().unwrap_or_default();
-        let own = format!("{}/{name}", path(usual, namespace, plural));
+        let own = format!("{}/{name}", path(usual, namespace, &plural(kind)));
 
         let body = body(step, how, kind, &api_version, namespace, name)?;
         let (method, media_type) = match how {
@@ -299,7 +316,7 @@ impl Runner<'_> {
             "get" => ("GET", JSON),
             _ => bail!("no way to ask: {how}"),
         };
-        let place = if how == "create" {
+        let place = if how == "create" || target.is_empty() {
             list
         } else {
             format!("{list}/{target}")
@@ -323,12 +340,20 @@ impl Runner<'_> {
         Ok(())
     }
 
+    fn cluster(&self, step: &Step) -> Result<&ApiServer> {
+        let is_it = |cluster: &&&ApiServer| match &step.on {
+            Some(name) => cluster.folder.ends_with(name),
+            None => true,
+        };
+        self.clusters.iter().find(is_it).copied().context("nowhere")
+    }
+
     /// How often PolicyServer has asked for a Job.
     fn lookups(&self, step: &Step) -> Result<usize> {
         if step.lookup.is_none() {
             return Ok(0);
         }
-        let audit = self.cluster.audit()?;
+        let audit = self.cluster(step)?.audit()?;
         Ok(audit
             .by(POLICY_SERVER)
             .filter(|event| event["verb"] == "get")
@@ -346,16 +371,13 @@ impl Runner<'_> {
     ) -> Result<Answer> {
         let name = step.r#as.as_ref().unwrap_or(&self.user);
         let user = match name.as_str() {
-            "admin" => ADMIN,
-            "ana" => ANA,
-            "tenant" => TENANT,
-            "break-glass" => BREAK_GLASS,
             "kueue" => KUEUE,
             "jobset" => JOBSET,
             "cronjobs" => CRON_JOBS,
-            _ => bail!("nobody is called {name}"),
+            // A person is called so.
+            name => name,
         };
-        let mut client = self.cluster.client(user);
+        let mut client = self.cluster(step)?.client(user);
         client
             .headers
             .clone_from(&step.headers.clone().into_iter().collect());
@@ -422,7 +444,7 @@ impl Runner<'_> {
             ensure!(matches(found, value), "{place} of the answer is {found}");
         }
         if !step.stored.is_empty() || step.gone {
-            let stored = self.cluster.client(ADMIN).get(own)?;
+            let stored = self.cluster(step)?.client(ADMIN).get(own)?;
             ensure!(
                 (stored.code == 404) == step.gone,
                 "GET {own}: {}",
@@ -434,7 +456,7 @@ impl Runner<'_> {
             }
         }
         if !step.audit.is_empty() || step.quoted {
-            let audit = self.cluster.audit()?;
+            let audit = self.cluster(step)?.audit()?;
             let event = audit.last(name);
             for (key, value) in &step.audit {
                 let found = json!(event.and_then(|event| annotation(event, key)));
@@ -489,10 +511,11 @@ fn body(
     Ok(body)
 }
 
-/// Whether something is this value, or a text that contains what it says.
+/// Whether something is this value, or its text contains what it says.
 fn matches(found: &Value, wanted: &Value) -> bool {
     match (found, wanted["contains"].as_str()) {
         (Value::String(found), Some(text)) => found.contains(text),
+        (found, Some(text)) => found.to_string().contains(text),
         _ => found == wanted,
     }
 }

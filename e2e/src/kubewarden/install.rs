@@ -70,7 +70,7 @@ impl World {
         shell.run("pushed")?;
 
         let api = ApiServer::start(folder, "cluster", &authority, OPTIONS)?;
-        let manager = controllers::manager_with(&api, &[CONTROLLERS])?;
+        let manager = controllers::manager(&api, &[CONTROLLERS])?;
         api.namespaces(&[NAMESPACE])?;
         for (name, user) in [
             ("KUBECONFIG", ADMIN),

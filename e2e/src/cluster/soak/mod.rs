@@ -16,12 +16,12 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use crate::cluster::api_server::{ADMIN, ANA};
-use crate::cluster::fleet::{Fleet, JOBSETS, Member, TEAM, Workload};
-use crate::cluster::hook::job;
-use crate::cluster::jobs::{has, nothing};
-use crate::cluster::multikueue::workload_of;
-use crate::cluster::people::MULTIKUEUE;
+use crate::cluster::api_server::{ADMIN, ANA, ApiServer};
+use crate::cluster::audit::nothing;
+use crate::cluster::faults::POLICY_SERVER;
+use crate::cluster::fleet::{Fleet, JOBSETS, KUEUE, Member, Workload};
+use crate::cluster::hook::{TEAM, job};
+use crate::cluster::jobs::has;
 use crate::deploy::root;
 use crate::kube::{Client, done, jobs, path};
 use crate::load;
@@ -29,7 +29,7 @@ use crate::process::until;
 use crate::programs;
 use crate::report::Report;
 use crate::tls::Authority;
-use plan::{IDLE, POLICY_SERVER, Plan, bad_writes, begin, member, mend};
+use plan::{IDLE, Plan, bad_writes};
 
 /// What is written about the two runs.
 const FILE: &str = "target/soak.json";
@@ -214,10 +214,10 @@ impl Run {
                 continue;
             }
             let began = self.now();
-            let outcome = begin(member(fleet, cluster), name, fault, cluster).and_then(|()| {
+            let outcome = fault.begin(fleet.member(cluster), name).and_then(|()| {
                 let lasts = Duration::from_secs(lasts).min(interval / 3);
                 self.watch(fleet, memory, self.now() + lasts.as_secs_f64());
-                mend(member(fleet, cluster), name, fault, cluster)
+                fault.mend(fleet.member(cluster), name)
             });
             let mended = self.now();
             let name = format!("{name}: {fault:?}");
@@ -262,8 +262,8 @@ fn one(
     policy: bool,
 ) -> Result<(BTreeMap<String, String>, Value)> {
     for cluster in [0, 1] {
-        let member = member(fleet, cluster);
-        let controller = [MULTIKUEUE, "kubernetes.io/job-controller"][cluster];
+        let member = fleet.member(cluster);
+        let controller = ["kueue.x-k8s.io/multikueue", "kubernetes.io/job-controller"][cluster];
         let idle = json!({"suspend": true, "managedBy": controller});
         let admin = member.cluster.client(ADMIN);
         admin.create(&jobs(TEAM), &job(TEAM, IDLE, &idle))?;
@@ -344,6 +344,18 @@ fn one(
         "memory": memory,
     });
     Ok((outcomes, seen))
+}
+
+/// The path of the Workload that Kueue has made of a workload.
+fn workload_of(cluster: &ApiServer, name: &str) -> Result<String> {
+    let client = cluster.client(ADMIN);
+    let all = path(KUEUE, TEAM, "workloads");
+    let owned = |w: &Value| w["metadata"]["ownerReferences"][0]["name"] == *name;
+    let mine = until("workload", SOON, || {
+        Ok(client.list(&all)?.into_iter().find(owned))
+    })?;
+    let mine = mine["metadata"]["name"].as_str().unwrap_or_default();
+    Ok(format!("{all}/{mine}"))
 }
 
 fn texts(list: &Value) -> Vec<String> {

@@ -2,34 +2,15 @@
 
 use std::env;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::cluster::fleet::{
-    Fleet, JOBSETS, Member, TEAM, Workload, queued_job, queued_set, set, settings,
-};
-use crate::cluster::hook::job;
-use crate::kube::{JSON, MERGE_PATCH, jobs, path};
-use crate::process::Process;
-
-/// What is done to a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
-    Killed,
-    Restarted,
-    Paused,
-    /// It answers every 10 s. The API server waits for 5 s.
-    Slow,
-    /// It gets a certificate of another authority.
-    Certificate,
-    /// It is started with other settings.
-    Settings,
-}
-
-pub(super) const POLICY_SERVER: &str = "policy-server";
+use crate::cluster::faults::{Fault, POLICY_SERVER};
+use crate::cluster::fleet::{Workload, job_set, one_job};
+use crate::cluster::hook::{TEAM, job};
+use crate::kube::{JSON, MERGE_PATCH, jobs};
 
 /// The faults, with how many seconds each lasts if the time between two of them allows it.
 const FAULTS: [(&str, Fault, u64); 11] = [
@@ -45,66 +26,6 @@ const FAULTS: [(&str, Fault, u64); 11] = [
     ("jobset", Fault::Killed, 30),
     ("kueue", Fault::Killed, 30),
 ];
-
-fn process<'m>(member: &'m mut Member, name: &str) -> &'m mut Process {
-    match name {
-        "kube-apiserver" => &mut member.cluster.server,
-        "etcd" => &mut member.cluster.store,
-        "kube-controller-manager" => &mut member.controllers[0],
-        "jobset" => &mut member.controllers[1],
-        _ => &mut member.controllers[2],
-    }
-}
-
-fn signal(member: &mut Member, name: &str, signal: &str) -> Result<()> {
-    match name {
-        POLICY_SERVER => member.hook.process()?.signal(signal),
-        _ => process(member, name).signal(signal),
-    }
-}
-
-pub(super) fn begin(member: &mut Member, name: &str, fault: Fault, cluster: usize) -> Result<()> {
-    match fault {
-        Fault::Killed => signal(member, name, "KILL"),
-        Fault::Restarted => member.cluster.restart(),
-        Fault::Paused => signal(member, name, "STOP"),
-        Fault::Slow => (0..3).try_for_each(|_| {
-            signal(member, name, "STOP")?;
-            thread::sleep(Duration::from_secs(10));
-            signal(member, name, "CONT")?;
-            thread::sleep(Duration::from_secs(1));
-            Ok(())
-        }),
-        Fault::Certificate => member.hook.change_certificate(&member.cluster),
-        Fault::Settings => {
-            let mut settings = shipped(cluster)?;
-            settings["rules"] =
-                json!({"managed-by/reserved-domain": "deny", "managed-by/nested": "deny"});
-            member.hook.serve(&settings)
-        }
-    }
-}
-
-pub(super) fn mend(member: &mut Member, name: &str, fault: Fault, cluster: usize) -> Result<()> {
-    match fault {
-        Fault::Killed if name != POLICY_SERVER => process(member, name).restart(),
-        Fault::Killed | Fault::Settings => member.hook.serve(&shipped(cluster)?),
-        Fault::Paused => signal(member, name, "CONT"),
-        Fault::Restarted | Fault::Slow | Fault::Certificate => Ok(()),
-    }
-}
-
-fn shipped(cluster: usize) -> Result<Value> {
-    settings(["management", "worker"][cluster])
-}
-
-pub(super) const fn member(fleet: &mut Fleet, cluster: usize) -> &mut Member {
-    if cluster == 0 {
-        &mut fleet.hub
-    } else {
-        &mut fleet.worker
-    }
-}
 
 /// What is run.
 #[derive(Debug, Clone, Copy)]
@@ -177,26 +98,17 @@ impl Plan {
         let two = json!({"completions": 2, "parallelism": 2});
         let indexed = json!({"completions": 3, "parallelism": 3, "completionMode": "Indexed"});
         let once = json!({"backoffLimit": 0});
-        let plain = |spec: &Value, annotations: &Value, end| {
-            let mut object = job(TEAM, &name, spec);
-            object["spec"]["template"]["metadata"]["annotations"] = annotations.clone();
-            Workload::new(&jobs(TEAM), object, end)
-        };
-        let jobset = |annotations: &Value, end| {
-            let sets = path(JOBSETS, TEAM, "jobsets");
-            Workload::new(&sets, set(TEAM, &name, annotations), end)
-        };
         let (cluster, mut workload) = match pick / 8 % 32 {
-            0 => (0, queued_job(&name, &json!({}), &run, "Complete")),
-            1 => (0, queued_job(&name, &indexed, &run, "Complete")),
-            2 => (0, queued_job(&name, &once, &fails, "Failed")),
-            3 => (0, queued_set(&name, &run, "Completed")),
-            4..=7 => (1, jobset(&run, "Completed")),
-            8 | 9 => (1, jobset(&fails, "Failed")),
-            10..=13 => (1, plain(&once, &fails, "Failed")),
-            14..=17 => (1, plain(&indexed, &run, "Complete")),
-            18..=21 => (1, plain(&two, &run, "Complete")),
-            _ => (1, plain(&json!({}), &run, "Complete")),
+            0 => (0, one_job(&name, &json!({}), &run, "Complete").queued()),
+            1 => (0, one_job(&name, &indexed, &run, "Complete").queued()),
+            2 => (0, one_job(&name, &once, &fails, "Failed").queued()),
+            3 => (0, job_set(&name, &run, "Completed").queued()),
+            4..=7 => (1, job_set(&name, &run, "Completed")),
+            8 | 9 => (1, job_set(&name, &fails, "Failed")),
+            10..=13 => (1, one_job(&name, &once, &fails, "Failed")),
+            14..=17 => (1, one_job(&name, &indexed, &run, "Complete")),
+            18..=21 => (1, one_job(&name, &two, &run, "Complete")),
+            _ => (1, one_job(&name, &json!({}), &run, "Complete")),
         };
         workload.object["spec"]["ttlSecondsAfterFinished"] = 120.into();
         (cluster, workload)

@@ -9,8 +9,9 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{CLUSTERS, Past, Run, SOON, rule};
-use crate::cluster::api_server::{ANA, ApiServer, WEBHOOK, annotation, line};
-use crate::cluster::fleet::TEAM;
+use crate::cluster::api_server::{ANA, ApiServer};
+use crate::cluster::audit::{WEBHOOK, annotation, line};
+use crate::cluster::hook::TEAM;
 
 impl Run {
     /// How each of them ended, by cluster and name.
@@ -70,30 +71,21 @@ impl Run {
         faults: &[Past],
     ) -> Result<Value> {
         let mut judged = 0_usize;
-        // By rule and user, by the fault at that time, and by user and reason.
-        let mut sums = [const { BTreeMap::<String, usize>::new() }; 3];
+        // By rule and user, and by the fault at that time.
+        let mut sums = [const { BTreeMap::<String, usize>::new() }; 2];
         let mut unexplained = Vec::new();
         each_event(&server.folder, |event| {
             judged += usize::from(annotation(event, "mode").is_some());
             let text = |pointer| event.pointer(pointer).and_then(Value::as_str).unwrap_or("");
             let code = event["responseStatus"]["code"].as_u64().unwrap_or_default();
-            if code < 400 || text("/objectRef/namespace") != TEAM {
+            let message = text("/responseStatus/message");
+            let is_refused = code >= 400 && message.contains(WEBHOOK);
+            if !is_refused || text("/objectRef/namespace") != TEAM {
                 return;
             }
-            let message = text("/responseStatus/message");
             let user = text("/user/username");
             let short = user.rsplit(':').next().unwrap_or_default();
-            let (sum, key) = if !message.contains(WEBHOOK) {
-                let (verb, reason) = (text("/verb"), text("/responseStatus/reason"));
-                let (resource, sub) = (text("/objectRef/resource"), text("/objectRef/subresource"));
-                let webhook = message.split_once("failed calling webhook \"");
-                let webhook = webhook.and_then(|(_, rest)| rest.split('"').next());
-                let webhook = webhook.unwrap_or_default();
-                (
-                    2,
-                    format!("{short}: {verb} {resource} {sub}: {code} {reason} {webhook}"),
-                )
-            } else if let Some(rule) = rule(message) {
+            let (sum, key) = if let Some(rule) = rule(message) {
                 // She is the one who tries what is bad.
                 if user != ANA || !text("/requestURI").contains("dryRun") {
                     unexplained.push(line(event));
@@ -110,10 +102,9 @@ impl Run {
             };
             *sums[sum].entry(key).or_default() += 1;
         })?;
-        let [denials, unanswered, others] = sums;
+        let [denials, unanswered] = sums;
         Ok(json!({
-            "judged": judged, "denials": denials, "unanswered": unanswered, "others": others,
-            "unexplained": unexplained,
+            "judged": judged, "denials": denials, "unanswered": unanswered, "unexplained": unexplained,
         }))
     }
 }

@@ -1,0 +1,150 @@
+//! The audit log of a kube-apiserver.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use serde_json::Value;
+
+use super::hook::PROBE;
+use crate::report::Report;
+
+/// The webhook in `deploy/webhook.yml`.
+pub(crate) const WEBHOOK: &str = "managed-by.policies.example.com";
+
+/// Its events, but for the probes of [`super::hook::Hook::in_force`], which are bad on purpose.
+pub(crate) struct Audit {
+    events: Vec<Value>,
+}
+
+impl Audit {
+    pub(crate) fn read(folder: &Path) -> Result<Self> {
+        let text = fs::read_to_string(folder.join("audit.log"))?;
+        // The last line may be half written.
+        let events = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let is_probe = |event: &Value| event["objectRef"]["namespace"] == PROBE;
+        let events = events.filter(|event| !is_probe(event)).collect();
+        Ok(Self { events })
+    }
+
+    /// Those after the first ones, for looking at one part of a run.
+    pub(crate) fn after(mut self, count: usize) -> Self {
+        self.events.drain(..count.min(self.events.len()));
+        self
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// What somebody did, judged or not.
+    pub(crate) fn by(&self, user: &str) -> impl Iterator<Item = &Value> {
+        let events = self.events.iter();
+        events.filter(move |event| event["user"]["username"] == user)
+    }
+
+    /// What somebody wrote and the policy judged.
+    pub(crate) fn judged(&self, user: &str) -> impl Iterator<Item = &Value> {
+        self.by(user)
+            .filter(|event| annotation(event, "mode").is_some())
+    }
+
+    /// What the policy's webhook denied or could not judge.
+    pub(crate) fn denied(&self) -> impl Iterator<Item = &Value> {
+        self.events.iter().filter(|event| {
+            let message = event["responseStatus"]["message"].as_str();
+            message.is_some_and(|m| m.contains(WEBHOOK))
+        })
+    }
+
+    /// Reports that so many writes of each of these users were judged, that nobody was denied but who tries it, and that nobody was
+    /// warned.
+    pub(crate) fn quiet(
+        &self,
+        report: &mut Report,
+        name: &str,
+        users: &[(&str, usize)],
+        but: &str,
+    ) {
+        for (user, least) in users {
+            let count = self.judged(user).count();
+            let enough = nothing(count >= *least, [].iter());
+            let short = user.rsplit(':').next().unwrap_or_default();
+            report.check(
+                &format!("{name}: {count} writes of {short} were judged"),
+                enough,
+            );
+        }
+        let denied = self
+            .denied()
+            .filter(|event| event["user"]["username"] != *but);
+        let denied: Vec<_> = denied.map(line).collect();
+        let warned = |event: &&Value| annotation(event, "warned").is_some();
+        let warned: Vec<_> = self.events.iter().filter(warned).map(line).collect();
+        report.check(
+            &format!("{name}: no controller was denied"),
+            nothing(true, denied.iter()),
+        );
+        report.check(
+            &format!("{name}: nobody was warned"),
+            nothing(true, warned.iter()),
+        );
+    }
+
+    /// What the life of a Job has cost: how many of its writes the policy judged, and how many were updates of its status.
+    /// It is an error unless the judged ones are its creation and, if they wait, those updates.
+    pub(crate) fn cost(&self, job: &str, statuses_wait: bool) -> Result<(usize, usize)> {
+        let of_job = |event: &&Value| {
+            let (object, code) = (&event["objectRef"], &event["responseStatus"]["code"]);
+            object["resource"] == "jobs" && object["name"] == job && code.as_u64() < Some(300)
+        };
+        let writes = || self.events.iter().filter(of_job);
+        let judged = writes().filter(|event| annotation(event, "mode").is_some());
+        let judged = judged.count();
+        let statuses = writes().filter(|event| event["objectRef"]["subresource"] == "status");
+        let statuses = statuses.count();
+        let all = writes().count();
+        ensure!(
+            statuses > 0 && judged == 1 + if statuses_wait { statuses } else { 0 },
+            "{judged} calls for {all} writes, {statuses} of them to the status"
+        );
+        Ok((judged, statuses))
+    }
+
+    /// The last request on an object.
+    pub(crate) fn last(&self, name: &str) -> Option<&Value> {
+        let is_it = |event: &&Value| event["objectRef"]["name"] == name;
+        self.events.iter().rev().find(is_it)
+    }
+}
+
+/// An annotation of the policy's, as the API server names it after the webhook.
+pub(crate) fn annotation<'e>(event: &'e Value, key: &str) -> Option<&'e str> {
+    let key = format!("{WEBHOOK}/{key}");
+    event["annotations"][key].as_str()
+}
+
+/// An event in a line.
+pub(crate) fn line(event: &Value) -> String {
+    let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or("");
+    format!(
+        "{} by {}: {} {}/{} {} {}",
+        text("/verb"),
+        text("/user/username"),
+        text("/objectRef/resource"),
+        text("/objectRef/namespace"),
+        text("/objectRef/name"),
+        text("/objectRef/subresource"),
+        text("/responseStatus/message"),
+    )
+}
+
+/// Nothing was said, of enough.
+pub(crate) fn nothing<'s>(enough: bool, said: impl Iterator<Item = &'s String>) -> Result<()> {
+    let said: Vec<_> = said.map(String::as_str).collect();
+    ensure!(enough, "too few writes were judged");
+    ensure!(said.is_empty(), "{} times: {}", said.len(), said.join("\n"));
+    Ok(())
+}
