@@ -45,6 +45,13 @@ fn manifest(name: &'static str, settings: Value) -> Manifest {
     let document = document(name);
     let holder = document.pointer("/webhooks/0").unwrap_or(&document["spec"]);
     let conditions = holder["matchConditions"].as_array().unwrap().iter();
+    let named: Vec<_> = conditions.clone().map(|c| &c["name"]).collect();
+    // The pages name them.
+    let expected: &[&str] = match name {
+        "pods" => &["a-job-controls-it"],
+        _ => &["the-field-changes", "the-status-is-judged"],
+    };
+    assert_eq!(named, expected, "{name}");
     let parse = |condition: &Value| {
         let parser = Parser::default().enable_optional_syntax(true);
         parser
@@ -440,6 +447,9 @@ fn every_change_of_every_kind() {
     let statuses = statuses();
     let mut seen = Seen::default();
     for kind in kinds() {
+        let nested: Vec<_> = kind.nested_paths().collect();
+        let known: Vec<_> = template(kind).into_iter().collect();
+        assert_eq!(nested, known, "{}", kind.name());
         let versions = || kind.versions().iter();
         for (version, requested) in versions().flat_map(|v| versions().map(move |r| (v, r))) {
             let mut check = |operation, sub_resource, old: &Value, new: &Value| {
