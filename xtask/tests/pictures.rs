@@ -193,22 +193,48 @@ fn arrows(svg: &str) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
     })
 }
 
+/// Of the steps that the releases accept, those that the Job controller takes.
+const WAYS: [(&str, &str); 8] = [
+    ("Created", "Suspended"),
+    ("Created", "Running"),
+    ("Suspended", "Running"),
+    ("Running", "Suspended"),
+    ("Running", "Succeeding"),
+    ("Succeeding", "Complete"),
+    ("Running", "Failing"),
+    ("Failing", "Failed"),
+];
+
+/// Steps that look possible and are not.
+const NO_WAYS: [(&str, &str); 6] = [
+    ("Complete", "Running"),
+    ("Failed", "Running"),
+    ("Failing", "Complete"),
+    ("Complete", "Failed"),
+    ("Succeeding", "Running"),
+    ("Succeeding", "Failing"),
+];
+
 #[test]
 fn the_ways_of_a_job_are_accepted_and_the_others_are_not() {
     let svg = picture("job-status");
     let drawn = texts(&svg).filter(|(class, _)| *class == "n");
     let drawn: BTreeSet<_> = drawn.map(|(_, name)| name).collect();
     assert_eq!(drawn, states().iter().map(|state| state.name).collect());
-    let mut count = 0;
+    let ways: Vec<_> = arrows(&svg).map(|(from, to, _)| (from, to)).collect();
+    assert_eq!(ways, WAYS);
     for (from, to, label) in arrows(&svg) {
         let accepting = accepting(&step(&state(from), &state(to))).unwrap();
         assert!(!accepting.is_empty(), "{from} to {to}");
         let some = (accepting != ReleaseSet::all()).then(|| accepting.to_string());
         let some = some.map(|some| some.replace(" to 1.37", " on"));
         assert_eq!(label, some.as_deref(), "{from} to {to}");
-        count += 1;
     }
-    assert_eq!(count, svg.matches("\n<path ").count());
+    assert_eq!(WAYS.len(), svg.matches("\n<path ").count());
+    let headings = texts(&svg).filter(|(class, _)| *class == "h");
+    let headings: Vec<_> = headings.map(|(_, text)| text).collect();
+    assert_eq!(headings, ["No way, whatever else is right"]);
+    let mut no_ways = Vec::new();
     // Below its rule stands each way that looks possible and is not.
     let mut rule = String::new();
     for (class, text) in texts(&svg) {
@@ -217,6 +243,7 @@ fn the_ways_of_a_job_are_accepted_and_the_others_are_not() {
             "c" => rule.extend([" ", text]),
             "no" => {
                 let (from, to) = text.trim_start_matches("✗ ").split_once(" → ").unwrap();
+                no_ways.push((from, to));
                 let request = step(&state(from), &state(to));
                 assert!(accepting(&request).unwrap().is_empty(), "{text}");
                 let denials = denials(&request).unwrap();
@@ -225,6 +252,7 @@ fn the_ways_of_a_job_are_accepted_and_the_others_are_not() {
             _ => {}
         }
     }
+    assert_eq!(no_ways, NO_WAYS);
 }
 
 /// The rules that deny a step into a state when one thing about it is wrong: each member of the status left out, each of some set
