@@ -423,7 +423,7 @@ words: ## Check the spelling (needs typos), and look for phrases that readers st
 
 record: annotated-policy.wasm annotated-pods-policy.wasm ## Record the Job of the README and of docs/operations.md in a real cluster (needs what e2e-kubewarden needs)
 	@RECORD=1 $(E2E) kubewarden readme
-	@echo "docs/pictures/first-screen.svg is to show the same, with today's date."
+	@echo "docs/pictures/first-screen.svg has the date and the versions. If a test finds that the text differs, draw it."
 
 .PHONY: help clean
 help: ## Say what each target does

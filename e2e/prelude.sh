@@ -156,7 +156,7 @@ report() {
 }
 
 # The commands of a page between two marks print what stands there, ages aside: transcript MARK
-# With RECORD=1 what they print is written down instead (`make record`).
+# With RECORD=1 what they print is written down instead, and in the picture when, and with which programs (`make record`).
 transcript() {
   sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/operations.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do
@@ -170,6 +170,9 @@ transcript() {
 record() {
   { printf '\n```text\n'; cat printed; printf '```\n\n'; } >block
   sed -i -e "/<!-- $1 -->/r block" -e "/<!-- $1 -->/,/<!-- \/$1 -->/{/<!-- /!d}" "$ROOT/README.md" "$ROOT/docs/operations.md"
+  local versions
+  versions="kube-apiserver Kubernetes $(kubectl version -o json | jq -r .serverVersion.gitVersion) and $(policy-server --version | sed -n 1p)"
+  sed -i "s/>Recorded on .*</>Recorded on $(date +%F) with $versions.</" "$ROOT/docs/pictures/first-screen.svg"
 }
 ageless() { sed -E 's/[0-9]+s$//; s/ +/ /g; s/ $//' "$1"; }
 

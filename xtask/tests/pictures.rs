@@ -165,6 +165,19 @@ fn the_first_screen_is_that_of_the_readme() {
     for line in shown.lines() {
         assert!(spoken.contains(line.trim_start_matches("$ ")), "{line}");
     }
+    // Of the programs that the other targets ran.
+    let ran = read("docs/testing.md");
+    let version = |program: &str| {
+        let mut rows = ran.lines();
+        let row = rows.find_map(|row| row.strip_prefix(&format!("| {program} | ")));
+        row.unwrap().trim_end_matches(" |")
+    };
+    let versions = format!(
+        " with kube-apiserver Kubernetes v{} and policy-server {}.</text>",
+        version("kube-apiserver"),
+        version("PolicyServer"),
+    );
+    assert!(svg.contains(&versions), "{versions}");
 }
 
 fn state(name: &str) -> State {
