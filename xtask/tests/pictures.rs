@@ -52,10 +52,13 @@ fn rows(svg: &str) -> Vec<Vec<&str>> {
 
 /// Who checks what of a kind, in the words of the picture.
 fn checked(kind: &Kind<'_>) -> Vec<String> {
-    let here = |id: &str| match rule(id).filter(|rule| rule.applies_to(kind)) {
-        Some(rule) if rule.default_enforcement() == Enforcement::Deny => "denies",
-        Some(_) => "warns",
-        None => "none",
+    let here = |id: &str| {
+        let rule = rule(id).filter(|rule| rule.applies_to(kind));
+        match rule.map(Rule::default_enforcement) {
+            Some(Enforcement::Deny) => "denies",
+            Some(Enforcement::Warn) => "warns",
+            Some(Enforcement::Off) | None => "none",
+        }
     };
     // kube-apiserver has all of them for a Job, and the policy as well.
     let is_job = kind.is_built_in() && kind.holder() == Holder::Workload;
@@ -63,6 +66,13 @@ fn checked(kind: &Kind<'_>) -> Vec<String> {
     let form = match kind.form() {
         Form::Path | Form::OneOf(_) => "upstream",
         Form::Open => here("managed-by/unchecked-format"),
+    };
+    // The allow-list, and the writers with it.
+    let allowed = rule("managed-by/allowed").filter(|rule| rule.applies_to(kind));
+    let settings = if allowed.is_some() {
+        "settings"
+    } else {
+        "none"
     };
     let cells = [
         form,
@@ -72,8 +82,7 @@ fn checked(kind: &Kind<'_>) -> Vec<String> {
         here_or_there("status/outcome-changed"),
         here_or_there("status/negative-counter"),
         here_or_there("status/end-before-start"),
-        // The allow-list and the writers.
-        "settings",
+        settings,
     ];
     let mut row = vec![name(kind)];
     row.extend(cells.map(ToOwned::to_owned));
