@@ -36,14 +36,51 @@ fn texts(svg: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// The rows of a drawn table: its texts, and the names of the cells that it uses, in order.
-fn rows(svg: &str) -> Vec<Vec<&str>> {
+/// The value of an attribute.
+fn attribute<'e>(element: &'e str, name: &str) -> Option<&'e str> {
+    let (_, rest) = element.split_once(&format!(" {name}=\""))?;
+    rest.split('"').next()
+}
+
+/// The headings of a drawn table, by the middle of their columns; the last of `kinds` has its left edge.
+fn headings(svg: &str) -> BTreeMap<usize, String> {
+    let mut headings: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for line in svg.lines() {
+        if line.starts_with("<text class=\"small strong") {
+            let (_, text) = line.trim_end_matches("</text>").split_once('>').unwrap();
+            let column = attribute(line, "x").unwrap().parse().unwrap();
+            headings.entry(column).or_default().push(text);
+        }
+    }
+    let joined = headings.into_iter().map(|(x, lines)| (x, lines.join(" ")));
+    joined
+        .map(|(x, text)| (x, text.trim().to_owned()))
+        .collect()
+}
+
+/// The rows of a drawn table, from above: its texts, and the names of the cells that it uses, which say them and stand at these
+/// places.
+fn rows<'s>(svg: &'s str, columns: &[usize]) -> Vec<Vec<&'s str>> {
+    for cell in svg.lines().filter(|line| line.starts_with("<g id")) {
+        let name = attribute(cell, "id").unwrap();
+        assert!(cell.ends_with(&format!(">{name}</text></g>")), "{cell}");
+    }
+    let mut above = 0;
     let rows = svg.lines().filter(|line| line.starts_with("<g transform"));
     rows.map(|row| {
+        let place = attribute(row, "transform").unwrap();
+        let place = place.trim_start_matches("translate(0 ");
+        let place = place.trim_end_matches(')').parse().unwrap();
+        assert!(place > above, "{row}");
+        above = place;
+        let mut columns = columns.iter();
         let elements = row.split('<').filter_map(|element| {
-            let used = element.split_once("href=\"#");
-            let used = used.and_then(|(_, rest)| rest.split('"').next());
-            used.or_else(|| Some(element.split_once('>')?.1).filter(|text| !text.is_empty()))
+            let Some(used) = attribute(element, "href") else {
+                return Some(element.split_once('>')?.1).filter(|text| !text.is_empty());
+            };
+            let column = attribute(element, "x").unwrap().parse().ok();
+            assert_eq!(column.as_ref(), columns.next(), "{row}");
+            used.strip_prefix('#')
         });
         elements.collect()
     })
@@ -102,7 +139,22 @@ fn checked(kind: &Kind<'_>) -> Vec<String> {
 #[test]
 fn who_checks_what_of_each_kind() {
     let expected: Vec<_> = kinds().iter().map(|kind| checked(kind)).collect();
-    assert_eq!(rows(&picture("kinds")), expected);
+    let svg = picture("kinds");
+    let columns = [150, 232, 314, 396, 478, 560, 642, 724, 814];
+    assert_eq!(rows(&svg, &columns), expected);
+    let expected = [
+        (188, "form of the value"),
+        (270, "no change of the field"),
+        (352, "typos"),
+        (434, "orphaned children"),
+        (516, "outcome is final"),
+        (598, "counters"),
+        (680, "times"),
+        (762, "allow-list, writers"),
+        (814, "known gap"),
+    ];
+    let expected = expected.map(|(x, text)| (x, text.to_owned()));
+    assert_eq!(headings(&svg), BTreeMap::from(expected));
 }
 
 /// What a release says to the rejected example of a rule, if the rule denies it there.
@@ -138,14 +190,22 @@ fn what_each_release_answers() {
         expected.push(row);
     }
     let svg = picture("releases");
-    assert_eq!(rows(&svg), expected);
-    let named = texts(&svg).filter(|(class, _)| *class == "small strong middle");
-    let named: Vec<_> = named.map(|(_, text)| text).collect();
-    let all: Vec<_> = Release::ALL
-        .iter()
-        .map(|release| release.as_str())
-        .collect();
-    assert_eq!(named, all);
+    let columns: Vec<_> = (470..).step_by(56).take(Release::ALL.len()).collect();
+    assert_eq!(rows(&svg, &columns), expected);
+    let middles = (496..).step_by(56);
+    let all = Release::ALL.iter().map(ToString::to_string);
+    assert_eq!(headings(&svg), middles.zip(all).collect());
+    let range = format!("the releases of Kubernetes from {}.", ReleaseSet::all());
+    assert!(svg.contains(&range), "{range}");
+    let since = "From 1.32 on, ";
+    let mut changed: Vec<_> = rules().iter().filter(|rule| rule.is_upstream()).collect();
+    changed.retain(|rule| rule.documentation().text.contains(since));
+    let changed: Vec<_> = changed.iter().map(|rule| rule.id()).collect();
+    let footer = format!(
+        ">{since}{} exempt more suspended Jobs.<",
+        changed.join(" and ")
+    );
+    assert!(svg.contains(&footer), "{footer}");
 }
 
 /// The terminal shows what the README shows, which `make record` writes, in its lines and to those who do not see it.
