@@ -97,11 +97,12 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 fmt: ## Fail unless the code is formatted
 	cargo fmt --all -- --check
 
-# Without the tests' dependencies, what the command line is built of may lack a feature.
+# Alone and without the tests' dependencies, a crate may lack a feature that another one lends it.
 lint: $(PYTHON_TOOLS)/zizmor ## Clippy, warnings denied; zizmor and, where there is Go, actionlint on the workflows and the Action
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --test library --quiet -- -D warnings
-	cargo clippy --package managed-by-cli --quiet -- -D warnings
+	for crate in cli conformance report offline; do cargo clippy --package managed-by-$$crate --quiet -- -D warnings || exit 1; done
+	cargo clippy --package managed-by-js --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features findings --target $(TARGET) --quiet -- -D warnings
