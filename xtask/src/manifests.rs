@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::generated::{Generated, read};
 
@@ -41,7 +41,7 @@ const OF_WRITERS: [&str; 2] = [
 /// The files with the blocks of today.
 ///
 /// # Errors
-/// If a file cannot be read or lacks a key.
+/// If a file cannot be read or lacks a key, or a block is not as expected.
 pub fn generated() -> Result<Vec<Generated>> {
     let source = read(SOURCE)?;
     let mut files = Vec::new();
@@ -50,8 +50,8 @@ pub fn generated() -> Result<Vec<Generated>> {
         for key in keys {
             let [_, block, _] = parts(&source, key).with_context(|| format!("{SOURCE}: {key}"))?;
             let [before, _, after] = parts(&text, key).with_context(|| format!("{path}: {key}"))?;
-            let block = if WITHOUT_WRITERS.contains(&path) {
-                without_writers(&block)
+            let block = if *key == CONDITIONS && WITHOUT_WRITERS.contains(&path) {
+                without_writers(&block)?
             } else {
                 block
             };
@@ -68,25 +68,34 @@ pub fn generated() -> Result<Vec<Generated>> {
 }
 
 /// A file up to the first line with nothing but that key, the lines below it that are indented more, by how much more, and the rest.
-fn parts(text: &str, key: &str) -> Option<[String; 3]> {
-    let line = text.lines().find(|line| line.trim() == key)?;
-    let (before, after) = text.split_once(&format!("{line}\n"))?;
-    let indent = line.strip_suffix(key)?;
+fn parts(text: &str, key: &str) -> Result<[String; 3]> {
+    let line = text.lines().find(|line| line.trim() == key);
+    let line = line.context("no such key")?;
+    let after = text.split_once(&format!("{line}\n"));
+    let (before, after) = after.context("nothing below")?;
+    let indent = line.strip_suffix(key).context("a space after the key")?;
     let is_below = |line: &&str| line.starts_with(&format!("{indent}  "));
     let below: Vec<_> = after.lines().take_while(is_below).collect();
     let block = below.iter().filter_map(|line| line.strip_prefix(indent));
     let block = block.collect::<Vec<_>>().join("\n");
-    let rest = after.lines().skip(below.len());
+    let mut rest = after.lines().skip(below.len()).peekable();
+    ensure!(rest.peek() != Some(&""), "a blank line would end the block");
     let rest = rest.flat_map(|line| [line, "\n"]).collect();
-    Some([format!("{before}{indent}"), block, rest])
+    Ok([format!("{before}{indent}"), block, rest])
 }
 
-fn without_writers(block: &str) -> String {
+fn without_writers(block: &str) -> Result<String> {
     let [comment, condition] = OF_WRITERS;
-    let kept = block
-        .lines()
-        .filter(|line| !line.trim().starts_with(condition));
-    kept.collect::<Vec<_>>().join("\n").replace(comment, "")
+    let is_theirs = |line: &&str| line.trim().starts_with(condition);
+    let (theirs, kept): (Vec<_>, Vec<_>) = block.lines().partition(is_theirs);
+    let block = kept.join("\n");
+    for (part, count) in [
+        (condition, theirs.len()),
+        (comment, block.matches(comment).count()),
+    ] {
+        ensure!(count == 1, "{SOURCE}: {count} times, not once: {part}");
+    }
+    Ok(block.replace(comment, ""))
 }
 
 /// The projects that a manifest can take in, by its tags.
