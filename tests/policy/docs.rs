@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anstream::StripStream;
 use managed_by::{Release, rule as find, rules};
 use managed_by_testing::Engine;
 use xtask::demo;
@@ -207,7 +208,7 @@ fn contributing_shows_what_the_demo_prints() {
         .unwrap();
     let (_, shown) = rest.split_once("```text\n").unwrap();
     let shown = shown.split("\n```").next().unwrap();
-    let mut printed = demo::StripStream::new(Vec::new());
+    let mut printed = StripStream::new(Vec::new());
     let policy = GUEST.on(Engine::Wasmi);
     demo::run(&mut printed, policy, &root("examples")).unwrap();
     let printed = String::from_utf8(printed.into_inner()).unwrap();

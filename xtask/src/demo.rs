@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-pub use anstream::StripStream;
 use anyhow::Result;
 use managed_by_testing::{Policy, Verdict};
 use serde_json::Value;
