@@ -134,7 +134,7 @@ generated: setup ## Fail if a generated file would change (Go's table only where
 	fi
 
 .PHONY: docs
-docs: ## Write every generated file: documentation, the settings' schema, the rules of the metadata, matchConditions, the packages for Artifact Hub
+docs: ## Write every generated file: documentation, the settings' schema, the packages for Artifact Hub, the copies of rules, matchConditions and writers in the manifests
 	@$(XTASK) generate
 
 .PHONY: artifacthub

@@ -1,4 +1,5 @@
-//! The pictures of `docs/pictures/` are drawn by hand. These tests read what they say, and compare it with the library.
+//! The pictures of `docs/pictures/` are drawn by hand. These tests read what `kinds`, `releases`, `first-screen`, `job-status` and
+//! `job-checks` say, and compare it with the library.
 
 #![expect(
     clippy::unwrap_used,

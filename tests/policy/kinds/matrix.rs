@@ -1,4 +1,4 @@
-//! Kind by rule by verdict: every rule that is for a kind answers to the questions that docs/kinds.md is made with.
+//! Kind by rule by verdict: every rule that is for a kind answers to the questions of `xtask/src/kinds/questions.rs`.
 
 use managed_by::{kinds, rules};
 use xtask::kinds::questions::verdicts_by;
