@@ -192,7 +192,7 @@ fn the_role_of_the_audit_scanner() {
     }
 }
 
-/// The admins of the namespace of `namespace.yml` may write the policy there.
+/// The admins of the namespace of `namespace.yml` may write the policy there, and nothing else.
 #[test]
 fn the_role_of_the_admins_of_a_namespace() {
     let policy = &yaml("deploy/namespace.yml")[0];
@@ -203,6 +203,11 @@ fn the_role_of_the_admins_of_a_namespace() {
         let namespace = &object["metadata"]["namespace"];
         assert_eq!(*namespace, policy["metadata"]["namespace"]);
     }
+    let rules = json!([{
+        "apiGroups": ["policies.kubewarden.io"], "resources": ["admissionpolicies"],
+        "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
+    }]);
+    assert_eq!(role["rules"], rules);
     assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
 }
 
