@@ -384,6 +384,15 @@ fn questions(file: &str) -> Vec<String> {
     variables.map(ToOwned::to_owned).collect()
 }
 
+/// Artifact Hub wants the time of a release, which `make artifacthub` adds: nothing that is committed has one.
+#[test]
+fn packages_for_artifact_hub_have_no_time() {
+    for file in ["artifacthub-pkg.yml", "pods/artifacthub-pkg.yml"] {
+        let package = &yaml(file)[0];
+        assert!(package.get("createdAt").is_none(), "{file}");
+    }
+}
+
 /// A job that hangs ends. zizmor sees what the workflows may do, and that they name foreign actions by commit (`make lint`).
 #[test]
 fn every_job_of_a_workflow_has_a_time_limit() {
