@@ -124,10 +124,12 @@ fn policies_for_the_kubewarden_controller() {
         let metadata = metadata(metadata_of);
         let spec = &policy["spec"];
         assert_eq!(spec["module"], module(&metadata), "{file}");
+        assert!(metadata["minimumKubewardenVersion"].is_string(), "{file}");
         // The controller copies both into policy reports, from the resource and not from the module.
         for key in ["category", "severity"] {
             let key = format!("io.kubewarden.policy.{key}");
             let shown = &policy["metadata"]["annotations"][&key];
+            assert!(shown.is_string(), "{file}: {key}");
             assert_eq!(*shown, metadata["annotations"][&key], "{file}: {key}");
         }
         for key in ["mutating", "backgroundAudit"] {
@@ -136,9 +138,12 @@ fn policies_for_the_kubewarden_controller() {
         for key in ["policyServer", "mode", "matchPolicy", "timeoutSeconds"] {
             assert_eq!(spec[key], management[key], "{file}: {key}");
         }
-        if file != "namespace" {
-            assert_eq!(spec["namespaceSelector"], management["namespaceSelector"]);
-        }
+        let selector = match file {
+            // It applies to its own namespace.
+            "namespace" => &Value::Null,
+            _ => &management["namespaceSelector"],
+        };
+        assert_eq!(spec["namespaceSelector"], *selector, "{file}");
         accepted(&spec["settings"]);
         // Nobody's release is guessed.
         assert_eq!(spec["settings"].get("kubernetes_version"), None, "{file}");
@@ -265,6 +270,7 @@ fn a_policy_server_without_the_controller() {
         let (policy, metadata) = (&policies[name], metadata(metadata_of));
         assert_eq!(policy["module"], module(&metadata), "{name}");
         assert_eq!(policy["policyMode"], "monitor", "{name}");
+        assert_eq!(policy["allowedToMutate"], false, "{name}");
         accepted(&policy["settings"]);
     }
     // With the controller a policy gets every capability; here it gets what the file says.
@@ -272,7 +278,10 @@ fn a_policy_server_without_the_controller() {
         let declared = &metadata(PODS)[key];
         assert_eq!(policies["managed-by-pods"][key], *declared, "{key}");
     }
-    let webhook = &yaml("deploy/webhook.yml")[0]["webhooks"][0];
+    let webhooks = &yaml("deploy/webhook.yml")[0]["webhooks"];
+    assert_eq!(webhooks.as_array().unwrap().len(), 1);
+    let webhook = &webhooks[0];
+    assert_eq!(webhook["admissionReviewVersions"], json!(["v1"]));
     let management = &yaml("deploy/management.yml")[0]["spec"];
     for key in [
         "failurePolicy",
