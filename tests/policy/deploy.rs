@@ -111,8 +111,17 @@ fn agrees_with_itself(file: &str, selector: &Value, rules: &Value, settings: &Va
 #[test]
 fn policies_for_the_kubewarden_controller() {
     let management = &yaml("deploy/management.yml")[0]["spec"];
-    // It watches before it denies.
+    // It watches before it denies, does not wait for ever, and leaves alone what the cluster needs to get well again.
+    assert_eq!(management["policyServer"], "default");
     assert_eq!(management["mode"], "monitor");
+    assert_eq!(management["mutating"], false);
+    assert_eq!(management["matchPolicy"], "Equivalent");
+    assert_eq!(management["timeoutSeconds"], 5);
+    assert_eq!(management["backgroundAudit"], true);
+    let left_out = json!({"matchExpressions": [{
+        "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "kubewarden"],
+    }]});
+    assert_eq!(management["namespaceSelector"], left_out);
     for (file, metadata_of) in [
         ("management", POLICY),
         ("worker", POLICY),
