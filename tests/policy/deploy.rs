@@ -411,12 +411,15 @@ fn packages_for_artifact_hub_have_no_time() {
     }
 }
 
-/// A job that hangs ends. zizmor sees what the workflows may do, and that they name foreign actions by commit (`make lint`).
+/// A job that hangs ends, and has no permission but what it asks for. zizmor sees that foreign actions are named by commit
+/// (`make lint`).
 #[test]
-fn every_job_of_a_workflow_has_a_time_limit() {
+fn every_job_of_a_workflow_has_limits() {
     for file in ["test.yml", "release.yml", "real.yml", "pages.yml"] {
         let workflow = &yaml(&format!(".github/workflows/{file}"))[0];
+        assert_eq!(workflow["permissions"], json!({}), "{file}");
         for (name, job) in workflow["jobs"].as_object().unwrap() {
+            assert!(job["permissions"].is_object(), "{file}: {name}");
             assert!(job["timeout-minutes"].is_u64(), "{file}: {name}");
         }
     }
