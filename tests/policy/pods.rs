@@ -82,6 +82,18 @@ fn an_owner_with_a_name_that_no_job_has_is_no_job() {
 }
 
 #[test]
+fn on_other_clusters_nobody_is_asked() {
+    for role in ["hybrid", "worker"] {
+        let settings = json!({"role": role, "on_lookup_failure": "deny"});
+        let answer = answer_in(Played::Failing("asked"), &delegated(), &settings);
+        assert!(answer.allowed, "{answer:?}");
+        assert_eq!(answer.warnings, Vec::<String>::new());
+        let why = format!("pods are judged with role management, not {role}");
+        assert_eq!(answer.annotations["not-judged"], why);
+    }
+}
+
+#[test]
 fn a_failed_look_up_passes_with_a_warning_or_is_denied() {
     let why = "kube::Client was not initialized properly";
     for (cluster, reason) in [
