@@ -1,7 +1,7 @@
 //! Every rule's own examples, on every front end, and under each level.
 
 use crate::support::{Answer, everywhere};
-use managed_by::{Example, rule as find, rules};
+use managed_by::{Anchor, Example, rule as find, rules};
 use serde_json::{Value, from_str};
 
 fn answer(example: &Example) -> Answer {
@@ -101,11 +101,15 @@ fn ids_are_unique_and_kebab_case() {
     assert_eq!(find("managed-by/none"), None);
 }
 
-/// The page puts a dot behind the title.
+/// A page has no empty part, and puts a dot behind the title.
 #[test]
 fn a_title_is_no_sentence_and_what_to_do_is_one() {
     for rule in rules() {
         let docs = rule.documentation();
+        let (Anchor::Upstream { function: from, .. } | Anchor::Ours { source: from }) =
+            *rule.anchor();
+        let is_told = !docs.title.is_empty() && !from.is_empty() && docs.text.len() > 50;
+        assert!(is_told, "{rule:?}");
         let has_dots = [docs.title, docs.fix].map(|text| text.ends_with('.'));
         assert_eq!(has_dots, [false, true], "{rule:?}");
     }
