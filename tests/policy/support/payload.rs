@@ -180,18 +180,25 @@ pub(crate) fn nested(count: usize, enforcement: &str) -> Vec<u8> {
     admission::payload(&request, &settings)
 }
 
+/// An update of the file as the creation of its new object.
+fn creation(update: &str) -> Value {
+    let mut request = REQUESTS[update].clone();
+    request["operation"] = "CREATE".into();
+    request["options"]["kind"] = "CreateOptions".into();
+    request.as_object_mut().unwrap().remove("oldObject");
+    request
+}
+
 /// The creation of a Job with that value.
 pub(crate) fn created(managed_by: &str) -> Vec<u8> {
-    let mut request = REQUESTS["job created"].clone();
+    let mut request = creation("job update");
     request["object"]["spec"]["managedBy"] = managed_by.into();
     payload(&request)
 }
 
 /// The creation of an `AppWrapper` with those components.
 pub(crate) fn app_wrapper_of(components: &Value) -> Vec<u8> {
-    let mut request = REQUESTS["appwrapper update"].clone();
-    request["operation"] = "CREATE".into();
-    request["oldObject"] = Value::Null;
+    let mut request = creation("appwrapper update");
     request["object"]["spec"]["components"] = components.clone();
     payload(&request)
 }
