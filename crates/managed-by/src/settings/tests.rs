@@ -42,6 +42,9 @@ fn every_problem_is_told_with_its_path() {
         }
     }
     expect_test::expect_file!["problems.txt"].assert_eq(&all);
+    // What is no line of a file.
+    let nothing = "settings: not JSON: EOF while parsing a value at line 1 column 0";
+    assert_eq!(texts(""), [nothing]);
 }
 
 #[test]
