@@ -1,4 +1,4 @@
-use super::{KINDS, Kind, RESERVED};
+use super::{EXTERNAL, KINDS, Kind, RESERVED};
 
 #[test]
 fn reserved_values_of_known_kinds_are_listed() {
@@ -6,6 +6,11 @@ fn reserved_values_of_known_kinds_are_listed() {
         let mut listed = RESERVED.iter().map(|&(name, _)| Some(name));
         assert!(listed.any(|name| name == kind.reserved), "{kind:?}");
     }
+}
+
+#[test]
+fn an_external_controller_has_no_reserved_name() {
+    assert!(!RESERVED.iter().any(|(name, _)| EXTERNAL.contains(name)));
 }
 
 #[test]
@@ -21,6 +26,7 @@ fn a_kind_of_a_version_is_known_once() {
             assert!(std::ptr::eq(found, *kind), "{kind:?}");
         }
     }
+    assert!(Kind::find("kubeflow.org", "v1alpha2", "MPIJob").is_none());
 }
 
 /// Paths are data: each is one that the reader can follow.
