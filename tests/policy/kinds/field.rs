@@ -180,9 +180,11 @@ fn what_is_not_on_the_way_to_the_field_may_be_of_any_type() {
         json!({"conditions": [5, {"type": 5, "status": []}], "phase": [], "replicaStatuses": [5],
             "restarts": "many", "retriesStatus": {}}),
     ];
-    // A Job is decoded by kube-apiserver itself.
-    for kind in kinds().iter().filter(|kind| kind.name() != "Job") {
-        for status in &statuses {
+    // kube-apiserver decodes the status of a Job itself.
+    let of_job = [json!({})];
+    for kind in kinds() {
+        let is_job = kind.name() == "Job";
+        for status in if is_job { &of_job[..] } else { &statuses[..] } {
             let object = json!({"metadata": {"name": "x"}, "spec": spec, "status": status});
             silent(&create(kind.name(), &object));
         }
