@@ -2,6 +2,7 @@
 //!
 //! A file is a list of claims. What stands beside the claim holds for each of its cases, unless the case says otherwise:
 //!
+//! - `name`: the situation, for who reads that the case failed.
 //! - `kind: MPIJob v2beta1`: the kind, and the version if it is not the first; several in a list.
 //! - `create: OBJECT`, `update: [OLD, NEW]`, or `status: [OLD, NEW]` of an object with that `metadata` and `spec`. An object without
 //!   metadata is named x, and a condition may be written `Failed=True Reason`. `request` holds other members of the request.
@@ -236,9 +237,10 @@ fn other_by_order(request: &Value, settings: &Value, answer: &Answer) -> Option<
 }
 
 /// What a claim or a case may say.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "claim",
     "cases",
+    "name",
     "kind",
     "create",
     "update",
