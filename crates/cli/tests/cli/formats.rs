@@ -1,31 +1,38 @@
 //! Machine formats, held to their schemas.
 
-use boon::{Compiler, Schemas};
+use std::sync::LazyLock;
+
+use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
 use xtask::root;
 
 use crate::support::run;
 
-/// What is wrong with a document, by a schema.
-fn validate(schema: &Value, document: &Value) -> Result<(), String> {
+/// A schema that is ready to judge documents.
+pub(crate) struct Schema(Schemas, SchemaIndex);
+
+/// The schema of what the program prints.
+pub(crate) static OWN: LazyLock<Schema> = LazyLock::new(|| compile(schema("cli.schema.json")));
+
+/// The schema of the standard SARIF.
+static SARIF: LazyLock<Schema> = LazyLock::new(|| {
+    compile(serde_json::from_str(include_str!("schemas/sarif-2.1.0.json")).unwrap())
+});
+
+static JUDGEMENT: LazyLock<Schema> = LazyLock::new(|| compile(schema("judgement.schema.json")));
+
+fn compile(schema: Value) -> Schema {
     let judgement = self::schema("judgement.schema.json");
     let mut compiler = Compiler::new();
     for (name, schema) in [
         ("schema.json", schema),
-        ("judgement.schema.json", &judgement),
+        ("judgement.schema.json", judgement),
     ] {
-        compiler.add_resource(name, schema.clone()).unwrap();
+        compiler.add_resource(name, schema).unwrap();
     }
     let mut schemas = Schemas::new();
     let index = compiler.compile("schema.json", &mut schemas).unwrap();
-    schemas.validate(document, index).map_err(|e| e.to_string())
-}
-
-/// Fails unless a document follows a schema.
-pub(crate) fn check(schema: &Value, document: &Value) {
-    if let Err(e) = validate(schema, document) {
-        panic!("{e}\n{document:#}");
-    }
+    Schema(schemas, index)
 }
 
 fn schema(name: &str) -> Value {
@@ -33,13 +40,16 @@ fn schema(name: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-pub(crate) fn own_schema() -> Value {
-    schema("cli.schema.json")
+/// Fails unless a document follows a schema.
+pub(crate) fn check(Schema(schemas, index): &Schema, document: &Value) {
+    if let Err(e) = schemas.validate(document, *index) {
+        panic!("{e}\n{document:#}");
+    }
 }
 
 /// Fails unless a document is a judgement.
 pub(crate) fn check_judgement(judgement: &Value) {
-    check(&schema("judgement.schema.json"), judgement);
+    check(&JUDGEMENT, judgement);
 }
 
 /// Something of everything: a denial, a warning, an object of another kind, a list, and what cannot be judged.
@@ -60,10 +70,10 @@ fn lint(format: &str, more: &[&str]) -> String {
 
 #[test]
 fn json_follows_its_schema() {
-    let schema = own_schema();
+    let schema = &*OWN;
     for more in [&[][..], &["--kubernetes", "all"]] {
         let document: Value = serde_json::from_str(&lint("json", more)).unwrap();
-        check(&schema, &document);
+        check(schema, &document);
         assert_eq!(document["summary"]["denied"], 1);
         assert_eq!(document["summary"]["warned"], 2);
         let lines = lint("ndjson", more);
@@ -72,7 +82,7 @@ fn json_follows_its_schema() {
             .map(|l| serde_json::from_str(l).unwrap())
             .collect();
         for line in &lines {
-            check(&schema, line);
+            check(schema, line);
         }
         assert_eq!(
             lines.len(),
@@ -93,13 +103,13 @@ fn json_follows_its_schema() {
         let documents = serde_json::Deserializer::from_str(&ran.out).into_iter::<Value>();
         let documents: Vec<_> = documents.map(Result::unwrap).collect();
         for document in &documents {
-            check(&schema, document);
+            check(schema, document);
         }
         let last = documents.last().unwrap();
         assert_eq!(last["summary"]["denied"], 22, "{last}");
     }
     let bad = run(&["settings", "check", "-o", "json", "-"], b"rool: x");
-    check(&schema, &serde_json::from_str(&bad.out).unwrap());
+    check(schema, &serde_json::from_str(&bad.out).unwrap());
     // What the other commands print, one document after the other.
     let hub = "conformance/traces/multikueue-0.14-hub.ndjson";
     let child = "conformance/traces/child-jobs.ndjson";
@@ -132,7 +142,7 @@ fn json_follows_its_schema() {
         let documents = serde_json::Deserializer::from_str(&ran.out).into_iter::<Value>();
         let documents: Vec<_> = documents.map(Result::unwrap).collect();
         assert_eq!(documents.len(), 1, "{args:?}: {}", ran.err);
-        check(&schema, &documents[0]);
+        check(schema, &documents[0]);
     }
     // A schema that takes anything would prove nothing.
     for wrong in [
@@ -140,16 +150,16 @@ fn json_follows_its_schema() {
         json!({"format": 2, "command": "lint"}),
         json!([{}]),
     ] {
-        assert!(validate(&schema, &wrong).is_err(), "{wrong}");
+        assert!(schema.0.validate(&wrong, schema.1).is_err(), "{wrong}");
     }
 }
 
 #[test]
 fn sarif_follows_the_standard_s_schema() {
-    let schema: Value = serde_json::from_str(include_str!("schemas/sarif-2.1.0.json")).unwrap();
+    let schema = &*SARIF;
     for more in [&[][..], &["--kubernetes", "all"]] {
         let sarif: Value = serde_json::from_str(&lint("sarif", more)).unwrap();
-        check(&schema, &sarif);
+        check(schema, &sarif);
         let run = &sarif["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
         assert_eq!(rules.len(), managed_by::rules().len() + 2);
@@ -183,5 +193,5 @@ fn sarif_follows_the_standard_s_schema() {
         ],
         b"",
     );
-    check(&schema, &serde_json::from_str(&replayed.out).unwrap());
+    check(schema, &serde_json::from_str(&replayed.out).unwrap());
 }

@@ -6,12 +6,13 @@ use std::io::Read as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use serde_json::Value;
 use tempfile::TempDir;
 use xtask::root;
 
-use crate::formats::{check, own_schema};
+use crate::formats::{OWN, check};
 
 /// The commands of the documentation run where the files that they name are.
 const DOCUMENTATION: [&str; 2] = ["docs/cli.md", "docs/cli-help.md"];
@@ -53,10 +54,10 @@ fn run(command: &str, folder: &Path, before: i32) -> (String, i32) {
 }
 
 /// The page with what is printed today below each command, and the exit code if it is not 0, which a page of the documentation
-/// says where it matters.
-fn written_again(page: &str, is_documentation: bool) -> String {
+/// says where it matters. Its commands run in a fixed folder.
+fn written_again(page: &str, fixed: Option<&Path>) -> String {
     let mut made = String::new();
-    let mut folder = new_folder();
+    let mut folder = fixed.is_none().then(new_folder);
     let mut is_transcript = false;
     let mut code = 0;
     let mut lines = page.lines();
@@ -68,7 +69,7 @@ fn written_again(page: &str, is_documentation: bool) -> String {
             // It was printed.
             continue;
         } else if line.starts_with("## ") {
-            folder = new_folder();
+            folder = fixed.is_none().then(new_folder);
         }
         made.push_str(line);
         made.push('\n');
@@ -87,18 +88,15 @@ fn written_again(page: &str, is_documentation: bool) -> String {
                 }
             }
         }
-        let here = if is_documentation {
-            root("examples/manifests")
-        } else {
-            folder.path().join("here")
-        };
+        let here = folder.as_ref().map(|folder| folder.path().join("here"));
+        let here = here.as_deref().or(fixed).unwrap();
         let printed;
-        (printed, code) = run(&command, &here, code);
+        (printed, code) = run(&command, here, code);
         let printed = printed.trim_end();
         check_documents(&command, printed);
         made.push_str(printed);
         made.push_str(if printed.is_empty() { "" } else { "\n" });
-        if code != 0 && !is_documentation {
+        if code != 0 && fixed.is_none() {
             writeln!(made, "[exit code {code}]").unwrap();
         }
     }
@@ -110,10 +108,7 @@ fn check_documents(command: &str, printed: &str) {
     let last = command.rsplit('|').next().unwrap();
     if last.contains(" -o json") || last.contains(" -o ndjson") {
         for document in serde_json::Deserializer::from_str(printed).into_iter::<Value>() {
-            check(
-                &own_schema(),
-                &document.unwrap_or_else(|e| panic!("{command}: {e}")),
-            );
+            check(&OWN, &document.unwrap_or_else(|e| panic!("{command}: {e}")));
         }
     }
 }
@@ -121,28 +116,49 @@ fn check_documents(command: &str, printed: &str) {
 fn pages() -> Vec<PathBuf> {
     let own = fs::read_dir(root("crates/cli/tests/transcripts")).unwrap();
     let own = own.map(|entry| entry.unwrap().path());
-    own.chain(DOCUMENTATION.map(root)).collect()
+    let mut pages: Vec<_> = own.chain(DOCUMENTATION.map(root)).collect();
+    pages.sort_unstable();
+    pages
+}
+
+/// Fails at the first line of a page that is not what is printed.
+fn check_page(file: &Path, name: &str) {
+    let page = fs::read_to_string(file).unwrap();
+    assert!(page.matches("\n$ ").count() > 5, "{name}");
+    let fixed = root("examples/manifests");
+    let fixed = file.starts_with(root("docs")).then_some(&*fixed);
+    let made = written_again(&page, fixed);
+    if std::env::var_os("UPDATE_CLI").is_some() {
+        fs::write(file, made).unwrap();
+        return;
+    }
+    let lines = page.lines().zip(made.lines());
+    for (line, (written, printed)) in (1..).zip(lines) {
+        assert_eq!(
+            written, printed,
+            "{name}:{line}: not what is printed, the second; UPDATE_CLI=1 writes it"
+        );
+    }
+    assert_eq!(page, made, "{name}");
 }
 
 #[test]
 fn every_page_shows_what_is_printed() {
-    for file in pages() {
-        let name = file.strip_prefix(root("")).unwrap().display();
-        let page = fs::read_to_string(&file).unwrap();
-        assert!(page.matches("\n$ ").count() > 5, "{name}");
-        let made = written_again(&page, file.starts_with(root("docs")));
-        if std::env::var_os("UPDATE_CLI").is_some() {
-            fs::write(file, made).unwrap();
-            continue;
-        }
-        let lines = page.lines().zip(made.lines());
-        for (number, (written, printed)) in lines.enumerate() {
-            let line = number + 1;
-            assert_eq!(
-                written, printed,
-                "{name}:{line}: not what is printed, the second; UPDATE_CLI=1 writes it"
-            );
-        }
-        assert_eq!(page, made, "{name}");
-    }
+    let pages = pages();
+    let failed: Vec<String> = thread::scope(|scope| {
+        let start = |file| {
+            let name = Path::strip_prefix(file, root("")).unwrap();
+            let name = name.display().to_string();
+            let thread = thread::Builder::new().name(name.clone());
+            let is_checked = move || check_page(file, &name);
+            thread.spawn_scoped(scope, is_checked).unwrap()
+        };
+        let threads: Vec<_> = pages.iter().map(|file| start(file)).collect();
+        let failed = threads.into_iter().filter_map(|thread| {
+            let name = thread.thread().name().unwrap().to_owned();
+            thread.join().is_err().then_some(name)
+        });
+        failed.collect()
+    });
+    assert!(failed.is_empty(), "each says above why: {failed:?}");
 }
