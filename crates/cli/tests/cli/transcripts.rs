@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Read as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -28,33 +27,55 @@ fn new_folder() -> TempDir {
     folder
 }
 
-/// Runs a command in a shell with the program on its path, and gives what it prints, on both ways out, and its exit code. It may
-/// ask for the exit code of the one before.
-fn run(command: &str, folder: &Path, before: i32) -> (String, i32) {
+/// What a command printed.
+struct Printed {
+    out: String,
+    err: String,
+    code: i32,
+}
+
+/// Runs a command in a shell with the program on its path. It may ask for the exit code of the one before.
+fn run(command: &str, folder: &Path, before: i32, is_merged: bool) -> Printed {
     let program = Path::new(env!("CARGO_BIN_EXE_managed-by"));
     let folders = [
         program.parent().unwrap().display().to_string(),
         std::env::var("PATH").unwrap(),
     ];
-    let (mut reader, writer) = std::io::pipe().unwrap();
-    let mut child = Command::new("sh")
-        .args(["-c", &format!("(exit {before}); {command}")])
+    let merge = if is_merged { "exec 2>&1; " } else { "" };
+    let ran = Command::new("sh")
+        .args(["-c", &format!("{merge}(exit {before}); {command}")])
         .current_dir(folder)
         .env("PATH", folders.join(":"))
         .env("NO_COLOR", "1")
         .env("COLUMNS", "100")
         .stdin(Stdio::null())
-        .stdout(writer.try_clone().unwrap())
-        .stderr(writer)
-        .spawn()
+        .output()
         .unwrap();
-    let mut printed = String::new();
-    reader.read_to_string(&mut printed).unwrap();
-    (printed, child.wait().unwrap().code().unwrap())
+    Printed {
+        out: String::from_utf8(ran.stdout).unwrap(),
+        err: String::from_utf8(ran.stderr).unwrap(),
+        code: ran.status.code().unwrap(),
+    }
 }
 
-/// The page with what is printed today below each command, and the exit code if it is not 0, which a page of the documentation
-/// says where it matters. Its commands run in a fixed folder.
+/// Adds what is printed to a page, each line after a mark.
+fn add(made: &mut String, mark: &str, printed: &str) {
+    for line in printed.split_terminator('\n') {
+        let mark = if line.is_empty() {
+            mark.trim_end()
+        } else {
+            mark
+        };
+        writeln!(made, "{mark}{line}").unwrap();
+    }
+    if !printed.is_empty() && !printed.ends_with('\n') {
+        made.push_str("\\ No newline at end\n");
+    }
+}
+
+/// The page with what is printed today below each command: standard output, standard error after the mark `2> `, and the exit
+/// code if it is not 0. A page of the documentation shows both ways out as people see them, and says of the exit code where it
+/// matters. Its commands run in a fixed folder.
 fn written_again(page: &str, fixed: Option<&Path>) -> String {
     let mut made = String::new();
     let mut folder = fixed.is_none().then(new_folder);
@@ -90,12 +111,15 @@ fn written_again(page: &str, fixed: Option<&Path>) -> String {
         }
         let here = folder.as_ref().map(|folder| folder.path().join("here"));
         let here = here.as_deref().or(fixed).unwrap();
-        let printed;
-        (printed, code) = run(&command, here, code);
-        let printed = printed.trim_end();
-        check_documents(&command, printed);
-        made.push_str(printed);
-        made.push_str(if printed.is_empty() { "" } else { "\n" });
+        let mut printed = run(&command, here, code, fixed.is_some());
+        code = printed.code;
+        check_documents(&command, &printed.out);
+        // The documentation shows no blank line at the end.
+        if fixed.is_some() && printed.out.ends_with("\n\n") {
+            printed.out.pop();
+        }
+        add(&mut made, "", &printed.out);
+        add(&mut made, "2> ", &printed.err);
         if code != 0 && fixed.is_none() {
             writeln!(made, "[exit code {code}]").unwrap();
         }
