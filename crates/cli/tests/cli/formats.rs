@@ -15,7 +15,7 @@ pub(crate) struct Schema(Schemas, SchemaIndex);
 pub(crate) static OWN: LazyLock<Schema> = LazyLock::new(|| compile(schema("cli.schema.json")));
 
 /// The schema of the standard SARIF.
-static SARIF: LazyLock<Schema> = LazyLock::new(|| {
+pub(crate) static SARIF: LazyLock<Schema> = LazyLock::new(|| {
     compile(serde_json::from_str(include_str!("schemas/sarif-2.1.0.json")).unwrap())
 });
 

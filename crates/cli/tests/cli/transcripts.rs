@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use xtask::root;
 
-use crate::formats::{OWN, check};
+use crate::formats::{OWN, SARIF, check};
 
 /// The commands of the documentation run where the files that they name are.
 const DOCUMENTATION: [&str; 2] = ["docs/cli.md", "docs/cli-help.md"];
@@ -113,7 +113,7 @@ fn written_again(page: &str, fixed: Option<&Path>) -> String {
         let here = here.as_deref().or(fixed).unwrap();
         let mut printed = run(&command, here, code, fixed.is_some());
         code = printed.code;
-        check_documents(&command, &printed.out);
+        check_documents(&command, &printed.out, here);
         // The documentation shows no blank line at the end.
         if fixed.is_some() && printed.out.ends_with("\n\n") {
             printed.out.pop();
@@ -127,14 +127,35 @@ fn written_again(page: &str, fixed: Option<&Path>) -> String {
     made
 }
 
-/// Fails unless what a command prints for programs follows its schema.
-fn check_documents(command: &str, printed: &str) {
-    let last = command.rsplit('|').next().unwrap();
-    if last.contains(" -o json") || last.contains(" -o ndjson") {
-        for document in serde_json::Deserializer::from_str(printed).into_iter::<Value>() {
-            check(&OWN, &document.unwrap_or_else(|e| panic!("{command}: {e}")));
+/// Fails unless what a command prints for programs, or writes into a file, is there and can be read, by its schema if it has one.
+fn check_documents(command: &str, printed: &str, folder: &Path) {
+    let line = command.lines().next().unwrap();
+    let last = line.rsplit('|').next().unwrap();
+    let Some((_, format)) = last.split_once(" -o ") else {
+        return;
+    };
+    let text = match format.split_once(" > ") {
+        Some((_, file)) => fs::read_to_string(folder.join(file)),
+        None => Ok(printed.to_owned()),
+    };
+    let text = text.unwrap_or_else(|e| panic!("{command}: {e}"));
+    let schema = match format.split(' ').next().unwrap() {
+        "json" | "ndjson" => &OWN,
+        "sarif" => &SARIF,
+        "junit" => {
+            let report = quick_junit::Report::deserialize_from_str(&text);
+            report.unwrap_or_else(|e| panic!("{command}: {e}"));
+            return;
         }
+        _ => return,
+    };
+    let mut is_empty = true;
+    for document in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
+        let document = document.unwrap_or_else(|e| panic!("{command}: {e}"));
+        check(schema, &document);
+        is_empty = false;
     }
+    assert!(!is_empty, "{command}: no document");
 }
 
 fn pages() -> Vec<PathBuf> {
