@@ -1,5 +1,7 @@
 //! The manual, and the completions of each shell.
 
+use xtask::root;
+
 use crate::support::run;
 
 const COMMANDS: [&str; 11] = [
@@ -47,6 +49,22 @@ fn the_manual_has_a_page_for_each_command_with_its_options() {
             let escaped = option.replace('-', "\\-");
             assert!(page.out.contains(&escaped), "{command} has no {option}");
         }
+    }
+}
+
+/// The documentation shows the help of each command, and of `settings` that of its three.
+#[test]
+fn every_help_has_an_example_and_is_shown() {
+    let shown = std::fs::read_to_string(root("docs/cli-help.md")).unwrap();
+    let of_settings = ["check", "writers", "schema"].map(|name| format!("settings {name}"));
+    for command in COMMANDS.map(str::to_owned).into_iter().chain(of_settings) {
+        let args: Vec<_> = command.split(' ').chain(["--help"]).collect();
+        let help = run(&args, b"").out;
+        let (_, examples) = help.split_once("\nExample").unwrap();
+        let named = format!("managed-by {command}");
+        assert!(examples.contains(&named), "{command}: {help}");
+        let asked = format!("\n$ {named} --help\n");
+        assert!(command == "settings" || shown.contains(&asked), "{asked}");
     }
 }
 
