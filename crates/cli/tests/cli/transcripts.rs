@@ -48,6 +48,10 @@ fn run(command: &str, folder: &Path, before: i32, is_merged: bool) -> Printed {
         .env("PATH", folders.join(":"))
         .env("NO_COLOR", "1")
         .env("COLUMNS", "100")
+        // Git names them to what it runs (hooks, `rebase --exec`): `git init` and `git commit` of a page would be of this repository.
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
         .stdin(Stdio::null())
         .output()
         .unwrap();
