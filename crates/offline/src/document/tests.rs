@@ -29,6 +29,7 @@ fn malformed(text: &str) -> String {
 #[test]
 fn yaml_becomes_the_json_that_kubectl_makes_of_it() {
     for (yaml, expected) in [
+        ("a: !!str 1", "{\"a\":\"1\"}"),
         ("%YAML 1.1\n---\na: 1\n...\n", "{\"a\":1}"),
         ("\t\n{\"a\":\t1}", "{\"a\":\t1}"),
     ] {
