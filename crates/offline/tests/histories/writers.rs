@@ -27,7 +27,7 @@ struct Case {
     refused: u64,
     other: u64,
     undecided: u64,
-    /// The line, the word and the beginning of the text.
+    /// The line, the word and the text.
     told: Option<(u64, String, String)>,
     times: Option<(String, String)>,
     /// The line on which each writer is first.
@@ -81,9 +81,12 @@ fn each_log_says_who_wrote() {
         });
         let (written, told) = read(&case.settings, &lines_of_log.collect::<String>());
         assert_eq!(lines(&written), case.writers, "{case:?}");
+        let lists = written.standard.iter().chain(&written.delegated);
+        let counts = lists.flat_map(|(_, writers)| writers).map(|of| of.writes);
         let sums = &written.sums;
         assert_eq!(
             [
+                sums.writes,
                 sums.denied,
                 sums.found,
                 sums.refused,
@@ -92,6 +95,7 @@ fn each_log_says_who_wrote() {
                 u64::try_from(sums.unjudged.len()).unwrap(),
             ],
             [
+                counts.sum(),
                 case.denied,
                 case.found,
                 case.refused,
@@ -105,8 +109,7 @@ fn each_log_says_who_wrote() {
         assert_eq!(line, (case.undecided > 0).then_some(1), "{case:?}");
         assert_eq!(told.len(), usize::from(case.told.is_some()), "{told:?}");
         for ((line, why, text), told) in case.told.iter().zip(&told) {
-            assert_eq!((*line, &**why), (told.0, told.1), "{told:?}");
-            assert!(told.2.starts_with(text), "{told:?}");
+            assert_eq!((*line, &**why, text), (told.0, told.1, &told.2));
             assert_eq!(
                 (sums.unjudged[0].0.as_str(), sums.unjudged[0].1),
                 (&**why, 1)
