@@ -30,17 +30,19 @@ const fn keys<const COUNT: usize>(page: &'static str) -> [Key; COUNT] {
     let mut keys = [key(rest); COUNT];
     let mut left: &mut [Key] = &mut keys;
     while let Some((first, others)) = left.split_first_mut() {
-        *first = key(rest);
-        rest = match split(rest, "\n## ") {
-            Some((_, rest)) => rest,
-            None => "",
+        let (section, behind) = match split(rest, "\n## ") {
+            Some(parts) => parts,
+            None => (rest, ""),
         };
+        *first = key(section);
+        rest = behind;
         left = others;
     }
     assert!(rest.is_empty(), "the page has more keys");
     keys
 }
 
+/// What a key's section says. Without one of the parts it does not compile.
 const fn key(section: &'static str) -> Key {
     let (path, rest) = cut(section, "\n");
     let (text, rest) = cut(rest, "\n- Values: ");
