@@ -47,7 +47,7 @@ pub(crate) const KUBELET: &str = "system:node:e2e";
 pub(crate) const ANA: &str = "ana";
 
 /// Users with their groups. A user's token is the user's name.
-const USERS: [(&str, &str); 15] = [
+pub(crate) const USERS: [(&str, &str); 15] = [
     (ADMIN, "system:masters"),
     (MANAGER, ""),
     (JOB_CONTROLLER, "system:serviceaccounts"),

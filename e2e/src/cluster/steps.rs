@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::api_server::{ADMIN, ApiServer, CRON_JOBS, JOBSET, KUEUE, POLICY_SERVER};
+use super::api_server::{ADMIN, ApiServer, CRON_JOBS, JOBSET, KUEUE, POLICY_SERVER, USERS};
 use super::audit::annotation;
 use super::hook::TEAM;
 use super::hook::job;
@@ -377,6 +377,8 @@ impl Runner<'_> {
             // A person is called so.
             name => name,
         };
+        let is_known = USERS.iter().any(|(known, _)| *known == user);
+        ensure!(is_known, "nobody is called {name}");
         let mut client = self.cluster(step)?.client(user);
         client
             .headers
