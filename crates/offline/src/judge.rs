@@ -48,7 +48,7 @@ pub struct Judgement {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct Found {
-    /// The rule's id, which `explain` takes.
+    /// The rule; in JSON its id, which `explain` takes.
     #[serde(serialize_with = "id")]
     #[cfg_attr(feature = "package", ts(type = "RuleId"))]
     pub rule: &'static Rule,
@@ -58,7 +58,7 @@ pub struct Found {
     pub enforcement: Enforcement,
     /// The field's path from the object's root: `status.conditions[0].type`. Of a field that is missing, where it would stand.
     pub path: String,
-    /// kube-apiserver's word for the error: `Invalid value`, `Required value`, `Forbidden`, ...
+    /// What kind of error it is; in JSON kube-apiserver's word for it: `Invalid value`, `Required value`, `Forbidden`, ...
     #[serde(rename = "type")]
     #[cfg_attr(feature = "package", ts(type = "string"))]
     pub error_type: ErrorType,
