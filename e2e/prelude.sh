@@ -21,6 +21,17 @@ manifest() {
 # What a file of YAML holds, as JSON: json FILE FILTER
 json() { "$E2E" json "$1" | jq -S "$2"; }
 
+# Two files of YAML hold the same where a filter looks, and it finds something there: same A B FILTER [FILTER OF B]
+same() {
+  json "$1" "$3" >a.json
+  json "$2" "${4:-$3}" >b.json
+  local file
+  for file in a.json b.json; do
+    [[ $(<"$file") != @(|null) ]] || { echo "nothing is at $3 in $file" && return 1; }
+  done
+  diff a.json b.json
+}
+
 # kwctl exits with 1 if the policy refuses the settings, and says why: refused SETTINGS TEXT
 refused() {
   local status=0
@@ -42,8 +53,7 @@ carries() {
   kwctl inspect -o yaml "$1" >inspected
   json inspected . | jq -e '.protocolVersion == "v1" and .annotations["io.kubewarden.policy.usage"] != null'
   # kwctl names itself in what it annotates, `make` on a machine without kwctl does not.
-  local same='{contextAwareResources: []} + . | del(.protocolVersion, .annotations["io.kubewarden.policy.usage", "io.kubewarden.kwctl"])'
-  diff <(json "$ROOT/$2" "$same") <(json inspected "$same")
+  same "$ROOT/$2" inspected '{contextAwareResources: []} + . | del(.protocolVersion, .annotations["io.kubewarden.policy.usage", "io.kubewarden.kwctl"])'
 }
 
 # The words below are for kubewarden/checks.yml: RUN is the folder of the run, and the programs run where only loopback is.

@@ -11,7 +11,7 @@ use managed_by_testing::answers::{self, Line};
 use serde_json::{Value, json};
 
 use crate::commands::{self, Shell};
-use crate::deploy::{MODULE, root};
+use crate::deploy::{MODULE, POLICIES, root};
 use crate::policy_server::review;
 use crate::process::{Process, free_port};
 use crate::report::Report;
@@ -28,7 +28,7 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
     doors(report, folder, 20);
     let mut shell = Shell {
         folder: folder.to_owned(),
-        environment: Vec::new(),
+        environment: vec![("POLICIES", POLICIES.join(" "))],
     };
     // The checks that need it say so.
     let mut _registry = None;
