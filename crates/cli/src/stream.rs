@@ -24,7 +24,7 @@ const READ: usize = 256 << 10;
 /// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
 const MAX_DOCUMENT: usize = 64 << 20;
 
-/// So many pieces of a pipe wait for the judge. Of a file the next one is read meanwhile.
+/// So many pieces of a pipe wait for the judge, fewer if they are longer than [`CHUNK`]. Of a file the next one is read meanwhile.
 const WAITING: usize = 16;
 
 /// A piece of a file that ends with a document.
@@ -97,15 +97,25 @@ fn pieces(
                 {
                     piece.extend_from_slice(&more);
                 }
-                each(&piece, read.load(Ordering::Relaxed))?;
+                if !piece.is_empty() {
+                    each(&piece, read.load(Ordering::Relaxed))?;
+                }
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                let malformed = reader.join().unwrap_or_default();
+                let malformed = reader
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 return Ok(malformed.map(|malformed| Unjudged::new(&input.name, malformed)));
             }
         }
         if stop::is_asked() {
+            // What has come until now is judged still: what waits, and what the reader holds.
+            let come: Vec<_> = from.try_iter().take(waiting.saturating_add(1)).collect();
+            let piece = come.concat();
+            if !piece.is_empty() {
+                each(&piece, read.load(Ordering::Relaxed))?;
+            }
             return Ok(None);
         }
     }
@@ -233,8 +243,16 @@ fn pump_plain(
             Ok(piece) => piece,
             Err(malformed) => return Some(malformed),
         };
-        // Where nobody takes it any more, nobody wants to know what is wrong either.
-        if !piece.is_empty() && to.send(piece).is_err() || is_over {
+        if !piece.is_empty() {
+            // Each chunk of a long one takes a place: as many empty pieces come before it.
+            let mut places = piece.chunks(CHUNK).skip(1);
+            let taken = places.try_for_each(|_| to.send(Vec::new()));
+            // Where nobody takes it any more, nobody wants to know what is wrong either.
+            if taken.and_then(|()| to.send(piece)).is_err() {
+                return malformed;
+            }
+        }
+        if is_over {
             return malformed;
         }
     }
