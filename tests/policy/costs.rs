@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 use std::{env, fs};
 
 use crate::support::payload::{self, intervals, sized, uncounted};
@@ -19,6 +20,13 @@ const TOLERANCE: u64 = 2;
 const MAX_SIZE: u64 = 400 * 1024;
 
 const RECORD: &str = "tests/policy/costs.tsv";
+
+/// The policy, compiled once for all tests.
+static POLICY: LazyLock<Meter> = LazyLock::new(|| Meter::load(&module("policy.wasm")).unwrap());
+
+fn fuel(payload: &[u8]) -> u64 {
+    POLICY.measure("validate", payload).unwrap().fuel
+}
 
 fn payloads() -> Vec<(String, Vec<u8>)> {
     let examples = examples::all().unwrap().into_iter();
@@ -61,17 +69,15 @@ fn worst_settings() -> [(&'static str, Value); 2] {
 
 /// The costs of today, by name. Those of the policy that does nothing are taken off: they are the SDK's and the host's.
 fn costs() -> BTreeMap<String, u64> {
-    let ours = Meter::load(&module("policy.wasm")).unwrap();
     let floor = Meter::load(&module("noop.wasm")).unwrap();
-    let fuel = |meter: &Meter, payload: &[u8]| meter.measure("validate", payload).unwrap().fuel;
-    let own = |payload: &[u8]| fuel(&ours, payload) - fuel(&floor, payload);
+    let own = |payload: &[u8]| fuel(payload) - floor.measure("validate", payload).unwrap().fuel;
     let mut costs: BTreeMap<_, _> = payloads()
         .iter()
         .map(|(name, payload)| (format!("fuel: {name}"), own(payload)))
         .collect();
     for (name, settings) in worst_settings() {
         let settings = settings.to_string();
-        let cost = ours.measure("validate_settings", settings.as_bytes());
+        let cost = POLICY.measure("validate_settings", settings.as_bytes());
         costs.insert(format!("fuel: settings, {name}"), cost.unwrap().fuel);
     }
     let size = module("policy.wasm").len() as u64;
@@ -119,8 +125,6 @@ fn the_module_is_small() {
 /// A byte of a large request costs at most as much as one of a small request, and half as much again where it is sorted.
 #[test]
 fn cost_is_linear_in_the_request() {
-    let meter = Meter::load(&module("policy.wasm")).unwrap();
-    let fuel = |payload: &[u8]| meter.measure("validate", payload).unwrap().fuel;
     for (name, small, large) in [
         (
             "job update",
@@ -144,10 +148,8 @@ fn cost_is_linear_in_the_request() {
 /// Of templates the first thousand are looked at. What comes after them costs what it costs where no rule reads it.
 #[test]
 fn templates_that_are_left_out_are_passed_over() {
-    let meter = Meter::load(&module("policy.wasm")).unwrap();
     let job = json!({"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": "a.io/b"}}});
     let app_wrapper = |count| payload::app_wrapper_of(&json!(vec![job.clone(); count]));
-    let fuel = |payload: &[u8]| meter.measure("validate", payload).unwrap().fuel;
     let (looked_at, all) = (app_wrapper(1000), app_wrapper(10_000));
     let unread = String::from_utf8(all.clone())
         .unwrap()
@@ -190,8 +192,6 @@ fn hostile(bytes: usize) -> [(&'static str, Vec<u8>); 5] {
 /// What is hostile costs no more than fifteen times what is harmless, byte by byte.
 #[test]
 fn denials_are_linear_in_the_request() {
-    let meter = Meter::load(&module("policy.wasm")).unwrap();
-    let fuel = |payload: &[u8]| meter.measure("validate", payload).unwrap().fuel;
     // An update repeats itself, and what comes again costs little.
     let harmless = sized("job created", 1024 * 1024);
     let limit = 15 * fuel(&harmless) / harmless.len() as u64;
@@ -210,7 +210,6 @@ fn denials_are_linear_in_the_request() {
 /// Four megabytes and four times the input are enough.
 #[test]
 fn memory_is_bounded() {
-    let meter = Meter::load(&module("policy.wasm")).unwrap();
     let mut payloads: Vec<_> = payload::all()
         .into_iter()
         .map(|(_, payload)| payload)
@@ -230,11 +229,11 @@ fn memory_is_bounded() {
     payloads.extend(strings.iter().map(|(_, payload)| payload.clone()));
     // Lists of the shortest UIDs are the exception: three bytes make an entry of twelve, and one more to sort them by.
     for (name, payload) in uids {
-        let memory = meter.measure("validate", payload).unwrap().memory;
+        let memory = POLICY.measure("validate", payload).unwrap().memory;
         assert!(memory <= 24 * payload.len() as u64, "{name}: {memory}");
     }
     for payload in payloads {
-        let memory = meter.measure("validate", &payload).unwrap().memory;
+        let memory = POLICY.measure("validate", &payload).unwrap().memory;
         let allowed = 4 * 1024 * 1024 + 4 * payload.len() as u64;
         assert!(
             memory <= allowed,
