@@ -24,7 +24,8 @@ const RECORD: &str = "tests/policy/costs.tsv";
 /// The policy, compiled once for all tests.
 static POLICY: LazyLock<Meter> = LazyLock::new(|| Meter::load(&module("policy.wasm")).unwrap());
 
-fn fuel(payload: &[u8]) -> u64 {
+/// What a call of `validate` costs the policy.
+pub(crate) fn fuel(payload: &[u8]) -> u64 {
     POLICY.measure("validate", payload).unwrap().fuel
 }
 

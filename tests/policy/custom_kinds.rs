@@ -1,10 +1,9 @@
 //! What a request of a kind costs that the settings declare. `cases/custom_kinds.yml` has the verdicts.
 
 use managed_by_testing::admission;
-use managed_by_testing::meter::Meter;
 use serde_json::{Value, json};
 
-use crate::support::module;
+use crate::costs::fuel;
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 
@@ -36,11 +35,7 @@ fn twin() -> Value {
 /// A request of a declared kind costs at most 1.3 times one of a built-in kind of the same shape.
 #[test]
 fn a_declared_kind_costs_little_more_than_a_built_in_one() {
-    let meter = Meter::load(&module("policy.wasm")).unwrap();
-    let fuel = |request: &Value, settings: &Value| {
-        let payload = admission::payload(request, settings);
-        meter.measure("validate", &payload).unwrap().fuel
-    };
+    let cost = |request: &Value, settings: &Value| fuel(&admission::payload(request, settings));
     for bytes in [6 * 1024, 118 * 1024] {
         let template = json!({"containers": [{"name": "ray", "image": "x", "args": ["--flag=value", "--other=value", "--more"]}]});
         let count = bytes / 2 / template.to_string().len();
@@ -61,8 +56,8 @@ fn a_declared_kind_costs_little_more_than_a_built_in_one() {
                 &state("Complete"),
             )
         };
-        let built_in = fuel(&update("ray.io"), &json!({}));
-        let declared = fuel(&update("ray.example.com"), &twin());
+        let built_in = cost(&update("ray.io"), &json!({}));
+        let declared = cost(&update("ray.example.com"), &twin());
         assert!(
             declared * 10 <= built_in * 13,
             "{bytes} bytes: {built_in}, {declared}"
@@ -73,7 +68,6 @@ fn a_declared_kind_costs_little_more_than_a_built_in_one() {
 /// Declared kinds cost a request of another kind no more than passing over their bytes.
 #[test]
 fn other_kinds_pay_for_the_bytes_of_the_entries_alone() {
-    let meter = Meter::load(&module("policy.wasm")).unwrap();
     let entry = |index: usize| {
         let mut entry = twin()["custom_kinds"][0].clone();
         entry["group"] = format!("ray{index:02}.example.com").into();
@@ -89,10 +83,7 @@ fn other_kinds_pay_for_the_bytes_of_the_entries_alone() {
     let cost = |count: usize| {
         let settings = json!({"custom_kinds": (0..count).map(entry).collect::<Vec<_>>()});
         let payload = admission::payload(&job, &settings);
-        (
-            payload.len() as u64,
-            meter.measure("validate", &payload).unwrap().fuel,
-        )
+        (payload.len() as u64, fuel(&payload))
     };
     let ((bytes_0, fuel_0), (bytes_1, fuel_1), (bytes_64, fuel_64)) = (cost(0), cost(1), cost(64));
     let of_each = |(bytes, fuel): (u64, u64)| (fuel - fuel_0) * 100 / (bytes - bytes_0);
