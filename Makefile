@@ -187,7 +187,7 @@ bench-server: annotated-policy.wasm annotated-noop.wasm ## Time the policy in Po
 	@python3 e2e/bench.py
 
 rust-controller: setup ## Test the example of a controller, against every release (a workspace of its own)
-	cargo test --quiet --manifest-path examples/rust-controller/Cargo.toml
+	CARGO_PROFILE_DEV_DEBUG=0 cargo test --quiet --manifest-path examples/rust-controller/Cargo.toml
 
 OPENAPI := v1_33 v1_34 v1_35 v1_36 v1_37
 publish-check: setup ## See that the library can be published, and works with each API version of k8s-openapi
