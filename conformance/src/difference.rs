@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::Error;
+use anyhow::{Context as _, Result};
 
 /// A known difference: the beginning of the names of the cases it covers, and why it is right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,16 +18,15 @@ pub struct Difference {
 ///
 /// # Errors
 /// If the file is missing, or a line has another form.
-pub fn read() -> Result<Vec<Difference>, Error> {
+pub fn read() -> Result<Vec<Difference>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("known-differences.txt");
-    let text =
-        fs::read_to_string(path).map_err(|e| Error::Io("known differences".to_owned(), e))?;
+    let text = fs::read_to_string(path).context("known differences")?;
     let lines = text
         .lines()
         .filter(|l| !l.is_empty() && !l.starts_with('#'));
     let parse = |line: &str| {
         let pair = line.split_once(" -> ");
-        let (prefix, reason) = pair.ok_or_else(|| Error::Oracle(format!("no `->`: {line}")))?;
+        let (prefix, reason) = pair.with_context(|| format!("no `->`: {line}"))?;
         Ok(Difference {
             prefix: prefix.to_owned(),
             reason: reason.to_owned(),

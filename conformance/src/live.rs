@@ -1,24 +1,16 @@
 //! Generated cases, asked of upstream's code and of the library at the same time.
 
-use std::io::{BufWriter, Write as _};
-use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
-use std::thread;
-
+use anyhow::{Context as _, Result};
 use managed_by::{Release, Settings};
 use serde_json::Value;
 
-use crate::Error;
 use crate::compare::{ours, same};
 use crate::generate::Generator;
-use crate::oracle::{self, Oracle};
+use crate::oracle;
 use crate::vector::{Answer, Case};
 
-/// Cases that are under way together.
-const BATCH: u64 = 1000;
-
 /// What a live run found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Report {
     /// Cases asked.
     pub cases: u64,
@@ -34,62 +26,22 @@ pub struct Report {
 ///
 /// # Errors
 /// As [`oracle::ask`].
-pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report, Error> {
+pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report> {
     let settings = Settings::for_release(release).for_tools();
-    let mut report = Report {
-        cases: 0,
-        denied: 0,
-        mismatches: 0,
-        first: None,
-    };
+    let mut report = Report::default();
     let mut first: Option<Case> = None;
-    let mut oracle = Oracle::start(release)?;
-    let (input, mut answers) = oracle.pipes()?;
-    thread::scope(|scope| {
-        // The generator is ahead of the comparison by a few batches, so that the oracle never waits.
-        let (sender, batches) = sync_channel::<Arc<[Case]>>(4);
-        scope.spawn(move || {
-            let mut generator = Generator::new(seed);
-            let mut input = BufWriter::with_capacity(1 << 20, input);
-            let mut number = 0_u64;
-            while number < cases {
-                let end = number.saturating_add(BATCH).min(cases);
-                let batch: Arc<[Case]> = (number..end).map(|n| generator.any_case(n)).collect();
-                number = end;
-                // Sent before they are asked, so that answers are read while questions are still being written.
-                if sender.send(Arc::clone(&batch)).is_err() {
-                    return;
-                }
-                for case in batch.iter() {
-                    // An oracle that died says so at the other end.
-                    if serde_json::to_writer(&mut input, case).is_err()
-                        || input.write_all(b"\n").is_err()
-                    {
-                        return;
-                    }
-                }
-                // Whole cases, or the oracle would wait for the rest of one while we wait for its answers.
-                if input.flush().is_err() {
-                    return;
-                }
-            }
-        });
-        for case in batches.iter().flat_map(|batch| batch.to_vec()) {
-            let upstream = answers
-                .next(release, &case)
-                .inspect_err(|_| oracle.stop())?;
-            report.cases = report.cases.saturating_add(1);
-            if !upstream.errors.is_empty() {
-                report.denied = report.denied.saturating_add(1);
-            }
-            if !same(&upstream, &ours(&case, &settings)) {
-                report.mismatches = report.mismatches.saturating_add(1);
-                first.get_or_insert(case);
-            }
+    let mut generator = Generator::new(seed);
+    let generated = (0..cases).map(move |number| generator.any_case(number));
+    oracle::each(release, generated, |case, upstream| {
+        report.cases = report.cases.saturating_add(1);
+        if !upstream.errors.is_empty() {
+            report.denied = report.denied.saturating_add(1);
         }
-        Ok::<_, Error>(())
+        if !same(&upstream, &ours(&case, &settings)) {
+            report.mismatches = report.mismatches.saturating_add(1);
+            first.get_or_insert(case);
+        }
     })?;
-    oracle.finish()?;
     if let Some(case) = first {
         report.first = Some(shrink(release, case)?);
     }
@@ -97,13 +49,13 @@ pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report, Error> {
 }
 
 /// The smallest case that still differs, by leaving out one part after another.
-fn shrink(release: Release, mut case: Case) -> Result<(Case, Answer, Answer), Error> {
+fn shrink(release: Release, mut case: Case) -> Result<(Case, Answer, Answer)> {
     let settings = Settings::for_release(release).for_tools();
-    let ask = |case: &Case| -> Result<(Answer, Answer), Error> {
+    let ask = |case: &Case| -> Result<(Answer, Answer)> {
         let upstream = oracle::ask(release, std::slice::from_ref(case))?
             .into_iter()
             .next();
-        let upstream = upstream.ok_or_else(|| Error::Oracle("no answer".to_owned()))?;
+        let upstream = upstream.context("no answer")?;
         Ok((upstream, ours(case, &settings)))
     };
     'smaller: loop {

@@ -1,42 +1,64 @@
-//! `update` writes the vectors anew from upstream's code; `verify` fails if that would change them; `live CASES SEED
-//! [RELEASE...]` asks upstream's code and the library about generated cases; `unset CASES SEED` asks the library about them
-//! without a release and with each.
+//! What asks kube-apiserver's own code, and the library.
 
-use std::process::ExitCode;
+use std::fs;
 use std::time::Instant;
-use std::{env, fs};
 
+use anyhow::{Result, bail, ensure};
+use clap::Parser;
 use managed_by::Release;
 use managed_by_conformance::generate::Generator;
 use managed_by_conformance::unset::Counts;
+use managed_by_conformance::vector::write_lines;
 use managed_by_conformance::world::{self, Seen, Tally, Upstream};
-use managed_by_conformance::{Error, cases, live, oracle, trace, vector};
+use managed_by_conformance::{cases, live, oracle, trace, vector};
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
-fn main() -> ExitCode {
-    let command = env::args().nth(1).unwrap_or_default();
-    let done = match command.as_str() {
-        "update" => update(),
-        "verify" => verify(),
-        "live" => live(&env::args().skip(2).collect::<Vec<_>>()),
-        "world" => world(&env::args().skip(2).collect::<Vec<_>>()),
-        "unset" => unset(&env::args().skip(2).collect::<Vec<_>>()),
-        _ => {
-            eprintln!(
-                "usage: managed-by-conformance update | verify | live CASES SEED [RELEASE...] | world SEED [RELEASE...] | unset CASES SEED"
-            );
-            return ExitCode::from(2);
-        }
-    };
-    match done {
-        Ok(line) => {
-            println!("{line}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
+#[derive(Parser)]
+#[command(about)]
+enum Command {
+    /// Write the vectors anew from upstream's code
+    Update,
+    /// Fail if that would change them
+    Verify,
+    /// Ask upstream's code and the library about generated cases
+    Live {
+        cases: u64,
+        seed: u64,
+        /// All, if none is named
+        releases: Vec<Release>,
+    },
+    /// Ask upstream's code and the library about every pair of Jobs of a small world
+    World {
+        #[arg(default_value_t = 1)]
+        seed: u64,
+        /// All, if none is named
+        releases: Vec<Release>,
+    },
+    /// Ask the library about generated cases without a release and with each
+    Unset { cases: u64, seed: u64 },
+}
+
+#[expect(clippy::print_stdout, reason = "a command")]
+fn main() -> Result<()> {
+    let line = match Command::parse() {
+        Command::Update => update(),
+        Command::Verify => verify(),
+        Command::Live {
+            cases,
+            seed,
+            releases,
+        } => live(cases, seed, &or_all(releases)),
+        Command::World { seed, releases } => world(seed, &or_all(releases)),
+        Command::Unset { cases, seed } => unset(cases, seed),
+    }?;
+    println!("{line}");
+    Ok(())
+}
+
+fn or_all(releases: Vec<Release>) -> Vec<Release> {
+    if releases.is_empty() {
+        Release::ALL.to_vec()
+    } else {
+        releases
     }
 }
 
@@ -44,18 +66,14 @@ fn main() -> ExitCode {
     clippy::print_stdout,
     reason = "a command that takes long tells how far it is"
 )]
-fn live(arguments: &[String]) -> Result<String, Error> {
-    let number = |index: usize| arguments.get(index).and_then(|a| a.parse::<u64>().ok());
-    let usage = || Error::Oracle("live CASES SEED [RELEASE...]".to_owned());
-    let (cases, seed) = number(0).zip(number(1)).ok_or_else(usage)?;
+fn live(cases: u64, seed: u64, releases: &[Release]) -> Result<String> {
     let mut mismatches = 0_u64;
-    for release in releases(arguments.iter().skip(2)) {
+    for &release in releases {
         let start = Instant::now();
         let report = live::run(release, cases, seed)?;
         mismatches = mismatches.saturating_add(report.mismatches);
         println!(
-            "{}: {} cases, {} denied, {} mismatches, {:.1} s",
-            release.as_str(),
+            "{release}: {} cases, {} denied, {} mismatches, {:.1} s",
             report.cases,
             report.denied,
             report.mismatches,
@@ -67,9 +85,7 @@ fn live(arguments: &[String]) -> Result<String, Error> {
             println!("the library:     {ours:?}");
         }
     }
-    if mismatches > 0 {
-        return Err(Error::Oracle(format!("{mismatches} mismatches")));
-    }
+    ensure!(mismatches == 0, "{mismatches} mismatches");
     Ok(format!("seed {seed}: no mismatch"))
 }
 
@@ -80,13 +96,8 @@ const JOINT: u64 = 20;
     clippy::print_stdout,
     reason = "a command that takes long tells how far it is"
 )]
-fn world(arguments: &[String]) -> Result<String, Error> {
-    let seed = arguments
-        .first()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or(1);
-    let releases = releases(arguments.iter().skip(1));
-    let mut upstream = Upstream::start(&releases)?;
+fn world(seed: u64, releases: &[Release]) -> Result<String> {
+    let mut upstream = Upstream::start(releases)?;
     let mut found = vec![Seen::default(); releases.len()];
     let mut mismatches = 0_u64;
     let mut print = |name: &str, start: Instant, tallies: Vec<Tally>| {
@@ -105,13 +116,10 @@ fn world(arguments: &[String]) -> Result<String, Error> {
             }
         }
     };
-    for part in &world::WORLDS {
+    for part in world::worlds() {
         let start = Instant::now();
-        print(
-            part.name,
-            start,
-            world::exhaust(&mut upstream, part, &mut found)?,
-        );
+        let tallies = world::exhaust(&mut upstream, part, &mut found)?;
+        print(&part.name, start, tallies);
     }
     for (release, of_release) in releases.iter().zip(found) {
         for (rule, [fired, alone, lawful]) in of_release.alone.rules() {
@@ -129,47 +137,28 @@ fn world(arguments: &[String]) -> Result<String, Error> {
     print("joint", start, tallies);
     upstream.finish()?;
     if mismatches > 0 || !open.is_empty() {
-        return Err(Error::Oracle(format!(
-            "{mismatches} mismatches; decided by no part: {open:?}"
-        )));
+        bail!("{mismatches} mismatches; decided by no part: {open:?}");
     }
     Ok(format!("seed {seed}: no mismatch"))
 }
 
-/// The releases that are named, or all.
-fn releases<'a>(names: impl Iterator<Item = &'a String>) -> Vec<Release> {
-    let chosen: Vec<_> = names.filter_map(|text| text.parse().ok()).collect();
-    if chosen.is_empty() {
-        Release::ALL.to_vec()
-    } else {
-        chosen
-    }
-}
-
-fn unset(arguments: &[String]) -> Result<String, Error> {
-    let number = |index: usize| arguments.get(index).and_then(|a| a.parse::<u64>().ok());
-    let usage = || Error::Oracle("unset CASES SEED".to_owned());
-    let (cases, seed) = number(0).zip(number(1)).ok_or_else(usage)?;
+fn unset(cases: u64, seed: u64) -> Result<String> {
     let start = Instant::now();
     let mut generator = Generator::new(seed);
     let mut counts = Counts::default();
     for number in 0..cases {
         counts.add(&generator.case(number))?;
     }
-    Ok(format!(
-        "{counts:?}, {:.1} s",
-        start.elapsed().as_secs_f64()
-    ))
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(format!("{counts:?}, {seconds:.1} s"))
 }
 
-fn update() -> Result<String, Error> {
+fn update() -> Result<String> {
     let mut count = 0_usize;
     for file in vector::FILES {
         let cases = cases::of(file)?;
         count = count.saturating_add(cases.len());
-        let text = vector::write(&oracle::vectors(cases)?)?;
-        let path = vector::folder().join(file);
-        fs::write(path, text).map_err(|e| Error::Io(file.to_owned(), e))?;
+        write_lines(&vector::folder().join(file), &oracle::vectors(cases)?)?;
     }
     let traces = trace::ask()?;
     count = count.saturating_add(traces.len());
@@ -177,33 +166,22 @@ fn update() -> Result<String, Error> {
     Ok(format!("{count} vectors written"))
 }
 
-fn verify() -> Result<String, Error> {
+fn verify() -> Result<String> {
     let mut count = 0_usize;
-    let present = fs::read_dir(vector::folder()).map_err(|e| Error::Io("vectors".to_owned(), e))?;
-    for entry in present.flatten() {
+    for entry in fs::read_dir(vector::folder())?.flatten() {
         let name = entry.file_name();
-        if !vector::FILES.iter().any(|file| name == *file) {
-            return Err(Error::Oracle(format!(
-                "{} is made from nothing",
-                name.display()
-            )));
-        }
+        let is_known = vector::FILES.iter().any(|file| name == *file);
+        ensure!(is_known, "{} is made from nothing", name.display());
     }
     for file in vector::FILES {
         let cases = cases::of(file)?;
         count = count.saturating_add(cases.len());
-        if oracle::vectors(cases)? != vector::read(file)? {
-            return Err(Error::Oracle(format!(
-                "{file} would change: make conformance"
-            )));
-        }
+        let is_same = oracle::vectors(cases)? == vector::read(file)?;
+        ensure!(is_same, "{file} would change: make conformance");
     }
     let traces = trace::ask()?;
     count = count.saturating_add(traces.len());
-    if traces != trace::vectors()? {
-        return Err(Error::Oracle(
-            "verdicts on traces would change: make conformance".to_owned(),
-        ));
-    }
+    let is_same = traces == trace::vectors()?;
+    ensure!(is_same, "verdicts on traces would change: make conformance");
     Ok(format!("{count} vectors verified"))
 }

@@ -1,15 +1,15 @@
 //! Asks upstream's own code, through the programs built from `oracle/`.
 
-use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::io::{BufRead as _, BufReader, BufWriter, Lines, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 
+use anyhow::{Context as _, Result, bail, ensure};
 use managed_by::Release;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::Error;
 use crate::compare::same;
 use crate::vector::{Answer, Case, FieldError, Vector};
 
@@ -68,33 +68,31 @@ impl Oracle {
     ///
     /// # Errors
     /// If it is not built.
-    pub fn start(release: Release) -> Result<Self, Error> {
+    pub fn start(release: Release) -> Result<Self> {
         let name = format!("oracle/bin/{}", release.as_str());
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(&name);
         let mut command = Command::new(program);
         // It throws away much and keeps little, so it may collect later.
         command.env("GOGC", "400");
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        match command.spawn() {
-            Ok(child) => Ok(Self { name, child }),
-            Err(e) => Err(Error::Io(format!("{name} (make oracle builds it)"), e)),
-        }
+        let child = command.spawn();
+        let child = child.with_context(|| format!("{name} (make oracle builds it)"))?;
+        Ok(Self { name, child })
     }
 
     /// Where cases go in, one JSON object a line, and answers come out. Can be asked for once.
     ///
     /// # Errors
     /// If it has been.
-    pub fn pipes(&mut self) -> Result<(ChildStdin, Answers), Error> {
+    pub fn pipes(&mut self) -> Result<(ChildStdin, Answers)> {
         let pipes = self.child.stdin.take().zip(self.child.stdout.take());
-        let (input, output) =
-            pipes.ok_or_else(|| Error::Oracle(format!("{}: no pipes", self.name)))?;
+        let (input, output) = pipes.with_context(|| format!("{}: no pipes", self.name))?;
         let lines = BufReader::with_capacity(1 << 20, output).lines();
         Ok((input, Answers { lines }))
     }
 
     /// Ends the program at once, so that nobody waits for it.
-    pub fn stop(&mut self) {
+    fn stop(&mut self) {
         // One that has ended already is as good.
         let _ = self.child.kill();
     }
@@ -103,16 +101,10 @@ impl Oracle {
     ///
     /// # Errors
     /// If it does not end well.
-    pub fn finish(mut self) -> Result<(), Error> {
-        let status = self
-            .child
-            .wait()
-            .map_err(|e| Error::Io(self.name.clone(), e))?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(Error::Oracle(format!("{}: {status}", self.name)))
-        }
+    pub fn finish(mut self) -> Result<()> {
+        let status = self.child.wait().with_context(|| self.name.clone())?;
+        ensure!(status.success(), "{}: {status}", self.name);
+        Ok(())
     }
 }
 
@@ -121,7 +113,7 @@ impl Answers {
     ///
     /// # Errors
     /// If there is none, if upstream's code panicked, or if it found faults that are not the case's point.
-    pub fn next(&mut self, release: Release, case: &Case) -> Result<Answer, Error> {
+    fn next(&mut self, release: Release, case: &Case) -> Result<Answer> {
         parse(release, &case.name, self.line(&case.name)?)
     }
 
@@ -129,29 +121,25 @@ impl Answers {
     ///
     /// # Errors
     /// As [`Self::next`].
-    pub fn next_pairs(&mut self, release: Release, name: &str) -> Result<Pairs, Error> {
+    pub fn next_pairs(&mut self, release: Release, name: &str) -> Result<Pairs> {
         let line: PairsLine = self.line(name)?;
         if line.name != name || !line.panic.is_empty() {
-            let text = format!("{} on {name}: {}", release.as_str(), line.panic);
-            return Err(Error::Oracle(text));
+            bail!("{release} on {name}: {}", line.panic);
         }
         let answers = line.answers.into_iter();
         Ok(Pairs {
             answers: answers
                 .map(|answer| parse(release, name, answer))
-                .collect::<Result<_, _>>()?,
+                .collect::<Result<_>>()?,
             places: line.pairs,
         })
     }
 
-    fn line<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, Error> {
-        match self.lines.next() {
-            Some(Ok(line)) => {
-                serde_json::from_str(&line).map_err(|e| Error::Json(name.to_owned(), e))
-            }
-            Some(Err(e)) => Err(Error::Io(name.to_owned(), e)),
-            None => Err(Error::Oracle(format!("no answer to {name}"))),
-        }
+    fn line<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
+        let line = self.lines.next();
+        let line = line.with_context(|| format!("no answer to {name}"))?;
+        let line = line.with_context(|| name.to_owned())?;
+        serde_json::from_str(&line).with_context(|| name.to_owned())
     }
 }
 
@@ -160,49 +148,58 @@ impl Answers {
 /// # Errors
 /// If its program is not built, if it stops early, if upstream's code panics, or if it finds faults with a case that
 /// are not the case's point.
-pub fn ask(release: Release, cases: &[Case]) -> Result<Vec<Answer>, Error> {
+pub fn ask(release: Release, cases: &[Case]) -> Result<Vec<Answer>> {
+    let mut answers = Vec::new();
+    let cases = cases.iter().cloned();
+    each(release, cases, |_, answer| answers.push(answer))?;
+    Ok(answers)
+}
+
+/// Asks one release about cases, and tells each with its answer. The cases are made twice, to be asked and to be compared, so that
+/// neither waits for the other.
+///
+/// # Errors
+/// As [`ask`].
+pub(crate) fn each<I>(release: Release, cases: I, mut tell: impl FnMut(Case, Answer)) -> Result<()>
+where
+    I: Iterator<Item = Case> + Clone + Send,
+{
     let mut oracle = Oracle::start(release)?;
-    let (mut input, mut answers) = oracle.pipes()?;
-    let answers = thread::scope(|scope| {
+    let (input, mut answers) = oracle.pipes()?;
+    let asked = cases.clone();
+    thread::scope(|scope| {
         scope.spawn(move || {
-            for case in cases {
+            let mut input = BufWriter::with_capacity(1 << 20, input);
+            for case in asked {
                 // An oracle that died says so at the other end.
-                if serde_json::to_writer(&mut input, case).is_err()
+                if serde_json::to_writer(&mut input, &case).is_err()
                     || input.write_all(b"\n").is_err()
                 {
                     return;
                 }
             }
         });
-        let answers = cases.iter().map(|case| answers.next(release, case));
-        let answers = answers.collect::<Result<Vec<_>, _>>();
-        answers.inspect_err(|_| oracle.stop())
+        for case in cases {
+            let answer = answers.next(release, &case);
+            tell(case, answer.inspect_err(|_| oracle.stop())?);
+        }
+        anyhow::Ok(())
     })?;
-    oracle.finish()?;
-    Ok(answers)
+    oracle.finish()
 }
 
-fn parse(release: Release, name: &str, line: Line) -> Result<Answer, Error> {
-    let fault = |what: &str| {
-        let text = format!("{} on {name}: {what}", release.as_str());
-        Err(Error::Oracle(text))
-    };
-    if line.name != name {
-        return fault(&format!("answered {}", line.name));
-    }
-    if !line.panic.is_empty() {
-        return fault(&line.panic);
-    }
+fn parse(release: Release, name: &str, line: Line) -> Result<Answer> {
+    let at = format!("{release} on {name}");
+    ensure!(line.name == name, "{at}: answered {}", line.name);
+    ensure!(line.panic.is_empty(), "{at}: {}", line.panic);
     if let Some(other) = line.others.first() {
-        return fault(other);
+        bail!("{at}: {other}");
     }
-    let error = |e: ErrorLine| FieldError {
-        field: e.field,
-        error: e.error,
-    };
+    let errors = line.errors.into_iter();
+    let error = |ErrorLine { field, error }| FieldError { field, error };
     Ok(Answer {
         releases: vec![release.as_str().to_owned()],
-        errors: line.errors.into_iter().map(error).collect(),
+        errors: errors.map(error).collect(),
         message: line.message,
         unreadable: !line.unreadable.is_empty(),
     })
@@ -212,7 +209,7 @@ fn parse(release: Release, name: &str, line: Line) -> Result<Answer, Error> {
 ///
 /// # Errors
 /// As [`ask`].
-pub fn vectors(cases: Vec<Case>) -> Result<Vec<Vector>, Error> {
+pub fn vectors(cases: Vec<Case>) -> Result<Vec<Vector>> {
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); cases.len()];
     for &release in Release::ALL {
         for (all, new) in answers.iter_mut().zip(ask(release, &cases)?) {

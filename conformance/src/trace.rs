@@ -5,14 +5,14 @@
 //! status differs, else of the main resource.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::vector::{Answer, Case, Vector};
-use crate::{Error, oracle};
+use crate::oracle;
+use crate::vector::{Answer, Case, Vector, read_lines, write_lines};
 
 /// The streams that hold Jobs: the Job controller's, those of Jobs that other controllers made, and MultiKueue's, of the hub
 /// and of its worker. MultiKueue's hold JobSets too.
@@ -67,30 +67,24 @@ fn path(file: &str) -> PathBuf {
         .join(file)
 }
 
-fn lines<T: for<'a> Deserialize<'a>>(file: &str) -> Result<Vec<T>, Error> {
-    let text = fs::read_to_string(path(file)).map_err(|e| Error::Io(file.to_owned(), e))?;
-    let parse = |line| serde_json::from_str(line).map_err(|e| Error::Json(file.to_owned(), e));
-    text.lines().map(parse).collect()
-}
-
 /// The requests behind an audit log (`traces/audit/`) that holds the objects and shows each from its creation on: the updates of
 /// a status, with their users, in order, named after their line, each with the HTTP status of the answer that was recorded.
 ///
 /// # Errors
 /// If there is no such log, or a line of it is no event with an object that is known.
-pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>, Error> {
+pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>> {
     let file = format!("audit/{log}.ndjson");
     let mut stored: BTreeMap<String, Value> = BTreeMap::new();
     let mut updates = Vec::new();
-    for (event, line) in lines::<Value>(&file)?.into_iter().zip(1..) {
+    for (event, line) in read_lines::<Value>(&path(&file))?.into_iter().zip(1..) {
         let part = |pointer: &str| event.pointer(pointer).cloned().unwrap_or_default();
         let text = |pointer: &str| part(pointer).as_str().unwrap_or_default().to_owned();
         let code = part("/responseStatus/code").as_u64().unwrap_or_default();
         let uid = text("/objectRef/uid");
         if text("/objectRef/subresource") == "status" {
             let name = format!("{log}:{line} {}", text("/objectRef/name"));
-            let fault = || Error::Oracle(format!("{name}: nothing shows the object before"));
-            let old = stored.get(&uid).ok_or_else(fault)?;
+            let fault = || format!("{name}: nothing shows the object before");
+            let old = stored.get(&uid).with_context(fault)?;
             // The API server keeps all but the status.
             let mut object = old.clone();
             if let Some(members) = object.as_object_mut() {
@@ -122,10 +116,10 @@ pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>, Error> {
 ///
 /// # Errors
 /// If there is no such stream, or a line of it is no event.
-pub fn requests(stream: &str) -> Result<Vec<Case>, Error> {
+pub fn requests(stream: &str) -> Result<Vec<Case>> {
     let mut stored: BTreeMap<String, Value> = BTreeMap::new();
     let mut requests = Vec::new();
-    for (index, event) in lines::<Event>(&format!("{stream}.ndjson"))?
+    for (index, event) in read_lines::<Event>(&path(&format!("{stream}.ndjson")))?
         .into_iter()
         .enumerate()
     {
@@ -164,7 +158,7 @@ fn deleted(object: &Value) -> bool {
 }
 
 /// The requests on Jobs that upstream's strategies judge: no deletions.
-fn judged() -> Result<Vec<Case>, Error> {
+fn judged() -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for stream in JOBS {
         let requests = requests(stream)?.into_iter();
@@ -180,17 +174,14 @@ fn judged() -> Result<Vec<Case>, Error> {
 ///
 /// # Errors
 /// If a file is missing or does not fit the others.
-pub fn vectors() -> Result<Vec<Vector>, Error> {
-    let verdicts = lines::<Verdict>(VERDICTS)?;
+pub fn vectors() -> Result<Vec<Vector>> {
+    let verdicts = read_lines::<Verdict>(&path(VERDICTS))?;
     let cases = judged()?;
-    if !cases
-        .iter()
-        .map(|c| &c.name)
-        .eq(verdicts.iter().map(|v| &v.name))
-    {
-        let text = format!("{VERDICTS} is not of these streams: make conformance");
-        return Err(Error::Oracle(text));
-    }
+    let asked = cases.iter().map(|case| &case.name);
+    ensure!(
+        asked.eq(verdicts.iter().map(|verdict| &verdict.name)),
+        "{VERDICTS} is not of these streams: make conformance"
+    );
     let pairs = cases.into_iter().zip(verdicts);
     Ok(pairs
         .map(|(case, Verdict { answers, .. })| Vector { case, answers })
@@ -201,7 +192,7 @@ pub fn vectors() -> Result<Vec<Vector>, Error> {
 ///
 /// # Errors
 /// As [`oracle::ask`].
-pub fn ask() -> Result<Vec<Vector>, Error> {
+pub fn ask() -> Result<Vec<Vector>> {
     oracle::vectors(judged()?)
 }
 
@@ -209,14 +200,11 @@ pub fn ask() -> Result<Vec<Vector>, Error> {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write(vectors: Vec<Vector>) -> Result<(), Error> {
-    let mut text = String::new();
-    for Vector { case, answers } in vectors {
-        let name = case.name;
-        let verdict = Verdict { name, answers };
-        let line = serde_json::to_string(&verdict);
-        text.push_str(&line.map_err(|e| Error::Json(verdict.name, e))?);
-        text.push('\n');
-    }
-    fs::write(path(VERDICTS), text).map_err(|e| Error::Io(VERDICTS.to_owned(), e))
+pub fn write(vectors: Vec<Vector>) -> Result<()> {
+    let verdict = |Vector { case, answers }| Verdict {
+        name: case.name,
+        answers,
+    };
+    let verdicts: Vec<_> = vectors.into_iter().map(verdict).collect();
+    write_lines(&path(VERDICTS), &verdicts)
 }

@@ -1,8 +1,8 @@
 //! What the policy says while its settings choose no release, beside what it says for each.
 
+use anyhow::{Result, ensure};
 use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings, review};
 
-use crate::Error;
 use crate::vector::Case;
 
 /// How many cases were looked at, and what was said of them.
@@ -22,7 +22,7 @@ impl Counts {
     /// # Errors
     /// If it is denied without a release although a release accepts it, or the other way round, or if the warnings do not
     /// name the releases that deny it.
-    pub fn add(&mut self, case: &Case) -> Result<(), Error> {
+    pub fn add(&mut self, case: &Case) -> Result<()> {
         self.cases = self.cases.saturating_add(1);
         let text = case.request().to_string();
         let Ok(request) = AdmissionRequest::from_json(text.as_bytes()) else {
@@ -46,13 +46,12 @@ impl Counts {
             self.disputed = self.disputed.saturating_add(is_disputed);
             (true, denying)
         };
-        if (verdict.allowed, named) == expected {
-            return Ok(());
-        }
-        let (allowed, named) = (verdict.allowed, named.to_string());
-        Err(Error::Oracle(format!(
-            "{}: denied by {denying}; without a release allowed: {allowed}, releases named: {named}",
-            case.name
-        )))
+        ensure!(
+            (verdict.allowed, named) == expected,
+            "{}: denied by {denying}; without a release allowed: {}, releases named: {named}",
+            case.name,
+            verdict.allowed
+        );
+        Ok(())
     }
 }

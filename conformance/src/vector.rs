@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, Result};
 use managed_by::Kind;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-use crate::Error;
 
 /// A change that a client asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,10 +116,15 @@ pub fn folder() -> PathBuf {
 ///
 /// # Errors
 /// If the file is missing, or a line is no vector.
-pub fn read(file: &str) -> Result<Vec<Vector>, Error> {
-    let path = folder().join(file);
-    let text = fs::read_to_string(&path).map_err(|e| Error::Io(file.to_owned(), e))?;
-    let parse = |line| serde_json::from_str(line).map_err(|e| Error::Json(file.to_owned(), e));
+pub fn read(file: &str) -> Result<Vec<Vector>> {
+    read_lines(&folder().join(file))
+}
+
+/// Reads a file with a JSON value in each line.
+pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    let name = || path.display().to_string();
+    let text = fs::read_to_string(path).with_context(name)?;
+    let parse = |line| serde_json::from_str(line).with_context(name);
     text.lines().map(parse).collect()
 }
 
@@ -127,22 +132,21 @@ pub fn read(file: &str) -> Result<Vec<Vector>, Error> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn all() -> Result<Vec<Vector>, Error> {
+pub fn all() -> Result<Vec<Vector>> {
     let files = FILES.into_iter().map(read);
-    let files: Vec<_> = files.collect::<Result<_, _>>()?;
+    let files: Vec<_> = files.collect::<Result<_>>()?;
     Ok(files.concat())
 }
 
-/// The text of a file of vectors.
+/// Writes such a file.
 ///
 /// # Errors
-/// If a vector cannot be written as JSON.
-pub fn write(vectors: &[Vector]) -> Result<String, Error> {
+/// If a value cannot be written as JSON, or the file cannot be written.
+pub fn write_lines<T: Serialize>(path: &Path, values: &[T]) -> Result<()> {
     let mut text = String::new();
-    for vector in vectors {
-        let line = serde_json::to_string(vector);
-        text.push_str(&line.map_err(|e| Error::Json(vector.case.name.clone(), e))?);
+    for value in values {
+        text.push_str(&serde_json::to_string(value)?);
         text.push('\n');
     }
-    Ok(text)
+    fs::write(path, text).with_context(|| path.display().to_string())
 }

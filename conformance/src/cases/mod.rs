@@ -2,16 +2,16 @@
 
 pub mod status;
 
-use crate::Error;
 use crate::generate;
 use crate::vector::{self, Case};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 /// The cases of a file of vectors.
 ///
 /// # Errors
 /// If there is no such file.
-pub fn of(file: &str) -> Result<Vec<Case>, Error> {
+pub fn of(file: &str) -> Result<Vec<Case>> {
     Ok(match file {
         "job-status.ndjson" => status::cases(),
         "job-status-generated.ndjson" => generate::sample(),

@@ -2,37 +2,7 @@
 
 use serde_json::Value;
 
-use super::{FIELDS, Generator};
-
-/// What may stand anywhere in an object, or not at all: values of each type, and texts that rules look for or print.
-const ANYTHING: [&str; 26] = [
-    "null",
-    "true",
-    "-1",
-    "0",
-    "3",
-    "1.0",
-    "4294967296",
-    "1e300",
-    "[]",
-    "[null]",
-    "[{\"type\":\"Failed\",\"status\":\"True\"}]",
-    "{}",
-    "{\"\":\"\"}",
-    "{\"managedBy\":\"acme.io/x\"}",
-    "\"\"",
-    "\"True\"",
-    "\"Failed\"",
-    "\"Succeeded\"",
-    "\"acme.io/runner\"",
-    "\"kueue.x-k8s.io/multikueue\"",
-    "\"kueue.x-k8s.io/multikeue\"",
-    "\"kubernetes.io/job-controller\"",
-    "\"2026-01-01T00:00:00Z\"",
-    "\"2026-01-01T00:00:00.5+01:00\"",
-    "\"<é>&\\u2028\\u0000\\\"\\\\\"",
-    "\"😀 a text of more than one line\\nthat a rule may print as a value\"",
-];
+use super::{Generator, VALUES};
 
 impl Generator {
     /// Puts something else into a few places of a request's objects: anything, what the other object has there, or nothing.
@@ -43,11 +13,11 @@ impl Generator {
             let path = self.path_below(request, format!("{side}{part}"));
             let same_place = path.replacen(side, other, 1);
             let there = request.pointer(&same_place).cloned();
-            let anything = serde_json::from_str(self.pick(&ANYTHING)).unwrap_or_default();
+            let anything = self.one_of(&VALUES.anything).clone();
             let key = if self.one_in(2) {
                 "managedBy"
             } else {
-                self.pick(&FIELDS)
+                self.one_of(&VALUES.fields)
             };
             let way = self.below(6);
             if way == 0

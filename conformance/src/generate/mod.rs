@@ -1,12 +1,14 @@
 //! Status updates of Jobs by the million: most of them a step from legal, some wild; and changes of suspended Jobs' templates.
 
 mod change;
-mod template;
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::cases::status::status_update;
-use crate::cases::update;
+use crate::cases::{job, update};
 use crate::vector::Case;
 
 /// How many generated cases are committed as vectors.
@@ -18,104 +20,33 @@ const SAMPLE_SEED: u64 = 4368;
 /// The same of changes of a template.
 const TEMPLATE_SAMPLE: u64 = 200;
 
-const INTS: [i64; 8] = [-2_147_483_648, -1, 0, 1, 2, 3, 7, 2_147_483_647];
+/// The values that cases are made of, by `values.yml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Values {
+    ints: Vec<Value>,
+    times: Vec<Value>,
+    types: Vec<String>,
+    statuses: Vec<String>,
+    indexes: Vec<String>,
+    uids: Vec<Value>,
+    fields: Vec<String>,
+    spec_fields: Vec<String>,
+    odd: Vec<Value>,
+    anything: Vec<Value>,
+    phases: Vec<Value>,
+    suspended: Vec<Value>,
+    pods: Vec<Map<String, Value>>,
+}
 
-const TIMES: [&str; 12] = [
-    "2026-01-01T00:00:00Z",
-    "2026-01-01T00:00:00Z",
-    "2026-01-01T00:01:00Z",
-    "2026-01-01T00:01:00Z",
-    "2026-01-01T00:02:00Z",
-    "2026-01-01T01:00:00+01:00",
-    "2025-12-31T23:01:00-01:00",
-    "2026-01-01T00:00:00.5Z",
-    "2026-01-01T00:01:00.000000001Z",
-    "2025-12-31T23:59:59Z",
-    "0001-01-01T00:00:00Z",
-    "2024-02-29T12:34:56.789+14:00",
-];
-
-const TYPES: [&str; 7] = [
-    "Complete",
-    "Failed",
-    "FailureTarget",
-    "SuccessCriteriaMet",
-    "Suspended",
-    "Complete",
-    "Acme",
-];
-
-const STATUSES: [&str; 6] = ["True", "True", "True", "False", "Unknown", "true"];
-
-const FRAGMENTS: [&str; 20] = [
-    "0",
-    "1",
-    "2",
-    "4",
-    "9",
-    "10",
-    "+3",
-    "00",
-    "x",
-    "",
-    " 1",
-    "1-2-3",
-    "-",
-    "99999999999",
-    "9223372036854775808",
-    "é<&>",
-    "\t\"\\",
-    "1:",
-    "55",
-    "99",
-];
-
-const UIDS: [&str; 9] = [
-    "a",
-    "b",
-    "c",
-    "d",
-    "e",
-    "a",
-    "",
-    "<é>",
-    "\"\\\n\u{7f}\u{2028}",
-];
-
-/// Values that a field of another type does not take; upstream's decoder and ours must agree on that.
-const ODD: [&str; 8] = [
-    "1.0",
-    "1e2",
-    "2147483648",
-    "\"1\"",
-    "true",
-    "[]",
-    "{}",
-    "\"2026-13-01T00:00:00Z\"",
-];
-
-const FIELDS: [&str; 11] = [
-    "active",
-    "succeeded",
-    "failed",
-    "ready",
-    "terminating",
-    "startTime",
-    "completionTime",
-    "completedIndexes",
-    "failedIndexes",
-    "uncountedTerminatedPods",
-    "conditions",
-];
-
-const SPEC_FIELDS: [&str; 6] = [
-    "completionMode",
-    "completions",
-    "parallelism",
-    "backoffLimitPerIndex",
-    "successPolicy",
-    "suspend",
-];
+#[expect(
+    clippy::expect_used,
+    reason = "values that do not parse must not go unnoticed"
+)]
+static VALUES: LazyLock<Values> = LazyLock::new(|| {
+    let values = serde_yaml_ng::from_str(include_str!("values.yml"));
+    values.expect("the values of generated cases")
+});
 
 /// The committed sample.
 pub fn sample() -> Vec<Case> {
@@ -132,6 +63,7 @@ pub fn template_sample() -> Vec<Case> {
 }
 
 /// A seeded source of cases: `SplitMix64`.
+#[derive(Clone)]
 pub struct Generator {
     state: u64,
 }
@@ -215,11 +147,9 @@ impl Generator {
         let pod = |generator: &mut Self| {
             let mut pod = Map::new();
             for _ in 0..generator.pick(&[0, 1, 1, 2, 3]) {
-                let fragment = generator.pick(&template::FRAGMENTS);
-                let parts: Map<String, Value> = serde_json::from_str(fragment).unwrap_or_default();
-                pod.extend(parts);
+                pod.extend(generator.one_of(&VALUES.pods).clone());
             }
-            Value::from(pod).to_string()
+            Value::from(pod)
         };
         let metadata = |generator: &mut Self| {
             let label = generator.pick(&["pi", "pi", "pi", "pie"]);
@@ -230,16 +160,16 @@ impl Generator {
                 _ => json!({}),
             }
         };
-        let status = self.pick(&template::STATUSES);
+        let status = self.one_of(&VALUES.suspended);
         let (old_pod, old_metadata) = (pod(self), metadata(self));
         let (new_pod, new_metadata) = match self.below(4) {
             0 => (old_pod.clone(), old_metadata.clone()),
             1 => (old_pod.clone(), metadata(self)),
             _ => (pod(self), metadata(self)),
         };
-        let suspend = self.pick(&[true, false]).into();
-        let old = template::with_template(true.into(), &old_pod, &old_metadata, status);
-        let new = template::with_template(suspend, &new_pod, &new_metadata, "{}");
+        let suspend = self.pick(&[true, false]);
+        let old = with_template(true, &old_pod, &old_metadata, status);
+        let new = with_template(suspend, &new_pod, &new_metadata, &json!({}));
         update(format!("generated template: {number}"), old, new)
     }
 
@@ -264,13 +194,14 @@ impl Generator {
                 }
             }
             5 => {
-                let odd = serde_json::from_str(self.pick(&ODD)).unwrap_or_default();
+                let odd = self.one_of(&VALUES.odd).clone();
                 if let Some(status) = object.get_mut("status") {
-                    merge(status, self.pick(&FIELDS), odd);
+                    let field = self.one_of(&VALUES.fields);
+                    merge(status, field, odd);
                 }
             }
             _ => {
-                let field = self.pick(&SPEC_FIELDS);
+                let field = self.one_of(&VALUES.spec_fields);
                 if let Some(spec) = object.get_mut("spec") {
                     merge(spec, field, Value::Null);
                 }
@@ -323,22 +254,7 @@ impl Generator {
     fn step(&mut self, spec: &Value) -> (Map<String, Value>, Map<String, Value>) {
         let indexed = spec.get("completionMode").is_some_and(|m| m == "Indexed");
         let limited = spec.get("backoffLimitPerIndex").is_some();
-        let start = "2026-01-01T00:00:00Z";
-        let mut phases = vec![
-            json!({}),
-            json!({"startTime": start}),
-            json!({"startTime": start, "active": 3, "ready": 1}),
-            json!({"startTime": start, "active": 1, "ready": 1, "succeeded": 1, "failed": 1, "terminating": 1}),
-            json!({"startTime": start, "active": 1, "succeeded": 1, "uncountedTerminatedPods": {"succeeded": ["a"], "failed": ["b"]}}),
-            json!({"startTime": start, "conditions": [{"type": "Suspended", "status": "True"}]}),
-            json!({"startTime": "2026-01-01T00:01:00Z", "conditions": [{"type": "Suspended", "status": "False"}]}),
-            json!({"startTime": start, "succeeded": 1, "conditions": [{"type": "SuccessCriteriaMet", "status": "True"}]}),
-            json!({"startTime": start, "completionTime": "2026-01-01T00:01:00Z", "succeeded": 1, "uncountedTerminatedPods": {},
-                "conditions": [{"type": "SuccessCriteriaMet", "status": "True"}, {"type": "Complete", "status": "True"}]}),
-            json!({"startTime": start, "failed": 1, "terminating": 1, "conditions": [{"type": "FailureTarget", "status": "True"}]}),
-            json!({"startTime": start, "failed": 1, "ready": 0, "terminating": 0,
-                "conditions": [{"type": "FailureTarget", "status": "True"}, {"type": "Failed", "status": "True"}]}),
-        ];
+        let mut phases = VALUES.phases.clone();
         if indexed {
             for phase in &mut phases {
                 if self.one_in(2) {
@@ -369,18 +285,18 @@ impl Generator {
 
     /// Changes one field of a status to anything.
     fn mutate(&mut self, status: &mut Map<String, Value>) {
-        let field = self.pick(&FIELDS);
+        let field = self.one_of(&VALUES.fields).as_str();
         if self.one_in(8) {
             status.remove(field);
             return;
         }
         let value = match field {
             _ if self.one_in(24) => Value::Null,
-            "startTime" | "completionTime" => json!(self.pick(&TIMES)),
+            "startTime" | "completionTime" => self.one_of(&VALUES.times).clone(),
             "completedIndexes" | "failedIndexes" => json!(self.indexes()),
             "uncountedTerminatedPods" => self.uncounted(),
             "conditions" => self.conditions(status.get("conditions")),
-            _ => json!(self.pick(&INTS)),
+            _ => self.one_of(&VALUES.ints).clone(),
         };
         status.insert(field.to_owned(), value);
     }
@@ -390,10 +306,10 @@ impl Generator {
         let mut parts: Vec<String> = Vec::new();
         if self.one_in(4) {
             for _ in 0..self.below(4) {
-                let first = self.pick(&FRAGMENTS);
-                let last = self.pick(&FRAGMENTS);
+                let first = self.one_of(&VALUES.indexes);
+                let last = self.one_of(&VALUES.indexes);
                 parts.push(if self.one_in(2) {
-                    first.to_owned()
+                    first.clone()
                 } else {
                     format!("{first}-{last}")
                 });
@@ -438,13 +354,14 @@ impl Generator {
         if self.one_in(40) {
             return Value::Null;
         }
-        self.pick(&UIDS).into()
+        self.one_of(&VALUES.uids).clone()
     }
 
     /// The conditions with one entry added, changed or removed.
     fn conditions(&mut self, now: Option<&Value>) -> Value {
         let mut list = now.and_then(Value::as_array).cloned().unwrap_or_default();
-        let mut entry = json!({"type": self.pick(&TYPES), "status": self.pick(&STATUSES)});
+        let mut entry =
+            json!({"type": self.one_of(&VALUES.types), "status": self.one_of(&VALUES.statuses)});
         match self.below(60) {
             0 => entry = Value::Null,
             1 => drop(entry.as_object_mut().map(|e| e.remove("type"))),
@@ -464,5 +381,25 @@ impl Generator {
 fn merge(object: &mut Value, key: &str, value: Value) {
     if let Some(object) = object.as_object_mut() {
         object.insert(key.to_owned(), value);
+    }
+}
+
+/// A Job that is suspended, or not, with a template and a status.
+fn with_template(suspend: bool, pod: &Value, metadata: &Value, status: &Value) -> Value {
+    let mut job = job();
+    let parts = json!({"suspend": suspend, "template": {"metadata": metadata, "spec": pod}});
+    add(&mut job, &json!({"spec": parts, "status": status}));
+    job
+}
+
+/// Adds members to an object, and to the objects in it that have them already.
+fn add(object: &mut Value, more: &Value) {
+    match (object, more) {
+        (Value::Object(object), Value::Object(more)) => {
+            for (key, value) in more {
+                add(object.entry(key).or_insert_with(|| json!({})), value);
+            }
+        }
+        (place, value) => *place = value.clone(),
     }
 }

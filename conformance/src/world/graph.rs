@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::{Job, Matrix, World, upstream_rules};
 
 /// How often each rule denies a pair: at all, alone, and alone a Job that was written under the rules from the start.
@@ -76,8 +78,11 @@ impl Stuck {
                 conditions: ends.into_iter().filter(|name| job.is_true(name)).collect(),
                 rules: rules.map(|(_, rule)| rule.id()).collect(),
             };
-            let spec =
-                ["/spec/completionMode", "/spec/successPolicy"].map(|place| job.value(place));
+            let spec = ["/spec/completionMode", "/spec/successPolicy"];
+            let spec = spec.map(|place| match job.value(place) {
+                Value::Null => String::new(),
+                value => value.to_string(),
+            });
             let (count, specs) = self.0.entry(trap).or_default();
             *count = count.saturating_add(1);
             specs.insert(spec.join(" "));

@@ -1,6 +1,6 @@
 //! A small world: every pair of two Jobs that the rules can tell apart, asked of upstream's code and of the library.
 //!
-//! All fields at once are too many. A rule reads few of them, so each part ([`WORLDS`]) holds all pairs over some fields.
+//! All fields at once are too many. A rule reads few of them, so each part ([`worlds`]) holds all pairs over some fields.
 //! [`joint`] sees that this loses nothing: in Jobs that take any value in every field, each rule says what it says
 //! in one of the parts, which looks at its own fields only.
 
@@ -12,17 +12,17 @@ use std::num::NonZero;
 use std::process::ChildStdin;
 use std::thread;
 
+use anyhow::{Context as _, Result};
 use managed_by::{AdmissionRequest, Enforcement, Release, Rule, Settings, Verdict, review, rules};
 use serde_json::{Value, json};
 
-use crate::Error;
 use crate::compare::{as_answer, same};
 use crate::generate::Generator;
 use crate::oracle::{Answers, Oracle, Pairs};
 use crate::vector::Case;
 
 pub use graph::{Alone, Stuck};
-pub use jobs::{Job, WORLDS, World};
+pub use jobs::{Job, World, worlds};
 
 /// How many Jobs of any values are asked about together.
 const JOINT: usize = 40;
@@ -90,7 +90,7 @@ impl Upstream {
     ///
     /// # Errors
     /// If one is not built.
-    pub fn start(releases: &[Release]) -> Result<Self, Error> {
+    pub fn start(releases: &[Release]) -> Result<Self> {
         let start = |&release: &Release| {
             let mut oracle = Oracle::start(release)?;
             let (input, answers) = oracle.pipes()?;
@@ -102,18 +102,15 @@ impl Upstream {
                 answers,
             })
         };
-        releases
-            .iter()
-            .map(start)
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let asked: Result<_> = releases.iter().map(start).collect();
+        asked.map(Self)
     }
 
     /// Ends them.
     ///
     /// # Errors
     /// If one does not end well.
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<()> {
         for Asked { oracle, input, .. } in self.0 {
             drop(input);
             oracle.finish()?;
@@ -130,14 +127,14 @@ impl Upstream {
         sub_resource: &str,
         group: &[Job],
         tallies: &mut [Tally],
-    ) -> Result<Vec<Matrix>, Error> {
+    ) -> Result<Vec<Matrix>> {
         let objects: Vec<_> = group.iter().map(Job::object).collect();
         let name = format!("{} Jobs", group.len());
         let question = json!({"name": name, "operation": "UPDATE", "subResource": sub_resource, "objects": objects});
         let question = format!("{question}\n");
         for Asked { input, .. } in &mut self.0 {
             let sent = input.write_all(question.as_bytes());
-            sent.map_err(|e| Error::Io(name.clone(), e))?;
+            sent.with_context(|| name.clone())?;
         }
         let mut pairs = Vec::new();
         for Asked {
@@ -341,14 +338,10 @@ pub struct Seen {
 ///
 /// # Errors
 /// As [`Upstream::ask`].
-pub fn exhaust(
-    upstream: &mut Upstream,
-    world: &World,
-    seen: &mut [Seen],
-) -> Result<Vec<Tally>, Error> {
+pub fn exhaust(upstream: &mut Upstream, world: &World, seen: &mut [Seen]) -> Result<Vec<Tally>> {
     let mut tallies = vec![Tally::default(); seen.len()];
     for group in world.groups() {
-        let matrices = upstream.ask(world.sub_resource, &group, &mut tallies)?;
+        let matrices = upstream.ask(&world.sub_resource, &group, &mut tallies)?;
         for (matrix, seen) in matrices.iter().zip(&mut *seen) {
             seen.alone.add(matrix, world);
             if world.may_end {
@@ -368,11 +361,15 @@ pub fn joint(
     upstream: &mut Upstream,
     groups: u64,
     seed: u64,
-) -> Result<(Vec<Tally>, Vec<&'static str>), Error> {
+) -> Result<(Vec<Tally>, Vec<&'static str>)> {
     let releases = upstream.0.len();
     let mut tallies = vec![Tally::default(); releases];
     let mut generator = Generator::new(seed);
-    let parts = || WORLDS.iter().filter(|world| world.sub_resource == "status");
+    let parts = || {
+        worlds()
+            .iter()
+            .filter(|world| world.sub_resource == "status")
+    };
     let mut decided = vec![vec![Fired::MAX; parts().count()]; releases];
     let mut fired: Fired = 0;
     for _ in 0..groups {
