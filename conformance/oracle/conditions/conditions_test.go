@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// question is a request that the test of the conditions in Rust (xtask/tests/conditions.rs) has put to one of the manifests,
+// question is a request that the test of the conditions in Rust (xtask/tests/conditions/) has put to one of the manifests,
 // with what it takes for right: that kube-apiserver asks the policy, or that it does not.
 type question struct {
 	Manifest string                       `json:"manifest"`
