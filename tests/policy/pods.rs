@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use crate::support::cluster::{Played, job};
-use crate::support::{Answer, answer_of, module, natively_in, pods_guest_in, root};
+use crate::support::{Answer, module, pods_guest_in, root};
 use managed_by_testing::{Engine, admission, module as inspect};
 use serde_json::{Value, json};
+use xtask::judge::judge_in;
 use xtask::metadata::Metadata;
 
 /// The creation of a pod of a Job, as kube-controller-manager asks for it.
@@ -47,9 +48,9 @@ fn management() -> Value {
 
 /// The answer of both front ends in a cluster.
 fn answer_in(cluster: Played, request: &Value, settings: &Value) -> Answer {
-    let native = natively_in(cluster, request, settings);
+    let native = judge_in(&cluster, &request.to_string(), &settings.to_string());
     let payload = admission::payload(request, settings);
-    let guest = answer_of(pods_guest_in(cluster).validate_bytes(&payload).unwrap());
+    let guest = pods_guest_in(cluster).validate_bytes(&payload).unwrap();
     assert_eq!(native, guest);
     native
 }
@@ -142,37 +143,7 @@ fn a_host_that_is_too_slow_ends_the_call() {
     let error = wasmtime.validate_bytes(&payload).unwrap_err().to_string();
     assert!(error.contains("deadline"), "{error}");
     let guest = pods_guest_in(Played::Slow(Duration::from_millis(100)));
-    assert!(!guest.validate_bytes(&payload).unwrap().accepted);
-}
-
-/// The plain policy asks for no resources; the second manifest asks for Jobs, and for pods that are created.
-#[test]
-fn the_second_manifest_asks_for_no_more_than_it_needs() {
-    let metadata = |file: &str| {
-        let yaml = std::fs::read_to_string(root(file)).unwrap();
-        Metadata::from_yaml(&yaml).unwrap()
-    };
-    let (plain, pods) = (
-        metadata("policy-metadata.yml"),
-        metadata("pods/metadata.yml"),
-    );
-    assert_eq!(plain.context_aware_resources, []);
-    assert_eq!(plain.host_capabilities, Vec::<String>::new());
-    assert!(
-        !plain
-            .rules
-            .iter()
-            .any(|rule| rule.resources.iter().any(|r| r == "pods"))
-    );
-    let pods = serde_json::to_value(&pods).unwrap();
-    assert_eq!(
-        pods["contextAwareResources"],
-        json!([{"apiVersion": "batch/v1", "kind": "Job"}])
-    );
-    assert_eq!(
-        pods["rules"],
-        json!([{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}])
-    );
+    assert!(!guest.validate_bytes(&payload).unwrap().allowed);
 }
 
 /// The plain module cannot ask the host for anything, and the other one asks for what its metadata declares.
@@ -184,8 +155,20 @@ fn a_module_asks_for_what_its_metadata_declares() {
     };
     assert!(!asks("policy.wasm"));
     assert!(asks("pods-policy.wasm"));
-    let yaml = std::fs::read_to_string(root("pods/metadata.yml")).unwrap();
-    let declared = Metadata::from_yaml(&yaml).unwrap().host_capabilities;
-    // The played host refuses every other question.
-    assert_eq!(declared, ["kubernetes/get_resource"]);
+    let metadata = |file: &str| {
+        let yaml = std::fs::read_to_string(root(file)).unwrap();
+        serde_json::to_value(Metadata::from_yaml(&yaml).unwrap()).unwrap()
+    };
+    let plain = metadata("policy-metadata.yml");
+    assert_eq!(plain["contextAwareResources"], json!([]));
+    assert_eq!(plain.get("hostCapabilities"), None);
+    // Of Jobs, and of pods that are created; the played host refuses every other question.
+    let pods = metadata("pods/metadata.yml");
+    let jobs = json!([{"apiVersion": "batch/v1", "kind": "Job"}]);
+    assert_eq!(pods["contextAwareResources"], jobs);
+    assert_eq!(
+        pods["rules"],
+        json!([{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}])
+    );
+    assert_eq!(pods["hostCapabilities"], json!(["kubernetes/get_resource"]));
 }

@@ -8,7 +8,7 @@ use managed_by::{AdmissionRequest, Offline, Release, ReleaseSet, Settings, judge
 use managed_by_conformance::generate::Generator;
 use managed_by_conformance::{trace, vector};
 use managed_by_testing::answers::Line;
-use managed_by_testing::judge::{Answer, judge_in};
+use managed_by_testing::judge::judge_in;
 use serde_json::{Value, json};
 
 use crate::examples;
@@ -83,11 +83,8 @@ pub fn write(out: &mut impl Write, generated: u64, seed: u64) -> Result<()> {
     }
     let mut mixed = Mixed::new(seed, kept);
     for number in 0..generated {
-        writeln!(
-            out,
-            "{}",
-            serde_json::to_string(&line(&mixed.next(number))?)?
-        )?;
+        let line = line(&mixed.next(number))?;
+        writeln!(out, "{}", serde_json::to_string(&line)?)?;
     }
     Ok(out.flush()?)
 }
@@ -96,27 +93,11 @@ fn line((name, request, settings): &Asked) -> Result<Line> {
     let (request, text) = (request.to_string(), settings.to_string());
     Ok(Line {
         name: name.clone(),
-        answer: as_module(&judge_in(&Offline, &request, &text)),
+        answer: serde_json::to_value(judge_in(&Offline, &request, &text))?,
         judgement: judgement(&request, &text)?,
         request,
         settings: settings.clone(),
     })
-}
-
-/// The answer in the words of the module: what is empty is left out.
-fn as_module(answer: &Answer) -> Value {
-    let members = [
-        ("accepted", json!(answer.allowed)),
-        ("message", json!(answer.message)),
-        ("code", json!(answer.code)),
-        ("audit_annotations", json!(answer.annotations)),
-        ("warnings", json!(answer.warnings)),
-    ];
-    let empty = [json!(null), json!([]), json!({})];
-    let said = members
-        .into_iter()
-        .filter(|(_, value)| !empty.contains(value));
-    said.collect()
 }
 
 /// What the releases say with all rules, as tools have them; `null` if nobody can judge it.

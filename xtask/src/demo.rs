@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
-use managed_by_testing::{Policy, Verdict};
+use managed_by_testing::Policy;
+use managed_by_testing::judge::Answer;
 use serde_json::Value;
 
 use crate::examples::{self, Example};
@@ -21,14 +22,14 @@ pub fn run(out: &mut impl Write, policy: &Policy, folder: &Path) -> Result<()> {
             example.topic().clone_into(&mut topic);
             writeln!(out, "{}\n", paint("1;4", &topic))?;
         }
-        let verdict = policy.validate(&example.request, &example.settings)?;
-        let count = if verdict.accepted {
+        let answer = policy.validate(&example.request, &example.settings)?;
+        let count = if answer.allowed {
             &mut allowed
         } else {
             &mut denied
         };
         *count = count.saturating_add(1);
-        show(out, &example, &verdict)?;
+        show(out, &example, &answer)?;
     }
     writeln!(out, "{allowed} allowed, {denied} denied")?;
     Ok(())
@@ -39,8 +40,8 @@ fn paint(code: &str, text: &str) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-fn show(out: &mut impl Write, example: &Example, verdict: &Verdict) -> io::Result<()> {
-    let (code, word) = if verdict.accepted {
+fn show(out: &mut impl Write, example: &Example, answer: &Answer) -> io::Result<()> {
+    let (code, word) = if answer.allowed {
         ("32", "allowed")
     } else {
         ("31", "denied ")
@@ -53,10 +54,10 @@ fn show(out: &mut impl Write, example: &Example, verdict: &Verdict) -> io::Resul
     } else if example.settings.as_object().is_some_and(|s| !s.is_empty()) {
         writeln!(out, "         with settings {}", example.settings)?;
     }
-    if let Some(message) = &verdict.message {
+    if let Some(message) = &answer.message {
         writeln!(out, "         {message}")?;
     }
-    for warning in verdict.warnings.iter().flatten() {
+    for warning in &answer.warnings {
         writeln!(out, "         {} {warning}", paint("33", "Warning:"))?;
     }
     writeln!(out)

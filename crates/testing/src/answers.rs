@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::judge::Answer;
-use crate::{Verdict, root};
+use crate::root;
 
 /// A request with its settings, and what the library says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -52,8 +52,8 @@ impl Line {
     /// # Errors
     /// If the line holds another answer than a module can give.
     pub fn response(&self, uid: &Value) -> Result<Value> {
-        let verdict = Verdict::deserialize(&self.answer).with_context(|| self.name.clone())?;
-        Ok(Answer::from(verdict).response(uid))
+        let answer = Answer::deserialize(&self.answer).with_context(|| self.name.clone())?;
+        Ok(answer.response(uid))
     }
 }
 

@@ -4,20 +4,28 @@ use std::collections::BTreeMap;
 
 use managed_by::{AdmissionRequest, AdmissionReview, Settings, Verdict, review_in};
 use managed_by::{Cluster, FoundJob, Offline, Unanswered};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// An answer, whichever front end gave it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An answer, whichever front end gave it. As JSON it is in the words of the module, and what is empty is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Answer {
     /// Whether the request may go on.
+    #[serde(rename = "accepted")]
     pub allowed: bool,
     /// HTTP status of a denial.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
     /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Shown to the client.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// For the audit log.
+    #[serde(rename = "audit_annotations")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -74,18 +82,6 @@ impl From<Verdict<'_>> for Answer {
             message: verdict.message,
             warnings: verdict.warnings,
             annotations: annotations.map(|(k, v)| (k.to_owned(), v)).collect(),
-        }
-    }
-}
-
-impl From<crate::Verdict> for Answer {
-    fn from(verdict: crate::Verdict) -> Self {
-        Self {
-            allowed: verdict.accepted,
-            code: verdict.code,
-            message: verdict.message,
-            warnings: verdict.warnings.unwrap_or_default(),
-            annotations: verdict.audit_annotations.unwrap_or_default(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! A compiled policy, called as PolicyServer calls it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 use wapc::{HostCallback, WapcHost, WebAssemblyEngineProvider};
 
+use crate::judge::Answer;
 use crate::{Error, admission, module};
 
 /// What runs the module.
@@ -44,24 +44,6 @@ impl Engine {
 pub(crate) trait Compiled: Send + Sync {
     /// A fresh instance. Nothing in it was there before.
     fn instance(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, Error>;
-}
-
-/// A policy's answer to `validate`, as Kubewarden reads it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Verdict {
-    /// Whether the request may go on.
-    pub accepted: bool,
-    /// Why not.
-    pub message: Option<String>,
-    /// HTTP status of a denial.
-    pub code: Option<u16>,
-    /// Shown to the client.
-    pub warnings: Option<Vec<String>>,
-    /// For the audit log.
-    pub audit_annotations: Option<BTreeMap<String, String>>,
-    /// The object to store instead, of a policy that mutates.
-    pub mutated_object: Option<Value>,
 }
 
 /// A policy's answer to `validate_settings`.
@@ -135,7 +117,7 @@ impl Policy {
     ///
     /// # Errors
     /// As [`Policy::call`], and if the answer is no verdict.
-    pub fn validate(&self, request: &Value, settings: &Value) -> Result<Verdict, Error> {
+    pub fn validate(&self, request: &Value, settings: &Value) -> Result<Answer, Error> {
         self.validate_bytes(&admission::payload(request, settings))
     }
 
@@ -143,7 +125,7 @@ impl Policy {
     ///
     /// # Errors
     /// As [`Policy::validate`].
-    pub fn validate_bytes(&self, payload: &[u8]) -> Result<Verdict, Error> {
+    pub fn validate_bytes(&self, payload: &[u8]) -> Result<Answer, Error> {
         Ok(serde_json::from_slice(&self.call("validate", payload)?)?)
     }
 

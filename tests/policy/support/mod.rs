@@ -68,10 +68,7 @@ impl Guest {
         self.ask(|policy| policy.call(operation, payload))
     }
 
-    pub(crate) fn validate_bytes(
-        &self,
-        payload: &[u8],
-    ) -> Result<managed_by_testing::Verdict, Error> {
+    pub(crate) fn validate_bytes(&self, payload: &[u8]) -> Result<Answer, Error> {
         self.ask(|policy| policy.validate_bytes(payload))
     }
 
@@ -98,13 +95,7 @@ pub(crate) fn pods_guest_in(cluster: Played) -> Guest {
 
 /// The answer of the module in every engine to bytes that the host might never send.
 pub(crate) fn in_engine(payload: &[u8]) -> Answer {
-    answer_of(GUEST.validate_bytes(payload).unwrap())
-}
-
-/// A verdict of the module as an answer.
-pub(crate) fn answer_of(verdict: managed_by_testing::Verdict) -> Answer {
-    assert_eq!(verdict.mutated_object, None);
-    verdict.into()
+    GUEST.validate_bytes(payload).unwrap()
 }
 
 /// The answer of the library on this machine.
@@ -114,16 +105,7 @@ pub(crate) fn natively(request: &Value, settings: &Value) -> Answer {
 
 /// As [`natively`], with the text of the settings as it is.
 pub(crate) fn natively_from(request: &Value, settings: &str) -> Answer {
-    native(Played::Recorded, request, settings)
-}
-
-/// As [`natively`], in another cluster.
-pub(crate) fn natively_in(cluster: Played, request: &Value, settings: &Value) -> Answer {
-    native(cluster, request, &settings.to_string())
-}
-
-fn native(cluster: Played, request: &Value, settings: &str) -> Answer {
-    judge_in(&cluster, &request.to_string(), settings)
+    judge_in(&Played::Recorded, &request.to_string(), settings)
 }
 
 /// The answer of every front end, which must be the same. As in a cluster, pods go to the policy for pods.
@@ -135,7 +117,7 @@ pub(crate) fn everywhere(request: &Value, settings: &Value) -> Answer {
         &GUEST
     };
     let payload = admission::payload(request, settings);
-    let guest = answer_of(guest.validate_bytes(&payload).unwrap());
+    let guest = guest.validate_bytes(&payload).unwrap();
     assert_eq!(native, guest, "library and module disagree on {request}");
     native
 }
