@@ -4,24 +4,22 @@ use managed_by_testing::admission;
 use serde_json::{Value, json};
 
 use crate::costs::fuel;
+use crate::support::payload;
 
-const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
-
-fn request(kind: &Value, operation: &str, sub_resource: &str, old: &Value, new: &Value) -> Value {
-    json!({
-        "uid": "1", "kind": kind, "name": "x", "namespace": "team-a", "operation": operation,
-        "subResource": sub_resource, "userInfo": {"username": "ana"}, "object": new, "oldObject": old,
-    })
+/// What the payload asks, under other settings: its length and its cost.
+fn cost(payload: &Value, settings: &Value) -> (u64, u64) {
+    let payload = admission::payload(&payload["request"], settings);
+    (payload.len() as u64, fuel(&payload))
 }
 
 /// A declared kind with the shape of a built-in one.
-fn twin() -> Value {
-    json!({"custom_kinds": [{
-        "group": "ray.example.com",
+fn twin(group: &str) -> Value {
+    json!({
+        "group": group,
         "kind": "RayJob",
         "plural": "rayjobs",
         "reserved": "ray.io/kuberay-operator",
-        "form": ["ray.io/kuberay-operator", MULTIKUEUE],
+        "form": ["ray.io/kuberay-operator", "kueue.x-k8s.io/multikueue"],
         "status": {
             "success": {"path": "status.jobDeploymentStatus", "values": ["Complete"]},
             "failure": {"path": "status.jobDeploymentStatus", "values": ["Failed"]},
@@ -29,35 +27,21 @@ fn twin() -> Value {
             "end": "status.endTime",
             "totals": ["status.succeeded", "status.failed"],
         },
-    }]})
+    })
 }
 
 /// A request of a declared kind costs at most 1.3 times one of a built-in kind of the same shape.
 #[test]
 fn a_declared_kind_costs_little_more_than_a_built_in_one() {
-    let cost = |request: &Value, settings: &Value| fuel(&admission::payload(request, settings));
     for bytes in [6 * 1024, 118 * 1024] {
-        let template = json!({"containers": [{"name": "ray", "image": "x", "args": ["--flag=value", "--other=value", "--more"]}]});
-        let count = bytes / 2 / template.to_string().len();
-        let state = |state: &str| {
-            json!({
-                "metadata": {"name": "x", "namespace": "team-a"},
-                "spec": {"managedBy": MULTIKUEUE, "rayClusterSpec": {"workerGroupSpecs": vec![&template; count]}},
-                "status": {"jobDeploymentStatus": state, "startTime": "2026-11-20T09:00:00Z", "succeeded": 0},
-            })
-        };
-        let update = |group: &str| {
-            let kind = json!({"group": group, "version": "v1", "kind": "RayJob"});
-            request(
-                &kind,
-                "UPDATE",
-                "status",
-                &state("Running"),
-                &state("Complete"),
-            )
-        };
-        let built_in = cost(&update("ray.io"), &json!({}));
-        let declared = cost(&update("ray.example.com"), &twin());
+        let update = payload::sized("rayjob status update", bytes);
+        let mut update: Value = serde_json::from_slice(&update).unwrap();
+        let (_, built_in) = cost(&update, &json!({}));
+        for member in ["kind", "requestKind", "resource", "requestResource"] {
+            update["request"][member]["group"] = "ray.example.com".into();
+        }
+        let settings = json!({"custom_kinds": [twin("ray.example.com")]});
+        let (_, declared) = cost(&update, &settings);
         assert!(
             declared * 10 <= built_in * 13,
             "{bytes} bytes: {built_in}, {declared}"
@@ -68,25 +52,15 @@ fn a_declared_kind_costs_little_more_than_a_built_in_one() {
 /// Declared kinds cost a request of another kind no more than passing over their bytes.
 #[test]
 fn other_kinds_pay_for_the_bytes_of_the_entries_alone() {
-    let entry = |index: usize| {
-        let mut entry = twin()["custom_kinds"][0].clone();
-        entry["group"] = format!("ray{index:02}.example.com").into();
-        entry
+    let job = payload::created("kueue.x-k8s.io/multikueue");
+    let job: Value = serde_json::from_slice(&job).unwrap();
+    let with = |count: usize| {
+        let entries = (0..count).map(|index| twin(&format!("ray{index:02}.example.com")));
+        let settings = json!({"custom_kinds": entries.collect::<Vec<_>>()});
+        cost(&job, &settings)
     };
-    let job = request(
-        &json!({"group": "batch", "version": "v1", "kind": "Job"}),
-        "CREATE",
-        "",
-        &Value::Null,
-        &json!({"metadata": {"name": "x"}, "spec": {"managedBy": MULTIKUEUE}}),
-    );
-    let cost = |count: usize| {
-        let settings = json!({"custom_kinds": (0..count).map(entry).collect::<Vec<_>>()});
-        let payload = admission::payload(&job, &settings);
-        (payload.len() as u64, fuel(&payload))
-    };
-    let ((bytes_0, fuel_0), (bytes_1, fuel_1), (bytes_64, fuel_64)) = (cost(0), cost(1), cost(64));
-    let of_each = |(bytes, fuel): (u64, u64)| (fuel - fuel_0) * 100 / (bytes - bytes_0);
-    let (one, all) = (of_each((bytes_1, fuel_1)), of_each((bytes_64, fuel_64)));
+    let (none, one, all) = (with(0), with(1), with(64));
+    let of_each = |(bytes, fuel): (u64, u64)| (fuel - none.1) * 100 / (bytes - none.0);
+    let (one, all) = (of_each(one), of_each(all));
     assert!(all <= one * 110 / 100, "{one}, {all}");
 }
