@@ -51,7 +51,7 @@ fn settings(case: &Value) -> Value {
 }
 
 /// A value with all conditions written out.
-fn written_out(value: &Value) -> Value {
+pub(crate) fn written_out(value: &Value) -> Value {
     let condition = |item: &Value| match item.as_str().and_then(|text| text.split_once('=')) {
         Some((name, rest)) => {
             let (status, reason) = rest.split_once(' ').unwrap_or((rest, ""));

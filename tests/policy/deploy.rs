@@ -107,6 +107,29 @@ fn agrees_with_itself(file: &str, selector: &Value, rules: &Value, settings: &Va
     }
 }
 
+/// The metadata asks for every kind in each of its versions, for the statuses that rules judge, and for nothing else.
+#[test]
+fn the_metadata_asks_for_every_kind() {
+    let mut expected = BTreeSet::new();
+    for kind in kinds() {
+        let (group, resource) = (kind.group(), kind.plural());
+        let status = format!("{resource}/status");
+        for version in kind.versions() {
+            let mut add = |row: [&str; 4]| expected.insert(row.map(ToOwned::to_owned).to_vec());
+            add([group, version, resource, "CREATE"]);
+            add([group, version, resource, "UPDATE"]);
+            if kind.has_status_rules() {
+                add([group, version, &status, "UPDATE"]);
+            }
+        }
+    }
+    let rules = &metadata(POLICY)["rules"];
+    assert_eq!(choices(rules, &ASKED), expected);
+    for rule in rules.as_array().unwrap() {
+        assert_eq!(texts(&rule["apiGroups"]).len(), 1, "{rule}");
+    }
+}
+
 /// They differ in what is the cluster's alone.
 #[test]
 fn policies_for_the_kubewarden_controller() {

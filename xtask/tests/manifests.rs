@@ -1,5 +1,4 @@
-//! What is written by hand for all kinds, beside the library and the documentation: the rules of the metadata, and in the manifests the
-//! lists of writers.
+//! The lists of writers in the manifests, beside the library and the documentation.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -9,47 +8,9 @@ use std::fs;
 use managed_by::kinds;
 use serde_json::{Value, json};
 use xtask::manifests::{projects, taken_in};
-use xtask::metadata::Metadata;
 
 fn read(path: &str) -> String {
     fs::read_to_string(xtask::root(path)).unwrap()
-}
-
-/// The metadata asks for every kind in each of its versions, for the statuses that rules judge, and for nothing else.
-#[test]
-fn the_metadata_asks_for_every_kind() {
-    let mut expected = BTreeSet::new();
-    for kind in kinds() {
-        let status = format!("{}/status", kind.plural());
-        for version in kind.versions() {
-            let mut add = |resource: &str, operation: &str| {
-                let words = [kind.group(), version, resource, operation];
-                expected.insert(words.map(ToOwned::to_owned));
-            };
-            add(kind.plural(), "CREATE");
-            add(kind.plural(), "UPDATE");
-            if kind.has_status_rules() {
-                add(&status, "UPDATE");
-            }
-        }
-    }
-    let mut asked = BTreeSet::new();
-    for rule in Metadata::from_yaml(&read("policy-metadata.yml"))
-        .unwrap()
-        .rules
-    {
-        let [group] = &rule.api_groups[..] else {
-            panic!("one group: {rule:?}");
-        };
-        for version in &rule.api_versions {
-            for resource in &rule.resources {
-                for operation in &rule.operations {
-                    asked.insert([group, version, resource, operation].map(Clone::clone));
-                }
-            }
-        }
-    }
-    assert_eq!(asked, expected);
 }
 
 /// Whichever projects are taken in, the lists are those of the page's table, but for what it says of delegated workloads.

@@ -9,7 +9,7 @@ use managed_by::{Form, Holder, Kind, kinds};
 use serde_json::Value;
 
 use crate::support::{Answer, everywhere};
-use xtask::kinds::objects::{ONE, condition, request, with};
+use xtask::kinds::objects::{request, with};
 
 /// Each kind, once for each of its versions.
 fn all() -> impl Iterator<Item = (&'static Kind<'static>, &'static str)> {

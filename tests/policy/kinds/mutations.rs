@@ -1,109 +1,42 @@
 //! Each transition that real controllers made, broken in each way that fits it: on a delegated object each is denied by one rule at
 //! one path. On an object that its own controller reconciles the rules about a status only warn, until the settings set them to `deny`.
-//! What a kind's status says is written down here once more.
+//! What a kind's status says is written down once more in `words.yml`.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use managed_by::Kind;
 use managed_by_conformance::trace::{self, CUSTOM, MULTIKUEUE};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use crate::support::{everywhere, natively};
 
-/// The path of a counter in the status, and a status in which it is negative.
-type Counter = (&'static str, fn() -> Value);
-
-/// What the status of a kind says, in the words of its project.
+/// What the status of a kind says, as `words.yml` explains.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Words {
-    kinds: &'static [&'static str],
-    /// The conditions that say success and failure.
-    outcomes: Option<[&'static str; 2]>,
-    /// The field that says both in a word, and the words.
-    phase: Option<(&'static str, [&'static str; 2])>,
-    /// When it ended.
-    end: Option<&'static str>,
-    /// What it counts.
-    counter: Option<Counter>,
-    /// Conditions that exclude each other.
-    pair: Option<[&'static str; 2]>,
+    kinds: Vec<String>,
+    outcomes: Option<[String; 2]>,
+    phase: Option<(String, [String; 2])>,
+    end: Option<String>,
+    counter: Option<(String, Map<String, Value>)>,
+    pair: Option<[String; 2]>,
 }
-
-const NOTHING: Words = Words {
-    kinds: &[],
-    outcomes: None,
-    phase: None,
-    end: None,
-    counter: None,
-    pair: None,
-};
 
 const TEKTON: [&str; 2] = ["PipelineRun", "TaskRun"];
 
-const WORDS: [Words; 7] = [
-    Words {
-        kinds: &["JobSet"],
-        outcomes: Some(["Completed", "Failed"]),
-        counter: Some(("restarts", || json!({"restarts": -1}))),
-        pair: Some(["StartupPolicyInProgress", "StartupPolicyCompleted"]),
-        ..NOTHING
-    },
-    Words {
-        kinds: &["TrainJob"],
-        outcomes: Some(["Complete", "Failed"]),
-        counter: Some((
-            "jobsStatus[0].failed",
-            || json!({"jobsStatus": [{"name": "node", "failed": -1}]}),
-        )),
-        ..NOTHING
-    },
-    Words {
-        kinds: &["RayCluster"],
-        counter: Some(("readyWorkerReplicas", || json!({"readyWorkerReplicas": -1}))),
-        pair: Some(["RayClusterSuspending", "RayClusterSuspended"]),
-        ..NOTHING
-    },
-    Words {
-        kinds: &["RayJob"],
-        phase: Some(("jobDeploymentStatus", ["Complete", "Failed"])),
-        end: Some("endTime"),
-        counter: Some(("failed", || json!({"failed": -1}))),
-        ..NOTHING
-    },
-    Words {
-        kinds: &["AppWrapper"],
-        phase: Some(("phase", ["Succeeded", "Failed"])),
-        counter: Some(("resettingCount", || json!({"resettingCount": -1}))),
-        ..NOTHING
-    },
-    Words {
-        kinds: &TEKTON,
-        end: Some("completionTime"),
-        ..NOTHING
-    },
-    Words {
-        kinds: &[
-            "MPIJob",
-            "PyTorchJob",
-            "TFJob",
-            "XGBoostJob",
-            "PaddleJob",
-            "JAXJob",
-        ],
-        outcomes: Some(["Succeeded", "Failed"]),
-        end: Some("completionTime"),
-        counter: Some((
-            "replicaStatuses[Worker].active",
-            || json!({"replicaStatuses": {"Worker": {"active": -1}}}),
-        )),
-        ..NOTHING
-    },
-];
+/// Those of all kinds; the last say nothing.
+static WORDS: LazyLock<Vec<Words>> = LazyLock::new(|| {
+    let mut words: Vec<Words> = serde_yaml_ng::from_str(include_str!("words.yml")).unwrap();
+    words.push(Words::default());
+    words
+});
 
 fn words(kind: &Kind<'_>) -> &'static Words {
-    let of_kind = WORDS
-        .iter()
-        .find(|words| words.kinds.contains(&kind.name()));
-    of_kind.unwrap_or(&NOTHING)
+    let is_of_kind = |words: &&Words| words.kinds.iter().any(|name| name == kind.name());
+    let nothing = WORDS.last().unwrap();
+    WORDS.iter().find(is_of_kind).unwrap_or(nothing)
 }
 
 /// A broken request, with the path at which it is to be denied; nothing if the way does not fit.
@@ -233,10 +166,11 @@ fn is_done(kind: &Kind<'_>, status: &Value) -> bool {
     let fails_for_good = kind.name() != "TrainJob";
     let by_condition = words
         .outcomes
+        .as_ref()
         .is_some_and(|[s, f]| is_true(status, s) || fails_for_good && is_true(status, f));
     // Kueue takes a failed AppWrapper for one only when its resources are gone.
     let is_final = |word: &str| word != "Failed" || !is_true(status, "ResourcesDeployed");
-    let by_word = words.phase.is_some_and(|(field, words)| {
+    let by_word = words.phase.as_ref().is_some_and(|(field, words)| {
         let mut words = words.iter();
         words.any(|word| status[field] == *word && is_final(word))
     });
@@ -265,7 +199,7 @@ fn after_the_outcome(kind: &Kind<'_>, request: &Value) -> Option<Value> {
 fn taken_back(kind: &Kind<'_>, request: &Value) -> Broken {
     let mut broken = after_the_outcome(kind, request)?;
     let status = &mut broken["object"]["status"];
-    if let Some((field, _)) = words(kind).phase {
+    if let Some((field, _)) = &words(kind).phase {
         status[field] = "Running".into();
         return Some((format!("status.{field}"), broken));
     }
@@ -282,48 +216,50 @@ fn taken_back(kind: &Kind<'_>, request: &Value) -> Broken {
 /// The outcome stays, and the end is gone: the first of two steps.
 fn without_end(kind: &Kind<'_>, request: &Value) -> Broken {
     let mut broken = after_the_outcome(kind, request)?;
-    let end = words(kind).end?;
+    let end = words(kind).end.as_ref()?;
     broken["object"]["status"].as_object_mut()?.remove(end)?;
     Some((format!("status.{end}"), broken))
 }
 
 /// The status with two conditions that are true, in place of what it says of them.
-fn with_both(mut request: Value, names: [&str; 2]) -> (String, Value) {
+fn with_both(mut request: Value, names: &[String; 2]) -> (String, Value) {
     let status = &mut request["object"]["status"];
     let kept = status["conditions"].as_array().into_iter().flatten();
-    let kept = kept.filter(|c| names.iter().all(|name| c["type"] != *name));
-    let both = names.map(|name| json!({"type": name, "status": "True", "reason": "Broken"}));
+    let kept = kept.filter(|c| names.iter().all(|name| c["type"] != **name));
+    let both = names
+        .each_ref()
+        .map(|name| json!({"type": name, "status": "True", "reason": "Broken"}));
     status["conditions"] = kept.cloned().chain(both).collect();
     ("status.conditions".to_owned(), request)
 }
 
 fn both(kind: &Kind<'_>, request: &Value) -> Broken {
-    let outcomes = words(kind).outcomes?;
+    let outcomes = words(kind).outcomes.as_ref()?;
     let request = of_status(request)?;
     // The operator notes both of these, and a Complete TrainJob may fail.
     let may_be_both = match kind.name() {
         "PyTorchJob" | "TFJob" => true,
-        "TrainJob" => is_true(&request["oldObject"]["status"], outcomes[0]),
+        "TrainJob" => is_true(&request["oldObject"]["status"], &outcomes[0]),
         _ => false,
     };
     (!may_be_both).then(|| with_both(request, outcomes))
 }
 
 fn pair(kind: &Kind<'_>, request: &Value) -> Broken {
-    Some(with_both(of_status(request)?, words(kind).pair?))
+    Some(with_both(of_status(request)?, words(kind).pair.as_ref()?))
 }
 
 fn negative(kind: &Kind<'_>, request: &Value) -> Broken {
     let mut broken = of_status(request)?;
-    let (path, counters) = words(kind).counter?;
+    let (path, counters) = words(kind).counter.as_ref()?;
     let status = broken["object"]["status"].as_object_mut()?;
-    status.extend(counters().as_object()?.clone());
+    status.extend(counters.clone());
     Some((format!("status.{path}"), broken))
 }
 
 fn early_end(kind: &Kind<'_>, request: &Value) -> Broken {
     let mut broken = of_status(request)?;
-    let end = words(kind).end?;
+    let end = words(kind).end.as_ref()?;
     let status = &mut broken["object"]["status"];
     status.get("startTime")?;
     status[end] = "2001-01-01T00:00:00Z".into();

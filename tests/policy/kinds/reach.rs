@@ -1,12 +1,57 @@
 //! No way of several steps, each of them allowed, leads from an outcome: searched through all the states that a kind's
-//! rules tell apart.
+//! rules tell apart, as `reach.yml` lists them.
 
 use std::collections::BTreeSet;
 
-use super::{ONE, condition, find, request};
-use crate::support::natively;
+use super::{find, request};
+use crate::cases::written_out;
+use crate::support::{natively, root};
 use managed_by::rules;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
+
+/// The searches through the states of some kinds.
+#[derive(Deserialize)]
+struct Search {
+    kinds: Vec<String>,
+    objects: Vec<Value>,
+    states: Vec<Vec<Map<String, Value>>>,
+    lost: String,
+}
+
+impl Search {
+    /// One status for each choice of one from each list.
+    fn statuses(&self) -> Vec<Value> {
+        let mut all = vec![Map::new()];
+        for list in &self.states {
+            let with = |state: &Map<String, Value>| {
+                let longer = list.iter().map(|members| (state.clone(), members.clone()));
+                let longer = longer.map(|(state, members)| state.into_iter().chain(members));
+                longer.map(Iterator::collect).collect::<Vec<_>>()
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        all.into_iter()
+            .map(|state| written_out(&state.into()))
+            .collect()
+    }
+}
+
+#[test]
+fn outcomes_are_lost_where_a_controller_loses_them_and_nowhere_else() {
+    let text = std::fs::read_to_string(root("tests/policy/kinds/reach.yml")).unwrap();
+    let file: Value = serde_yaml_ng::from_str(&text).unwrap();
+    let searches: Vec<Search> = serde_json::from_value(file["searches"].clone()).unwrap();
+    for searched in searches {
+        let states = searched.statuses();
+        for kind in &searched.kinds {
+            for object in &searched.objects {
+                let steps = search(kind, object, &states, &searched.lost);
+                assert!(steps > states.len(), "{kind}");
+            }
+        }
+    }
+}
 
 /// An outcome that is in one state and not in another, which can be reached from it.
 struct Loss<'a> {
@@ -15,37 +60,39 @@ struct Loss<'a> {
     to: &'a Value,
 }
 
-/// The product of lists of members: one object for each choice of one from each list.
-fn product(lists: &[Vec<Value>]) -> Vec<Value> {
-    let mut all = vec![json!({})];
-    for list in lists {
-        let extend = |state: &Value| -> Vec<Value> {
-            let with = |members: &Value| {
-                let mut state = state.clone();
-                let members = members.as_object().unwrap().clone();
-                state.as_object_mut().unwrap().extend(members);
-                state
-            };
-            list.iter().map(with).collect()
-        };
-        all = all.iter().flat_map(extend).collect();
+impl Loss<'_> {
+    /// Whether it is one of those.
+    fn is_allowed(&self, lost: &str) -> bool {
+        let Self { outcome, from, to } = self;
+        let is_failure = *outcome == "failure";
+        let refused = |state: &Value| state["jobDeploymentStatus"] == "ValidationFailed";
+        let mut conditions = from["conditions"].as_array().into_iter().flatten();
+        // Kueue's own time of grace; whoever may take the condition back may end it, and nobody begin it.
+        let is_failing = is_failure && from["conditions"][0]["status"] == "True";
+        let is_leaving = to["phase"] == "Terminating";
+        let is_overwritten = *outcome == "success" && outcomes(to).contains("failure");
+        match lost {
+            "nothing" => false,
+            "anything" => true,
+            "a failure for the time being" => is_failure && from["completionTime"].is_null(),
+            "a failure but a deadline's" => {
+                is_failure && !conditions.any(|c| c["reason"] == "DeadlineExceeded")
+            }
+            // Refused before it ended, it may start over, or be dispatched anew.
+            "by the operator's refusal" => {
+                refused(to) || refused(from) && from["endTime"].is_null()
+            }
+            "after the operator's refusal" => refused(from),
+            "a failure with resources" => is_failing,
+            "by deletion" => is_leaving,
+            "a failure with resources or by deletion" => is_failing || is_leaving,
+            "a success to a failure" => is_overwritten,
+            "a success to a failure, and all before the last attempt" => {
+                is_overwritten || from["retriesStatus"].as_array().map_or(0, Vec::len) < 2
+            }
+            _ => panic!("{lost}"),
+        }
     }
-    all
-}
-
-fn words(field: &str, words: &[&str]) -> Vec<Value> {
-    words.iter().map(|word| json!({field: word})).collect()
-}
-
-/// Each set of conditions.
-fn conditions(sets: &[&[(&str, &str, &str)]]) -> Vec<Value> {
-    let one = |(name, status, reason): &(&str, &str, &str)| condition(name, status, reason);
-    let set = |set: &&[_]| json!({"conditions": set.iter().map(one).collect::<Value>()});
-    sets.iter().map(set).collect()
-}
-
-fn end(field: &str) -> Vec<Value> {
-    vec![json!({}), json!({field: ONE})]
 }
 
 /// The outcomes that a state says.
@@ -86,12 +133,7 @@ fn outcomes(state: &Value) -> BTreeSet<&'static str> {
 }
 
 /// Searches through all steps between the states of an object; returns how many are allowed.
-fn search(
-    kind: &str,
-    object: &Value,
-    states: &[Value],
-    allowed: impl Fn(&Loss<'_>) -> bool,
-) -> usize {
+fn search(kind: &str, object: &Value, states: &[Value], lost: &str) -> usize {
     let with = |status: &Value| {
         let mut object = object.clone();
         object["status"] = status.clone();
@@ -145,224 +187,13 @@ fn search(
         let reached = reached_from(start);
         for outcome in outcomes(from) {
             for to in reached.iter().map(|index| &states[*index]) {
-                let loss = Loss { outcome, from, to };
+                let found = Loss { outcome, from, to };
                 assert!(
-                    outcomes(to).contains(outcome) || allowed(&loss),
+                    outcomes(to).contains(outcome) || found.is_allowed(lost),
                     "{kind}: {from} leads to {to}"
                 );
             }
         }
     }
     steps.iter().map(Vec::len).sum()
-}
-
-fn never(_: &Loss<'_>) -> bool {
-    false
-}
-
-fn plain() -> Value {
-    json!({"metadata": {"name": "x"}, "spec": {}})
-}
-
-fn delegated() -> Value {
-    json!({"metadata": {"name": "x"}, "spec": {"managedBy": "kueue.x-k8s.io/multikueue",
-        "runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}})
-}
-
-fn deleted(mut object: Value) -> Value {
-    object["metadata"]["deletionTimestamp"] = ONE.into();
-    object
-}
-
-/// An object of each sort that decides which outcomes are final.
-fn objects() -> [Value; 4] {
-    [plain(), delegated(), deleted(plain()), deleted(delegated())]
-}
-
-const TRUE: &str = "True";
-
-#[test]
-fn outcomes_of_a_job_set_and_a_pipeline_run_are_never_lost() {
-    let states = product(&[
-        conditions(&[
-            &[],
-            &[("Completed", TRUE, "")],
-            &[("Failed", TRUE, "")],
-            &[("Completed", TRUE, ""), ("Failed", TRUE, "")],
-        ]),
-        words("terminalState", &["", "Completed", "Failed"]),
-    ]);
-    for object in objects() {
-        assert!(search("JobSet", &object, &states, never) > states.len());
-    }
-    let states = product(&[
-        conditions(&[
-            &[],
-            &[("Succeeded", "Unknown", "")],
-            &[("Succeeded", TRUE, "")],
-            &[("Succeeded", "False", "Failed")],
-            &[("Succeeded", "Unknown", ""), ("Succeeded", TRUE, "")],
-            &[("Succeeded", TRUE, ""), ("Succeeded", "Unknown", "")],
-        ]),
-        end("completionTime"),
-    ]);
-    // Tekton overwrites an outcome of its own, whichever it is.
-    let any = |_: &Loss<'_>| true;
-    for object in [plain(), deleted(plain())] {
-        assert!(search("PipelineRun", &object, &states, any) > states.len());
-    }
-    for object in [delegated(), deleted(delegated())] {
-        assert!(search("PipelineRun", &object, &states, never) > states.len());
-    }
-}
-
-#[test]
-fn outcomes_of_kubeflow_s_jobs_are_lost_by_an_mpi_job_that_failed_for_the_time_being() {
-    let states = product(&[
-        conditions(&[
-            &[],
-            &[("Succeeded", TRUE, "")],
-            &[("Failed", TRUE, "")],
-            &[("Failed", TRUE, "MPIJobEvicted")],
-            &[("Failed", "False", ""), ("Succeeded", TRUE, "")],
-            &[("Failed", TRUE, "MPIJobEvicted"), ("Succeeded", TRUE, "")],
-        ]),
-        end("completionTime"),
-    ]);
-    let evicted =
-        |loss: &Loss<'_>| loss.outcome == "failure" && loss.from["completionTime"].is_null();
-    for object in objects() {
-        for kind in [
-            "PyTorchJob",
-            "TFJob",
-            "XGBoostJob",
-            "PaddleJob",
-            "JAXJob",
-            "MPIJob v1",
-        ] {
-            assert!(search(kind, &object, &states, never) > states.len());
-        }
-        assert!(search("MPIJob v2beta1", &object, &states, evicted) > states.len());
-    }
-}
-
-/// All but a deadline's.
-#[test]
-fn outcomes_of_a_train_job_are_lost_where_it_failed() {
-    let states = conditions(&[
-        &[],
-        &[("Complete", TRUE, "")],
-        &[("Failed", TRUE, "FailedJobs")],
-        &[("Failed", TRUE, "DeadlineExceeded")],
-        &[("Complete", TRUE, ""), ("Failed", TRUE, "FailedJobs")],
-        &[("Complete", TRUE, ""), ("Failed", TRUE, "DeadlineExceeded")],
-    ]);
-    let is_late = |state: &Value| {
-        let list = state["conditions"].as_array().unwrap();
-        list.iter().any(|c| c["reason"] == "DeadlineExceeded")
-    };
-    let failure = move |loss: &Loss<'_>| loss.outcome == "failure" && !is_late(loss.from);
-    for object in objects() {
-        assert!(search("TrainJob", &object, &states, failure) > states.len());
-    }
-}
-
-#[test]
-fn outcomes_of_a_ray_job_are_lost_to_the_operator_s_refusal_alone() {
-    let states = product(&[
-        words(
-            "jobDeploymentStatus",
-            &[
-                "",
-                "Running",
-                "Retrying",
-                "Suspended",
-                "Scheduled",
-                "ValidationFailed",
-                "Complete",
-                "Failed",
-            ],
-        ),
-        words(
-            "jobStatus",
-            &["", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"],
-        ),
-        end("endTime"),
-    ]);
-    // Refused before it ended, it may start over, or be dispatched anew.
-    let unended = |state: &Value| {
-        state["jobDeploymentStatus"] == "ValidationFailed" && state["endTime"].is_null()
-    };
-    let refused = move |loss: &Loss<'_>| {
-        loss.to["jobDeploymentStatus"] == "ValidationFailed" || unended(loss.from)
-    };
-    let dispatched = |loss: &Loss<'_>| loss.from["jobDeploymentStatus"] == "ValidationFailed";
-    for (object, allowed) in [
-        (plain(), &refused as &dyn Fn(&Loss<'_>) -> bool),
-        (delegated(), &dispatched),
-    ] {
-        for object in [deleted(object.clone()), object] {
-            assert!(search("RayJob", &object, &states, allowed) > states.len());
-        }
-    }
-}
-
-#[test]
-fn outcomes_of_an_app_wrapper_are_lost_to_its_deletion_alone() {
-    let phases = [
-        "",
-        "Suspended",
-        "Running",
-        "Resetting",
-        "Succeeded",
-        "Failed",
-        "Terminating",
-    ];
-    let deployed = ["True", "False"]
-        .map(|status| json!({"conditions": [condition("ResourcesDeployed", status, "")]}));
-    let states = product(&[words("phase", &phases), deployed.to_vec()]);
-    let has_resources = |state: &Value| state["conditions"][0]["status"] == "True";
-    // Kueue's own time of grace; whoever may take the condition back may end it, and nobody begin it.
-    let failing = move |loss: &Loss<'_>| loss.outcome == "failure" && has_resources(loss.from);
-    let terminating = |loss: &Loss<'_>| loss.to["phase"] == "Terminating";
-    assert!(search("AppWrapper", &plain(), &states, never) > states.len());
-    assert!(search("AppWrapper", &delegated(), &states, failing) > states.len());
-    assert!(search("AppWrapper", &deleted(plain()), &states, terminating) > states.len());
-    let both = move |loss: &Loss<'_>| failing(loss) || terminating(loss);
-    assert!(search("AppWrapper", &deleted(delegated()), &states, both) > states.len());
-}
-
-#[test]
-fn outcomes_of_a_task_run_are_lost_to_its_sidecars_and_its_retries() {
-    let sidecars = "TaskRunStopSidecarFailed";
-    let attempt = |reason: &str| json!({"conditions": [condition("Succeeded", "False", reason)]});
-    let states = product(&[
-        conditions(&[
-            &[],
-            &[("Succeeded", "Unknown", "")],
-            &[("Succeeded", TRUE, "")],
-            &[("Succeeded", "False", "Failed")],
-            &[("Succeeded", "False", sidecars)],
-        ]),
-        end("completionTime"),
-        vec![
-            json!({}),
-            json!({"retriesStatus": [attempt("Failed")]}),
-            json!({"retriesStatus": [attempt(sidecars)]}),
-            json!({"retriesStatus": [attempt("Failed"), attempt("Failed")]}),
-        ],
-    ]);
-    let of = |retries: u8| {
-        let spec = json!({"retries": retries, "managedBy": "kueue.x-k8s.io/multikueue"});
-        json!({"metadata": {"name": "x"}, "spec": spec})
-    };
-    let failed =
-        |loss: &Loss<'_>| loss.outcome == "success" && outcomes(loss.to).contains("failure");
-    assert!(search("TaskRun", &of(0), &states, failed) > states.len());
-    let retried = |loss: &Loss<'_>| {
-        let attempts = loss.from["retriesStatus"].as_array().map_or(0, Vec::len);
-        let failed = loss.outcome == "success" && outcomes(loss.to).contains("failure");
-        attempts < 2 || failed
-    };
-    assert!(search("TaskRun", &of(2), &states, retried) > states.len());
 }
