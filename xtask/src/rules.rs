@@ -156,7 +156,12 @@ fn asked(rule: &Rule) -> Result<String> {
     let table = read("docs/rules/asked.tsv")?;
     let mut rows = table.lines().filter_map(|row| row.split_once('\t'));
     let row = rows.find(|(id, _)| *id == rule.id());
-    let (_, text) = row.with_context(|| format!("docs/rules/asked.tsv: no {}", rule.id()))?;
+    let (_, text) = row.with_context(|| {
+        format!(
+            "docs/rules/asked.tsv: no {}, see CONTRIBUTING.md",
+            rule.id()
+        )
+    })?;
     Ok(format!("- {text}\n"))
 }
 
