@@ -21,7 +21,7 @@ use api_server::{NEWEST, OLDEST, USUAL};
 use fleet::Fleet;
 
 use crate::programs;
-use crate::report::Report;
+use crate::report;
 use crate::tls::Authority;
 
 /// The parts, in the order in which they run.
@@ -50,73 +50,67 @@ pub(crate) fn is_part(word: &str) -> bool {
 }
 
 /// Runs the parts that are named, all of them if none is.
-pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
+pub(crate) fn run(folder: &Path, only: &[&str]) {
     let wanted = |part: &str| {
         let names = |word: &&str| word.split(':').next() == Some(part);
         only.is_empty() || only.iter().any(names)
     };
     let needed = ["etcd", "kube-apiserver", "policy-server"];
-    if !programs::all_there(report, "cluster", &needed) {
+    if !programs::all_there("cluster", &needed) {
         return;
     }
-    report.section("versions");
+    report::section("versions");
     for name in needed {
-        report.note(&programs::version(name));
+        report::note(&programs::version(name));
     }
-    let Some(authority) = report.need("a certificate for the run", Authority::new()) else {
+    let Some(authority) = report::need("a certificate for the run", Authority::new()) else {
         return;
     };
     if alone::PARTS.iter().any(|(part, _)| wanted(part)) {
-        alone::run(report, folder, &authority, USUAL, &wanted);
+        alone::run(folder, &authority, USUAL, &wanted);
     }
     if wanted("ends") {
         let parts = |part: &str| ["failures", "conditions"].contains(&part);
         for end in [OLDEST, NEWEST] {
-            if programs::all_there(report, "ends", &[end.program]) {
-                alone::run(report, folder, &authority, end, &parts);
+            if programs::all_there("ends", &[end.program]) {
+                alone::run(folder, &authority, end, &parts);
             }
         }
-        alone::dropped(report, folder, &authority);
+        alone::dropped(folder, &authority);
     }
     if wanted("tenant") {
-        tenant::run(report, folder, &authority);
+        tenant::run(folder, &authority);
     }
     if wanted("jobs") {
-        jobs::run(report, folder, &authority);
+        jobs::run(folder, &authority);
     }
     if wanted("resume") {
-        resume::run(report, folder, &authority);
+        resume::run(folder, &authority);
     }
     if wanted("multikueue") || wanted("faults") {
-        fleet(report, folder, &authority, &wanted, only);
+        fleet(folder, &authority, &wanted, only);
     }
-    if wanted("soak") && programs::all_there(report, "soak", &fleet::PROGRAMS) {
-        soak::run(report, folder, &authority);
+    if wanted("soak") && programs::all_there("soak", &fleet::PROGRAMS) {
+        soak::run(folder, &authority);
     }
 }
 
 /// The parts that need two clusters.
-fn fleet(
-    report: &mut Report,
-    folder: &Path,
-    authority: &Authority,
-    wanted: &dyn Fn(&str) -> bool,
-    only: &[&str],
-) {
-    report.section("two clusters");
-    if !programs::all_there(report, "multikueue and faults", &fleet::PROGRAMS) {
+fn fleet(folder: &Path, authority: &Authority, wanted: &dyn Fn(&str) -> bool, only: &[&str]) {
+    report::section("two clusters");
+    if !programs::all_there("multikueue and faults", &fleet::PROGRAMS) {
         return;
     }
     for module in [modules::JOBSET, modules::KUEUE] {
-        report.note(module);
+        report::note(module);
     }
     let started = Fleet::start(&folder.join("fleet"), authority);
-    let Some(mut fleet) = report.need("MultiKueue connects the hub with its worker", started)
+    let Some(mut fleet) = report::need("MultiKueue connects the hub with its worker", started)
     else {
         return;
     };
     if wanted("multikueue") {
-        multikueue::run(report, &fleet);
+        multikueue::run(&fleet);
     }
     if wanted("faults") {
         // `faults:hub` is one of them.
@@ -125,6 +119,6 @@ fn fleet(
             let all = only.is_empty() || only.contains(&"faults");
             all && name != faults::BY_NAME_ONLY || only.iter().any(names)
         };
-        faults::run(report, &mut fleet, &fault);
+        faults::run(&mut fleet, &fault);
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use crate::report::Report;
+use crate::report;
 use crate::{deploy, programs};
 
 /// Checks that build on one another.
@@ -60,12 +60,12 @@ pub(crate) struct Shell {
 
 impl Shell {
     /// Runs the checks of a part.
-    pub(crate) fn checks(&self, report: &mut Report, part: Part) {
+    pub(crate) fn checks(&self, part: Part) {
         for check in part.checks {
             let needs: Vec<_> = check.needs.iter().map(String::as_str).collect();
             for each in check.each {
                 let says = check.says.replace("$each", &each);
-                if !programs::all_there(report, &says, &needs) {
+                if !programs::all_there(&says, &needs) {
                     continue;
                 }
                 let mut outcome = self.run(&format!("each='{each}'\n{}", check.run));
@@ -74,7 +74,7 @@ impl Shell {
                     outcome = outcome.and_then(|()| stands(page, &says));
                     title = format!("{page}: {says}");
                 }
-                report.check(&title, outcome);
+                report::check(&title, outcome);
             }
         }
     }

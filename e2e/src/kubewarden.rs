@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use anyhow::Error;
 use install::World;
 
-use crate::report::Report;
+use crate::report;
 use crate::{commands, programs};
 
 const CHECKS: &str = "e2e/kubewarden/checks.yml";
@@ -49,39 +49,39 @@ const NAMESPACES: [&str; 5] = ["--net", "--mount", "--propagation", "private", "
 const INSIDE: &str = "MANAGED_BY_E2E_INSIDE";
 
 /// Runs the parts that are named, all of them if none is.
-pub(crate) fn run(report: &mut Report, folder: &Path, only: &[&str]) {
-    if !programs::all_there(report, "kubewarden", &PROGRAMS) {
+pub(crate) fn run(folder: &Path, only: &[&str]) {
+    if !programs::all_there("kubewarden", &PROGRAMS) {
         return;
     }
     let Some(charts) = env::var_os(MANIFESTS).map(PathBuf::from) else {
-        return report.skip("kubewarden", &format!("{MANIFESTS} names no folder"));
+        return report::skip("kubewarden", &format!("{MANIFESTS} names no folder"));
     };
     if env::var_os(INSIDE).is_none() {
         let mut allowed = Command::new("unshare");
         allowed.args(NAMESPACES).arg("true").stderr(Stdio::null());
         if !allowed.status().is_ok_and(|status| status.success()) {
-            return report.skip("kubewarden", "`unshare --net --mount` needs root");
+            return report::skip("kubewarden", "`unshare --net --mount` needs root");
         }
-        report.check("a network namespace", Err(enter(folder, only)));
+        report::check("a network namespace", Err(enter(folder, only)));
         return;
     }
-    let Some(parts) = report.need(CHECKS, commands::parts(CHECKS, only)) else {
+    let Some(parts) = report::need(CHECKS, commands::parts(CHECKS, only)) else {
         return;
     };
     for name in ["policy-server", "kube-apiserver"] {
-        report.note(&programs::version(name));
+        report::note(&programs::version(name));
     }
     let started = World::start(folder, &charts);
-    let Some(world) = report.need(
+    let Some(world) = report::need(
         "Kubewarden is installed, and its PolicyServer is ready",
         started,
     ) else {
         return;
     };
     for part in parts {
-        report.section(&part.title);
-        if report.check("no policy is left", world.shell.run("clean")) {
-            world.shell.checks(report, part);
+        report::section(&part.title);
+        if report::check("no policy is left", world.shell.run("clean")) {
+            world.shell.checks(part);
         }
     }
 }

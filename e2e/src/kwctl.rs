@@ -14,18 +14,18 @@ use crate::commands::{self, Shell};
 use crate::deploy::{MODULE, POLICIES, root};
 use crate::policy_server::review;
 use crate::process::{Process, free_port};
-use crate::report::Report;
+use crate::report;
 use crate::{load, programs};
 
 const CHECKS: &str = "e2e/kwctl.yml";
 
 /// Everything that kwctl is used for.
-pub(crate) fn run(report: &mut Report, folder: &Path) {
-    if !programs::all_there(report, "kwctl", &["kwctl", "jq"]) {
+pub(crate) fn run(folder: &Path) {
+    if !programs::all_there("kwctl", &["kwctl", "jq"]) {
         return;
     }
-    report.section(&programs::version("kwctl"));
-    doors(report, folder, 20);
+    report::section(&programs::version("kwctl"));
+    doors(folder, 20);
     let mut shell = Shell {
         folder: folder.to_owned(),
         environment: vec![("POLICIES", POLICIES.join(" "))],
@@ -37,30 +37,30 @@ pub(crate) fn run(report: &mut Report, folder: &Path) {
             let host = format!("127.0.0.1:{port}");
             Ok((registry(folder, &json!({"addr": host}), &host)?, host))
         });
-        let Some((process, host)) = report.need("a registry answers", started) else {
+        let Some((process, host)) = report::need("a registry answers", started) else {
             return;
         };
         _registry = Some(process);
         shell.environment.push(("HOST", host));
     }
-    let Some(parts) = report.need(CHECKS, commands::parts(CHECKS, &[])) else {
+    let Some(parts) = report::need(CHECKS, commands::parts(CHECKS, &[])) else {
         return;
     };
     for part in parts {
-        report.section(&part.title);
-        shell.checks(report, part);
+        report::section(&part.title);
+        shell.checks(part);
     }
 }
 
 /// `make doors`: so many of the requests with the library's answers, from all of them. Each is a process that compiles the module.
-pub(crate) fn doors(report: &mut Report, folder: &Path, requests: usize) {
-    if programs::all_there(report, "kwctl", &["kwctl"]) {
-        let asked = some_lines(report, folder, requests);
-        report.check("run: the library's answers", asked);
+pub(crate) fn doors(folder: &Path, requests: usize) {
+    if programs::all_there("kwctl", &["kwctl"]) {
+        let asked = some_lines(folder, requests);
+        report::check("run: the library's answers", asked);
     }
 }
 
-fn some_lines(report: &Report, folder: &Path, requests: usize) -> Result<()> {
+fn some_lines(folder: &Path, requests: usize) -> Result<()> {
     let start = Instant::now();
     let step = (answers::lines()?.count() / requests).max(1);
     let lines = answers::lines()?.step_by(step).take(requests);
@@ -73,7 +73,7 @@ fn some_lines(report: &Report, folder: &Path, requests: usize) -> Result<()> {
         Ok(line.is_some())
     })?;
     let seconds = start.elapsed().as_secs_f64();
-    report.note(&format!(
+    report::note(&format!(
         "kwctl: {requests} requests, none differ, {seconds:.1} s"
     ));
     Ok(())

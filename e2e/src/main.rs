@@ -27,10 +27,10 @@ mod server;
 mod tls;
 
 use std::process::ExitCode;
+use std::sync::LazyLock;
 use std::{env, fs};
 
 use anyhow::{Result, bail};
-use report::Report;
 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -42,7 +42,7 @@ fn main() -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut report = Report::new();
+    LazyLock::force(&report::STARTED);
     // Where the servers keep what they need and what they print. It goes with the run, unless `KEEP` is set.
     let folder = tempfile::Builder::new()
         .prefix("managed-by-e2e-")
@@ -55,19 +55,19 @@ fn main() -> Result<ExitCode> {
         std::process::exit(130);
     })?;
     match &words[..] {
-        ["kwctl"] => kwctl::run(&mut report, folder.path()),
-        ["server"] => server::run(&mut report, folder.path()),
+        ["kwctl"] => kwctl::run(folder.path()),
+        ["server"] => server::run(folder.path()),
         ["doors"] => {
-            server::doors(&mut report, folder.path());
-            kwctl::doors(&mut report, folder.path(), 200);
+            server::doors(folder.path());
+            kwctl::doors(folder.path(), 200);
         }
         ["cluster", parts @ ..] => {
             if let Some(unknown) = parts.iter().find(|p| !cluster::is_part(p)) {
                 bail!("no part {unknown}: {}", cluster::PARTS.join(", "));
             }
-            cluster::run(&mut report, folder.path(), parts);
+            cluster::run(folder.path(), parts);
         }
-        ["kubewarden", parts @ ..] => kubewarden::run(&mut report, folder.path(), parts),
+        ["kubewarden", parts @ ..] => kubewarden::run(folder.path(), parts),
         _ => bail!(
             "managed-by-e2e kwctl | server | doors | cluster [PART...] | kubewarden [PART...]"
         ),
@@ -75,5 +75,5 @@ fn main() -> Result<ExitCode> {
     if env::var_os("KEEP").is_some() {
         println!("\nlogs are in {}", folder.keep().display());
     }
-    Ok(report.finish())
+    Ok(report::finish())
 }

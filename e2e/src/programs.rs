@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::report::Report;
+use crate::report;
 
 /// Those that envtest brings.
 const OF_ENVTEST: [&str; 2] = ["etcd", "kube-apiserver"];
@@ -21,11 +21,11 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// Whether all of them are there. If not, the report says which are missing, and where they come from.
-pub(crate) fn all_there(report: &mut Report, what: &str, names: &[&str]) -> bool {
+pub(crate) fn all_there(what: &str, names: &[&str]) -> bool {
     let missing: Vec<_> = names.iter().filter(|name| find(name).is_none()).collect();
     for name in &missing {
         let why = format!("{name} is not on the PATH; docs/testing.md says where it comes from");
-        report.skip(what, &why);
+        report::skip(what, &why);
     }
     missing.is_empty()
 }

@@ -2,85 +2,64 @@
 
 use std::env;
 use std::process::ExitCode;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use anyhow::Result;
 
-/// Counts what it prints.
-pub(crate) struct Report {
-    started: Instant,
-    passed: usize,
-    failed: usize,
-    skipped: usize,
+/// When the program began: `main` looks at it first.
+pub(crate) static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+static PASSED: AtomicUsize = AtomicUsize::new(0);
+static FAILED: AtomicUsize = AtomicUsize::new(0);
+static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// A heading above the next lines.
+pub(crate) fn section(title: &str) {
+    println!("\n# {title} ({} s)", STARTED.elapsed().as_secs());
 }
 
-impl Report {
-    pub(crate) fn new() -> Self {
-        Self {
-            started: Instant::now(),
-            passed: 0,
-            failed: 0,
-            skipped: 0,
+/// One thing that was checked. Whether it held comes back, because what follows may need it.
+pub(crate) fn check(what: &str, outcome: Result<()>) -> bool {
+    need(what, outcome).is_some()
+}
+
+/// The same for something that is needed further on.
+pub(crate) fn need<T>(what: &str, outcome: Result<T>) -> Option<T> {
+    match outcome {
+        Ok(value) => {
+            PASSED.fetch_add(1, Relaxed);
+            println!("ok    {what}");
+            Some(value)
+        }
+        Err(error) => {
+            FAILED.fetch_add(1, Relaxed);
+            println!("FAIL  {what}");
+            for line in format!("{error:#}").lines() {
+                println!("      {line}");
+            }
+            None
         }
     }
+}
 
-    /// A heading above the next lines.
-    pub(crate) fn section(&self, title: &str) {
-        println!("\n# {title} ({} s)", self.started.elapsed().as_secs());
-    }
+/// One thing that was not checked, and why.
+pub(crate) fn skip(what: &str, why: &str) {
+    SKIPPED.fetch_add(1, Relaxed);
+    println!("skip  {what}: {why}");
+}
 
-    /// One thing that was checked. Whether it held comes back, because what follows may need it.
-    pub(crate) fn check(&mut self, what: &str, outcome: Result<()>) -> bool {
-        match outcome {
-            Ok(()) => {
-                self.passed += 1;
-                println!("ok    {what}");
-                true
-            }
-            Err(error) => {
-                self.failed += 1;
-                println!("FAIL  {what}");
-                for line in format!("{error:#}").lines() {
-                    println!("      {line}");
-                }
-                false
-            }
-        }
-    }
+/// Something that was seen and is worth a line, but is neither right nor wrong.
+pub(crate) fn note(text: &str) {
+    println!("      {text}");
+}
 
-    /// The same for something that is needed further on.
-    pub(crate) fn need<T>(&mut self, what: &str, outcome: Result<T>) -> Option<T> {
-        let (value, outcome) = match outcome {
-            Ok(value) => (Some(value), Ok(())),
-            Err(error) => (None, Err(error)),
-        };
-        self.check(what, outcome);
-        value
-    }
-
-    /// One thing that was not checked, and why.
-    pub(crate) fn skip(&mut self, what: &str, why: &str) {
-        self.skipped += 1;
-        println!("skip  {what}: {why}");
-    }
-
-    /// Something that was seen and is worth a line, but is neither right nor wrong.
-    #[expect(
-        clippy::unused_self,
-        reason = "all of the output goes through the report"
-    )]
-    pub(crate) fn note(&self, text: &str) {
-        println!("      {text}");
-    }
-
-    /// Prints the counts. The exit code is 0 unless something failed, or was skipped where `NO_SKIP` is set.
-    pub(crate) fn finish(self) -> ExitCode {
-        println!("\ntook {} s", self.started.elapsed().as_secs());
-        println!(
-            "{} passed, {} failed, {} skipped",
-            self.passed, self.failed, self.skipped
-        );
-        let skipped = self.skipped > 0 && env::var_os("NO_SKIP").is_some();
-        ExitCode::from(u8::from(self.failed > 0 || skipped))
-    }
+/// Prints the counts. The exit code is 0 unless something failed, or was skipped where `NO_SKIP` is set.
+pub(crate) fn finish() -> ExitCode {
+    let [passed, failed, skipped] = [&PASSED, &FAILED, &SKIPPED].map(|count| count.load(Relaxed));
+    println!("\ntook {} s", STARTED.elapsed().as_secs());
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
+    let skipped = skipped > 0 && env::var_os("NO_SKIP").is_some();
+    ExitCode::from(u8::from(failed > 0 || skipped))
 }

@@ -16,54 +16,54 @@ use serde_json::{Map, Value, json};
 use crate::deploy;
 use crate::policy_server::{Launch, PolicyServer};
 use crate::programs;
-use crate::report::Report;
+use crate::report;
 use crate::tls::Authority;
 
 /// Fine everywhere.
 const DELEGATED: &str = "site/01-management-delegated-to-multikueue";
 
 /// Everything that PolicyServer does for the policy.
-pub(crate) fn run(report: &mut Report, folder: &Path) {
-    if !programs::all_there(report, "PolicyServer", &["policy-server"]) {
+pub(crate) fn run(folder: &Path) {
+    if !programs::all_there("PolicyServer", &["policy-server"]) {
         return;
     }
-    report.section(&programs::version("policy-server"));
-    let authority = report.need("a certificate for the run", Authority::new());
+    report::section(&programs::version("policy-server"));
+    let authority = report::need("a certificate for the run", Authority::new());
     let Some(authority) = authority else { return };
-    let cases = report.need("the requests with the library's answers", cases());
+    let cases = report::need("the requests with the library's answers", cases());
     let Some(cases) = cases else { return };
 
     let started = start(folder, &authority, &cases);
-    let Some((server, policies)) = report.need(
+    let Some((server, policies)) = report::need(
         "starts with several policies over TLS, and is ready",
         started,
     ) else {
         return;
     };
-    verdicts::run(report, &server, &policies, &cases);
-    bodies::run(report, &server, &cases);
+    verdicts::run(&server, &policies, &cases);
+    bodies::run(&server, &cases);
     drop(server);
 
-    report.section("starting");
-    start::run(report, folder, &authority);
-    report.section("metrics");
-    metrics::run(report, folder, &authority, &cases);
-    report.section("pods");
-    pods::run(report, folder, &authority);
+    report::section("starting");
+    start::run(folder, &authority);
+    report::section("metrics");
+    metrics::run(folder, &authority, &cases);
+    report::section("pods");
+    pods::run(folder, &authority);
 }
 
 /// `make doors`: every request, and the library's answer to it.
-pub(crate) fn doors(report: &mut Report, folder: &Path) {
-    if !programs::all_there(report, "PolicyServer", &["policy-server"]) {
+pub(crate) fn doors(folder: &Path) {
+    if !programs::all_there("PolicyServer", &["policy-server"]) {
         return;
     }
     let asked = || {
         let (authority, cases) = (Authority::new()?, cases()?);
         let (server, _) = start(folder, &authority, &cases)?;
-        verdicts::every_case(report, &server, &cases, 8)
+        verdicts::every_case(&server, &cases, 8)
     };
     let asked = asked();
-    report.check("PolicyServer: the library's answers", asked);
+    report::check("PolicyServer: the library's answers", asked);
 }
 
 /// A request, the policy of [`start`] that is to judge it, and the answer.

@@ -10,7 +10,7 @@ use super::hook::{Hook, TEAM};
 use super::{controllers, modules, steps};
 use crate::deploy;
 use crate::programs;
-use crate::report::Report;
+use crate::report;
 use crate::tls::Authority;
 
 /// Each with its title.
@@ -24,13 +24,12 @@ pub(super) const PARTS: [(&str, &str); 4] = [
 
 /// Runs those that are wanted.
 pub(super) fn run(
-    report: &mut Report,
     folder: &Path,
     authority: &Authority,
     options: Options,
     wanted: &dyn Fn(&str) -> bool,
 ) {
-    report.section(&format!(
+    report::section(&format!(
         "deploy/hybrid.yml behind deploy/webhook.yml, in {}",
         programs::version(options.program)
     ));
@@ -41,20 +40,20 @@ pub(super) fn run(
         // Everybody delegates as they like in the first one, and must in the second one.
         cluster.namespaces(&[TEAM, "team-example"])?;
         modules::bare(&cluster, &["AppWrapper", "PyTorchJob"])?;
-        steps::run(report, &cluster, "people", "before", &mut steps::no_act);
+        steps::run(&cluster, "people", "before", &mut steps::no_act);
         let name = "policy-server";
         let hook = Hook::start(&folder, name, &cluster, authority, &settings, &projects)?;
         Ok((cluster, hook, settings))
     });
-    let Some((cluster, mut hook, settings)) = report.need("they are in force", started) else {
+    let Some((cluster, mut hook, settings)) = report::need("they are in force", started) else {
         return;
     };
     for (part, title) in PARTS.into_iter().filter(|(part, _)| wanted(part)) {
-        report.section(&format!("{part}: {title}"));
+        report::section(&format!("{part}: {title}"));
         if part == "conditions" {
             // Those of hybrid.yml stay.
             for name in ["management", "worker", "namespace", "pods", "hybrid"] {
-                report.check(
+                report::check(
                     &format!("deploy/{name}.yml: its conditions compile"),
                     conditions(&cluster, &hook, name),
                 );
@@ -75,7 +74,7 @@ pub(super) fn run(
             }
             _ => bail!("no act {name}"),
         };
-        steps::run(report, &cluster, "people", part, &mut act);
+        steps::run(&cluster, "people", part, &mut act);
     }
 }
 
@@ -92,13 +91,13 @@ const AS_SHIPPED: Options = Options {
 };
 
 /// kube-apiserver 1.30 as it is by default: without the feature `JobManagedBy` it drops the field of a Job before it asks anybody.
-pub(super) fn dropped(report: &mut Report, folder: &Path, authority: &Authority) {
-    report.section(&format!(
+pub(super) fn dropped(folder: &Path, authority: &Authority) {
+    report::section(&format!(
         "ends: {} without JobManagedBy",
         AS_SHIPPED.program
     ));
     let needed = [AS_SHIPPED.program, "kube-controller-manager"];
-    if !programs::all_there(report, "ends", &needed) {
+    if !programs::all_there("ends", &needed) {
         return;
     }
     let folder = folder.join("dropped");
@@ -108,7 +107,7 @@ pub(super) fn dropped(report: &mut Report, folder: &Path, authority: &Authority)
             Ok((cluster, hook, manager))
         });
     let Some((cluster, mut hook, _manager)) =
-        report.need("deploy/management.yml is in force", started)
+        report::need("deploy/management.yml is in force", started)
     else {
         return;
     };
@@ -116,5 +115,5 @@ pub(super) fn dropped(report: &mut Report, folder: &Path, authority: &Authority)
         "hybrid" => hook.serve(&deploy::settings("hybrid", AS_SHIPPED.release, &[])?),
         _ => bail!("no act {name}"),
     };
-    steps::run(report, &cluster, "people", "dropped", &mut act);
+    steps::run(&cluster, "people", "dropped", &mut act);
 }

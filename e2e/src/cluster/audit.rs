@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use super::hook::PROBE;
-use crate::report::Report;
+use crate::report;
 
 /// The webhook in `deploy/webhook.yml`.
 pub(crate) const WEBHOOK: &str = "managed-by.policies.example.com";
@@ -61,18 +61,12 @@ impl Audit {
 
     /// Reports that so many writes of each of these users were judged, that nobody was denied but who tries it, and that nobody was
     /// warned.
-    pub(crate) fn quiet(
-        &self,
-        report: &mut Report,
-        name: &str,
-        users: &[(&str, usize)],
-        but: &str,
-    ) {
+    pub(crate) fn quiet(&self, name: &str, users: &[(&str, usize)], but: &str) {
         for (user, least) in users {
             let count = self.judged(user).count();
             let enough = nothing(count >= *least, [].iter());
             let short = user.rsplit(':').next().unwrap_or_default();
-            report.check(
+            report::check(
                 &format!("{name}: {count} writes of {short} were judged"),
                 enough,
             );
@@ -83,11 +77,11 @@ impl Audit {
         let denied: Vec<_> = denied.map(line).collect();
         let warned = |event: &&Value| annotation(event, "warned").is_some();
         let warned: Vec<_> = self.events.iter().filter(warned).map(line).collect();
-        report.check(
+        report::check(
             &format!("{name}: no controller was denied"),
             nothing(true, denied.iter()),
         );
-        report.check(
+        report::check(
             &format!("{name}: nobody was warned"),
             nothing(true, warned.iter()),
         );

@@ -11,7 +11,7 @@ use super::fleet::{Fleet, Member, Workload, all_end, job_set, one_job, settings}
 use super::hook::TEAM;
 use crate::kube::jobs;
 use crate::process::{Process, until};
-use crate::report::Report;
+use crate::report;
 
 /// How long a fault lasts.
 const OUTAGE: Duration = Duration::from_secs(30);
@@ -160,14 +160,14 @@ pub(super) const FAULTS: [(&str, &str, Fault, &[usize]); 5] = [
 ];
 
 /// Runs the faults that are wanted by name.
-pub(super) fn run(report: &mut Report, fleet: &mut Fleet, wanted: &dyn Fn(&str) -> bool) {
-    report.section("faults: 30 Jobs and JobSets each, and nothing is lost");
+pub(super) fn run(fleet: &mut Fleet, wanted: &dyn Fn(&str) -> bool) {
+    report::section("faults: 30 Jobs and JobSets each, and nothing is lost");
     for (name, what, fault, clusters) in FAULTS.into_iter().filter(|fault| wanted(fault.0)) {
         let counts = [0, 1].map(|cluster| fleet.member(cluster).cluster.audit());
         let counts = counts.map(|audit| audit.map_or(0, |audit| audit.len()));
         let outcome = under_way(fleet, name, fault, clusters);
-        if let Some(count) = report.need(what, outcome) {
-            report.note(&format!(
+        if let Some(count) = report::need(what, outcome) {
+            report::note(&format!(
                 "{count} of {WORKLOADS} were running when it began"
             ));
         }
@@ -175,7 +175,7 @@ pub(super) fn run(report: &mut Report, fleet: &mut Fleet, wanted: &dyn Fn(&str) 
             let member = fleet.member(cluster);
             let audit = member.cluster.audit();
             let denied = audit.map_or(0, |audit| audit.after(count).denied().count());
-            report.note(&format!(
+            report::note(&format!(
                 "{denied} requests were refused by {}.yml",
                 member.policy
             ));

@@ -12,15 +12,15 @@ use crate::deploy;
 use crate::http::Answer;
 use crate::kubelet::Kubelet;
 use crate::programs;
-use crate::report::Report;
+use crate::report;
 use crate::tls::Authority;
 
-pub(crate) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
-    report.section("jobs: the built-in controller and Jobs of every shape");
-    if !programs::all_there(report, "jobs", &["kube-controller-manager"]) {
+pub(crate) fn run(folder: &Path, authority: &Authority) {
+    report::section("jobs: the built-in controller and Jobs of every shape");
+    if !programs::all_there("jobs", &["kube-controller-manager"]) {
         return;
     }
-    report.note(&programs::version("kube-controller-manager"));
+    report::note(&programs::version("kube-controller-manager"));
     let folder = folder.join("jobs");
     // Only the management cluster of MultiKueue may hand work on; here every Job of the tests may say what it wants.
     let started =
@@ -30,22 +30,22 @@ pub(crate) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
             Ok((cluster, hook, manager, kubelet))
         });
     let Some((cluster, hook, _manager, _kubelet)) =
-        report.need("deploy/hybrid.yml is in force", started)
+        report::need("deploy/hybrid.yml is in force", started)
     else {
         return;
     };
-    steps::run(report, &cluster, "jobs", "jobs", &mut steps::no_act);
-    let Some(audit) = report.need("the audit log", cluster.audit()) else {
+    steps::run(&cluster, "jobs", "jobs", &mut steps::no_act);
+    let Some(audit) = report::need("the audit log", cluster.audit()) else {
         return;
     };
-    audit.quiet(report, "jobs", &[(JOB_CONTROLLER, 50)], "");
+    audit.quiet("jobs", &[(JOB_CONTROLLER, 50)], "");
     for name in deploy::POLICIES {
         let mut act = |act: &str, _: &mut Vec<String>| match act {
             "its rules and conditions" => apply(&cluster, &hook, name),
             _ => bail!("no act {act}"),
         };
         let more = json!({"manifest": name});
-        steps::run_on(report, &[&cluster], "jobs", "life", &more, &mut act);
+        steps::run_on(&[&cluster], "jobs", "life", &more, &mut act);
         // A call for its creation and, if the manifest lists those who write the status of Jobs, one for each update of its status.
         let cost = || {
             let spec = deploy::spec(name)?;
@@ -53,8 +53,8 @@ pub(crate) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
             cluster.audit()?.cost(&format!("life-{name}"), listed)
         };
         let what = format!("deploy/{name}.yml: no more calls than it must");
-        if let Some((calls, statuses)) = report.need(&what, cost()) {
-            report.note(&format!(
+        if let Some((calls, statuses)) = report::need(&what, cost()) {
+            report::note(&format!(
                 "{calls} calls of the webhook, with {statuses} status updates"
             ));
         }

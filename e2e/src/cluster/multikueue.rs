@@ -10,17 +10,16 @@ use super::api_server::{ANA, ApiServer, JOB_CONTROLLER, JOBSET, KUEUE, MULTIKUEU
 use super::fleet::Fleet;
 use super::steps;
 use crate::process::until;
-use crate::report::Report;
+use crate::report;
 
-pub(crate) fn run(report: &mut Report, fleet: &Fleet) {
-    report.section("multikueue: deploy/management.yml and deploy/worker.yml");
+pub(crate) fn run(fleet: &Fleet) {
+    report::section("multikueue: deploy/management.yml and deploy/worker.yml");
     let (hub, worker) = (&fleet.hub.cluster, &fleet.worker.cluster);
     let mut act = |name: &str, _: &mut Vec<String>| match name {
         "the API server has refused a write of Kueue's" => refused(hub),
         _ => bail!("no act {name}"),
     };
     steps::run_on(
-        report,
         &[hub, worker],
         "multikueue",
         "multikueue",
@@ -33,14 +32,14 @@ pub(crate) fn run(report: &mut Report, fleet: &Fleet) {
         ("hub", hub, &[(KUEUE, 1)][..]),
         ("worker", worker, &worker_users),
     ] {
-        let Some(audit) = report.need(&format!("{name}: the audit log"), cluster.audit()) else {
+        let Some(audit) = report::need(&format!("{name}: the audit log"), cluster.audit()) else {
             continue;
         };
-        audit.quiet(report, name, users, ANA);
+        audit.quiet(name, users, ANA);
         let what = "a call for the creation of a Job, and one for each update of its status";
         let cost = audit.cost("important", true);
-        if let Some((calls, _)) = report.need(&format!("{name}: {what}"), cost) {
-            report.note(&format!("{calls} calls of the webhook"));
+        if let Some((calls, _)) = report::need(&format!("{name}: {what}"), cost) {
+            report::note(&format!("{calls} calls of the webhook"));
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::deploy;
 use crate::kubelet::Kubelet;
 use crate::process::Process;
 use crate::programs;
-use crate::report::Report;
+use crate::report;
 use crate::tls::Authority;
 
 /// A namespace in which the settings of a management cluster forbid delegation.
@@ -90,26 +90,22 @@ fn old_rules(crd: &mut Value) {
 /// A kind in `resume.yml`, and the controller that makes Jobs of it.
 type Kind = (&'static str, &'static str);
 
-pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
-    report.section("resume: JobSets and MPIJobs that are suspended while they run");
-    if !programs::all_there(
-        report,
-        "resume",
-        &["kube-controller-manager", "jobset", "go"],
-    ) {
+pub(super) fn run(folder: &Path, authority: &Authority) {
+    report::section("resume: JobSets and MPIJobs that are suspended while they run");
+    if !programs::all_there("resume", &["kube-controller-manager", "jobset", "go"]) {
         return;
     }
-    report.note(&programs::version("kube-controller-manager"));
-    report.note(modules::JOBSET);
+    report::note(&programs::version("kube-controller-manager"));
+    report::note(modules::JOBSET);
     let mut kinds: Vec<Kind> = vec![("JobSet", JOBSET)];
-    if programs::all_there(report, "resume: MPIJobs", &["mpi-operator"]) {
-        report.note(modules::MPI_OPERATOR);
+    if programs::all_there("resume: MPIJobs", &["mpi-operator"]) {
+        report::note(modules::MPI_OPERATOR);
         kinds.push(("MPIJob", MPI_OPERATOR));
     }
     for release in &RELEASES {
-        report.section(&format!("resume: {}", release.title));
-        if programs::all_there(report, "resume", &[release.options.program]) {
-            on(report, folder, authority, release, &kinds);
+        report::section(&format!("resume: {}", release.title));
+        if programs::all_there("resume", &[release.options.program]) {
+            on(folder, authority, release, &kinds);
         }
     }
 }
@@ -124,13 +120,7 @@ struct Stage {
 }
 
 /// Both manifests on one release, and the control where the status write is certain to happen.
-fn on(
-    report: &mut Report,
-    folder: &Path,
-    authority: &Authority,
-    release: &Release,
-    kinds: &[Kind],
-) {
+fn on(folder: &Path, authority: &Authority, release: &Release, kinds: &[Kind]) {
     let projects: &[&str] = &["jobset", "mpi-operator"];
     let settings = |name: &str| deploy::settings(name, release.options.release, projects);
     let started = settings("worker").and_then(|settings| {
@@ -156,45 +146,31 @@ fn on(
             },
         ))
     });
-    let Some((worker, mut stage)) = report.need("deploy/worker.yml is in force", started) else {
+    let Some((worker, mut stage)) = report::need("deploy/worker.yml is in force", started) else {
         return;
     };
-    good(report, &stage, release, kinds, "worker", TEAM);
+    good(&stage, release, kinds, "worker", TEAM);
     if release.keeps_start && release.options.release == RELEASE {
-        control(report, &mut stage, worker);
+        control(&mut stage, worker);
     }
     let management = settings("management").and_then(|settings| stage.hook.serve(&settings));
-    if report.check("deploy/management.yml is in force", management) {
-        good(report, &stage, release, kinds, "management", UNDELEGATED);
+    if report::check("deploy/management.yml is in force", management) {
+        good(&stage, release, kinds, "management", UNDELEGATED);
     }
 }
 
 /// All end as they should, and nobody is denied.
-fn good(
-    report: &mut Report,
-    stage: &Stage,
-    release: &Release,
-    kinds: &[Kind],
-    manifest: &str,
-    namespace: &str,
-) {
+fn good(stage: &Stage, release: &Release, kinds: &[Kind], manifest: &str, namespace: &str) {
     let cluster = &stage.cluster;
     let before = cluster.audit().map_or(0, |audit| audit.len());
     for (kind, _) in kinds {
-        flip(
-            report,
-            cluster,
-            kind,
-            manifest,
-            namespace,
-            &mut steps::no_act,
-        );
+        flip(cluster, kind, manifest, namespace, &mut steps::no_act);
     }
-    let Some(audit) = report.need(&format!("{manifest}: the audit log"), cluster.audit()) else {
+    let Some(audit) = report::need(&format!("{manifest}: the audit log"), cluster.audit()) else {
         return;
     };
     let audit = audit.after(before);
-    audit.quiet(report, manifest, &[(JOB_CONTROLLER, 1)], "");
+    audit.quiet(manifest, &[(JOB_CONTROLLER, 1)], "");
     for (_, controller) in kinds {
         let is_status = |event: &&Value| {
             let object = &event["objectRef"];
@@ -203,25 +179,18 @@ fn good(
         let count = audit.judged(controller).filter(is_status).count();
         let what = format!("{count} of them were writes of {controller} to the status of Jobs");
         if release.keeps_start {
-            report.check(&format!("{manifest}: {what}"), enough(count));
+            report::check(&format!("{manifest}: {what}"), enough(count));
         } else {
             // The two race, and the audit log says who came first this time.
-            report.note(&what);
+            report::note(&what);
         }
     }
 }
 
 /// Runs a part of `resume.yml`.
-fn flip(
-    report: &mut Report,
-    cluster: &ApiServer,
-    part: &str,
-    manifest: &str,
-    namespace: &str,
-    act: Act<'_>,
-) {
+fn flip(cluster: &ApiServer, part: &str, manifest: &str, namespace: &str, act: Act<'_>) {
     let more = json!({"manifest": manifest, "namespace": namespace});
-    steps::run_on(report, &[cluster], "resume", part, &more, act);
+    steps::run_on(&[cluster], "resume", part, &more, act);
 }
 
 fn enough(count: usize) -> Result<()> {
@@ -230,7 +199,7 @@ fn enough(count: usize) -> Result<()> {
 }
 
 /// The same as in [`good`] with one account less in the list of writers.
-fn control(report: &mut Report, stage: &mut Stage, mut settings: Value) {
+fn control(stage: &mut Stage, mut settings: Value) {
     let mut serve = || {
         let writers = settings["standard_status_writers"]["Job"].as_array_mut();
         let writers = writers.context("no writers of Jobs")?;
@@ -242,7 +211,7 @@ fn control(report: &mut Report, stage: &mut Stage, mut settings: Value) {
         stage.hook.serve(&settings)?;
         Ok(stage.cluster.audit()?.len())
     };
-    let Some(before) = report.need("control: one writer less is in force", serve()) else {
+    let Some(before) = report::need("control: one writer less is in force", serve()) else {
         return;
     };
     let cluster = &stage.cluster;
@@ -257,5 +226,5 @@ fn control(report: &mut Report, stage: &mut Stage, mut settings: Value) {
                 .count(),
         )
     };
-    flip(report, cluster, "control", "control", TEAM, &mut act);
+    flip(cluster, "control", "control", TEAM, &mut act);
 }

@@ -21,7 +21,7 @@ use crate::http::Answer;
 use crate::kube::{APPLY, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, path, plural};
 use crate::kubelet::now;
 use crate::process::until;
-use crate::report::Report;
+use crate::report;
 
 /// How much of a request or an answer is printed.
 const SHOWN: usize = 320;
@@ -131,24 +131,17 @@ pub(crate) fn no_act(name: &str, _: &mut Vec<String>) -> Result<()> {
 }
 
 /// Runs the checks of a part of `e2e/cluster/FILE.yml`.
-pub(crate) fn run(report: &mut Report, cluster: &ApiServer, file: &str, part: &str, act: Act<'_>) {
-    run_on(report, &[cluster], file, part, &json!({}), act);
+pub(crate) fn run(cluster: &ApiServer, file: &str, part: &str, act: Act<'_>) {
+    run_on(&[cluster], file, part, &json!({}), act);
 }
 
 /// The same on the first of some clusters, unless a step names another one by its folder, and with more variables.
-pub(crate) fn run_on(
-    report: &mut Report,
-    clusters: &[&ApiServer],
-    file: &str,
-    part: &str,
-    more: &Value,
-    act: Act<'_>,
-) {
+pub(crate) fn run_on(clusters: &[&ApiServer], file: &str, part: &str, more: &Value, act: Act<'_>) {
     let loaded = load(file, part);
     let (mut vars, part) = match loaded {
         Ok(loaded) => loaded,
         Err(error) => {
-            report.check(&format!("e2e/cluster/{file}.yml: {part}"), Err(error));
+            report::check(&format!("e2e/cluster/{file}.yml: {part}"), Err(error));
             return;
         }
     };
@@ -170,9 +163,9 @@ pub(crate) fn run_on(
                 .extend(set.as_object().cloned().unwrap_or_default());
             let says = runner.text(&check.says);
             let outcome = runner.steps(&check.steps);
-            let passed = report.check(says.as_str().unwrap_or_default(), outcome);
+            let passed = report::check(says.as_str().unwrap_or_default(), outcome);
             for line in runner.said.drain(..).filter(|_| part.shown || !passed) {
-                report.note(&line);
+                report::note(&line);
             }
         }
     }

@@ -13,26 +13,26 @@ use super::api_server::{ADMIN, ApiServer, Options, USUAL};
 use super::hook::{Hook, RELEASE, TEAM};
 use super::{modules, steps};
 use crate::deploy;
-use crate::report::Report;
+use crate::report;
 use crate::tls::Authority;
 
 /// The projects of the cluster.
 const PROJECTS: [&str; 3] = ["jobset", "kuberay", "appwrapper"];
 
-pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
-    report.section("tenant: ClusterRole edit behind deploy/management.yml and deploy/pods.yml");
+pub(super) fn run(folder: &Path, authority: &Authority) {
+    report::section("tenant: ClusterRole edit behind deploy/management.yml and deploy/pods.yml");
     let started = start(&folder.join("tenant"), authority);
-    let Some((_hook, cluster)) = report.need("they are in force", started) else {
+    let Some((_hook, cluster)) = report::need("they are in force", started) else {
         return;
     };
-    report.section("tenant: what was a way around");
+    report::section("tenant: what was a way around");
     let mut act = |name: &str, _: &mut Vec<String>| match name {
         "PyTorchJobs are installed" => modules::bare(&cluster, &["PyTorchJob"]),
         _ => bail!("no act {name}"),
     };
-    steps::run(report, &cluster, "tenant", "holes", &mut act);
-    report.section("tenant: what held");
-    steps::run(report, &cluster, "tenant", "held", &mut act);
+    steps::run(&cluster, "tenant", "holes", &mut act);
+    report::section("tenant: what held");
+    steps::run(&cluster, "tenant", "held", &mut act);
 }
 
 // In this order, so that PolicyServer ends before its API server.

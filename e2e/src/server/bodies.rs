@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 
 use super::{Case, DELEGATED, expected, named, same};
 use crate::policy_server::{PolicyServer, review};
-use crate::report::Report;
+use crate::report;
 
 const JSON: &str = "application/json";
 
 /// PolicyServer's own limit.
 const LIMIT: usize = 2 * 1024 * 1024;
 
-pub(super) fn run(report: &mut Report, server: &PolicyServer, cases: &[Case]) {
+pub(super) fn run(server: &PolicyServer, cases: &[Case]) {
     let request = named(cases, DELEGATED).map(|case| case.request.clone());
-    let Some(request) = report.need("a request to begin with", request) else {
+    let Some(request) = report::need("a request to begin with", request) else {
         return;
     };
     let valid = review(&request).to_string();
@@ -40,9 +40,9 @@ pub(super) fn run(report: &mut Report, server: &PolicyServer, cases: &[Case]) {
             ensure!(answer.code == code, "{} {}", answer.code, answer.body);
             Ok(())
         });
-        report.check(&format!("a body that is wrong: {what}"), refused);
+        report::check(&format!("a body that is wrong: {what}"), refused);
     }
-    report.check(
+    report::check(
         "fields of a wrong type: denied with 400, and nothing of them repeated",
         malformed(server, &request),
     );
@@ -50,11 +50,11 @@ pub(super) fn run(report: &mut Report, server: &PolicyServer, cases: &[Case]) {
     large["object"]["metadata"]["annotations"] = json!({"a": ""});
     let room = LIMIT - review(&large).to_string().len();
     large["object"]["metadata"]["annotations"] = json!({"a": "x".repeat(room)});
-    report.check(
+    report::check(
         "2 MiB: judged like any other",
         judged(server, &large).map(drop),
     );
-    report.check(
+    report::check(
         "and it goes on answering",
         judged(server, &request).map(drop),
     );

@@ -12,7 +12,7 @@ use super::{Case, DELEGATED, named};
 use crate::deploy;
 use crate::policy_server::{Launch, PolicyServer};
 use crate::process::until;
-use crate::report::Report;
+use crate::report;
 use crate::tls::Authority;
 
 /// The names under which it counts, the labels in the queries of `docs/operations.md`, and the name of the policy.
@@ -30,12 +30,12 @@ const WANTED: [&str; 8] = [
 /// It sends every minute unless `OTEL_METRIC_EXPORT_INTERVAL` says otherwise.
 const LIMIT: Duration = Duration::from_secs(75);
 
-pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority, cases: &[Case]) {
-    report.check(
+pub(super) fn run(folder: &Path, authority: &Authority, cases: &[Case]) {
+    report::check(
         "GET /metrics: there is none, on no port",
         page(folder, authority),
     );
-    report.check(
+    report::check(
         "--enable-metrics: a collector is told of each policy by name",
         sent(folder, authority, cases),
     );

@@ -9,28 +9,28 @@ use crate::cluster::api_server::{ApiServer, POLICY_SERVER, USUAL};
 use crate::deploy;
 use crate::policy_server::{Launch, PolicyServer};
 use crate::programs;
-use crate::report::Report;
+use crate::report;
 use crate::tls::Authority;
 
 const TEAM: &str = "team-a";
 
-pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
-    if !programs::all_there(report, "pods", &["etcd", "kube-apiserver"]) {
+pub(super) fn run(folder: &Path, authority: &Authority) {
+    if !programs::all_there("pods", &["etcd", "kube-apiserver"]) {
         return;
     }
-    let Some((cluster, server)) = report.need(
+    let Some((cluster, server)) = report::need(
         "deploy/pods.yml, and an API server to ask",
         start(folder, authority),
     ) else {
         return;
     };
-    report.check(
+    report::check(
         "without the host capability the look-up fails, and is told",
         ungranted(&server),
     );
     drop(cluster);
     for (policy, code) in [("pods", Value::Null), ("strict", json!(503))] {
-        report.check(
+        report::check(
             &format!("no API server answers: {policy} says {code}"),
             unanswered(&server, policy, &code),
         );

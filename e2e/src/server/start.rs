@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::deploy;
 use crate::policy_server::Launch;
-use crate::report::Report;
+use crate::report;
 use crate::tls::Authority;
 
-pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
+pub(super) fn run(folder: &Path, authority: &Authority) {
     for settings in [
         json!({"controler": {}}),
         json!({"kubernetes_version": 1.3}),
@@ -19,16 +19,16 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
         json!({"rules": {"managed-by/format": "block"}}),
         json!({"role": "hub", "reserved_value": 1, "namespaces": {}}),
     ] {
-        report.check(
+        report::check(
             &format!("refused, with the library's words in the log: {settings}"),
             refused(folder, authority, &settings),
         );
     }
-    report.check(
+    report::check(
         "a module without metadata is refused",
         without_metadata(folder, authority),
     );
-    report.check(
+    report::check(
         "the readiness probe answers on a port of its own, and nothing else there",
         probe(folder, authority),
     );

@@ -9,7 +9,7 @@ use super::{Case, DELEGATED, expected, named, same};
 use crate::deploy::POLICIES;
 use crate::load;
 use crate::policy_server::PolicyServer;
-use crate::report::Report;
+use crate::report;
 
 /// How many requests are under way at any time: each has a connection, and a process may open 1,024 files.
 const AT_ONCE: usize = 200;
@@ -20,44 +20,34 @@ const IMMUTABLE: &str = "field/10-field-changed-after-creation";
 /// Fine for the API server, but not on a management cluster.
 const NOT_DELEGATED: &str = "site/02-management-not-delegated";
 
-pub(super) fn run(
-    report: &mut Report,
-    server: &PolicyServer,
-    policies: &Map<String, Value>,
-    cases: &[Case],
-) {
-    report.check(
+pub(super) fn run(server: &PolicyServer, policies: &Map<String, Value>, cases: &[Case]) {
+    report::check(
         &format!("every request, {AT_ONCE} at a time: the library's answer"),
-        every_case(report, server, cases, AT_ONCE),
+        every_case(server, cases, AT_ONCE),
     );
-    report.check("/audit answers the same", {
+    report::check("/audit answers the same", {
         cases
             .iter()
             .step_by(17)
             .try_for_each(|c| judged(server, "audit", c))
     });
     for name in POLICIES {
-        report.check(
+        report::check(
             &format!("deploy/{name}.yml as it is: monitor lets it pass and tells, /audit denies"),
             monitored(server, name, &policies[name]["settings"], cases),
         );
     }
     let name = "managed-by";
-    report.check(
+    report::check(
         "deploy/policies.yml as it is",
         monitored(server, name, &policies[name]["settings"], cases),
     );
-    report.check("a message of the manifest's own", worded(server, cases));
-    report.check("policy groups: both, either", groups(server, cases));
+    report::check("a message of the manifest's own", worded(server, cases));
+    report::check("policy groups: both, either", groups(server, cases));
 }
 
 /// Asks about all cases, some at a time, each on a connection that is kept.
-pub(super) fn every_case(
-    report: &Report,
-    server: &PolicyServer,
-    cases: &[Case],
-    at_once: usize,
-) -> Result<()> {
+pub(super) fn every_case(server: &PolicyServer, cases: &[Case], at_once: usize) -> Result<()> {
     let start = Instant::now();
     let answered = load::at_once(at_once, |number| {
         let case = cases.get(number);
@@ -66,7 +56,7 @@ pub(super) fn every_case(
     })?;
     ensure!(answered == cases.len(), "{answered} answers");
     let seconds = start.elapsed().as_secs_f64();
-    report.note(&format!(
+    report::note(&format!(
         "PolicyServer: {answered} requests, none differ, {seconds:.1} s"
     ));
     Ok(())

@@ -27,7 +27,7 @@ use crate::kube::{Client, done, jobs, path};
 use crate::load;
 use crate::process::until;
 use crate::programs;
-use crate::report::Report;
+use crate::report;
 use crate::tls::Authority;
 use plan::{IDLE, Plan, bad_writes};
 
@@ -198,13 +198,7 @@ impl Run {
     }
 
     /// All faults at their times. Without the policy there is no PolicyServer.
-    fn faults(
-        &self,
-        report: &mut Report,
-        fleet: &mut Fleet,
-        policy: bool,
-        memory: &mut Vec<Value>,
-    ) -> Vec<Past> {
+    fn faults(&self, fleet: &mut Fleet, policy: bool, memory: &mut Vec<Value>) -> Vec<Past> {
         let interval = self.plan.interval();
         let mut past = Vec::new();
         for (number, (cluster, (name, fault, lasts))) in (0_u32..).zip(self.plan.faults()) {
@@ -225,7 +219,7 @@ impl Run {
                 "{began:.0} s to {mended:.0} s, {}, {name}",
                 CLUSTERS[cluster]
             );
-            report.check(&what, outcome);
+            report::check(&what, outcome);
             past.push(Past {
                 name,
                 cluster,
@@ -255,12 +249,7 @@ impl Run {
 }
 
 /// Runs the plan with the policy or without it. This gives the outcomes, and what else was seen.
-fn one(
-    report: &mut Report,
-    plan: Plan,
-    fleet: &mut Fleet,
-    policy: bool,
-) -> Result<(BTreeMap<String, String>, Value)> {
+fn one(plan: Plan, fleet: &mut Fleet, policy: bool) -> Result<(BTreeMap<String, String>, Value)> {
     for cluster in [0, 1] {
         let member = fleet.member(cluster);
         let controller = ["kueue.x-k8s.io/multikueue", "kubernetes.io/job-controller"][cluster];
@@ -287,7 +276,7 @@ fn one(
             scope.spawn(move || run.try_bad(cluster, client));
         }
         // Processes are started in the main thread.
-        let past = run.faults(report, fleet, policy, &mut memory);
+        let past = run.faults(fleet, policy, &mut memory);
         let mut all_end = |fleet: &mut Fleet, limit| {
             until("end of all", limit, || {
                 run.watch(fleet, &mut memory, run.now() + 2.0);
@@ -306,7 +295,7 @@ fn one(
                 done(admin.patch(&workload, &change)?).map(drop)
             });
             let all = touched.and_then(|()| all_end(fleet, END));
-            report.check(
+            report::check(
                 "what is left ends when its Workload on the hub is touched",
                 all,
             );
@@ -365,41 +354,41 @@ fn texts(list: &Value) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
-    let Some(plan) = report.need("MINUTES, RATE and SEED are numbers", Plan::new()) else {
+pub(super) fn run(folder: &Path, authority: &Authority) {
+    let Some(plan) = report::need("MINUTES, RATE and SEED are numbers", Plan::new()) else {
         return;
     };
     let mut runs = Vec::new();
     for (policy, title) in [(true, "with the policy"), (false, "without the policy")] {
-        report.section(&format!("soak {title}: {:?}", plan.length));
+        report::section(&format!("soak {title}: {:?}", plan.length));
         let fleet = Fleet::start(&folder.join(title), authority);
         let what = "MultiKueue connects the hub with its worker";
-        let Some(mut fleet) = report.need(what, fleet) else {
+        let Some(mut fleet) = report::need(what, fleet) else {
             return;
         };
-        let run = one(report, plan, &mut fleet, policy);
-        runs.extend(report.need("the run is read", run));
+        let run = one(plan, &mut fleet, policy);
+        runs.extend(report::need("the run is read", run));
     }
     let [(outcomes, with), (others, without)] = &runs[..] else {
         return;
     };
-    report.section("soak: with the policy and without it");
+    report::section("soak: with the policy and without it");
     let versions = ["kube-apiserver", POLICY_SERVER].map(programs::version);
     let file = json!({"versions": versions, "with": with, "without": without});
-    report.check(&format!("{FILE} is written"), write(&file));
+    report::check(&format!("{FILE} is written"), write(&file));
     for (title, outcomes, run) in [("with", outcomes, with), ("without", others, without)] {
         for fault in run["faults"].as_array().into_iter().flatten() {
-            report.note(&format!("{title}: {fault}"));
+            report::note(&format!("{title}: {fault}"));
         }
         let usual = |end: &String| ["Complete", "Completed", "Failed"].contains(&end.as_str());
         let bad = outcomes.iter().filter(|(_, end)| !usual(end));
         let bad: Vec<_> = bad.map(|(name, end)| format!("{name}: {end}")).collect();
-        report.check(
+        report::check(
             &format!("{title}: {} workloads ended as they should", outcomes.len()),
             nothing(!outcomes.is_empty(), bad.iter()),
         );
         let waited = texts(&run["touched"]);
-        report.check(
+        report::check(
             &format!(
                 "{title}: {} had to be touched, all of them taken while Kueue was not connected",
                 waited.len()
@@ -411,7 +400,7 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
         .iter()
         .filter(|(name, end)| others.get(*name) != Some(*end));
     let differ: Vec<_> = differ.map(|(name, end)| format!("{name}: {end}")).collect();
-    report.check(
+    report::check(
         &format!(
             "none of {} outcomes differs from the run without the policy",
             outcomes.len()
@@ -421,10 +410,10 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     for cluster in CLUSTERS {
         let audit = &with["audit"][cluster];
         let (denials, unanswered) = (&audit["denials"], &audit["unanswered"]);
-        report.note(&format!(
+        report::note(&format!(
             "{cluster}: denials {denials}, without an answer {unanswered}"
         ));
-        report.check(
+        report::check(
             &format!(
                 "{cluster}: of {} judged writes, rules and faults explain all that were refused",
                 audit["judged"]
@@ -435,7 +424,7 @@ pub(super) fn run(report: &mut Report, folder: &Path, authority: &Authority) {
     let (bad, without) = (&with["bad_writes"], &without["bad_writes"]);
     let through = [format!("{bad}, and without the policy {without}")];
     let holds = bad[LET_THROUGH].is_null() && without[DENIED].is_null();
-    report.check(
+    report::check(
         &format!("no bad write is let through: {bad}"),
         nothing(!bad[DENIED].is_null(), through.iter().filter(|_| !holds)),
     );
