@@ -1,11 +1,14 @@
 //! The project's manifests, and what is made of them for servers on loopback.
 
 use std::fs;
+use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use base64::Engine as _;
 pub(crate) use managed_by_testing::root;
 use serde_json::{Map, Value, json};
+
+use crate::tls::Authority;
 
 /// The manifests of policies that judge workloads.
 pub(crate) const POLICIES: [&str; 4] = ["management", "worker", "hybrid", "namespace"];
@@ -16,14 +19,14 @@ pub(crate) const MODULE: &str = "annotated-policy.wasm";
 /// The same for pods.
 pub(crate) const PODS_MODULE: &str = "annotated-pods-policy.wasm";
 
-/// The text of a file of the repository.
-pub(crate) fn text(file: &str) -> Result<String> {
-    fs::read_to_string(root(file)).with_context(|| file.to_owned())
+/// The text of a file of the repository, or of any whose path begins at `/`.
+pub(crate) fn text(file: impl AsRef<Path>) -> Result<String> {
+    fs::read_to_string(root(&file)).with_context(|| file.as_ref().display().to_string())
 }
 
-/// The documents in a YAML file of the repository.
-pub(crate) fn yaml(file: &str) -> Result<Vec<Value>> {
-    documents(&text(file)?).with_context(|| file.to_owned())
+/// The documents in such a YAML file.
+pub(crate) fn yaml(file: impl AsRef<Path>) -> Result<Vec<Value>> {
+    documents(&text(&file)?).with_context(|| file.as_ref().display().to_string())
 }
 
 /// The documents in a text.
@@ -43,7 +46,7 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Value>> {
 /// `deploy/NAME.yml` as an admin makes it for a cluster with some more projects, such as `jobset`: the manifest holds their
 /// kinds and their writers in comments that begin with `#jobset `, which are lines then, and a namespace may be left to fill in.
 fn manifest(name: &str, projects: &[&str]) -> Result<Vec<Value>> {
-    let mut manifest = text(&format!("deploy/{name}.yml"))?;
+    let mut manifest = text(format!("deploy/{name}.yml"))?;
     for project in projects {
         manifest = manifest.replace(&format!("#{project} "), "");
     }
@@ -51,9 +54,9 @@ fn manifest(name: &str, projects: &[&str]) -> Result<Vec<Value>> {
     documents(&manifest).with_context(|| format!("deploy/{name}.yml with {projects:?}"))
 }
 
-/// The specification of the policy in `deploy/NAME.yml`.
-pub(crate) fn spec(name: &str) -> Result<Value> {
-    let mut documents = yaml(&format!("deploy/{name}.yml"))?;
+/// The specification of the policy in `deploy/NAME.yml`, with some more projects.
+pub(crate) fn spec(name: &str, projects: &[&str]) -> Result<Value> {
+    let mut documents = manifest(name, projects)?;
     let policy = documents.first_mut().context("no policy")?;
     Ok(policy["spec"].take())
 }
@@ -67,21 +70,7 @@ pub(crate) fn module(file: &str) -> Result<String> {
 
 /// `deploy/NAME.yml` as an entry of `policies.yml`: what Kubewarden's controller makes of it.
 pub(crate) fn policy(name: &str) -> Result<Value> {
-    policy_with(name, &[])
-}
-
-/// The same with some more projects.
-fn policy_with(name: &str, projects: &[&str]) -> Result<Value> {
-    let documents = manifest(name, projects)?;
-    let is_policy = |d: &&Value| {
-        d["kind"]
-            .as_str()
-            .is_some_and(|k| k.ends_with("AdmissionPolicy"))
-    };
-    let Some(resource) = documents.iter().find(is_policy) else {
-        bail!("deploy/{name}.yml has no policy");
-    };
-    let spec = &resource["spec"];
+    let spec = spec(name, &[])?;
     let mut entry = json!({
         "module": module(MODULE)?,
         "policyMode": spec["mode"],
@@ -99,7 +88,7 @@ fn policy_with(name: &str, projects: &[&str]) -> Result<Value> {
 
 /// The settings of `deploy/NAME.yml` with some more projects, for an API server of a release, as its comment asks for.
 pub(crate) fn settings(name: &str, release: &str, projects: &[&str]) -> Result<Value> {
-    let mut settings = policy_with(name, projects)?["settings"].take();
+    let mut settings = spec(name, projects)?["settings"].take();
     settings["kubernetes_version"] = release.into();
     Ok(settings)
 }
@@ -118,12 +107,8 @@ pub(crate) fn policies() -> Result<Map<String, Value>> {
     }
     for mut file in yaml("deploy/policies.yml")? {
         for (name, entry) in file.as_object_mut().context("policies by name")? {
-            entry["module"] = module(if entry["contextAwareResources"].is_null() {
-                MODULE
-            } else {
-                PODS_MODULE
-            })?
-            .into();
+            let of_pods = !entry["contextAwareResources"].is_null();
+            entry["module"] = module(if of_pods { PODS_MODULE } else { MODULE })?.into();
             policies.insert(name.clone(), entry.take());
         }
     }
@@ -131,21 +116,27 @@ pub(crate) fn policies() -> Result<Map<String, Value>> {
 }
 
 /// `deploy/webhook.yml` with some more projects, as it is but for the address and the authority.
-pub(crate) fn webhook(url: &str, authority: &str, projects: &[&str]) -> Result<Value> {
-    let mut documents = manifest("webhook", projects)?;
-    let configuration = &mut documents[0];
+pub(crate) fn webhook(url: &str, authority: &Authority, projects: &[&str]) -> Result<Value> {
+    let mut configuration = manifest("webhook", projects)?[0].take();
+    answer_at(url, authority, &mut configuration)?;
+    Ok(configuration)
+}
+
+/// Gives the webhooks of a configuration an address in place of their Services.
+pub(crate) fn answer_at(url: &str, authority: &Authority, configuration: &mut Value) -> Result<()> {
     let webhooks = configuration["webhooks"].as_array_mut();
     for webhook in webhooks.context("no webhooks")? {
         let path = webhook["clientConfig"]["service"]["path"].as_str();
         let url = format!("{url}{}", path.context("no path")?);
-        webhook["clientConfig"] = json!({"url": url, "caBundle": base64(authority.as_bytes())});
+        let bundle = base64(authority.pem().as_bytes());
+        webhook["clientConfig"] = json!({"url": url, "caBundle": bundle});
     }
-    Ok(configuration.take())
+    Ok(())
 }
 
 /// What Kubewarden's controller makes of `deploy/pods.yml` in the API server, for the policy `pods` at an address.
-pub(crate) fn pods_webhook(url: &str, authority: &str) -> Result<Value> {
-    let spec = spec("pods")?;
+pub(crate) fn pods_webhook(url: &str, authority: &Authority) -> Result<Value> {
+    let spec = spec("pods", &[])?;
     let mut configuration = webhook(url, authority, &[])?;
     configuration["metadata"]["name"] = "managed-by-pods".into();
     let webhook = &mut configuration["webhooks"][0];

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
-use ureq::http::{Request, Response};
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig};
-use ureq::{Agent, Body};
+use ureq::Agent;
+use ureq::http::Request;
+use ureq::tls::{Certificate, TlsConfig};
 
 /// An answer, whatever its code.
 #[derive(Debug, Clone)]
@@ -28,15 +28,7 @@ impl Answer {
 pub(crate) fn agent(authority: Option<&str>) -> Result<Agent> {
     let mut tls = TlsConfig::builder();
     if let Some(pem) = authority {
-        let mut roots = Vec::new();
-        for item in ureq::tls::parse_pem(pem.as_bytes()) {
-            if let PemItem::Certificate(certificate) = item? {
-                roots.push(certificate);
-            }
-        }
-        tls = tls.root_certs(RootCerts::from(
-            roots.into_iter().collect::<Vec<Certificate<'_>>>(),
-        ));
+        tls = tls.root_certs([Certificate::from_pem(pem.as_bytes())?].into());
     }
     let config = Agent::config_builder()
         .tls_config(tls.build())
@@ -57,10 +49,7 @@ pub(crate) fn send(agent: &Agent, request: Request<Vec<u8>>) -> Result<Answer> {
     } else {
         agent.run(Request::from_parts(parts, body))
     };
-    read(response.with_context(|| what.clone())?).with_context(|| what)
-}
-
-fn read(mut response: Response<Body>) -> Result<Answer> {
+    let mut response = response.with_context(|| what.clone())?;
     let warnings = response.headers().get_all("warning").iter();
     let warnings = warnings
         .filter_map(|w| w.to_str().ok().map(warning))
@@ -70,7 +59,8 @@ fn read(mut response: Response<Body>) -> Result<Answer> {
         .body_mut()
         .with_config()
         .limit(1 << 28)
-        .read_to_string()?;
+        .read_to_string()
+        .context(what)?;
     // Not every error comes as JSON.
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
     Ok(Answer {

@@ -1,5 +1,7 @@
 //! A client of kube-apiserver.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use ureq::Agent;
@@ -22,7 +24,7 @@ pub(crate) struct Client {
     /// The token, which is the user's name.
     pub(crate) token: String,
     /// Headers of each request beside the usual ones.
-    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) headers: BTreeMap<String, String>,
 }
 
 impl Client {
@@ -34,9 +36,9 @@ impl Client {
         object: &Value,
     ) -> Result<Answer> {
         let body = if object.is_null() {
-            Vec::new()
+            String::new()
         } else {
-            serde_json::to_vec(object)?
+            object.to_string()
         };
         let mut request = Request::builder()
             .method(method)
@@ -46,7 +48,7 @@ impl Client {
         for (key, value) in &self.headers {
             request = request.header(key, value);
         }
-        http::send(&self.agent, request.body(body)?)
+        http::send(&self.agent, request.body(body.into())?)
     }
 
     pub(crate) fn get(&self, path: &str) -> Result<Answer> {
@@ -106,14 +108,13 @@ pub(crate) fn done(answer: Answer) -> Result<Value> {
 
 /// Where an object is: `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME`, or without the namespace.
 pub(crate) fn place(object: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let plural = plural(&text(&object["kind"]));
-    let (version, metadata) = (text(&object["apiVersion"]), &object["metadata"]);
-    let list = match metadata["namespace"].as_str() {
-        Some(namespace) => path(&version, namespace, &plural),
-        None => format!("/apis/{version}/{plural}"),
+    let text = |pointer: &str| {
+        let text = object.pointer(pointer).and_then(Value::as_str);
+        text.unwrap_or_default()
     };
-    format!("{list}/{}", text(&metadata["name"]))
+    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+    let list = path(text("/apiVersion"), namespace, &plural(text("/kind")));
+    format!("{list}/{name}")
 }
 
 /// What a path calls the objects of a kind.
@@ -126,14 +127,14 @@ pub(crate) fn plural(kind: &str) -> String {
     }
 }
 
-/// Where objects of a namespace are: `path("batch/v1", "team-a", "jobs")`.
+/// Where objects are: `path("batch/v1", "team-a", "jobs")`. Some are in no namespace, which is empty then.
 pub(crate) fn path(api_version: &str, namespace: &str, resource: &str) -> String {
-    let prefix = if api_version.contains('/') {
-        "apis"
-    } else {
-        "api"
-    };
-    format!("/{prefix}/{api_version}/namespaces/{namespace}/{resource}")
+    let core = !api_version.contains('/');
+    let prefix = if core { "api" } else { "apis" };
+    match namespace {
+        "" => format!("/{prefix}/{api_version}/{resource}"),
+        _ => format!("/{prefix}/{api_version}/namespaces/{namespace}/{resource}"),
+    }
 }
 
 /// Where the Jobs of a namespace are.

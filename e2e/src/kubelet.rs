@@ -16,15 +16,6 @@ use crate::kube::{Client, STRATEGIC_PATCH, done, path};
 /// How often it looks at the pods.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What a node does with the pods that are there.
-pub(crate) trait Node: Send + 'static {
-    /// Looks at all of them once. The API server may be away.
-    fn step(&mut self) -> Result<()>;
-
-    /// Takes note of what went wrong in a step.
-    fn failed(&self, _error: anyhow::Error) {}
-}
-
 /// A thread that plays a node. It ends, with the processes that it has started, when this is dropped.
 pub(crate) struct Kubelet {
     ended: Arc<AtomicBool>,
@@ -39,14 +30,13 @@ impl Drop for Kubelet {
 }
 
 impl Kubelet {
-    pub(crate) fn start(mut node: impl Node) -> Self {
+    /// Lets a node look at its pods, again and again.
+    pub(crate) fn start(mut step: impl FnMut() + Send + 'static) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
-        let stop = ended.clone();
+        let is_over = ended.clone();
         let thread = thread::spawn(move || {
-            while !stop.load(Ordering::Relaxed) {
-                if let Err(error) = node.step() {
-                    node.failed(error);
-                }
+            while !is_over.load(Ordering::Relaxed) {
+                step();
                 thread::sleep(TICK);
             }
         });
@@ -58,7 +48,9 @@ impl Kubelet {
     pub(crate) fn scripted(cluster: &ApiServer) -> Self {
         let client = cluster.client(KUBELET);
         let seen = BTreeMap::new();
-        Self::start(Scripted { client, seen })
+        let mut node = Scripted { client, seen };
+        // The API server may be away.
+        Self::start(move || drop(node.step()))
     }
 }
 
@@ -107,7 +99,7 @@ struct Scripted {
     seen: BTreeMap<(String, &'static str), Instant>,
 }
 
-impl Node for Scripted {
+impl Scripted {
     fn step(&mut self) -> Result<()> {
         let alive = "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed";
         let mut seen = BTreeMap::new();
@@ -132,9 +124,7 @@ impl Node for Scripted {
         self.seen = seen;
         outcome
     }
-}
 
-impl Scripted {
     /// Does what is due with a pod that has been in a state for that long.
     fn act(&self, pod: &Value, state: &str, long: Duration) -> Result<()> {
         let text = |key: &str| pod["metadata"][key].as_str().unwrap_or_default();

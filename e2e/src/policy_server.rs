@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -10,22 +9,18 @@ use ureq::Agent;
 use ureq::http::Request;
 
 use crate::http::{self, Answer};
-use crate::process::{Process, free_port};
-use crate::tls::{Authority, Files};
-
-/// How long it may take to compile the modules.
-const START: Duration = Duration::from_mins(1);
+use crate::process::{Process, START, free_port};
+use crate::tls::Authority;
 
 /// Where a PolicyServer listens, and what it is given. It may be stopped and started again at the same place.
 pub(crate) struct Launch {
     folder: PathBuf,
-    name: String,
     port: u16,
     probe: u16,
-    authority: String,
-    files: Files,
+    /// Who has signed its certificate.
+    pub(crate) authority: Authority,
     /// What else stands in its command.
-    pub(crate) arguments: Vec<String>,
+    pub(crate) arguments: &'static [&'static str],
     /// Where it finds Kubernetes.
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Variables of its environment.
@@ -33,16 +28,14 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    pub(crate) fn new(parent: &Path, name: &str, authority: &Authority) -> Result<Self> {
-        let folder = parent.join(name);
+    pub(crate) fn new(folder: &Path, authority: &Authority) -> Result<Self> {
+        authority.sign(folder)?;
         Ok(Self {
-            files: authority.sign(&folder)?,
-            folder,
-            name: name.to_owned(),
+            folder: folder.to_owned(),
             port: free_port()?,
             probe: free_port()?,
-            authority: authority.pem(),
-            arguments: Vec::new(),
+            authority: authority.clone(),
+            arguments: &[],
             kubeconfig: None,
             environment: Vec::new(),
         })
@@ -50,9 +43,8 @@ impl Launch {
 
     /// Takes a certificate of an authority, in place of the one that is there.
     pub(crate) fn sign(&mut self, authority: &Authority) -> Result<()> {
-        self.files = authority.sign(&self.folder)?;
-        self.authority = authority.pem();
-        Ok(())
+        self.authority = authority.clone();
+        authority.sign(&self.folder)
     }
 
     /// The address, without a path.
@@ -63,17 +55,15 @@ impl Launch {
     fn spawn(&self, policies: &Value) -> Result<Process> {
         let file = self.folder.join("policies.yml");
         fs::write(&file, serde_yaml_ng::to_string(policies)?)?;
-        Process::start("policy-server", &self.name, &self.folder, |command| {
-            command.arg("--policies").arg(file);
+        let name = "policy-server";
+        Process::start(name, name, &self.folder, |command| {
+            command.args(["--policies", "policies.yml"]);
             command.args(["--addr", "127.0.0.1", "--workers", "2", "--log-no-color"]);
             command.args(["--policies-download-dir", "modules"]);
             command.args(["--sigstore-cache-dir", "sigstore"]);
-            command.arg("--port").arg(self.port.to_string());
-            command
-                .arg("--readiness-probe-port")
-                .arg(self.probe.to_string());
-            command.arg("--cert-file").arg(&self.files.certificate);
-            command.arg("--key-file").arg(&self.files.key);
+            command.arg(format!("--port={}", self.port));
+            command.arg(format!("--readiness-probe-port={}", self.probe));
+            command.args(["--cert-file", "tls.crt", "--key-file", "tls.key"]);
             // A cluster that happens to be configured on this machine is none of its business.
             let nowhere = self.folder.join("no-kubeconfig");
             command.env("KUBECONFIG", self.kubeconfig.as_ref().unwrap_or(&nowhere));
@@ -81,7 +71,7 @@ impl Launch {
             if self.kubeconfig.is_none() {
                 command.arg("--ignore-kubernetes-connection-failure");
             }
-            command.args(&self.arguments);
+            command.args(self.arguments);
             command.envs(self.environment.iter().map(|(k, v)| (k, v)))
         })
     }
@@ -89,14 +79,11 @@ impl Launch {
     /// Starts it and waits until it is ready.
     pub(crate) fn start(&self, policies: &Value) -> Result<PolicyServer> {
         let mut process = self.spawn(policies)?;
-        let agent = http::agent(Some(&self.authority))?;
         let probe = format!("http://127.0.0.1:{}/readiness", self.probe);
-        process.wait_until("readiness", START, || {
-            agent.get(&probe).call().is_ok_and(|a| a.status() == 200)
-        })?;
+        process.answers(&probe)?;
         Ok(PolicyServer {
             process,
-            agent,
+            agent: http::agent(Some(&self.authority.pem()))?,
             url: self.url(),
             probe,
         })
@@ -116,6 +103,7 @@ pub(crate) struct PolicyServer {
     pub(crate) process: Process,
     agent: Agent,
     pub(crate) url: String,
+    /// The address of its readiness probe.
     pub(crate) probe: String,
 }
 
@@ -127,26 +115,18 @@ impl PolicyServer {
         http::send(&self.agent, request)
     }
 
-    /// Asks for a path.
+    /// Asks for an address.
     pub(crate) fn get(&self, url: &str) -> Result<Answer> {
         http::send(&self.agent, Request::get(url).body(Vec::new())?)
     }
 
     /// Posts an admission request, and gives the `response` in the answer.
     pub(crate) fn review(&self, path: &str, request: &Value) -> Result<Value> {
-        let review = review(request);
-        let answer = self.post(path, "application/json", serde_json::to_vec(&review)?)?;
-        ensure!(
-            answer.code == 200,
-            "{path}: {} {}",
-            answer.code,
-            answer.body
-        );
-        let mut body = answer.body;
-        ensure!(
-            body["kind"] == "AdmissionReview" && body["apiVersion"] == "admission.k8s.io/v1",
-            "{path}: {body}"
-        );
+        let review = review(request).to_string();
+        let Answer { code, mut body, .. } = self.post(path, "application/json", review.into())?;
+        let is_review =
+            body["kind"] == "AdmissionReview" && body["apiVersion"] == "admission.k8s.io/v1";
+        ensure!(code == 200 && is_review, "{path}: {code} {body}");
         Ok(body["response"].take())
     }
 }

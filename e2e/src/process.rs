@@ -2,18 +2,20 @@
 
 use std::fs::{self, File};
 use std::net::TcpListener;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::programs;
+use crate::{http, programs};
 
 /// How often a condition is looked at.
 const TICK: Duration = Duration::from_millis(50);
+
+/// How long a server may take to be ready: PolicyServer compiles its modules first.
+pub(crate) const START: Duration = Duration::from_mins(1);
 
 /// A running server. It is killed when this is dropped, and when the harness dies.
 pub(crate) struct Process {
@@ -72,8 +74,8 @@ impl Process {
         let started = Instant::now();
         while !condition() {
             if let Some(status) = self.child.try_wait()? {
-                let how = how(status);
-                bail!("{} {how} before {what}:\n{}", self.name, self.tail());
+                let (name, tail) = (&self.name, self.tail());
+                bail!("{name} ended with {status} before {what}:\n{tail}");
             }
             if started.elapsed() > limit {
                 bail!("{}: no {what} in {limit:?}:\n{}", self.name, self.tail());
@@ -81,6 +83,14 @@ impl Process {
             thread::sleep(TICK);
         }
         Ok(())
+    }
+
+    /// Waits until there is a page that it answers with.
+    pub(crate) fn answers(&mut self, url: &str) -> Result<()> {
+        let agent = http::agent(None)?;
+        self.wait_until(url, START, || {
+            agent.get(url).call().is_ok_and(|a| a.status() == 200)
+        })
     }
 
     /// Waits for its end, and gives its exit code.
@@ -130,15 +140,8 @@ impl Process {
     fn tail(&self) -> String {
         let log = self.log().unwrap_or_default();
         let lines = log.lines().filter(|line| !line.starts_with(' '));
-        let lines: Vec<_> = lines
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-            .take(8)
-            .collect();
-        let cut = |line: &&str| line.chars().take(300).collect::<String>();
-        let lines: Vec<_> = lines.iter().rev().map(cut).collect();
-        lines.join("\n")
+        let lines: Vec<String> = lines.map(|line| line.chars().take(300).collect()).collect();
+        lines[lines.len().saturating_sub(8)..].join("\n")
     }
 }
 
@@ -147,14 +150,6 @@ impl Drop for Process {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-fn how(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (None, None) => "ended".to_owned(),
     }
 }
 

@@ -42,14 +42,52 @@ pub(crate) fn run(folder: &Path) {
     };
     verdicts::run(&server, &policies, &cases);
     bodies::run(&server, &cases);
+    beside(&server);
     drop(server);
 
     report::section("starting");
     start::run(folder, &authority);
     report::section("metrics");
-    metrics::run(folder, &authority, &cases);
+    report::check(
+        "--enable-metrics: a collector is told of each policy by name",
+        metrics::sent(folder, &authority, &cases),
+    );
     report::section("pods");
     pods::run(folder, &authority);
+}
+
+/// What it answers to beside the policies.
+fn beside(server: &PolicyServer) {
+    let probe = |path: &str| server.probe.replace("/readiness", path);
+    for (what, urls) in [
+        (
+            "the readiness probe answers on a port of its own, and nothing else there",
+            [
+                (probe("/readiness"), 200),
+                (probe("/validate/default"), 404),
+            ],
+        ),
+        (
+            "GET /metrics: there is none, on no port",
+            [
+                (probe("/metrics"), 404),
+                (format!("{}/metrics", server.url), 404),
+            ],
+        ),
+    ] {
+        let mut urls = urls.into_iter();
+        let answered = urls.try_for_each(|(url, code)| {
+            let answer = server.get(&url)?;
+            ensure!(
+                answer.code == code,
+                "{url}: {} {}",
+                answer.code,
+                answer.body
+            );
+            Ok(())
+        });
+        report::check(what, answered);
+    }
 }
 
 /// `make doors`: every request, and the library's answer to it.
@@ -132,9 +170,7 @@ fn start(
     let default = deploy::protect(&json!({}))?;
     let member = |policy: &Value| {
         let mut member = policy.clone();
-        if let Some(keys) = member.as_object_mut() {
-            keys.remove("policyMode");
-        }
+        member.as_object_mut().map(|keys| keys.remove("policyMode"));
         member
     };
     for (name, expression) in [
@@ -152,7 +188,7 @@ fn start(
     let mut worded = default;
     worded["message"] = "ask the platform team".into();
     policies.insert("worded".to_owned(), worded);
-    let place = Launch::new(folder, "policy-server", authority)?;
+    let place = Launch::new(&folder.join("policy-server"), authority)?;
     let server = place.start(&Value::Object(policies.clone()))?;
     Ok((server, policies))
 }

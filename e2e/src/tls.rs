@@ -1,58 +1,47 @@
 //! Certificates that are made for one run.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::rc::Rc;
 
 use anyhow::Result;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 /// An authority that signs the servers' certificates.
-pub(crate) struct Authority {
-    issuer: CertifiedIssuer<'static, KeyPair>,
-}
-
-/// A certificate and its key, on disk.
-pub(crate) struct Files {
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
-}
+#[derive(Clone)]
+pub(crate) struct Authority(Rc<CertifiedIssuer<'static, KeyPair>>);
 
 impl Authority {
     pub(crate) fn new() -> Result<Self> {
         let mut params = CertificateParams::new(Vec::<String>::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        Ok(Self { issuer })
+        Ok(Self(Rc::new(issuer)))
     }
 
     /// Its own certificate.
     pub(crate) fn pem(&self) -> String {
-        self.issuer.pem()
+        self.0.pem()
     }
 
     /// Its own key, in PKCS #8.
     pub(crate) fn key_pem(&self) -> String {
-        self.issuer.key().serialize_pem()
+        self.0.key().serialize_pem()
     }
 
     /// Writes a certificate for loopback, as `tls.crt` and `tls.key`.
-    pub(crate) fn sign(&self, folder: &Path) -> Result<Files> {
+    pub(crate) fn sign(&self, folder: &Path) -> Result<()> {
         self.sign_for(folder, &["localhost", "127.0.0.1"])
     }
 
     /// The same for other names.
-    pub(crate) fn sign_for(&self, folder: &Path, names: &[&str]) -> Result<Files> {
+    pub(crate) fn sign_for(&self, folder: &Path, names: &[&str]) -> Result<()> {
         let names: Vec<_> = names.iter().map(ToString::to_string).collect();
         let key = KeyPair::generate()?;
-        let certificate = CertificateParams::new(names)?.signed_by(&key, &self.issuer)?;
-        let files = Files {
-            certificate: folder.join("tls.crt"),
-            key: folder.join("tls.key"),
-        };
+        let certificate = CertificateParams::new(names)?.signed_by(&key, &self.0)?;
         fs::create_dir_all(folder)?;
-        fs::write(&files.certificate, certificate.pem())?;
-        fs::write(&files.key, key.serialize_pem())?;
-        Ok(files)
+        fs::write(folder.join("tls.crt"), certificate.pem())?;
+        Ok(fs::write(folder.join("tls.key"), key.serialize_pem())?)
     }
 }
 

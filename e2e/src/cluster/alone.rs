@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
+use serde_json::json;
 
-use super::api_server::{ApiServer, OLDEST, Options};
+use super::api_server::{ApiServer, OLDEST, Options, USUAL};
 use super::hook::{Hook, TEAM};
 use super::{controllers, modules, steps};
 use crate::deploy;
@@ -36,13 +37,13 @@ pub(super) fn run(
     let folder = folder.join(options.program);
     let projects = ["appwrapper", "training-operator"];
     let started = deploy::settings("hybrid", options.release, &projects).and_then(|settings| {
-        let cluster = ApiServer::start(&folder, "hybrid", authority, options)?;
+        let cluster = ApiServer::start(&folder, authority, options)?;
         // Everybody delegates as they like in the first one, and must in the second one.
         cluster.namespaces(&[TEAM, "team-example"])?;
         modules::bare(&cluster, &["AppWrapper", "PyTorchJob"])?;
-        steps::run(&cluster, "people", "before", &mut steps::no_act);
-        let name = "policy-server";
-        let hook = Hook::start(&folder, name, &cluster, authority, &settings, &projects)?;
+        let none = json!({});
+        steps::run(&[&cluster], "people", "before", &none, &mut steps::no_act);
+        let hook = Hook::start(&cluster, &settings, &projects)?;
         Ok((cluster, hook, settings))
     });
     let Some((cluster, mut hook, settings)) = report::need("they are in force", started) else {
@@ -59,7 +60,7 @@ pub(super) fn run(
                 );
             }
         }
-        let mut act = |name: &str, _: &mut Vec<String>| match name {
+        let mut act = |name: &str| match name {
             "no PolicyServer" => {
                 hook.kill();
                 Ok(())
@@ -74,19 +75,19 @@ pub(super) fn run(
             }
             _ => bail!("no act {name}"),
         };
-        steps::run(&cluster, "people", part, &mut act);
+        steps::run(&[&cluster], "people", part, &json!({}), &mut act);
     }
 }
 
 /// Applies the conditions of `deploy/NAME.yml`.
 fn conditions(cluster: &ApiServer, hook: &Hook, name: &str) -> Result<()> {
-    let list = deploy::spec(name)?["matchConditions"].take();
+    let list = deploy::spec(name, &[])?["matchConditions"].take();
     ensure!(list.is_array(), "no matchConditions");
     hook.apply(cluster, |webhook| webhook["matchConditions"] = list)
 }
 
 const AS_SHIPPED: Options = Options {
-    feature_gates: None,
+    arguments: USUAL.arguments,
     ..OLDEST
 };
 
@@ -111,9 +112,9 @@ pub(super) fn dropped(folder: &Path, authority: &Authority) {
     else {
         return;
     };
-    let mut act = |name: &str, _: &mut Vec<String>| match name {
+    let mut act = |name: &str| match name {
         "hybrid" => hook.serve(&deploy::settings("hybrid", AS_SHIPPED.release, &[])?),
         _ => bail!("no act {name}"),
     };
-    steps::run(&cluster, "people", "dropped", &mut act);
+    steps::run(&[&cluster], "people", "dropped", &json!({}), &mut act);
 }

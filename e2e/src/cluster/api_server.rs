@@ -1,23 +1,20 @@
 //! etcd and kube-apiserver on loopback.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use ureq::Agent;
 
 use super::audit::Audit;
-use super::hook::RELEASE;
 use super::modules;
 use crate::deploy::base64;
 use crate::http;
 use crate::kube::{Client, done};
-use crate::process::{Process, free_port};
+use crate::process::{Process, START, free_port};
 use crate::tls::{self, Authority};
-
-const START: Duration = Duration::from_mins(1);
 
 /// Those who ask. Each controller has a name of its own, so that the rules about writers have something to judge.
 pub(crate) const ADMIN: &str = "admin";
@@ -84,29 +81,26 @@ pub(crate) struct Options {
     pub(crate) release: &'static str,
     /// The program of its store.
     pub(crate) etcd: &'static str,
-    /// As the flag of that name takes them, or none.
-    pub(crate) feature_gates: Option<&'static str>,
-    /// The flag of that name. With `AlwaysAllow`, what is tested is admission alone.
-    pub(crate) authorization_mode: &'static str,
     /// What else stands in its command.
     pub(crate) arguments: &'static [&'static str],
 }
 
-/// As most parts want it.
+/// As most parts want it: what is tested is admission alone.
 pub(crate) const USUAL: Options = Options {
     program: "kube-apiserver",
-    release: RELEASE,
+    release: "1.36",
     etcd: "etcd",
-    feature_gates: None,
-    authorization_mode: "AlwaysAllow",
-    arguments: &[],
+    arguments: &["--authorization-mode=AlwaysAllow"],
 };
 
 /// The first release that the policy knows, with the feature without which it has no `managedBy` in Jobs.
 pub(crate) const OLDEST: Options = Options {
     program: modules::OLDEST,
     release: "1.30",
-    feature_gates: Some("JobManagedBy=true"),
+    arguments: &[
+        "--authorization-mode=AlwaysAllow",
+        "--feature-gates=JobManagedBy=true",
+    ],
     ..USUAL
 };
 
@@ -123,7 +117,7 @@ pub(crate) struct ApiServer {
     pub(crate) url: String,
     /// Where its store answers.
     pub(crate) etcd: String,
-    authority: String,
+    pub(crate) authority: Authority,
     agent: Agent,
     // In this order, so that kube-apiserver ends before its store.
     pub(crate) server: Process,
@@ -132,36 +126,22 @@ pub(crate) struct ApiServer {
 
 impl ApiServer {
     /// Starts both and waits until they are ready.
-    pub(crate) fn start(
-        parent: &Path,
-        name: &str,
-        authority: &Authority,
-        options: Options,
-    ) -> Result<Self> {
-        let folder = parent.join(name);
-        fs::create_dir_all(&folder)?;
-        let etcd = Self::etcd(options.etcd, &folder)?;
+    pub(crate) fn start(folder: &Path, authority: &Authority, options: Options) -> Result<Self> {
+        authority.sign(folder)?;
+        tls::signing_key(folder)?;
+        let (store, etcd) = Self::etcd(options.etcd, folder)?;
         let port = free_port()?;
-        let files = authority.sign(&folder)?;
-        tls::signing_key(&folder)?;
         fs::write(folder.join("audit-policy.json"), AUDIT_POLICY)?;
         let line = |(user, groups): &(&str, &str)| format!("{user},{user},{user},\"{groups}\"\n");
         let users: String = USERS.iter().map(line).collect();
         fs::write(folder.join("tokens.csv"), users)?;
-        let server = Process::start(options.program, "kube-apiserver", &folder, |command| {
-            if let Some(gates) = options.feature_gates {
-                command.arg(format!("--feature-gates={gates}"));
-            }
+        let server = Process::start(options.program, "kube-apiserver", folder, |command| {
             command
-                .arg(format!("--etcd-servers={}", etcd.1))
+                .arg(format!("--etcd-servers={etcd}"))
                 .arg(format!("--secure-port={port}"))
-                .arg(format!("--tls-cert-file={}", files.certificate.display()))
-                .arg(format!("--tls-private-key-file={}", files.key.display()))
-                .arg(format!(
-                    "--authorization-mode={}",
-                    options.authorization_mode
-                ))
                 .args([
+                    "--tls-cert-file=tls.crt",
+                    "--tls-private-key-file=tls.key",
                     "--bind-address=127.0.0.1",
                     "--endpoint-reconciler-type=none",
                     "--service-cluster-ip-range=10.0.0.0/24",
@@ -176,17 +156,14 @@ impl ApiServer {
                 ])
                 .args(options.arguments)
         })?;
-        let url = format!("https://127.0.0.1:{port}");
-        let authority = authority.pem();
-        let agent = http::agent(Some(&authority))?;
         let mut cluster = Self {
-            folder,
-            url,
-            etcd: etcd.1,
-            authority,
-            agent,
+            folder: folder.to_owned(),
+            url: format!("https://127.0.0.1:{port}"),
+            etcd,
+            agent: http::agent(Some(&authority.pem()))?,
+            authority: authority.clone(),
             server,
-            store: etcd.0,
+            store,
         };
         cluster.ready()?;
         Ok(cluster)
@@ -218,9 +195,7 @@ impl ApiServer {
                 .arg(format!("--initial-advertise-peer-urls={peers}"))
                 .arg(format!("--initial-cluster=e2e={peers}"))
         })?;
-        let agent = http::agent(None)?;
-        let health = format!("{url}/health");
-        etcd.wait_until("health", START, || agent.get(&health).call().is_ok())?;
+        etcd.answers(&format!("{url}/health"))?;
         Ok((etcd, url))
     }
 
@@ -230,7 +205,7 @@ impl ApiServer {
             agent: self.agent.clone(),
             url: self.url.clone(),
             token: user.to_owned(),
-            headers: Vec::new(),
+            headers: BTreeMap::new(),
         }
     }
 
@@ -241,7 +216,7 @@ impl ApiServer {
             "kind": "Config",
             "clusters": [{"name": "e2e", "cluster": {
                 "server": self.url,
-                "certificate-authority-data": base64(self.authority.as_bytes()),
+                "certificate-authority-data": base64(self.authority.pem().as_bytes()),
             }}],
             "users": [{"name": user, "user": {"token": user}}],
             "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": user}}],

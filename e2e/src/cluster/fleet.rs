@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::api_server::{ADMIN, ANA, ApiServer, MULTIKUEUE, Options, USUAL};
 use super::controllers;
-use super::hook::{Hook, RELEASE, TEAM, job};
-use super::jobs::has;
+use super::hook::{Hook, TEAM, job};
+use super::jobs::{end, has};
 use super::modules;
 use crate::deploy::{self, base64};
 use crate::kube::{self, Client, done, jobs, path};
@@ -62,26 +62,19 @@ pub(crate) struct Fleet {
 
 /// The settings of `deploy/management.yml` and `deploy/worker.yml`, for the API servers that run here.
 pub(crate) fn settings(name: &str) -> Result<Value> {
-    deploy::settings(name, RELEASE, &PROJECTS)
+    deploy::settings(name, OPTIONS.release, &PROJECTS)
 }
 
 impl Member {
-    fn start(
-        folder: &Path,
-        name: &str,
-        policy: &'static str,
-        authority: &Authority,
-    ) -> Result<Self> {
-        let cluster = ApiServer::start(folder, name, authority, OPTIONS)?;
+    fn start(folder: &Path, policy: &'static str, authority: &Authority) -> Result<Self> {
+        let cluster = ApiServer::start(folder, authority, OPTIONS)?;
         cluster.namespaces(&[TEAM, "kueue-system"])?;
         let controllers = vec![
             controllers::manager(&cluster, &[])?,
-            controllers::jobset(&cluster, authority, |_| ())?,
-            controllers::kueue(&cluster, authority)?,
+            controllers::jobset(&cluster, |_| ())?,
+            controllers::kueue(&cluster)?,
         ];
-        let hook = format!("policy-server-{name}");
-        let settings = settings(policy)?;
-        let hook = Hook::start(folder, &hook, &cluster, authority, &settings, &PROJECTS)?;
+        let hook = Hook::start(&cluster, &settings(policy)?, &PROJECTS)?;
         Ok(Self {
             cluster,
             policy,
@@ -124,8 +117,10 @@ impl Fleet {
 
     /// Starts everything.
     pub(crate) fn start(folder: &Path, authority: &Authority) -> Result<Self> {
-        let hub = Member::start(folder, "hub", "management", authority).context("hub")?;
-        let worker = Member::start(folder, "worker", "worker", authority).context("worker")?;
+        let start = |name: &str, policy| {
+            Member::start(&folder.join(name), policy, authority).with_context(|| name.to_owned())
+        };
+        let (hub, worker) = (start("hub", "management")?, start("worker", "worker")?);
         let objects = deploy::yaml("e2e/cluster/kueue.yml")?[0].take();
         worker.objects(&objects["worker"])?;
         let kubeconfig = worker.cluster.kubeconfig(MULTIKUEUE).to_string();
@@ -239,15 +234,9 @@ impl Workload {
     /// Whether it has ended as it should. It is an error if it has ended otherwise.
     pub(crate) fn is_over(&self, client: &Client) -> Result<bool> {
         let object = done(client.get(&self.own())?)?;
-        let status = &object["status"];
-        for end in ["Complete", "Completed", "Succeeded", "Failed"] {
-            ensure!(
-                end == self.end || !has(status, end),
-                "{}: {status}",
-                self.name
-            );
-        }
-        Ok(has(status, self.end))
+        let (name, status, end) = (&self.name, &object["status"], end(&object["status"]));
+        ensure!(end.is_none_or(|end| end == self.end), "{name}: {status}");
+        Ok(end.is_some())
     }
 }
 

@@ -16,9 +16,6 @@ use crate::tls::Authority;
 /// Where the workloads are.
 pub(crate) const TEAM: &str = "team-a";
 
-/// The release of the kube-apiserver that runs here.
-pub(crate) const RELEASE: &str = "1.36";
-
 /// A namespace in which [`Hook::in_force`] asks.
 pub(super) const PROBE: &str = "e2e-probe";
 
@@ -26,7 +23,6 @@ pub(super) const PROBE: &str = "e2e-probe";
 pub(crate) struct Hook {
     place: Launch,
     server: Option<PolicyServer>,
-    authority: String,
     projects: Vec<&'static str>,
 }
 
@@ -34,50 +30,42 @@ impl Hook {
     /// Starts PolicyServer with settings for the policy `managed-by`, in mode `protect`, and applies `deploy/webhook.yml`
     /// for a cluster with some more projects.
     pub(crate) fn start(
-        parent: &Path,
-        name: &str,
         cluster: &ApiServer,
-        authority: &Authority,
         settings: &Value,
         projects: &[&'static str],
     ) -> Result<Self> {
         let policies = json!({"managed-by": deploy::protect(settings)?});
-        let hook = Self::prepare(parent, name, cluster, authority, &policies, projects)?;
+        let hook = Self::prepare(cluster, &policies, projects)?;
         hook.apply(cluster, |_| ())?;
         Self::in_force(cluster)?;
         Ok(hook)
     }
 
-    /// A cluster with the settings of `deploy/NAME.yml`, which is also its name.
+    /// A cluster with the settings of `deploy/NAME.yml`.
     pub(crate) fn in_front(
-        parent: &Path,
+        folder: &Path,
         name: &str,
         authority: &Authority,
         options: Options,
     ) -> Result<(ApiServer, Self)> {
-        let settings = deploy::settings(name, options.release, &[])?;
-        let cluster = ApiServer::start(parent, name, authority, options)?;
+        let cluster = ApiServer::start(folder, authority, options)?;
         cluster.namespaces(&[TEAM])?;
-        let hook = Self::start(parent, "policy-server", &cluster, authority, &settings, &[])?;
+        let settings = deploy::settings(name, options.release, &[])?;
+        let hook = Self::start(&cluster, &settings, &[])?;
         Ok((cluster, hook))
     }
 
-    /// The same with whatever policies, and without a webhook yet.
+    /// PolicyServer with whatever policies, and no webhook yet.
     pub(crate) fn prepare(
-        parent: &Path,
-        name: &str,
         cluster: &ApiServer,
-        authority: &Authority,
         policies: &Value,
         projects: &[&'static str],
     ) -> Result<Self> {
-        let mut place = Launch::new(parent, name, authority)?;
+        let mut place = Launch::new(&cluster.folder.join("policy-server"), &cluster.authority)?;
         place.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
-        let server = place.start(policies)?;
         Ok(Self {
+            server: Some(place.start(policies)?),
             place,
-            server: Some(server),
-            authority: authority.pem(),
             projects: projects.to_vec(),
         })
     }
@@ -97,29 +85,27 @@ impl Hook {
 
     /// Applies `deploy/webhook.yml`, with a change.
     pub(crate) fn apply(&self, cluster: &ApiServer, change: impl FnOnce(&mut Value)) -> Result<()> {
-        let url = self.place.url();
-        let mut configuration = deploy::webhook(&url, &self.authority, &self.projects)?;
+        let place = &self.place;
+        let mut configuration = deploy::webhook(&place.url(), &place.authority, &self.projects)?;
         change(&mut configuration["webhooks"][0]);
         cluster.client(ADMIN).apply(&configuration).map(drop)
     }
 
     /// Applies what `deploy/pods.yml` says. The policy is the one with the name `pods`.
     pub(crate) fn apply_pods(&self, cluster: &ApiServer) -> Result<()> {
-        let configuration = deploy::pods_webhook(&self.place.url(), &self.authority)?;
+        let configuration = deploy::pods_webhook(&self.place.url(), &self.place.authority)?;
         cluster.client(ADMIN).apply(&configuration).map(drop)
     }
 
     /// Gives PolicyServer a certificate of another authority, which the API server is told to trust.
     pub(crate) fn change_certificate(&mut self, cluster: &ApiServer) -> Result<()> {
-        let authority = Authority::new()?;
-        self.place.sign(&authority)?;
-        self.authority = authority.pem();
+        self.place.sign(&Authority::new()?)?;
         self.apply(cluster, |_| ())
     }
 
     /// Ends PolicyServer for good: no webhook asks for it any more.
     pub(crate) fn withdraw(&mut self, cluster: &ApiServer) -> Result<()> {
-        let configuration = deploy::webhook("", "", &[])?;
+        let configuration = deploy::webhook("", &self.place.authority, &[])?;
         done(cluster.client(ADMIN).delete(&kube::place(&configuration))?)?;
         self.kill();
         Ok(())

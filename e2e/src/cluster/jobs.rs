@@ -34,21 +34,22 @@ pub(crate) fn run(folder: &Path, authority: &Authority) {
     else {
         return;
     };
-    steps::run(&cluster, "jobs", "jobs", &mut steps::no_act);
+    let none = json!({});
+    steps::run(&[&cluster], "jobs", "jobs", &none, &mut steps::no_act);
     let Some(audit) = report::need("the audit log", cluster.audit()) else {
         return;
     };
     audit.quiet("jobs", &[(JOB_CONTROLLER, 50)], "");
     for name in deploy::POLICIES {
-        let mut act = |act: &str, _: &mut Vec<String>| match act {
+        let mut act = |act: &str| match act {
             "its rules and conditions" => apply(&cluster, &hook, name),
             _ => bail!("no act {act}"),
         };
         let more = json!({"manifest": name});
-        steps::run_on(&[&cluster], "jobs", "life", &more, &mut act);
+        steps::run(&[&cluster], "jobs", "life", &more, &mut act);
         // A call for its creation and, if the manifest lists those who write the status of Jobs, one for each update of its status.
         let cost = || {
-            let spec = deploy::spec(name)?;
+            let spec = deploy::spec(name, &[])?;
             let listed = !spec["settings"]["standard_status_writers"]["Job"].is_null();
             cluster.audit()?.cost(&format!("life-{name}"), listed)
         };
@@ -62,7 +63,7 @@ pub(crate) fn run(folder: &Path, authority: &Authority) {
 }
 
 fn apply(cluster: &ApiServer, hook: &Hook, manifest: &str) -> Result<()> {
-    let spec = deploy::spec(manifest)?;
+    let spec = deploy::spec(manifest, &[])?;
     hook.apply(cluster, |webhook| {
         webhook["rules"] = spec["rules"].clone();
         webhook["matchConditions"] = spec["matchConditions"].clone();
@@ -77,19 +78,24 @@ fn apply(cluster: &ApiServer, hook: &Hook, manifest: &str) -> Result<()> {
 /// Whether a condition is true.
 pub(crate) fn has(status: &Value, condition: &str) -> bool {
     let conditions = status["conditions"].as_array().into_iter().flatten();
-    conditions
-        .into_iter()
-        .any(|c| c["type"] == condition && c["status"] == "True")
+    let mut types = conditions
+        .filter(|c| c["status"] == "True")
+        .map(|c| &c["type"]);
+    types.any(|held| *held == condition)
+}
+
+/// The condition that says how a workload has ended.
+pub(crate) fn end(status: &Value) -> Option<&'static str> {
+    let mut ends = ["Complete", "Completed", "Succeeded", "Failed"].into_iter();
+    ends.find(|end| has(status, end))
 }
 
 /// Whether a workload has ended so, or has not and is still there: `Gone`, `Never`, or a condition.
 pub(super) fn ended(answer: &Answer, end: &str) -> Result<()> {
     let status = &answer.body["status"];
-    let ends = ["Complete", "Completed", "Succeeded", "Failed"];
-    let over = ends.iter().any(|end| has(status, end));
     let holds = match end {
         "Gone" => answer.code == 404,
-        "Never" => answer.code == 200 && !over,
+        "Never" => answer.code == 200 && self::end(status).is_none(),
         condition => has(status, condition),
     };
     ensure!(holds, "it is not {end}: {} {status}", answer.code);

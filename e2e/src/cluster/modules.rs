@@ -6,13 +6,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::api_server::{ADMIN, ApiServer};
-use crate::deploy::{base64, documents, yaml};
+use crate::deploy::{answer_at, yaml};
 use crate::kube::{self, done};
 use crate::process::until;
-use crate::tls::Authority;
 
 /// The versions that are tested.
 pub(crate) const JOBSET: &str = "sigs.k8s.io/jobset@v0.12.0";
@@ -43,43 +42,36 @@ pub(crate) fn folder(module: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(folder))
 }
 
-/// Applies the CRDs in a folder, each with a change, and waits until they are served.
-pub(crate) fn crds(cluster: &ApiServer, folder: &Path, change: impl Fn(&mut Value)) -> Result<()> {
+/// The CRDs in a folder.
+pub(crate) fn crds_of(folder: &Path) -> Result<Vec<Value>> {
     let mut crds = Vec::new();
     for entry in fs::read_dir(folder)? {
-        for mut crd in documents(&fs::read_to_string(entry?.path())?)? {
-            change(&mut crd);
-            cluster.client(ADMIN).apply(&crd)?;
-            crds.push(crd);
-        }
+        crds.extend(yaml(entry?.path())?);
     }
     ensure!(!crds.is_empty(), "no CRD in {}", folder.display());
-    crds.iter().try_for_each(|crd| served(cluster, crd))
+    Ok(crds)
 }
 
 /// Applies the CRDs of these kinds in `e2e/cluster/crds.yml`.
 pub(crate) fn bare(cluster: &ApiServer, kinds: &[&str]) -> Result<()> {
-    let crds = yaml("e2e/cluster/crds.yml")?[0].take();
-    let named = |kind: &str| {
-        let mut crds = crds.as_array().into_iter().flatten();
-        crds.find(|crd| crd["spec"]["names"]["kind"] == *kind)
-    };
-    kinds
-        .iter()
-        .try_for_each(|kind| crd(cluster, named(kind).context("no such kind")?))
+    let mut all: Vec<Value> = serde_json::from_value(yaml("e2e/cluster/crds.yml")?[0].take())?;
+    all.retain(|crd| kinds.iter().any(|k| crd["spec"]["names"]["kind"] == *k));
+    ensure!(all.len() == kinds.len(), "no such kind in {kinds:?}");
+    crds(cluster, &all)
 }
 
-/// Applies one.
-pub(crate) fn crd(cluster: &ApiServer, crd: &Value) -> Result<()> {
-    cluster.client(ADMIN).apply(crd)?;
-    served(cluster, crd)
-}
-
-fn served(cluster: &ApiServer, crd: &Value) -> Result<()> {
-    let path = kube::place(crd);
-    until(&path, Duration::from_secs(20), || {
-        let crd = done(cluster.client(ADMIN).get(&path)?)?;
-        Ok(super::jobs::has(&crd["status"], "Established").then_some(()))
+/// Applies CRDs and waits until they are served.
+pub(crate) fn crds(cluster: &ApiServer, crds: &[Value]) -> Result<()> {
+    let admin = cluster.client(ADMIN);
+    for crd in crds {
+        admin.apply(crd)?;
+    }
+    crds.iter().try_for_each(|crd| {
+        let path = kube::place(crd);
+        until(&path, Duration::from_secs(20), || {
+            let crd = done(admin.get(&path)?)?;
+            Ok(super::jobs::has(&crd["status"], "Established").then_some(()))
+        })
     })
 }
 
@@ -89,24 +81,17 @@ pub(crate) fn webhooks(
     module: &Path,
     project: &str,
     url: &str,
-    authority: &Authority,
     words: &[&str],
 ) -> Result<()> {
     let file = module.join("config/components/webhook/manifests.yaml");
-    let bundle = base64(authority.pem().as_bytes());
-    for mut configuration in documents(&fs::read_to_string(file)?)? {
-        let webhooks = configuration["webhooks"]
-            .as_array_mut()
-            .context("no webhooks")?;
-        let path = |webhook: &Value| {
-            let path = webhook["clientConfig"]["service"]["path"].as_str();
-            path.unwrap_or_default().to_owned()
-        };
-        webhooks.retain(|webhook| words.iter().any(|word| path(webhook).contains(word)));
-        for webhook in webhooks {
-            let url = format!("{url}{}", path(webhook));
-            webhook["clientConfig"] = json!({"url": url, "caBundle": bundle});
+    for mut configuration in yaml(file)? {
+        if let Some(webhooks) = configuration["webhooks"].as_array_mut() {
+            webhooks.retain(|webhook| {
+                let path = webhook["clientConfig"]["service"]["path"].as_str();
+                path.is_some_and(|path| words.iter().any(|word| path.contains(word)))
+            });
         }
+        answer_at(url, &cluster.authority, &mut configuration)?;
         configuration["metadata"]["name"] = project.into();
         cluster.client(ADMIN).apply(&configuration)?;
     }

@@ -15,17 +15,12 @@ use crate::report;
 pub(crate) fn run(fleet: &Fleet) {
     report::section("multikueue: deploy/management.yml and deploy/worker.yml");
     let (hub, worker) = (&fleet.hub.cluster, &fleet.worker.cluster);
-    let mut act = |name: &str, _: &mut Vec<String>| match name {
+    let mut act = |name: &str| match name {
         "the API server has refused a write of Kueue's" => refused(hub),
         _ => bail!("no act {name}"),
     };
-    steps::run_on(
-        &[hub, worker],
-        "multikueue",
-        "multikueue",
-        &json!({}),
-        &mut act,
-    );
+    let (both, name) = ([hub, worker], "multikueue");
+    steps::run(&both, name, name, &json!({}), &mut act);
     // On the worker, Kueue only lets workloads start, which the API server does not ask about.
     let worker_users = [(JOB_CONTROLLER, 1), (JOBSET, 1), (MULTIKUEUE, 1)];
     for (name, cluster, users) in [

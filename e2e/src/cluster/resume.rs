@@ -13,13 +13,11 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
 use super::api_server::{ApiServer, JOB_CONTROLLER, JOBSET, MPI_OPERATOR, OLDEST, Options, USUAL};
-use super::hook::TEAM;
-use super::hook::{Hook, RELEASE};
+use super::hook::{Hook, TEAM};
 use super::steps::{self, Act};
 use super::{controllers, modules};
 use crate::deploy;
 use crate::kubelet::Kubelet;
-use crate::process::Process;
 use crate::programs;
 use crate::report;
 use crate::tls::Authority;
@@ -37,6 +35,7 @@ const STUCK: Duration = Duration::from_secs(10);
 /// An API server with its built-in controllers.
 struct Release {
     title: &'static str,
+    /// The folder of its cluster.
     name: &'static str,
     options: Options,
     /// What else stands in the command of kube-controller-manager.
@@ -47,10 +46,12 @@ struct Release {
     keeps_start: bool,
 }
 
+const GATE_OFF: &str = "--feature-gates=MutableSchedulingDirectivesForSuspendedJobs=false";
+
 const RELEASES: [Release; 3] = [
     Release {
         title: "kube-apiserver as it is by default",
-        name: "default",
+        name: "resume-default",
         options: USUAL,
         manager: &[],
         crd: |_| (),
@@ -58,18 +59,18 @@ const RELEASES: [Release; 3] = [
     },
     Release {
         title: "kube-apiserver and kube-controller-manager with MutableSchedulingDirectivesForSuspendedJobs=false",
-        name: "gate-off",
+        name: "resume-gate-off",
         options: Options {
-            feature_gates: Some("MutableSchedulingDirectivesForSuspendedJobs=false"),
+            arguments: &["--authorization-mode=AlwaysAllow", GATE_OFF],
             ..USUAL
         },
-        manager: &["--feature-gates=MutableSchedulingDirectivesForSuspendedJobs=false"],
+        manager: &[GATE_OFF],
         crd: |_| (),
         keeps_start: true,
     },
     Release {
         title: "kube-apiserver-1.30.14 with JobManagedBy=true",
-        name: "1.30",
+        name: "resume-1.30",
         options: OLDEST,
         manager: &controllers::AS_OLD,
         crd: old_rules,
@@ -110,58 +111,41 @@ pub(super) fn run(folder: &Path, authority: &Authority) {
     }
 }
 
-/// What runs for one release.
-struct Stage {
-    // In this order, so that what writes ends before what it writes to.
-    _kubelet: Kubelet,
-    _controllers: Vec<Process>,
-    hook: Hook,
-    cluster: ApiServer,
-}
-
 /// Both manifests on one release, and the control where the status write is certain to happen.
 fn on(folder: &Path, authority: &Authority, release: &Release, kinds: &[Kind]) {
     let projects: &[&str] = &["jobset", "mpi-operator"];
     let settings = |name: &str| deploy::settings(name, release.options.release, projects);
     let started = settings("worker").and_then(|settings| {
-        let folder = folder.join("resume");
-        let cluster = ApiServer::start(&folder, release.name, authority, release.options)?;
+        let cluster = ApiServer::start(&folder.join(release.name), authority, release.options)?;
         cluster.namespaces(&[TEAM, UNDELEGATED])?;
         let mut controllers = vec![
             controllers::manager(&cluster, release.manager)?,
-            controllers::jobset(&cluster, authority, release.crd)?,
+            controllers::jobset(&cluster, release.crd)?,
         ];
         if kinds.len() > 1 {
             controllers.push(controllers::mpi_operator(&cluster)?);
         }
-        let name = format!("policy-server-{}", release.name);
-        let hook = Hook::start(&folder, &name, &cluster, authority, &settings, projects)?;
-        Ok((
-            settings,
-            Stage {
-                _kubelet: Kubelet::scripted(&cluster),
-                _controllers: controllers,
-                hook,
-                cluster,
-            },
-        ))
+        let hook = Hook::start(&cluster, &settings, projects)?;
+        let kubelet = Kubelet::scripted(&cluster);
+        Ok((settings, cluster, hook, controllers, kubelet))
     });
-    let Some((worker, mut stage)) = report::need("deploy/worker.yml is in force", started) else {
+    let Some((worker, cluster, mut hook, _controllers, _kubelet)) =
+        report::need("deploy/worker.yml is in force", started)
+    else {
         return;
     };
-    good(&stage, release, kinds, "worker", TEAM);
-    if release.keeps_start && release.options.release == RELEASE {
-        control(&mut stage, worker);
+    good(&cluster, release, kinds, "worker", TEAM);
+    if release.keeps_start && release.options.release == USUAL.release {
+        control(&cluster, &mut hook, worker);
     }
-    let management = settings("management").and_then(|settings| stage.hook.serve(&settings));
+    let management = settings("management").and_then(|settings| hook.serve(&settings));
     if report::check("deploy/management.yml is in force", management) {
-        good(&stage, release, kinds, "management", UNDELEGATED);
+        good(&cluster, release, kinds, "management", UNDELEGATED);
     }
 }
 
 /// All end as they should, and nobody is denied.
-fn good(stage: &Stage, release: &Release, kinds: &[Kind], manifest: &str, namespace: &str) {
-    let cluster = &stage.cluster;
+fn good(cluster: &ApiServer, release: &Release, kinds: &[Kind], manifest: &str, namespace: &str) {
     let before = cluster.audit().map_or(0, |audit| audit.len());
     for (kind, _) in kinds {
         flip(cluster, kind, manifest, namespace, &mut steps::no_act);
@@ -190,7 +174,7 @@ fn good(stage: &Stage, release: &Release, kinds: &[Kind], manifest: &str, namesp
 /// Runs a part of `resume.yml`.
 fn flip(cluster: &ApiServer, part: &str, manifest: &str, namespace: &str, act: Act<'_>) {
     let more = json!({"manifest": manifest, "namespace": namespace});
-    steps::run_on(&[cluster], "resume", part, &more, act);
+    steps::run(&[cluster], "resume", part, &more, act);
 }
 
 fn enough(count: usize) -> Result<()> {
@@ -199,7 +183,7 @@ fn enough(count: usize) -> Result<()> {
 }
 
 /// The same as in [`good`] with one account less in the list of writers.
-fn control(stage: &mut Stage, mut settings: Value) {
+fn control(cluster: &ApiServer, hook: &mut Hook, mut settings: Value) {
     let mut serve = || {
         let writers = settings["standard_status_writers"]["Job"].as_array_mut();
         let writers = writers.context("no writers of Jobs")?;
@@ -208,23 +192,18 @@ fn control(stage: &mut Stage, mut settings: Value) {
             "{JOBSET} is not listed: {writers:?}"
         );
         writers.retain(|writer| *writer != JOBSET);
-        stage.hook.serve(&settings)?;
-        Ok(stage.cluster.audit()?.len())
+        hook.serve(&settings)?;
+        Ok(cluster.audit()?.len())
     };
     let Some(before) = report::need("control: one writer less is in force", serve()) else {
         return;
     };
-    let cluster = &stage.cluster;
-    let mut act = |name: &str, _: &mut Vec<String>| {
+    let mut act = |name: &str| {
         ensure!(name == "10 s in which JobSet is denied", "no act {name}");
         thread::sleep(STUCK);
         let audit = cluster.audit()?.after(before);
-        enough(
-            audit
-                .denied()
-                .filter(|e| e["user"]["username"] == JOBSET)
-                .count(),
-        )
+        let denied = audit.denied();
+        enough(denied.filter(|e| e["user"]["username"] == JOBSET).count())
     };
     flip(cluster, "control", "control", TEAM, &mut act);
 }

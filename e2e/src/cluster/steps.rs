@@ -1,9 +1,7 @@
 //! Checks that are data: each is a sentence and steps, in `e2e/cluster/*.yml`. A step asks the API server and says what must come
 //! back.
-//!
-//! `$name` stands for a variable: one of the file, of an `each`, or one that an earlier step has kept. `$now` and `$pod` (the
-//! template of a pod) are there always. In what is sent, `{repeat: [TEXT, COUNT, BEFORE]}` is a long text or list,
-//! `{holds: TYPE}` a condition, and the members of `+` join the others.
+
+mod filling;
 
 use std::collections::BTreeMap;
 
@@ -13,8 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::api_server::{ADMIN, ApiServer, CRON_JOBS, JOBSET, KUEUE, POLICY_SERVER, USERS};
 use super::audit::annotation;
-use super::hook::TEAM;
-use super::hook::job;
+use super::hook::{TEAM, job};
 use super::jobs::ended;
 use crate::deploy;
 use crate::http::Answer;
@@ -122,23 +119,18 @@ struct Step {
     within: u64,
 }
 
-/// What a step may have in Rust: it gets the name of the act, and lines to print.
-pub(crate) type Act<'a> = &'a mut dyn FnMut(&str, &mut Vec<String>) -> Result<()>;
+/// What a step may have in Rust: it gets the name of the act.
+pub(crate) type Act<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
 /// For parts that have nothing in Rust.
-pub(crate) fn no_act(name: &str, _: &mut Vec<String>) -> Result<()> {
+pub(crate) fn no_act(name: &str) -> Result<()> {
     bail!("no act {name}")
 }
 
-/// Runs the checks of a part of `e2e/cluster/FILE.yml`.
-pub(crate) fn run(cluster: &ApiServer, file: &str, part: &str, act: Act<'_>) {
-    run_on(&[cluster], file, part, &json!({}), act);
-}
-
-/// The same on the first of some clusters, unless a step names another one by its folder, and with more variables.
-pub(crate) fn run_on(clusters: &[&ApiServer], file: &str, part: &str, more: &Value, act: Act<'_>) {
-    let loaded = load(file, part);
-    let (mut vars, part) = match loaded {
+/// Runs the checks of a part of `e2e/cluster/FILE.yml` with more variables, on the first of some clusters unless a step names another
+/// one by its folder.
+pub(crate) fn run(clusters: &[&ApiServer], file: &str, part: &str, more: &Value, act: Act<'_>) {
+    let (mut vars, part) = match load(file, part) {
         Ok(loaded) => loaded,
         Err(error) => {
             report::check(&format!("e2e/cluster/{file}.yml: {part}"), Err(error));
@@ -155,13 +147,13 @@ pub(crate) fn run_on(clusters: &[&ApiServer], file: &str, part: &str, more: &Val
     };
     for check in part.checks {
         let none = vec![json!({})];
-        let each = runner.each(&check.each).unwrap_or_default();
+        let each = filling::each(&runner.vars, &check.each).unwrap_or_default();
         for set in each.as_array().unwrap_or(&none) {
             runner.vars.insert("now".to_owned(), now().into());
             runner
                 .vars
                 .extend(set.as_object().cloned().unwrap_or_default());
-            let says = runner.text(&check.says);
+            let says = filling::text(&runner.vars, &check.says);
             let outcome = runner.steps(&check.steps);
             let passed = report::check(says.as_str().unwrap_or_default(), outcome);
             for line in runner.said.drain(..).filter(|_| part.shown || !passed) {
@@ -172,7 +164,7 @@ pub(crate) fn run_on(clusters: &[&ApiServer], file: &str, part: &str, more: &Val
 }
 
 fn load(file: &str, part: &str) -> Result<(Map<String, Value>, Part)> {
-    let text = deploy::yaml(&format!("e2e/cluster/{file}.yml"))?[0].take();
+    let text = deploy::yaml(format!("e2e/cluster/{file}.yml"))?[0].take();
     let File { mut vars, parts } = serde_json::from_value(text)?;
     let pod = job(TEAM, "x", &json!({}))["spec"]["template"].take();
     vars.insert("pod".to_owned(), pod);
@@ -193,13 +185,13 @@ impl Runner<'_> {
     fn steps(&mut self, steps: &[Value]) -> Result<()> {
         for step in steps {
             let Value::Array(below) = &step["steps"] else {
-                let step = self.filled(step)?;
+                let step = filling::filled(&self.vars, step)?;
                 let step: Step =
                     serde_json::from_value(step.clone()).with_context(|| step.to_string())?;
                 self.step(&step).with_context(|| step.ask.clone())?;
                 continue;
             };
-            let each = self.each(&step["each"])?;
+            let each = filling::each(&self.vars, &step["each"])?;
             for set in each.as_array().context("each")? {
                 self.vars
                     .extend(set.as_object().context("variables")?.clone());
@@ -211,69 +203,13 @@ impl Runner<'_> {
 
     fn step(&mut self, step: &Step) -> Result<()> {
         if let Some(act) = &step.act {
-            return (self.act)(act, &mut self.said);
+            return (self.act)(act);
         }
         let limit = std::time::Duration::from_secs(step.within);
         match step.within {
             0 => self.ask(step),
             _ => until("such answer", limit, || self.ask(step).map(Some)),
         }
-    }
-
-    /// Sets of variables, which may be a variable themselves and hold others.
-    fn each(&self, sets: &Value) -> Result<Value> {
-        self.filled(&self.filled(sets)?)
-    }
-
-    /// A value with its variables.
-    fn filled(&self, value: &Value) -> Result<Value> {
-        Ok(match value {
-            Value::String(text) => self.text(text),
-            Value::Array(items) => items
-                .iter()
-                .map(|i| self.filled(i))
-                .collect::<Result<_>>()?,
-            Value::Object(members) => {
-                if let Some(Value::Array(parts)) = members.get("repeat") {
-                    return repeated(parts);
-                }
-                if let Some(holds) = members.get("holds") {
-                    let now = &self.vars["now"];
-                    return Ok(
-                        json!({"type": holds, "status": "True", "lastProbeTime": now, "lastTransitionTime": now}),
-                    );
-                }
-                let mut filled = Map::new();
-                for (key, value) in members {
-                    match (key.as_str(), self.filled(value)?) {
-                        ("+", Value::Object(more)) => filled.extend(more),
-                        (_, value) => drop(filled.insert(key.clone(), value)),
-                    }
-                }
-                filled.into()
-            }
-            other => other.clone(),
-        })
-    }
-
-    fn text(&self, text: &str) -> Value {
-        if let Some(value) = text.strip_prefix('$').and_then(|name| self.vars.get(name)) {
-            return value.clone();
-        }
-        let mut parts = text.split('$');
-        let mut filled = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            let length = part
-                .find(|c: char| !c.is_ascii_lowercase())
-                .unwrap_or(part.len());
-            let (name, rest) = part.split_at(length);
-            match self.vars.get(name) {
-                Some(Value::String(value)) => filled.extend([value, rest]),
-                Some(value) => filled.extend([&value.to_string(), rest]),
-                None => filled.extend(["$", part]),
-            }
-        }
-        filled.into()
     }
 
     fn ask(&mut self, step: &Step) -> Result<()> {
@@ -289,15 +225,13 @@ impl Runner<'_> {
             "" => (*usual).to_owned(),
             version => format!("{group}/{version}"),
         };
-        let list = match kind {
-            "Namespace" => "/api/v1/namespaces".to_owned(),
-            _ => path(&api_version, namespace, &plural(kind)),
-        };
+        let namespace = if kind == "Namespace" { "" } else { namespace };
+        let list = path(&api_version, namespace, &plural(kind));
         let (target, query) = target.split_once('?').unwrap_or((target, ""));
         let name = target.split('/').next().unwrap_or_default();
         let own = format!("{}/{name}", path(usual, namespace, &plural(kind)));
 
-        let body = body(step, how, kind, &api_version, namespace, name)?;
+        let body = filling::body(step, how, kind, &api_version, namespace, name)?;
         let (method, media_type) = match how {
             "create" => ("POST", JSON),
             "replace" => ("PUT", JSON),
@@ -373,9 +307,7 @@ impl Runner<'_> {
         let is_known = USERS.iter().any(|(known, _)| *known == user);
         ensure!(is_known, "nobody is called {name}");
         let mut client = self.cluster(step)?.client(user);
-        client
-            .headers
-            .clone_from(&step.headers.clone().into_iter().collect());
+        client.headers.clone_from(&step.headers);
         let answer = client.request(method, place, media_type, body)?;
         let headers = step
             .headers
@@ -465,47 +397,6 @@ impl Runner<'_> {
     }
 }
 
-/// What a step sends.
-fn body(
-    step: &Step,
-    how: &str,
-    kind: &str,
-    api_version: &str,
-    namespace: &str,
-    name: &str,
-) -> Result<Value> {
-    let mut body = match (&step.file, &step.body) {
-        (Some(file), _) => deploy::yaml(file)?.into_iter().next().context("empty")?,
-        (None, Value::Null) if ["create", "apply"].contains(&how) => {
-            let mut object = match kind {
-                "Job" => job(namespace, name, &step.spec),
-                _ => {
-                    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}})
-                }
-            };
-            if kind != "Job" && !step.spec.is_null() {
-                object["spec"] = step.spec.clone();
-            }
-            super::hook::merge(&mut object["metadata"], &step.metadata);
-            object
-        }
-        (None, Value::Null) if how == "delete" => json!({"propagationPolicy": "Background"}),
-        (None, body) => body.clone(),
-    };
-    for place in &step.without {
-        let (parent, member) = place.rsplit_once('/').context("a place")?;
-        let parent = body.pointer_mut(parent).and_then(Value::as_object_mut);
-        let removed = parent.and_then(|parent| parent.remove(member));
-        ensure!(removed.is_some(), "nothing to leave out at {place}");
-    }
-    for (place, value) in &step.with {
-        let (parent, member) = place.rsplit_once('/').context("a place")?;
-        let parent = body.pointer_mut(parent);
-        parent.with_context(|| place.clone())?[member] = value.clone();
-    }
-    Ok(body)
-}
-
 /// Whether something is this value, or its text contains what it says.
 fn matches(found: &Value, wanted: &Value) -> bool {
     match (found, wanted["contains"].as_str()) {
@@ -526,18 +417,6 @@ fn quoted(event: &Value, answer: &Answer) -> Result<()> {
         ensure!(!text.chars().any(char::is_control), "{text:?}");
     }
     Ok(())
-}
-
-/// What `repeat` stands for.
-fn repeated(parts: &[Value]) -> Result<Value> {
-    let count = parts.get(1).and_then(Value::as_u64).context("no count")?;
-    let count = usize::try_from(count)?;
-    let before = parts.get(2).and_then(Value::as_str).unwrap_or_default();
-    Ok(match parts.first() {
-        Some(Value::String(text)) => format!("{before}{}", text.repeat(count)).into(),
-        Some(item) => vec![item.clone(); count].into(),
-        None => bail!("nothing to repeat"),
-    })
 }
 
 /// A text in a line, not too long.

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use super::api_server::{ADMIN, ApiServer, Options, USUAL};
-use super::hook::{Hook, RELEASE, TEAM};
+use super::hook::{Hook, TEAM};
 use super::{modules, steps};
 use crate::deploy;
 use crate::report;
@@ -26,22 +26,22 @@ pub(super) fn run(folder: &Path, authority: &Authority) {
         return;
     };
     report::section("tenant: what was a way around");
-    let mut act = |name: &str, _: &mut Vec<String>| match name {
+    let mut act = |name: &str| match name {
         "PyTorchJobs are installed" => modules::bare(&cluster, &["PyTorchJob"]),
         _ => bail!("no act {name}"),
     };
-    steps::run(&cluster, "tenant", "holes", &mut act);
+    steps::run(&[&cluster], "tenant", "holes", &json!({}), &mut act);
     report::section("tenant: what held");
-    steps::run(&cluster, "tenant", "held", &mut act);
+    steps::run(&[&cluster], "tenant", "held", &json!({}), &mut act);
 }
 
 // In this order, so that PolicyServer ends before its API server.
 fn start(folder: &Path, authority: &Authority) -> Result<(Hook, ApiServer)> {
     let rbac = Options {
-        authorization_mode: "RBAC",
+        arguments: &["--authorization-mode=RBAC"],
         ..USUAL
     };
-    let cluster = ApiServer::start(folder, "management", authority, rbac)?;
+    let cluster = ApiServer::start(folder, authority, rbac)?;
     cluster.namespaces(&[TEAM])?;
     modules::bare(
         &cluster,
@@ -54,14 +54,7 @@ fn start(folder: &Path, authority: &Authority) -> Result<(Hook, ApiServer)> {
         cluster.client(ADMIN).apply(&role)?;
     }
     let policies = policies()?;
-    let hook = Hook::prepare(
-        folder,
-        "policy-server",
-        &cluster,
-        authority,
-        &policies,
-        &PROJECTS,
-    )?;
+    let hook = Hook::prepare(&cluster, &policies, &PROJECTS)?;
     hook.apply(&cluster, declared)?;
     hook.apply_pods(&cluster)?;
     Hook::in_force(&cluster)?;
@@ -70,7 +63,7 @@ fn start(folder: &Path, authority: &Authority) -> Result<(Hook, ApiServer)> {
 
 /// Both policies in mode `protect`. The first one knows a kind more.
 fn policies() -> Result<Value> {
-    let mut settings = deploy::settings("management", RELEASE, &PROJECTS)?;
+    let mut settings = deploy::settings("management", USUAL.release, &PROJECTS)?;
     settings["custom_kinds"] =
         json!([{"group": "argoproj.io", "kind": "Workflow", "plural": "workflows"}]);
     let mut pods = deploy::policy("pods")?;

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
@@ -13,7 +12,6 @@ use crate::cluster::api_server::{
 };
 use crate::cluster::controllers;
 use crate::commands::Shell;
-use crate::http;
 use crate::kubelet::Kubelet;
 use crate::kwctl;
 use crate::process::Process;
@@ -22,9 +20,9 @@ use crate::tls::Authority;
 pub(super) const NAMESPACE: &str = "kubewarden";
 
 const OPTIONS: Options = Options {
-    authorization_mode: "RBAC",
-    // It then finds the pods behind the Service of a webhook by itself, without kube-proxy.
     arguments: &[
+        "--authorization-mode=RBAC",
+        // It then finds the pods behind the Service of a webhook by itself, without kube-proxy.
         "--enable-aggregator-routing=true",
         "--advertise-address=10.244.0.1",
     ],
@@ -63,13 +61,13 @@ impl World {
         let names = [format!("{service}.{NAMESPACE}.svc")];
         authority.sign_for(&folder.join(SERVING), &names.each_ref().map(String::as_str))?;
         // The registry has the modules under the names that the manifests give them.
-        let files = authority.sign_for(&folder.join("registry"), &["ghcr.io"])?;
-        let tls = json!({"certificate": files.certificate, "key": files.key});
+        authority.sign_for(&folder.join("registry"), &["ghcr.io"])?;
+        let tls = json!({"certificate": "registry/tls.crt", "key": "registry/tls.key"});
         let address = "127.0.0.1:443";
         let registry = kwctl::registry(folder, &json!({"addr": address, "tls": tls}), address)?;
         shell.run("pushed")?;
 
-        let api = ApiServer::start(folder, "cluster", &authority, OPTIONS)?;
+        let api = ApiServer::start(&folder.join("cluster"), &authority, OPTIONS)?;
         let manager = controllers::manager(&api, &[CONTROLLERS])?;
         api.namespaces(&[NAMESPACE])?;
         for (name, user) in [
@@ -86,8 +84,7 @@ impl World {
             ("CHARTS", charts.display().to_string()),
         ]);
         let policy_server = api.kubeconfig_file(POLICY_SERVER)?;
-        let node = Node::new(folder.join("pods"), api.client(ADMIN), policy_server)?;
-        let kubelet = Kubelet::start(node);
+        let kubelet = Node::start(folder.join("pods"), api.client(ADMIN), policy_server)?;
         shell.run("installed")?;
         let controller = controller(&api, folder, service)?;
         shell.run("ready_to_serve")?;
@@ -115,10 +112,6 @@ fn controller(api: &ApiServer, folder: &Path, service: &str) -> Result<Process> 
             .arg("--health-probe-bind-address=127.0.0.1:8091")
             .env("TMPDIR", folder.join("controller"))
     })?;
-    let agent = http::agent(None)?;
-    controller.wait_until("readiness", Duration::from_mins(1), || {
-        let ready = agent.get("http://127.0.0.1:8091/readyz").call();
-        ready.is_ok_and(|answer| answer.status() == 200)
-    })?;
+    controller.answers("http://127.0.0.1:8091/readyz")?;
     Ok(controller)
 }

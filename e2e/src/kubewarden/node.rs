@@ -15,7 +15,7 @@ use ureq::Agent;
 use super::install::NAMESPACE;
 use crate::http;
 use crate::kube::{Client, done, path};
-use crate::kubelet::{self, status, tell};
+use crate::kubelet::{Kubelet, status, tell};
 use crate::process::Process;
 
 const NODE: &str = "e2e";
@@ -46,7 +46,8 @@ pub(super) struct Node {
     last: u8,
 }
 
-impl kubelet::Node for Node {
+impl Node {
+    /// Looks at all pods once.
     fn step(&mut self) -> Result<()> {
         let listed = path("v1", NAMESPACE, "pods");
         let selected = format!("{listed}?labelSelector=kubewarden/policy-server");
@@ -85,16 +86,9 @@ impl kubelet::Node for Node {
         Ok(())
     }
 
-    fn failed(&self, error: anyhow::Error) {
-        // It stands beside the logs, for whoever wonders why a pod does nothing.
-        let _ = fs::write(self.folder.join("kubelet.log"), format!("{error:#}\n"));
-    }
-}
-
-impl Node {
-    pub(super) fn new(folder: PathBuf, client: Client, kubeconfig: PathBuf) -> Result<Self> {
+    pub(super) fn start(folder: PathBuf, client: Client, kubeconfig: PathBuf) -> Result<Kubelet> {
         fs::create_dir_all(&folder)?;
-        Ok(Self {
+        let mut node = Self {
             client,
             agent: http::agent(None)?,
             folder,
@@ -102,7 +96,13 @@ impl Node {
             pods: BTreeMap::new(),
             deleted: BTreeMap::new(),
             last: 0,
-        })
+        };
+        Ok(Kubelet::start(move || {
+            if let Err(error) = node.step() {
+                // It stands beside the logs, for whoever wonders why a pod does nothing.
+                let _ = fs::write(node.folder.join("kubelet.log"), format!("{error:#}\n"));
+            }
+        }))
     }
 
     fn pod(&mut self, object: Value) -> Result<Pod> {

@@ -10,9 +10,8 @@ use serde_json::json;
 
 use super::{Case, DELEGATED, named};
 use crate::deploy;
-use crate::policy_server::{Launch, PolicyServer};
+use crate::policy_server::Launch;
 use crate::process::until;
-use crate::report;
 use crate::tls::Authority;
 
 /// The names under which it counts, the labels in the queries of `docs/operations.md`, and the name of the policy.
@@ -30,45 +29,20 @@ const WANTED: [&str; 8] = [
 /// It sends every minute unless `OTEL_METRIC_EXPORT_INTERVAL` says otherwise.
 const LIMIT: Duration = Duration::from_secs(75);
 
-pub(super) fn run(folder: &Path, authority: &Authority, cases: &[Case]) {
-    report::check(
-        "GET /metrics: there is none, on no port",
-        page(folder, authority),
-    );
-    report::check(
-        "--enable-metrics: a collector is told of each policy by name",
-        sent(folder, authority, cases),
-    );
-}
-
-fn start(place: &Launch) -> Result<PolicyServer> {
-    place.start(&json!({"counted-policy": deploy::protect(&json!({}))?}))
-}
-
-fn page(folder: &Path, authority: &Authority) -> Result<()> {
-    let server = start(&Launch::new(folder, "no-metrics", authority)?)?;
-    let probe = server.probe.replace("/readiness", "/metrics");
-    for url in [format!("{}/metrics", server.url), probe] {
-        let answer = server.get(&url)?;
-        ensure!(answer.code == 404, "{url}: {}", answer.code);
-    }
-    Ok(())
-}
-
 /// Names stand in the messages as they are, so that none of HTTP/2 has to be understood but for the first frame, which is owed to the
 /// client.
-fn sent(folder: &Path, authority: &Authority, cases: &[Case]) -> Result<()> {
+pub(super) fn sent(folder: &Path, authority: &Authority, cases: &[Case]) -> Result<()> {
     /// An empty frame SETTINGS.
     const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
     let collector = TcpListener::bind("127.0.0.1:0")?;
     let endpoint = format!("http://{}", collector.local_addr()?);
-    let mut place = Launch::new(folder, "metrics", authority)?;
-    place.arguments.push("--enable-metrics".to_owned());
+    let mut place = Launch::new(&folder.join("metrics"), authority)?;
+    place.arguments = &["--enable-metrics"];
     place.environment = vec![
         ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint),
         ("OTEL_METRIC_EXPORT_INTERVAL", "1000".to_owned()),
     ];
-    let server = start(&place)?;
+    let server = place.start(&json!({"counted-policy": deploy::protect(&json!({}))?}))?;
     let request = &named(cases, DELEGATED)?.request;
     server.review("/validate/counted-policy", request)?;
     collector.set_nonblocking(true)?;

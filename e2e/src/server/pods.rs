@@ -40,15 +40,14 @@ pub(super) fn run(folder: &Path, authority: &Authority) {
 /// The policy in mode `protect`; once more so that it denies what it cannot look up, and once without its capability.
 fn start(folder: &Path, authority: &Authority) -> Result<(ApiServer, PolicyServer)> {
     let folder = folder.join("pods");
-    let cluster = ApiServer::start(&folder, "management", authority, USUAL)?;
+    let cluster = ApiServer::start(&folder, authority, USUAL)?;
     let mut pods = deploy::policy("pods")?;
     pods["policyMode"] = "protect".into();
     let (mut strict, mut ungranted) = (pods.clone(), pods.clone());
     strict["settings"]["on_lookup_failure"] = "deny".into();
-    if let Some(keys) = ungranted.as_object_mut() {
-        keys.remove("hostCapabilities");
-    }
-    let mut place = Launch::new(&folder, "policy-server", authority)?;
+    let keys = ungranted.as_object_mut();
+    keys.map(|keys| keys.remove("hostCapabilities"));
+    let mut place = Launch::new(&folder.join("policy-server"), authority)?;
     place.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
     let server = place.start(&json!({"pods": pods, "strict": strict, "ungranted": ungranted}))?;
     Ok((cluster, server))

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
-use managed_by::Settings;
+use anyhow::{Context as _, Result, ensure};
+use managed_by_testing::judge;
 use serde_json::{Value, json};
 
 use crate::deploy;
@@ -28,20 +28,13 @@ pub(super) fn run(folder: &Path, authority: &Authority) {
         "a module without metadata is refused",
         without_metadata(folder, authority),
     );
-    report::check(
-        "the readiness probe answers on a port of its own, and nothing else there",
-        probe(folder, authority),
-    );
 }
 
 fn refused(folder: &Path, authority: &Authority, settings: &Value) -> Result<()> {
-    let Err(problems) = Settings::from_json(settings.to_string().as_bytes()) else {
-        bail!("the library takes {settings}");
-    };
+    let words = judge::refusal(settings).context("the library takes them")?;
     let good = deploy::protect(&json!({}))?;
     let policies = json!({"good": good, "bad": deploy::protect(settings)?});
-    let log = Launch::new(folder, "refused", authority)?.refused(&policies)?;
-    let words = problems.to_string();
+    let log = Launch::new(&folder.join("refused"), authority)?.refused(&policies)?;
     // The error is printed as Rust prints a text within another.
     let escaped = words.escape_debug().to_string();
     ensure!(
@@ -54,17 +47,7 @@ fn refused(folder: &Path, authority: &Authority, settings: &Value) -> Result<()>
 fn without_metadata(folder: &Path, authority: &Authority) -> Result<()> {
     let mut policy = deploy::protect(&json!({}))?;
     policy["module"] = deploy::module("policy.wasm")?.into();
-    let log = Launch::new(folder, "bare", authority)?.refused(&json!({"bare": policy}))?;
+    let log = Launch::new(&folder.join("bare"), authority)?.refused(&json!({"bare": policy}))?;
     ensure!(log.contains("Policy is missing protocol version"), "{log}");
-    Ok(())
-}
-
-fn probe(folder: &Path, authority: &Authority) -> Result<()> {
-    let place = Launch::new(folder, "probe", authority)?;
-    let server = place.start(&json!({"managed-by": deploy::protect(&json!({}))?}))?;
-    ensure!(server.get(&server.probe)?.code == 200);
-    let validate = server.probe.replace("/readiness", "/validate/managed-by");
-    let answer = server.get(&validate)?;
-    ensure!(answer.code == 404, "{} {}", answer.code, answer.body);
     Ok(())
 }

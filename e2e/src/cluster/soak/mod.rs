@@ -21,7 +21,7 @@ use crate::cluster::audit::nothing;
 use crate::cluster::faults::POLICY_SERVER;
 use crate::cluster::fleet::{Fleet, JOBSETS, KUEUE, Member, Workload};
 use crate::cluster::hook::{TEAM, job};
-use crate::cluster::jobs::has;
+use crate::cluster::jobs::end;
 use crate::deploy::root;
 use crate::kube::{Client, done, jobs, path};
 use crate::load;
@@ -150,8 +150,7 @@ impl Run {
                 // The API server may be away.
                 for object in client.list(&list).unwrap_or_default() {
                     let name = object["metadata"]["name"].as_str().unwrap_or_default();
-                    let mut ends = ["Complete", "Completed", "Failed"].into_iter();
-                    if let Some(end) = ends.find(|end| has(&object["status"], end)) {
+                    if let Some(end) = end(&object["status"]) {
                         let now = self.now();
                         let key = (cluster, name.to_owned());
                         self.notes().ends.entry(key).or_insert((end, now));
