@@ -50,75 +50,52 @@ pub(crate) fn is_part(word: &str) -> bool {
 }
 
 /// Runs the parts that are named, all of them if none is.
-pub(crate) fn run(folder: &Path, only: &[&str]) {
+pub(crate) fn run(folder: &Path, only: &[&str]) -> Option<()> {
     let wanted = |part: &str| {
         let names = |word: &&str| word.split(':').next() == Some(part);
         only.is_empty() || only.iter().any(names)
     };
     let needed = ["etcd", "kube-apiserver", "policy-server"];
-    if !programs::all_there("cluster", &needed) {
-        return;
-    }
+    programs::all_there("cluster", &needed)?;
     report::section("versions");
     for name in needed {
         report::note(&programs::version(name));
     }
-    let Some(authority) = report::need("a certificate for the run", Authority::new()) else {
-        return;
-    };
+    let authority = &report::need("a certificate for the run", Authority::new())?;
     if alone::PARTS.iter().any(|(part, _)| wanted(part)) {
-        alone::run(folder, &authority, USUAL, &wanted);
+        alone::run(folder, authority, USUAL, &wanted);
     }
     if wanted("ends") {
         let parts = |part: &str| ["failures", "conditions"].contains(&part);
         for end in [OLDEST, NEWEST] {
-            if programs::all_there("ends", &[end.program]) {
-                alone::run(folder, &authority, end, &parts);
-            }
+            alone::run(folder, authority, end, &parts);
         }
-        alone::dropped(folder, &authority);
+        alone::dropped(folder, authority);
     }
     if wanted("tenant") {
-        tenant::run(folder, &authority);
+        tenant::run(folder, authority);
     }
     if wanted("jobs") {
-        jobs::run(folder, &authority);
+        jobs::run(folder, authority);
     }
     if wanted("resume") {
-        resume::run(folder, &authority);
+        resume::run(folder, authority);
     }
     if wanted("multikueue") || wanted("faults") {
-        fleet(folder, &authority, &wanted, only);
+        report::section("two clusters");
+        if let Some(mut fleet) =
+            Fleet::needed("multikueue and faults", &folder.join("fleet"), authority)
+        {
+            if wanted("multikueue") {
+                multikueue::run(&fleet);
+            }
+            if wanted("faults") {
+                faults::run(&mut fleet, only);
+            }
+        }
     }
-    if wanted("soak") && programs::all_there("soak", &fleet::PROGRAMS) {
-        soak::run(folder, &authority);
+    if wanted("soak") {
+        soak::run(folder, authority);
     }
-}
-
-/// The parts that need two clusters.
-fn fleet(folder: &Path, authority: &Authority, wanted: &dyn Fn(&str) -> bool, only: &[&str]) {
-    report::section("two clusters");
-    if !programs::all_there("multikueue and faults", &fleet::PROGRAMS) {
-        return;
-    }
-    for module in [modules::JOBSET, modules::KUEUE] {
-        report::note(module);
-    }
-    let started = Fleet::start(&folder.join("fleet"), authority);
-    let Some(mut fleet) = report::need("MultiKueue connects the hub with its worker", started)
-    else {
-        return;
-    };
-    if wanted("multikueue") {
-        multikueue::run(&fleet);
-    }
-    if wanted("faults") {
-        // `faults:hub` is one of them.
-        let fault = |name: &str| {
-            let names = |word: &&str| word.strip_prefix("faults:").is_some_and(|n| n == name);
-            let all = only.is_empty() || only.contains(&"faults");
-            all && name != faults::BY_NAME_ONLY || only.iter().any(names)
-        };
-        faults::run(&mut fleet, &fault);
-    }
+    Some(())
 }

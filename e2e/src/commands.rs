@@ -65,7 +65,7 @@ impl Shell {
             let needs: Vec<_> = check.needs.iter().map(String::as_str).collect();
             for each in check.each {
                 let says = check.says.replace("$each", &each);
-                if !programs::all_there(&says, &needs) {
+                if programs::all_there(&says, &needs).is_none() {
                     continue;
                 }
                 let mut outcome = self.run(&format!("each='{each}'\n{}", check.run));

@@ -8,6 +8,7 @@ use base64::Engine as _;
 pub(crate) use managed_by_testing::root;
 use serde_json::{Map, Value, json};
 
+use crate::policy_server::PolicyServer;
 use crate::tls::Authority;
 
 /// The manifests of policies that judge workloads.
@@ -116,9 +117,9 @@ pub(crate) fn policies() -> Result<Map<String, Value>> {
 }
 
 /// `deploy/webhook.yml` with some more projects, as it is but for the address and the authority.
-pub(crate) fn webhook(url: &str, authority: &Authority, projects: &[&str]) -> Result<Value> {
+pub(crate) fn webhook(server: &PolicyServer, projects: &[&str]) -> Result<Value> {
     let mut configuration = manifest("webhook", projects)?[0].take();
-    answer_at(url, authority, &mut configuration)?;
+    answer_at(&server.url(""), &server.authority, &mut configuration)?;
     Ok(configuration)
 }
 
@@ -135,13 +136,13 @@ pub(crate) fn answer_at(url: &str, authority: &Authority, configuration: &mut Va
 }
 
 /// What Kubewarden's controller makes of `deploy/pods.yml` in the API server, for the policy `pods` at an address.
-pub(crate) fn pods_webhook(url: &str, authority: &Authority) -> Result<Value> {
+pub(crate) fn pods_webhook(server: &PolicyServer) -> Result<Value> {
     let spec = spec("pods", &[])?;
-    let mut configuration = webhook(url, authority, &[])?;
+    let mut configuration = webhook(server, &[])?;
     configuration["metadata"]["name"] = "managed-by-pods".into();
     let webhook = &mut configuration["webhooks"][0];
     webhook["name"] = "managed-by-pods.policies.example.com".into();
-    webhook["clientConfig"]["url"] = format!("{url}/validate/pods").into();
+    webhook["clientConfig"]["url"] = server.url("/validate/pods").into();
     for key in [
         "rules",
         "matchConditions",

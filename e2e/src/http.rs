@@ -22,6 +22,14 @@ impl Answer {
     pub(crate) fn message(&self) -> &str {
         self.body["message"].as_str().unwrap_or_default()
     }
+
+    /// The message and the warnings.
+    pub(crate) fn said(&self) -> String {
+        match &self.warnings[..] {
+            [] => self.message().to_owned(),
+            warnings => format!("{} {warnings:?}", self.message()),
+        }
+    }
 }
 
 /// A client that trusts one authority.

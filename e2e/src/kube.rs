@@ -70,17 +70,8 @@ impl Client {
         done(self.request("PATCH", &path, APPLY, object)?)
     }
 
-    pub(crate) fn delete(&self, path: &str) -> Result<Answer> {
-        self.request(
-            "DELETE",
-            path,
-            JSON,
-            &json!({"propagationPolicy": "Background"}),
-        )
-    }
-
     /// Deletes without waiting for anybody.
-    pub(crate) fn delete_now(&self, path: &str) -> Result<Answer> {
+    pub(crate) fn delete(&self, path: &str) -> Result<Answer> {
         self.request("DELETE", path, JSON, &json!({"gracePeriodSeconds": 0}))
     }
 
@@ -92,10 +83,8 @@ impl Client {
     /// The items of a list.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Value>> {
         let mut list = done(self.get(path)?)?;
-        Ok(match list["items"].take() {
-            Value::Array(items) => items,
-            _ => Vec::new(),
-        })
+        // An empty list may be null.
+        Ok(serde_json::from_value(list["items"].take()).unwrap_or_default())
     }
 }
 
@@ -108,13 +97,24 @@ pub(crate) fn done(answer: Answer) -> Result<Value> {
 
 /// Where an object is: `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME`, or without the namespace.
 pub(crate) fn place(object: &Value) -> String {
-    let text = |pointer: &str| {
-        let text = object.pointer(pointer).and_then(Value::as_str);
-        text.unwrap_or_default()
-    };
-    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-    let list = path(text("/apiVersion"), namespace, &plural(text("/kind")));
-    format!("{list}/{name}")
+    format!("{}/{}", siblings(object), text(&object["metadata"]["name"]))
+}
+
+/// Where the objects of its kind are.
+pub(crate) fn siblings(object: &Value) -> String {
+    let namespace = text(&object["metadata"]["namespace"]);
+    let plural = plural(text(&object["kind"]));
+    path(text(&object["apiVersion"]), namespace, &plural)
+}
+
+/// A text, which is empty where there is none.
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// A list, which is empty where there is none.
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// What a path calls the objects of a kind.

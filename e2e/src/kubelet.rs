@@ -11,7 +11,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::cluster::api_server::{ApiServer, KUBELET};
-use crate::kube::{Client, STRATEGIC_PATCH, done, path};
+use crate::kube::{Client, STRATEGIC_PATCH, done, list, path, text};
 
 /// How often it looks at the pods.
 const TICK: Duration = Duration::from_millis(100);
@@ -66,7 +66,7 @@ pub(crate) fn tell(client: &Client, place: &str, status: &Value) -> Result<()> {
 
 /// The status of a pod whose containers are all in one state.
 pub(crate) fn status(pod: &Value, phase: &str, state: &Value, ready: bool, restarts: u32) -> Value {
-    let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
+    let containers = list(&pod["spec"]["containers"]).iter();
     let containers: Vec<_> = containers
         .map(|c| {
             json!({
@@ -115,7 +115,7 @@ impl Scripted {
             } else {
                 "pending"
             };
-            let uid = metadata["uid"].as_str().unwrap_or_default().to_owned();
+            let uid = text(&metadata["uid"]).to_owned();
             let since = self.seen.get(&(uid.clone(), state)).copied();
             let since = since.unwrap_or_else(Instant::now);
             seen.insert((uid, state), since);
@@ -127,9 +127,10 @@ impl Scripted {
 
     /// Does what is due with a pod that has been in a state for that long.
     fn act(&self, pod: &Value, state: &str, long: Duration) -> Result<()> {
-        let text = |key: &str| pod["metadata"][key].as_str().unwrap_or_default();
-        let annotation = |key: &str| pod["metadata"]["annotations"][key].as_str();
-        let place = format!("{}/{}", path("v1", text("namespace"), "pods"), text("name"));
+        let metadata = &pod["metadata"];
+        let annotation = |key: &str| metadata["annotations"][key].as_str();
+        let pods = path("v1", text(&metadata["namespace"]), "pods");
+        let place = format!("{pods}/{}", text(&metadata["name"]));
         match state {
             "pending" if long > PULL => {
                 let state = json!({"running": {"startedAt": now()}});
@@ -151,7 +152,7 @@ impl Scripted {
             }
             "deleted" if long > STOP => {
                 tell(&self.client, &place, &ended(pod, 137))?;
-                self.client.delete_now(&place).map(drop)
+                self.client.delete(&place).map(drop)
             }
             _ => Ok(()),
         }

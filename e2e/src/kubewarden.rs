@@ -49,41 +49,37 @@ const NAMESPACES: [&str; 5] = ["--net", "--mount", "--propagation", "private", "
 const INSIDE: &str = "MANAGED_BY_E2E_INSIDE";
 
 /// Runs the parts that are named, all of them if none is.
-pub(crate) fn run(folder: &Path, only: &[&str]) {
-    if !programs::all_there("kubewarden", &PROGRAMS) {
-        return;
-    }
+pub(crate) fn run(folder: &Path, only: &[&str]) -> Option<()> {
+    programs::all_there("kubewarden", &PROGRAMS)?;
     let Some(charts) = env::var_os(MANIFESTS).map(PathBuf::from) else {
-        return report::skip("kubewarden", &format!("{MANIFESTS} names no folder"));
+        report::skip("kubewarden", &format!("{MANIFESTS} names no folder"));
+        return None;
     };
     if env::var_os(INSIDE).is_none() {
         let mut allowed = Command::new("unshare");
         allowed.args(NAMESPACES).arg("true").stderr(Stdio::null());
         if !allowed.status().is_ok_and(|status| status.success()) {
-            return report::skip("kubewarden", "`unshare --net --mount` needs root");
+            report::skip("kubewarden", "`unshare --net --mount` needs root");
+            return None;
         }
-        report::check("a network namespace", Err(enter(folder, only)));
-        return;
+        return report::need("a network namespace", Err(enter(folder, only)));
     }
-    let Some(parts) = report::need(CHECKS, commands::parts(CHECKS, only)) else {
-        return;
-    };
+    let parts = report::need(CHECKS, commands::parts(CHECKS, only))?;
     for name in ["policy-server", "kube-apiserver"] {
         report::note(&programs::version(name));
     }
     let started = World::start(folder, &charts);
-    let Some(world) = report::need(
+    let world = report::need(
         "Kubewarden is installed, and its PolicyServer is ready",
         started,
-    ) else {
-        return;
-    };
+    )?;
     for part in parts {
         report::section(&part.title);
         if report::check("no policy is left", world.shell.run("clean")) {
             world.shell.checks(part);
         }
     }
+    Some(())
 }
 
 /// Runs this program again where nothing but loopback is. It comes back only if that fails.

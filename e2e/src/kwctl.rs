@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use managed_by_testing::answers::{self, Line};
@@ -20,10 +20,8 @@ use crate::{load, programs};
 const CHECKS: &str = "e2e/kwctl.yml";
 
 /// Everything that kwctl is used for.
-pub(crate) fn run(folder: &Path) {
-    if !programs::all_there("kwctl", &["kwctl", "jq"]) {
-        return;
-    }
+pub(crate) fn run(folder: &Path) -> Option<()> {
+    programs::all_there("kwctl", &["kwctl", "jq"])?;
     report::section(&programs::version("kwctl"));
     doors(folder, 20);
     let mut shell = Shell {
@@ -37,46 +35,32 @@ pub(crate) fn run(folder: &Path) {
             let host = format!("127.0.0.1:{port}");
             Ok((registry(folder, &json!({"addr": host}), &host)?, host))
         });
-        let Some((process, host)) = report::need("a registry answers", started) else {
-            return;
-        };
+        let (process, host) = report::need("a registry answers", started)?;
         _registry = Some(process);
         shell.environment.push(("HOST", host));
     }
-    let Some(parts) = report::need(CHECKS, commands::parts(CHECKS, &[])) else {
-        return;
-    };
+    let parts = report::need(CHECKS, commands::parts(CHECKS, &[]))?;
     for part in parts {
         report::section(&part.title);
         shell.checks(part);
     }
+    Some(())
 }
 
 /// `make doors`: so many of the requests with the library's answers, from all of them. Each is a process that compiles the module.
-pub(crate) fn doors(folder: &Path, requests: usize) {
-    if programs::all_there("kwctl", &["kwctl"]) {
-        let asked = some_lines(folder, requests);
-        report::check("run: the library's answers", asked);
-    }
+pub(crate) fn doors(folder: &Path, requests: usize) -> Option<()> {
+    programs::all_there("kwctl", &["kwctl"])?;
+    report::need("run: the library's answers", some_lines(folder, requests))
 }
 
 fn some_lines(folder: &Path, requests: usize) -> Result<()> {
-    let start = Instant::now();
     let step = (answers::lines()?.count() / requests).max(1);
     let lines = answers::lines()?.step_by(step).take(requests);
     let lines = lines.collect::<Result<Vec<_>>>()?;
     // Each looks in vain for Sigstore's roots before it begins.
-    load::at_once(8, |number| {
-        let line = lines.get(number);
-        let file = folder.join(format!("request-{number}.json"));
-        line.map_or(Ok(()), |line| judged(&file, line))?;
-        Ok(line.is_some())
-    })?;
-    let seconds = start.elapsed().as_secs_f64();
-    report::note(&format!(
-        "kwctl: {requests} requests, none differ, {seconds:.1} s"
-    ));
-    Ok(())
+    load::none_differ("kwctl", 8, &lines, |number, line| {
+        judged(&folder.join(format!("request-{number}.json")), line)
+    })
 }
 
 fn judged(file: &Path, line: &Line) -> Result<()> {

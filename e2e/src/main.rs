@@ -59,19 +59,19 @@ fn main() -> Result<ExitCode> {
         ["server"] => server::run(folder.path()),
         ["doors"] => {
             server::doors(folder.path());
-            kwctl::doors(folder.path(), 200);
+            kwctl::doors(folder.path(), 200)
         }
         ["cluster", parts @ ..] => {
             if let Some(unknown) = parts.iter().find(|p| !cluster::is_part(p)) {
                 bail!("no part {unknown}: {}", cluster::PARTS.join(", "));
             }
-            cluster::run(folder.path(), parts);
+            cluster::run(folder.path(), parts)
         }
         ["kubewarden", parts @ ..] => kubewarden::run(folder.path(), parts),
         _ => bail!(
             "managed-by-e2e kwctl | server | doors | cluster [PART...] | kubewarden [PART...]"
         ),
-    }
+    };
     if env::var_os("KEEP").is_some() {
         println!("\nlogs are in {}", folder.keep().display());
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::Request;
@@ -12,22 +12,25 @@ use crate::http::{self, Answer};
 use crate::process::{Process, START, free_port};
 use crate::tls::Authority;
 
-/// Where a PolicyServer listens, and what it is given. It may be stopped and started again at the same place.
-pub(crate) struct Launch {
+/// A PolicyServer, which may be stopped and started again at the same place.
+pub(crate) struct PolicyServer {
     folder: PathBuf,
     port: u16,
     probe: u16,
     /// Who has signed its certificate.
     pub(crate) authority: Authority,
+    agent: Agent,
     /// What else stands in its command.
     pub(crate) arguments: &'static [&'static str],
     /// Where it finds Kubernetes.
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Variables of its environment.
     pub(crate) environment: Vec<(&'static str, String)>,
+    /// While it runs.
+    process: Option<Process>,
 }
 
-impl Launch {
+impl PolicyServer {
     pub(crate) fn new(folder: &Path, authority: &Authority) -> Result<Self> {
         authority.sign(folder)?;
         Ok(Self {
@@ -35,21 +38,29 @@ impl Launch {
             port: free_port()?,
             probe: free_port()?,
             authority: authority.clone(),
+            agent: http::agent(Some(&authority.pem()))?,
             arguments: &[],
             kubeconfig: None,
             environment: Vec::new(),
+            process: None,
         })
     }
 
     /// Takes a certificate of an authority, in place of the one that is there.
     pub(crate) fn sign(&mut self, authority: &Authority) -> Result<()> {
         self.authority = authority.clone();
+        self.agent = http::agent(Some(&authority.pem()))?;
         authority.sign(&self.folder)
     }
 
-    /// The address, without a path.
-    pub(crate) fn url(&self) -> String {
-        format!("https://127.0.0.1:{}", self.port)
+    /// The address of a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("https://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// The address of a path on the port of its readiness probe.
+    pub(crate) fn probe(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.probe)
     }
 
     fn spawn(&self, policies: &Value) -> Result<Process> {
@@ -76,17 +87,22 @@ impl Launch {
         })
     }
 
-    /// Starts it and waits until it is ready.
-    pub(crate) fn start(&self, policies: &Value) -> Result<PolicyServer> {
+    /// Starts it, be it once more, and waits until it is ready.
+    pub(crate) fn start(&mut self, policies: &Value) -> Result<()> {
+        self.kill();
         let mut process = self.spawn(policies)?;
-        let probe = format!("http://127.0.0.1:{}/readiness", self.probe);
-        process.answers(&probe)?;
-        Ok(PolicyServer {
-            process,
-            agent: http::agent(Some(&self.authority.pem()))?,
-            url: self.url(),
-            probe,
-        })
+        process.answers(&self.probe("/readiness"))?;
+        self.process = Some(process);
+        Ok(())
+    }
+
+    /// Ends it as a failing node would.
+    pub(crate) fn kill(&mut self) {
+        self.process = None;
+    }
+
+    pub(crate) fn process(&self) -> Result<&Process> {
+        self.process.as_ref().context("no PolicyServer")
     }
 
     /// Starts it with policies that it refuses, and gives its log.
@@ -96,21 +112,10 @@ impl Launch {
         ensure!(code == Some(1), "exit code {code:?}");
         process.log()
     }
-}
 
-/// A PolicyServer that is ready.
-pub(crate) struct PolicyServer {
-    pub(crate) process: Process,
-    agent: Agent,
-    pub(crate) url: String,
-    /// The address of its readiness probe.
-    pub(crate) probe: String,
-}
-
-impl PolicyServer {
     /// Posts bytes.
     pub(crate) fn post(&self, path: &str, content_type: &str, body: Vec<u8>) -> Result<Answer> {
-        let request = Request::post(format!("{}{path}", self.url));
+        let request = Request::post(self.url(path));
         let request = request.header("content-type", content_type).body(body)?;
         http::send(&self.agent, request)
     }

@@ -71,18 +71,17 @@ impl Process {
         limit: Duration,
         mut condition: impl FnMut() -> bool,
     ) -> Result<()> {
-        let started = Instant::now();
-        while !condition() {
-            if let Some(status) = self.child.try_wait()? {
-                let (name, tail) = (&self.name, self.tail());
-                bail!("{name} ended with {status} before {what}:\n{tail}");
+        let waited = until(what, limit, || {
+            if condition() {
+                return Ok(Some(None));
             }
-            if started.elapsed() > limit {
-                bail!("{}: no {what} in {limit:?}:\n{}", self.name, self.tail());
-            }
-            thread::sleep(TICK);
+            Ok(self.child.try_wait()?.map(Some))
+        });
+        match waited {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => bail!("{}: {status} before {what}:\n{}", self.name, self.tail()),
+            Err(error) => Err(error.context(format!("{}:\n{}", self.name, self.tail()))),
         }
-        Ok(())
     }
 
     /// Waits until there is a page that it answers with.

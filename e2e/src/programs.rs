@@ -20,14 +20,14 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Whether all of them are there. If not, the report says which are missing, and where they come from.
-pub(crate) fn all_there(what: &str, names: &[&str]) -> bool {
+/// Nothing unless all of them are there: the report then says which are missing, and where they come from.
+pub(crate) fn all_there(what: &str, names: &[&str]) -> Option<()> {
     let missing: Vec<_> = names.iter().filter(|name| find(name).is_none()).collect();
     for name in &missing {
         let why = format!("{name} is not on the PATH; docs/testing.md says where it comes from");
         report::skip(what, &why);
     }
-    missing.is_empty()
+    missing.is_empty().then_some(())
 }
 
 /// What the program says of its version, in a line.

@@ -25,7 +25,7 @@ pub(crate) fn check(what: &str, outcome: Result<()>) -> bool {
     need(what, outcome).is_some()
 }
 
-/// The same for something that is needed further on.
+/// The same for something that is needed further on. Without it the function that needs it ends: all is said.
 pub(crate) fn need<T>(what: &str, outcome: Result<T>) -> Option<T> {
     match outcome {
         Ok(value) => {

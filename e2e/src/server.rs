@@ -14,7 +14,7 @@ use managed_by_testing::{answers, judge};
 use serde_json::{Map, Value, json};
 
 use crate::deploy;
-use crate::policy_server::{Launch, PolicyServer};
+use crate::policy_server::PolicyServer;
 use crate::programs;
 use crate::report;
 use crate::tls::Authority;
@@ -23,23 +23,16 @@ use crate::tls::Authority;
 const DELEGATED: &str = "site/01-management-delegated-to-multikueue";
 
 /// Everything that PolicyServer does for the policy.
-pub(crate) fn run(folder: &Path) {
-    if !programs::all_there("PolicyServer", &["policy-server"]) {
-        return;
-    }
+pub(crate) fn run(folder: &Path) -> Option<()> {
+    programs::all_there("PolicyServer", &["policy-server"])?;
     report::section(&programs::version("policy-server"));
-    let authority = report::need("a certificate for the run", Authority::new());
-    let Some(authority) = authority else { return };
-    let cases = report::need("the requests with the library's answers", cases());
-    let Some(cases) = cases else { return };
-
+    let authority = report::need("a certificate for the run", Authority::new())?;
+    let cases = report::need("the requests with the library's answers", cases())?;
     let started = start(folder, &authority, &cases);
-    let Some((server, policies)) = report::need(
+    let (server, policies) = report::need(
         "starts with several policies over TLS, and is ready",
         started,
-    ) else {
-        return;
-    };
+    )?;
     verdicts::run(&server, &policies, &cases);
     bodies::run(&server, &cases);
     beside(&server);
@@ -54,36 +47,31 @@ pub(crate) fn run(folder: &Path) {
     );
     report::section("pods");
     pods::run(folder, &authority);
+    Some(())
 }
 
 /// What it answers to beside the policies.
 fn beside(server: &PolicyServer) {
-    let probe = |path: &str| server.probe.replace("/readiness", path);
     for (what, urls) in [
         (
             "the readiness probe answers on a port of its own, and nothing else there",
             [
-                (probe("/readiness"), 200),
-                (probe("/validate/default"), 404),
+                (server.probe("/readiness"), 200),
+                (server.probe("/validate/default"), 404),
             ],
         ),
         (
             "GET /metrics: there is none, on no port",
             [
-                (probe("/metrics"), 404),
-                (format!("{}/metrics", server.url), 404),
+                (server.probe("/metrics"), 404),
+                (server.url("/metrics"), 404),
             ],
         ),
     ] {
         let mut urls = urls.into_iter();
         let answered = urls.try_for_each(|(url, code)| {
             let answer = server.get(&url)?;
-            ensure!(
-                answer.code == code,
-                "{url}: {} {}",
-                answer.code,
-                answer.body
-            );
+            ensure!(answer.code == code, "{url}: {answer:?}");
             Ok(())
         });
         report::check(what, answered);
@@ -91,17 +79,14 @@ fn beside(server: &PolicyServer) {
 }
 
 /// `make doors`: every request, and the library's answer to it.
-pub(crate) fn doors(folder: &Path) {
-    if !programs::all_there("PolicyServer", &["policy-server"]) {
-        return;
-    }
+pub(crate) fn doors(folder: &Path) -> Option<()> {
+    programs::all_there("PolicyServer", &["policy-server"])?;
     let asked = || {
         let (authority, cases) = (Authority::new()?, cases()?);
         let (server, _) = start(folder, &authority, &cases)?;
         verdicts::every_case(&server, &cases, 8)
     };
-    let asked = asked();
-    report::check("PolicyServer: the library's answers", asked);
+    report::need("PolicyServer: the library's answers", asked())
 }
 
 /// A request, the policy of [`start`] that is to judge it, and the answer.
@@ -188,8 +173,8 @@ fn start(
     let mut worded = default;
     worded["message"] = "ask the platform team".into();
     policies.insert("worded".to_owned(), worded);
-    let place = Launch::new(&folder.join("policy-server"), authority)?;
-    let server = place.start(&Value::Object(policies.clone()))?;
+    let mut server = PolicyServer::new(&folder.join("policy-server"), authority)?;
+    server.start(&Value::Object(policies.clone()))?;
     Ok((server, policies))
 }
 

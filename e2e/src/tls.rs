@@ -2,21 +2,21 @@
 
 use std::fs;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use anyhow::Result;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 /// An authority that signs the servers' certificates.
 #[derive(Clone)]
-pub(crate) struct Authority(Rc<CertifiedIssuer<'static, KeyPair>>);
+pub(crate) struct Authority(Arc<CertifiedIssuer<'static, KeyPair>>);
 
 impl Authority {
     pub(crate) fn new() -> Result<Self> {
         let mut params = CertificateParams::new(Vec::<String>::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        Ok(Self(Rc::new(issuer)))
+        Ok(Self(Arc::new(issuer)))
     }
 
     /// Its own certificate.

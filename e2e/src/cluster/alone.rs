@@ -29,7 +29,8 @@ pub(super) fn run(
     authority: &Authority,
     options: Options,
     wanted: &dyn Fn(&str) -> bool,
-) {
+) -> Option<()> {
+    programs::all_there("ends", &[options.program])?;
     report::section(&format!(
         "deploy/hybrid.yml behind deploy/webhook.yml, in {}",
         programs::version(options.program)
@@ -46,9 +47,7 @@ pub(super) fn run(
         let hook = Hook::start(&cluster, &settings, &projects)?;
         Ok((cluster, hook, settings))
     });
-    let Some((cluster, mut hook, settings)) = report::need("they are in force", started) else {
-        return;
-    };
+    let (cluster, mut hook, settings) = report::need("they are in force", started)?;
     for (part, title) in PARTS.into_iter().filter(|(part, _)| wanted(part)) {
         report::section(&format!("{part}: {title}"));
         if part == "conditions" {
@@ -62,7 +61,7 @@ pub(super) fn run(
         }
         let mut act = |name: &str| match name {
             "no PolicyServer" => {
-                hook.kill();
+                hook.server.kill();
                 Ok(())
             }
             "Ignore" => hook.apply(&cluster, |webhook| {
@@ -77,6 +76,7 @@ pub(super) fn run(
         };
         steps::run(&[&cluster], "people", part, &json!({}), &mut act);
     }
+    Some(())
 }
 
 /// Applies the conditions of `deploy/NAME.yml`.
@@ -92,29 +92,24 @@ const AS_SHIPPED: Options = Options {
 };
 
 /// kube-apiserver 1.30 as it is by default: without the feature `JobManagedBy` it drops the field of a Job before it asks anybody.
-pub(super) fn dropped(folder: &Path, authority: &Authority) {
+pub(super) fn dropped(folder: &Path, authority: &Authority) -> Option<()> {
     report::section(&format!(
         "ends: {} without JobManagedBy",
         AS_SHIPPED.program
     ));
     let needed = [AS_SHIPPED.program, "kube-controller-manager"];
-    if !programs::all_there("ends", &needed) {
-        return;
-    }
+    programs::all_there("ends", &needed)?;
     let folder = folder.join("dropped");
     let started =
         Hook::in_front(&folder, "management", authority, AS_SHIPPED).and_then(|(cluster, hook)| {
             let manager = controllers::manager(&cluster, &controllers::AS_OLD)?;
             Ok((cluster, hook, manager))
         });
-    let Some((cluster, mut hook, _manager)) =
-        report::need("deploy/management.yml is in force", started)
-    else {
-        return;
-    };
+    let (cluster, mut hook, _manager) = report::need("deploy/management.yml is in force", started)?;
     let mut act = |name: &str| match name {
         "hybrid" => hook.serve(&deploy::settings("hybrid", AS_SHIPPED.release, &[])?),
         _ => bail!("no act {name}"),
     };
     steps::run(&[&cluster], "people", "dropped", &json!({}), &mut act);
+    Some(())
 }

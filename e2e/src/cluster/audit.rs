@@ -1,6 +1,8 @@
 //! The audit log of a kube-apiserver.
 
-use std::fs;
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
@@ -19,13 +21,9 @@ pub(crate) struct Audit {
 
 impl Audit {
     pub(crate) fn read(folder: &Path) -> Result<Self> {
-        let text = fs::read_to_string(folder.join("audit.log"))?;
-        // The last line may be half written.
-        let events = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
-        let is_probe = |event: &Value| event["objectRef"]["namespace"] == PROBE;
-        let events = events.filter(|event| !is_probe(event)).collect();
+        let mut events = Vec::new();
+        each_event(folder, |event| events.push(event))?;
+        events.retain(|event| event["objectRef"]["namespace"] != PROBE);
         Ok(Self { events })
     }
 
@@ -64,27 +62,17 @@ impl Audit {
     pub(crate) fn quiet(&self, name: &str, users: &[(&str, usize)], but: &str) {
         for (user, least) in users {
             let count = self.judged(user).count();
-            let enough = nothing(count >= *least, [].iter());
-            let short = user.rsplit(':').next().unwrap_or_default();
-            report::check(
-                &format!("{name}: {count} writes of {short} were judged"),
-                enough,
-            );
+            let what = format!("{name}: {count} writes of {} were judged", short(user));
+            report::check(&what, nothing::<String>(count >= *least, []));
         }
-        let denied = self
-            .denied()
-            .filter(|event| event["user"]["username"] != *but);
-        let denied: Vec<_> = denied.map(line).collect();
-        let warned = |event: &&Value| annotation(event, "warned").is_some();
-        let warned: Vec<_> = self.events.iter().filter(warned).map(line).collect();
-        report::check(
-            &format!("{name}: no controller was denied"),
-            nothing(true, denied.iter()),
-        );
-        report::check(
-            &format!("{name}: nobody was warned"),
-            nothing(true, warned.iter()),
-        );
+        let denied = self.denied();
+        let denied = denied.filter(|event| event["user"]["username"] != *but);
+        let what = format!("{name}: no controller was denied");
+        report::check(&what, nothing(true, denied.map(line)));
+        let warned = self.events.iter();
+        let warned = warned.filter(|event| annotation(event, "warned").is_some());
+        let what = format!("{name}: nobody was warned");
+        report::check(&what, nothing(true, warned.map(line)));
     }
 
     /// What the life of a Job has cost: how many of its writes the policy judged, and how many were updates of its status.
@@ -94,15 +82,14 @@ impl Audit {
             let (object, code) = (&event["objectRef"], &event["responseStatus"]["code"]);
             object["resource"] == "jobs" && object["name"] == job && code.as_u64() < Some(300)
         };
-        let writes = || self.events.iter().filter(of_job);
-        let judged = writes().filter(|event| annotation(event, "mode").is_some());
-        let judged = judged.count();
-        let statuses = writes().filter(|event| event["objectRef"]["subresource"] == "status");
-        let statuses = statuses.count();
-        let all = writes().count();
+        let writes: Vec<_> = self.events.iter().filter(of_job).collect();
+        let count = |is_it: &dyn Fn(&Value) -> bool| writes.iter().filter(|w| is_it(w)).count();
+        let judged = count(&|event| annotation(event, "mode").is_some());
+        let statuses = count(&|event| event["objectRef"]["subresource"] == "status");
         ensure!(
             statuses > 0 && judged == 1 + if statuses_wait { statuses } else { 0 },
-            "{judged} calls for {all} writes, {statuses} of them to the status"
+            "{judged} calls for {} writes, {statuses} of them to the status",
+            writes.len()
         );
         Ok((judged, statuses))
     }
@@ -135,10 +122,35 @@ pub(crate) fn line(event: &Value) -> String {
     )
 }
 
+/// The last word in the name of an account.
+pub(crate) fn short(user: &str) -> &str {
+    user.rsplit(':').next().unwrap_or_default()
+}
+
 /// Nothing was said, of enough.
-pub(crate) fn nothing<'s>(enough: bool, said: impl Iterator<Item = &'s String>) -> Result<()> {
-    let said: Vec<_> = said.map(String::as_str).collect();
+pub(crate) fn nothing<T: Display>(enough: bool, said: impl IntoIterator<Item = T>) -> Result<()> {
+    let said: Vec<_> = said.into_iter().map(|text| text.to_string()).collect();
     ensure!(enough, "too few writes were judged");
     ensure!(said.is_empty(), "{} times: {}", said.len(), said.join("\n"));
+    Ok(())
+}
+
+/// All events of an audit log, also those of its older files. They may be too many for memory.
+pub(crate) fn each_event(folder: &Path, mut each: impl FnMut(Value)) -> Result<()> {
+    let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut files = files.collect::<Result<Vec<_>>>()?;
+    // `audit-TIME.log` comes before `audit.log`.
+    files.sort();
+    for path in files {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("audit") && name.ends_with(".log") {
+            for line in BufReader::new(File::open(&path)?).lines() {
+                // The last line may be half written.
+                if let Ok(event) = serde_json::from_str(&line?) {
+                    each(event);
+                }
+            }
+        }
+    }
     Ok(())
 }

@@ -92,7 +92,7 @@ fn process<'m>(member: &'m mut Member, name: &str) -> &'m mut Process {
 
 fn signal(member: &mut Member, name: &str, signal: &str) -> Result<()> {
     match name {
-        POLICY_SERVER => member.hook.process()?.signal(signal),
+        POLICY_SERVER => member.hook.server.process()?.signal(signal),
         _ => process(member, name).signal(signal),
     }
 }
@@ -113,7 +113,7 @@ fn unconditional(member: &mut Member) -> Result<()> {
     member.hook.apply(&member.cluster, |webhook| {
         webhook["matchConditions"] = json!([]);
     })?;
-    member.hook.kill();
+    member.hook.server.kill();
     let any = format!("{}/unconditional-0?dryRun=All", jobs(TEAM));
     let label = json!({"metadata": {"labels": {"a": "b"}}});
     until("refused label", Duration::from_secs(20), || {
@@ -123,7 +123,7 @@ fn unconditional(member: &mut Member) -> Result<()> {
 }
 
 /// A control, which shows what the conditions of the manifests spare.
-pub(super) const BY_NAME_ONLY: &str = "unconditional";
+const BY_NAME_ONLY: &str = "unconditional";
 
 /// The faults of PolicyServer that run here, by name, each with the clusters that it comes to.
 pub(super) const FAULTS: [(&str, &str, Fault, &[usize]); 5] = [
@@ -159,26 +159,28 @@ pub(super) const FAULTS: [(&str, &str, Fault, &[usize]); 5] = [
     ),
 ];
 
-/// Runs the faults that are wanted by name.
-pub(super) fn run(fleet: &mut Fleet, wanted: &dyn Fn(&str) -> bool) {
+/// Runs those that are named as `faults:hub`, or all of them where the part itself is wanted.
+pub(super) fn run(fleet: &mut Fleet, only: &[&str]) {
     report::section("faults: 30 Jobs and JobSets each, and nothing is lost");
-    for (name, what, fault, clusters) in FAULTS.into_iter().filter(|fault| wanted(fault.0)) {
-        let counts = [0, 1].map(|cluster| fleet.member(cluster).cluster.audit());
-        let counts = counts.map(|audit| audit.map_or(0, |audit| audit.len()));
+    let all = only.is_empty() || only.contains(&"faults");
+    for (name, what, fault, clusters) in FAULTS {
+        let is_named = only.contains(&&*format!("faults:{name}"));
+        let is_wanted = is_named || all && name != BY_NAME_ONLY;
+        if !is_wanted {
+            continue;
+        }
+        let audits = fleet.members.each_ref().map(|m| m.cluster.audit());
+        let counts = audits.map(|audit| audit.map_or(0, |audit| audit.len()));
         let outcome = under_way(fleet, name, fault, clusters);
         if let Some(count) = report::need(what, outcome) {
             report::note(&format!(
                 "{count} of {WORKLOADS} were running when it began"
             ));
         }
-        for (cluster, count) in counts.into_iter().enumerate() {
-            let member = fleet.member(cluster);
-            let audit = member.cluster.audit();
+        for (member, count) in fleet.members.iter().zip(counts) {
+            let (audit, policy) = (member.cluster.audit(), member.policy);
             let denied = audit.map_or(0, |audit| audit.after(count).denied().count());
-            report::note(&format!(
-                "{denied} requests were refused by {}.yml",
-                member.policy
-            ));
+            report::note(&format!("{denied} requests were refused by {policy}.yml"));
         }
     }
 }
@@ -186,27 +188,24 @@ pub(super) fn run(fleet: &mut Fleet, wanted: &dyn Fn(&str) -> bool) {
 /// A third is under way when the fault begins, a third is handed in during it, a third after it. This gives the number of
 /// those that were running when it began.
 fn under_way(fleet: &mut Fleet, name: &str, fault: Fault, clusters: &[usize]) -> Result<usize> {
-    let workloads: Vec<_> = (0..WORKLOADS)
-        .map(|number| workload(name, number))
-        .collect();
+    let numbers = 0..WORKLOADS;
+    let workloads: Vec<_> = numbers.map(|number| workload(name, number)).collect();
     let third = WORKLOADS / 3;
+    let [hub, worker] = fleet.members.each_ref().map(|m| m.cluster.client(ANA));
     for workload in &workloads[..third] {
-        workload.submit(&fleet.hub.cluster)?;
+        workload.submit(&hub)?;
     }
     // The one that runs longest.
-    workloads[third - 1].runs(&fleet.worker.cluster)?;
-    let (hub, worker) = (
-        fleet.hub.cluster.client(ANA),
-        fleet.worker.cluster.client(ANA),
-    );
+    workloads[third - 1].runs(&worker)?;
     let mut running = 0;
     for workload in &workloads[..third] {
         // There may be no copy yet.
         let runs = workload.has_begun(&worker).is_ok_and(|runs| runs);
         running += usize::from(runs && !workload.is_over(&hub)?);
     }
-    let mut each = clusters.iter();
-    each.try_for_each(|cluster| fault.begin(fleet.member(*cluster), POLICY_SERVER))?;
+    for cluster in clusters {
+        fault.begin(&mut fleet.members[*cluster], POLICY_SERVER)?;
+    }
     let start = Instant::now();
     let mut later = workloads[third..].iter();
     let mut next = later.next();
@@ -220,13 +219,14 @@ fn under_way(fleet: &mut Fleet, name: &str, fault: Fault, clusters: &[usize]) ->
         }
         thread::sleep(Duration::from_secs(1));
     }
-    let mut each = clusters.iter();
-    each.try_for_each(|cluster| fault.mend(fleet.member(*cluster), POLICY_SERVER))
-        .context("mending")?;
-    for workload in next.into_iter().chain(later) {
-        workload.submit(&fleet.hub.cluster)?;
+    for cluster in clusters {
+        let member = &mut fleet.members[*cluster];
+        fault.mend(member, POLICY_SERVER).context("mending")?;
     }
-    all_end(&fleet.hub.cluster, &workloads, RECOVERY)?;
+    for workload in next.into_iter().chain(later) {
+        workload.submit(&hub)?;
+    }
+    all_end(&hub, &workloads, RECOVERY)?;
     Ok(running)
 }
 

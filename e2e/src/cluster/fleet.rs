@@ -7,16 +7,17 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::api_server::{ADMIN, ANA, ApiServer, MULTIKUEUE, Options, USUAL};
+use super::api_server::{ADMIN, ApiServer, MULTIKUEUE, Options, USUAL};
 use super::controllers;
 use super::hook::{Hook, TEAM, job};
 use super::jobs::{end, has};
 use super::modules;
 use crate::deploy::{self, base64};
-use crate::kube::{self, Client, done, jobs, path};
+use crate::kube::{self, Client, done, list, path, text};
 use crate::kubelet::Kubelet;
 use crate::process::{Process, until};
 use crate::tls::Authority;
+use crate::{programs, report};
 
 /// The version in which Kueue's objects are written.
 pub(crate) const KUEUE: &str = "kueue.x-k8s.io/v1beta2";
@@ -31,7 +32,7 @@ const OPTIONS: Options = Options {
 pub(crate) const JOBSETS: &str = "jobset.x-k8s.io/v1alpha2";
 
 /// What a fleet needs on the PATH, beside what every cluster needs.
-pub(crate) const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 6] = [
     OPTIONS.etcd,
     "kube-controller-manager",
     "jobset",
@@ -55,8 +56,8 @@ pub(crate) struct Member {
 
 /// Both.
 pub(crate) struct Fleet {
-    pub(crate) hub: Member,
-    pub(crate) worker: Member,
+    /// The hub and its worker.
+    pub(crate) members: [Member; 2],
     _kubelet: Kubelet,
 }
 
@@ -86,13 +87,13 @@ impl Member {
     /// Applies Kueue's objects, and waits until those that say so are active.
     fn objects(&self, objects: &Value) -> Result<()> {
         let admin = self.cluster.client(ADMIN);
-        for object in objects.as_array().context("no objects")? {
+        for object in list(objects) {
             // Kueue's webhook takes a moment.
             let applied = || admin.apply(object).map(Some);
             until(&object.to_string(), Duration::from_secs(20), applied)?;
         }
-        for object in objects.as_array().into_iter().flatten() {
-            let kind = object["kind"].as_str().unwrap_or_default();
+        for object in list(objects) {
+            let kind = text(&object["kind"]);
             if ["MultiKueueCluster", "AdmissionCheck", "ClusterQueue"].contains(&kind) {
                 let path = kube::place(object);
                 until(&format!("Active of {path}"), Duration::from_mins(1), || {
@@ -107,16 +108,17 @@ impl Member {
 }
 
 impl Fleet {
-    /// The hub is the first one.
-    pub(crate) const fn member(&mut self, cluster: usize) -> &mut Member {
-        match cluster {
-            0 => &mut self.hub,
-            _ => &mut self.worker,
-        }
+    /// Both, or the report says why they are not there.
+    pub(crate) fn needed(part: &str, folder: &Path, authority: &Authority) -> Option<Self> {
+        programs::all_there(part, &PROGRAMS)?;
+        report::note(modules::JOBSET);
+        report::note(modules::KUEUE);
+        let started = Self::start(folder, authority);
+        report::need("MultiKueue connects the hub with its worker", started)
     }
 
     /// Starts everything.
-    pub(crate) fn start(folder: &Path, authority: &Authority) -> Result<Self> {
+    fn start(folder: &Path, authority: &Authority) -> Result<Self> {
         let start = |name: &str, policy| {
             Member::start(&folder.join(name), policy, authority).with_context(|| name.to_owned())
         };
@@ -130,8 +132,7 @@ impl Fleet {
         hub.objects(&objects["hub"])?;
         let kubelet = Kubelet::scripted(&worker.cluster);
         Ok(Self {
-            hub,
-            worker,
+            members: [hub, worker],
             _kubelet: kubelet,
         })
     }
@@ -140,8 +141,6 @@ impl Fleet {
 /// A workload that people hand to the hub, and how it ends.
 #[derive(Debug, Clone)]
 pub(crate) struct Workload {
-    pub(crate) path: String,
-    pub(crate) name: String,
     pub(crate) object: Value,
     /// The condition that tells its end.
     pub(crate) end: &'static str,
@@ -156,27 +155,20 @@ pub(crate) fn one_job(
 ) -> Workload {
     let mut object = job(TEAM, name, spec);
     object["spec"]["template"]["metadata"]["annotations"] = annotations.clone();
-    Workload {
-        path: jobs(TEAM),
-        name: name.to_owned(),
-        object,
-        end,
-    }
+    Workload { object, end }
 }
 
 /// A JobSet of two such Jobs.
 pub(crate) fn job_set(name: &str, annotations: &Value, end: &'static str) -> Workload {
     let spec = json!({"backoffLimit": 0, "completions": 1, "parallelism": 1});
-    let mut child = one_job(name, &spec, annotations, end);
-    let spec = child.object["spec"].take();
-    child.path = path(JOBSETS, TEAM, "jobsets");
-    child.object = json!({
+    let spec = one_job(name, &spec, annotations, end).object["spec"].take();
+    let object = json!({
         "apiVersion": JOBSETS,
         "kind": "JobSet",
-        "metadata": {"name": name},
+        "metadata": {"name": name, "namespace": TEAM},
         "spec": {"replicatedJobs": [{"name": "a", "replicas": 2, "template": {"spec": spec}}]},
     });
-    child
+    Workload { object, end }
 }
 
 impl Workload {
@@ -189,22 +181,22 @@ impl Workload {
         self
     }
 
-    /// Its own path.
-    pub(crate) fn own(&self) -> String {
-        format!("{}/{}", self.path, self.name)
+    /// It as an API server has it.
+    fn found(&self, client: &Client) -> Result<Value> {
+        done(client.get(&kube::place(&self.object))?)
     }
 
     /// Hands it in. Who is told that nobody can judge it now tries again, as people do.
-    pub(crate) fn submit(&self, cluster: &ApiServer) -> Result<()> {
-        let (limit, client) = (Duration::from_mins(1), cluster.client(ANA));
-        until(&format!("creation of {}", self.name), limit, || {
-            Ok(self.try_submit(&client)?.then_some(()))
+    pub(crate) fn submit(&self, client: &Client) -> Result<()> {
+        let (limit, place) = (Duration::from_mins(1), kube::place(&self.object));
+        until(&format!("creation of {place}"), limit, || {
+            Ok(self.try_submit(client)?.then_some(()))
         })
     }
 
     /// The same once. It is an error if it is refused for another reason than that nobody could judge it.
     pub(crate) fn try_submit(&self, client: &Client) -> Result<bool> {
-        let answer = client.post(&self.path, &self.object)?;
+        let answer = client.post(&kube::siblings(&self.object), &self.object)?;
         let nobody = answer.code == 500 && answer.message().contains("failed calling webhook");
         // The answer to an earlier try may have been lost.
         if nobody || answer.code == 409 {
@@ -214,42 +206,38 @@ impl Workload {
     }
 
     /// Waits until its copy on the worker has begun.
-    pub(crate) fn runs(&self, worker: &ApiServer) -> Result<()> {
-        let client = worker.client(ANA);
-        until(
-            &format!("start of {}", self.name),
-            Duration::from_mins(1),
-            || Ok(self.has_begun(&client)?.then_some(())),
-        )
+    pub(crate) fn runs(&self, worker: &Client) -> Result<()> {
+        let (limit, place) = (Duration::from_mins(1), kube::place(&self.object));
+        until(&format!("start of {place}"), limit, || {
+            Ok(self.has_begun(worker)?.then_some(()))
+        })
     }
 
     /// Whether its copy on the worker has begun.
     pub(crate) fn has_begun(&self, worker: &Client) -> Result<bool> {
-        let copy = done(worker.get(&self.own())?)?;
-        let status = &copy["status"];
+        let status = &self.found(worker)?["status"];
         let active = status["replicatedJobsStatus"][0]["active"].as_u64();
         Ok(!status["startTime"].is_null() || active > Some(0))
     }
 
     /// Whether it has ended as it should. It is an error if it has ended otherwise.
     pub(crate) fn is_over(&self, client: &Client) -> Result<bool> {
-        let object = done(client.get(&self.own())?)?;
-        let (name, status, end) = (&self.name, &object["status"], end(&object["status"]));
-        ensure!(end.is_none_or(|end| end == self.end), "{name}: {status}");
+        let object = self.found(client)?;
+        let end = end(&object["status"]);
+        ensure!(end.is_none_or(|end| end == self.end), "{object}");
         Ok(end.is_some())
     }
 }
 
 /// Waits until all of them have ended as they should, and names those that have not.
-pub(crate) fn all_end(cluster: &ApiServer, workloads: &[Workload], limit: Duration) -> Result<()> {
-    let client = cluster.client(ANA);
+pub(crate) fn all_end(hub: &Client, workloads: &[Workload], limit: Duration) -> Result<()> {
     until("end of all", limit, || {
         let mut left = Vec::new();
         for workload in workloads {
-            if !workload.is_over(&client)? {
-                let object = client.get(&workload.own())?.body;
+            if !workload.is_over(hub)? {
+                let object = workload.found(hub)?;
                 let (suspend, status) = (&object["spec"]["suspend"], &object["status"]);
-                left.push(format!("{}: {suspend}, {status}", workload.name));
+                left.push(format!("{}: {suspend}, {status}", kube::place(&object)));
             }
         }
         thread::sleep(Duration::from_millis(500));

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use super::api_server::{ADMIN, ApiServer, Options, POLICY_SERVER};
 use crate::deploy;
 use crate::kube::{self, done, jobs};
-use crate::policy_server::{Launch, PolicyServer};
-use crate::process::{Process, until};
+use crate::policy_server::PolicyServer;
+use crate::process::until;
 use crate::tls::Authority;
 
 /// Where the workloads are.
@@ -21,8 +21,7 @@ pub(super) const PROBE: &str = "e2e-probe";
 
 /// A PolicyServer, and the webhook that makes a cluster ask it.
 pub(crate) struct Hook {
-    place: Launch,
-    server: Option<PolicyServer>,
+    pub(crate) server: PolicyServer,
     projects: Vec<&'static str>,
 }
 
@@ -61,70 +60,52 @@ impl Hook {
         policies: &Value,
         projects: &[&'static str],
     ) -> Result<Self> {
-        let mut place = Launch::new(&cluster.folder.join("policy-server"), &cluster.authority)?;
-        place.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
-        Ok(Self {
-            server: Some(place.start(policies)?),
-            place,
-            projects: projects.to_vec(),
-        })
+        let folder = cluster.folder.join("policy-server");
+        let mut server = PolicyServer::new(&folder, &cluster.authority)?;
+        server.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
+        server.start(policies)?;
+        let projects = projects.to_vec();
+        Ok(Self { server, projects })
     }
 
     /// Starts PolicyServer once more, with these settings.
     pub(crate) fn serve(&mut self, settings: &Value) -> Result<()> {
-        self.kill();
         let policies = json!({"managed-by": deploy::protect(settings)?});
-        self.server = Some(self.place.start(&policies)?);
-        Ok(())
-    }
-
-    /// Ends PolicyServer as a failing node would.
-    pub(crate) fn kill(&mut self) {
-        self.server = None;
+        self.server.start(&policies)
     }
 
     /// Applies `deploy/webhook.yml`, with a change.
     pub(crate) fn apply(&self, cluster: &ApiServer, change: impl FnOnce(&mut Value)) -> Result<()> {
-        let place = &self.place;
-        let mut configuration = deploy::webhook(&place.url(), &place.authority, &self.projects)?;
+        let mut configuration = deploy::webhook(&self.server, &self.projects)?;
         change(&mut configuration["webhooks"][0]);
         cluster.client(ADMIN).apply(&configuration).map(drop)
     }
 
     /// Applies what `deploy/pods.yml` says. The policy is the one with the name `pods`.
     pub(crate) fn apply_pods(&self, cluster: &ApiServer) -> Result<()> {
-        let configuration = deploy::pods_webhook(&self.place.url(), &self.place.authority)?;
+        let configuration = deploy::pods_webhook(&self.server)?;
         cluster.client(ADMIN).apply(&configuration).map(drop)
     }
 
     /// Gives PolicyServer a certificate of another authority, which the API server is told to trust.
     pub(crate) fn change_certificate(&mut self, cluster: &ApiServer) -> Result<()> {
-        self.place.sign(&Authority::new()?)?;
+        self.server.sign(&Authority::new()?)?;
         self.apply(cluster, |_| ())
     }
 
     /// Ends PolicyServer for good: no webhook asks for it any more.
     pub(crate) fn withdraw(&mut self, cluster: &ApiServer) -> Result<()> {
-        let configuration = deploy::webhook("", &self.place.authority, &[])?;
+        let configuration = deploy::webhook(&self.server, &[])?;
         done(cluster.client(ADMIN).delete(&kube::place(&configuration))?)?;
-        self.kill();
+        self.server.kill();
         Ok(())
-    }
-
-    /// The process of PolicyServer.
-    pub(crate) fn process(&self) -> Result<&Process> {
-        let server = self.server.as_ref().context("no PolicyServer")?;
-        Ok(&server.process)
     }
 
     /// Waits until the API server asks: it learns of a new configuration a little later.
     pub(crate) fn in_force(cluster: &ApiServer) -> Result<()> {
         cluster.namespaces(&[PROBE])?;
-        let typo = job(
-            PROBE,
-            "probe",
-            &json!({"managedBy": "kubernetes.io/job-controler"}),
-        );
+        let typo = json!({"managedBy": "kubernetes.io/job-controler"});
+        let typo = job(PROBE, "probe", &typo);
         until("webhook in force", Duration::from_secs(20), || {
             let path = format!("{}?dryRun=All", jobs(PROBE));
             let answer = cluster.client(ADMIN).post(&path, &typo)?;

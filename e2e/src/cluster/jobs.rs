@@ -10,16 +10,15 @@ use super::hook::Hook;
 use super::{controllers, steps};
 use crate::deploy;
 use crate::http::Answer;
+use crate::kube::list;
 use crate::kubelet::Kubelet;
 use crate::programs;
 use crate::report;
 use crate::tls::Authority;
 
-pub(crate) fn run(folder: &Path, authority: &Authority) {
+pub(crate) fn run(folder: &Path, authority: &Authority) -> Option<()> {
     report::section("jobs: the built-in controller and Jobs of every shape");
-    if !programs::all_there("jobs", &["kube-controller-manager"]) {
-        return;
-    }
+    programs::all_there("jobs", &["kube-controller-manager"])?;
     report::note(&programs::version("kube-controller-manager"));
     let folder = folder.join("jobs");
     // Only the management cluster of MultiKueue may hand work on; here every Job of the tests may say what it wants.
@@ -29,16 +28,11 @@ pub(crate) fn run(folder: &Path, authority: &Authority) {
             let kubelet = Kubelet::scripted(&cluster);
             Ok((cluster, hook, manager, kubelet))
         });
-    let Some((cluster, hook, _manager, _kubelet)) =
-        report::need("deploy/hybrid.yml is in force", started)
-    else {
-        return;
-    };
+    let (cluster, hook, _manager, _kubelet) =
+        report::need("deploy/hybrid.yml is in force", started)?;
     let none = json!({});
     steps::run(&[&cluster], "jobs", "jobs", &none, &mut steps::no_act);
-    let Some(audit) = report::need("the audit log", cluster.audit()) else {
-        return;
-    };
+    let audit = report::need("the audit log", cluster.audit())?;
     audit.quiet("jobs", &[(JOB_CONTROLLER, 50)], "");
     for name in deploy::POLICIES {
         let mut act = |act: &str| match act {
@@ -60,6 +54,7 @@ pub(crate) fn run(folder: &Path, authority: &Authority) {
             ));
         }
     }
+    Some(())
 }
 
 fn apply(cluster: &ApiServer, hook: &Hook, manifest: &str) -> Result<()> {
@@ -77,11 +72,8 @@ fn apply(cluster: &ApiServer, hook: &Hook, manifest: &str) -> Result<()> {
 
 /// Whether a condition is true.
 pub(crate) fn has(status: &Value, condition: &str) -> bool {
-    let conditions = status["conditions"].as_array().into_iter().flatten();
-    let mut types = conditions
-        .filter(|c| c["status"] == "True")
-        .map(|c| &c["type"]);
-    types.any(|held| *held == condition)
+    let mut conditions = list(&status["conditions"]).iter();
+    conditions.any(|c| c["type"] == condition && c["status"] == "True")
 }
 
 /// The condition that says how a workload has ended.

@@ -14,7 +14,7 @@ use crate::report;
 
 pub(crate) fn run(fleet: &Fleet) {
     report::section("multikueue: deploy/management.yml and deploy/worker.yml");
-    let (hub, worker) = (&fleet.hub.cluster, &fleet.worker.cluster);
+    let [hub, worker] = fleet.members.each_ref().map(|member| &member.cluster);
     let mut act = |name: &str| match name {
         "the API server has refused a write of Kueue's" => refused(hub),
         _ => bail!("no act {name}"),

@@ -91,28 +91,26 @@ fn old_rules(crd: &mut Value) {
 /// A kind in `resume.yml`, and the controller that makes Jobs of it.
 type Kind = (&'static str, &'static str);
 
-pub(super) fn run(folder: &Path, authority: &Authority) {
+pub(super) fn run(folder: &Path, authority: &Authority) -> Option<()> {
     report::section("resume: JobSets and MPIJobs that are suspended while they run");
-    if !programs::all_there("resume", &["kube-controller-manager", "jobset", "go"]) {
-        return;
-    }
+    programs::all_there("resume", &["kube-controller-manager", "jobset", "go"])?;
     report::note(&programs::version("kube-controller-manager"));
     report::note(modules::JOBSET);
     let mut kinds: Vec<Kind> = vec![("JobSet", JOBSET)];
-    if programs::all_there("resume: MPIJobs", &["mpi-operator"]) {
+    if programs::all_there("resume: MPIJobs", &["mpi-operator"]).is_some() {
         report::note(modules::MPI_OPERATOR);
         kinds.push(("MPIJob", MPI_OPERATOR));
     }
     for release in &RELEASES {
         report::section(&format!("resume: {}", release.title));
-        if programs::all_there("resume", &[release.options.program]) {
-            on(folder, authority, release, &kinds);
-        }
+        on(folder, authority, release, &kinds);
     }
+    Some(())
 }
 
 /// Both manifests on one release, and the control where the status write is certain to happen.
-fn on(folder: &Path, authority: &Authority, release: &Release, kinds: &[Kind]) {
+fn on(folder: &Path, authority: &Authority, release: &Release, kinds: &[Kind]) -> Option<()> {
+    programs::all_there("resume", &[release.options.program])?;
     let projects: &[&str] = &["jobset", "mpi-operator"];
     let settings = |name: &str| deploy::settings(name, release.options.release, projects);
     let started = settings("worker").and_then(|settings| {
@@ -129,11 +127,8 @@ fn on(folder: &Path, authority: &Authority, release: &Release, kinds: &[Kind]) {
         let kubelet = Kubelet::scripted(&cluster);
         Ok((settings, cluster, hook, controllers, kubelet))
     });
-    let Some((worker, cluster, mut hook, _controllers, _kubelet)) =
-        report::need("deploy/worker.yml is in force", started)
-    else {
-        return;
-    };
+    let (worker, cluster, mut hook, _controllers, _kubelet) =
+        report::need("deploy/worker.yml is in force", started)?;
     good(&cluster, release, kinds, "worker", TEAM);
     if release.keeps_start && release.options.release == USUAL.release {
         control(&cluster, &mut hook, worker);
@@ -142,17 +137,22 @@ fn on(folder: &Path, authority: &Authority, release: &Release, kinds: &[Kind]) {
     if report::check("deploy/management.yml is in force", management) {
         good(&cluster, release, kinds, "management", UNDELEGATED);
     }
+    Some(())
 }
 
 /// All end as they should, and nobody is denied.
-fn good(cluster: &ApiServer, release: &Release, kinds: &[Kind], manifest: &str, namespace: &str) {
+fn good(
+    cluster: &ApiServer,
+    release: &Release,
+    kinds: &[Kind],
+    manifest: &str,
+    namespace: &str,
+) -> Option<()> {
     let before = cluster.audit().map_or(0, |audit| audit.len());
     for (kind, _) in kinds {
         flip(cluster, kind, manifest, namespace, &mut steps::no_act);
     }
-    let Some(audit) = report::need(&format!("{manifest}: the audit log"), cluster.audit()) else {
-        return;
-    };
+    let audit = report::need(&format!("{manifest}: the audit log"), cluster.audit())?;
     let audit = audit.after(before);
     audit.quiet(manifest, &[(JOB_CONTROLLER, 1)], "");
     for (_, controller) in kinds {
@@ -169,6 +169,7 @@ fn good(cluster: &ApiServer, release: &Release, kinds: &[Kind], manifest: &str, 
             report::note(&what);
         }
     }
+    Some(())
 }
 
 /// Runs a part of `resume.yml`.
@@ -183,7 +184,7 @@ fn enough(count: usize) -> Result<()> {
 }
 
 /// The same as in [`good`] with one account less in the list of writers.
-fn control(cluster: &ApiServer, hook: &mut Hook, mut settings: Value) {
+fn control(cluster: &ApiServer, hook: &mut Hook, mut settings: Value) -> Option<()> {
     let mut serve = || {
         let writers = settings["standard_status_writers"]["Job"].as_array_mut();
         let writers = writers.context("no writers of Jobs")?;
@@ -195,9 +196,7 @@ fn control(cluster: &ApiServer, hook: &mut Hook, mut settings: Value) {
         hook.serve(&settings)?;
         Ok(cluster.audit()?.len())
     };
-    let Some(before) = report::need("control: one writer less is in force", serve()) else {
-        return;
-    };
+    let before = report::need("control: one writer less is in force", serve())?;
     let mut act = |name: &str| {
         ensure!(name == "10 s in which JobSet is denied", "no act {name}");
         thread::sleep(STUCK);
@@ -206,4 +205,5 @@ fn control(cluster: &ApiServer, hook: &mut Hook, mut settings: Value) {
         enough(denied.filter(|e| e["user"]["username"] == JOBSET).count())
     };
     flip(cluster, "control", "control", TEAM, &mut act);
+    Some(())
 }

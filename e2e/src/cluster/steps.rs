@@ -15,7 +15,7 @@ use super::hook::{TEAM, job};
 use super::jobs::ended;
 use crate::deploy;
 use crate::http::Answer;
-use crate::kube::{APPLY, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, path, plural};
+use crate::kube::{APPLY, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, path, plural, text};
 use crate::kubelet::now;
 use crate::process::until;
 use crate::report;
@@ -146,16 +146,13 @@ pub(crate) fn run(clusters: &[&ApiServer], file: &str, part: &str, more: &Value,
         act,
     };
     for check in part.checks {
-        let none = vec![json!({})];
-        let each = filling::each(&runner.vars, &check.each).unwrap_or_default();
-        for set in each.as_array().unwrap_or(&none) {
+        let each = filling::each(&runner.vars, &check.each);
+        for set in each.unwrap_or_else(|_| vec![Map::new()]) {
             runner.vars.insert("now".to_owned(), now().into());
-            runner
-                .vars
-                .extend(set.as_object().cloned().unwrap_or_default());
-            let says = filling::text(&runner.vars, &check.says);
+            runner.vars.extend(set);
+            let says = filling::filled_text(&runner.vars, &check.says);
             let outcome = runner.steps(&check.steps);
-            let passed = report::check(says.as_str().unwrap_or_default(), outcome);
+            let passed = report::check(text(&says), outcome);
             for line in runner.said.drain(..).filter(|_| part.shown || !passed) {
                 report::note(&line);
             }
@@ -191,11 +188,10 @@ impl Runner<'_> {
                 self.step(&step).with_context(|| step.ask.clone())?;
                 continue;
             };
-            let each = filling::each(&self.vars, &step["each"])?;
-            for set in each.as_array().context("each")? {
-                self.vars
-                    .extend(set.as_object().context("variables")?.clone());
-                self.steps(below).with_context(|| brief(&set.to_string()))?;
+            for set in filling::each(&self.vars, &step["each"])? {
+                let what = brief(&Value::from(set.clone()).to_string());
+                self.vars.extend(set);
+                self.steps(below).context(what)?;
             }
         }
         Ok(())
@@ -227,7 +223,10 @@ impl Runner<'_> {
         };
         let namespace = if kind == "Namespace" { "" } else { namespace };
         let list = path(&api_version, namespace, &plural(kind));
-        let (target, query) = target.split_once('?').unwrap_or((target, ""));
+        let (target, mut query) = target.split_once('?').unwrap_or((target, ""));
+        if how == "apply" {
+            query = "fieldManager=e2e&force=true";
+        }
         let name = target.split('/').next().unwrap_or_default();
         let own = format!("{}/{name}", path(usual, namespace, &plural(kind)));
 
@@ -243,16 +242,13 @@ impl Runner<'_> {
             "get" => ("GET", JSON),
             _ => bail!("no way to ask: {how}"),
         };
-        let place = if how == "create" || target.is_empty() {
-            list
-        } else {
-            format!("{list}/{target}")
-        };
-        let place = match (how, query) {
-            ("apply", _) => format!("{place}?fieldManager=e2e&force=true"),
-            (_, "") => place,
-            (_, query) => format!("{place}?{query}"),
-        };
+        let mut place = list;
+        if how != "create" && !target.is_empty() {
+            place = format!("{place}/{target}");
+        }
+        if !query.is_empty() {
+            place = format!("{place}?{query}");
+        }
         let before = self.lookups(step)?;
         let answer = self.send(step, method, media_type, &place, &body)?;
         let after = self.lookups(step)?;
@@ -281,10 +277,8 @@ impl Runner<'_> {
             return Ok(0);
         }
         let audit = self.cluster(step)?.audit()?;
-        Ok(audit
-            .by(POLICY_SERVER)
-            .filter(|event| event["verb"] == "get")
-            .count())
+        let events = audit.by(POLICY_SERVER);
+        Ok(events.filter(|event| event["verb"] == "get").count())
     }
 
     /// Asks, and notes down the question and the answer.
@@ -309,11 +303,10 @@ impl Runner<'_> {
         let mut client = self.cluster(step)?.client(user);
         client.headers.clone_from(&step.headers);
         let answer = client.request(method, place, media_type, body)?;
-        let headers = step
-            .headers
-            .iter()
-            .map(|(key, value)| format!(" {key}: {value}"));
-        let headers: String = headers.collect();
+        let headers = match &step.headers {
+            headers if headers.is_empty() => String::new(),
+            headers => format!(" {headers:?}"),
+        };
         let how = match media_type {
             JSON => method.to_owned(),
             media_type => format!("{method} ({media_type})"),
@@ -322,61 +315,43 @@ impl Runner<'_> {
             Value::Null => String::new(),
             body => brief(&body.to_string()),
         };
-        self.said
-            .push(format!("{name}{headers}: {how} {place} {sent}"));
-        let mut said = answer.message().to_owned();
-        if !answer.warnings.is_empty() {
-            said = format!("{said} {:?}", answer.warnings);
-        }
-        self.said
-            .push(format!("  {} {}", answer.code, brief(said.trim_start())));
+        let asked = format!("{name}{headers}: {how} {place} {sent}");
+        let answered = format!("  {} {}", answer.code, brief(&answer.said()));
+        self.said.extend([asked, answered]);
         Ok(answer)
     }
 
     fn check(&self, step: &Step, answer: &Answer, name: &str, own: &str) -> Result<()> {
-        let said = format!("{} {:?}", answer.message(), answer.warnings);
+        let (code, warnings, said) = (answer.code, &answer.warnings, brief(&answer.said()));
         let as_wanted = match &step.code {
-            Value::Null => answer.code < 300,
+            Value::Null => code < 300,
             Value::String(word) if word == "any" => true,
-            Value::String(_) => (400..500).contains(&answer.code),
-            code => *code == answer.code,
+            Value::String(_) => (400..500).contains(&code),
+            wanted => *wanted == code,
         };
-        ensure!(as_wanted, "the code is {}: {}", answer.code, brief(&said));
+        ensure!(as_wanted, "the code is {code}: {said}");
         if let Some(end) = &step.end {
             ended(answer, end)?;
         }
         for word in &step.said {
-            ensure!(
-                answer.message().contains(word),
-                "not said: {word}: {}",
-                brief(&said)
-            );
+            ensure!(answer.message().contains(word), "not said: {word}: {said}");
         }
         for word in &step.warned {
-            let warned = answer.warnings.iter().any(|warning| warning.contains(word));
-            ensure!(warned, "not warned: {word}: {}", brief(&said));
+            let warned = warnings.iter().any(|warning| warning.contains(word));
+            ensure!(warned, "not warned: {word}: {said}");
         }
-        ensure!(
-            !step.silent || answer.warnings.is_empty(),
-            "{:?}",
-            answer.warnings
-        );
+        ensure!(!step.silent || warnings.is_empty(), "{warnings:?}");
         let length = answer.message().len();
-        ensure!(
-            step.shorter.is_none_or(|limit| length < limit),
-            "{length} bytes of text"
-        );
+        let is_short = step.shorter.is_none_or(|limit| length < limit);
+        ensure!(is_short, "{length} bytes of text");
         for (place, value) in &step.answered {
             let found = answer.body.pointer(place).unwrap_or(&Value::Null);
             ensure!(matches(found, value), "{place} of the answer is {found}");
         }
         if !step.stored.is_empty() || step.gone {
             let stored = self.cluster(step)?.client(ADMIN).get(own)?;
-            ensure!(
-                (stored.code == 404) == step.gone,
-                "GET {own}: {}",
-                stored.code
-            );
+            let is_gone = stored.code == 404;
+            ensure!(is_gone == step.gone, "GET {own}: {}", stored.code);
             for (place, value) in &step.stored {
                 let found = stored.body.pointer(place).unwrap_or(&Value::Null);
                 ensure!(matches(found, value), "{place} is {found}");
@@ -409,11 +384,14 @@ fn matches(found: &Value, wanted: &Value) -> bool {
 /// No control character is in what was said or put down.
 fn quoted(event: &Value, answer: &Answer) -> Result<()> {
     let annotations = event["annotations"].as_object().context("no annotations")?;
-    let annotations = annotations
-        .iter()
-        .flat_map(|(key, value)| [key.as_str(), value.as_str().unwrap_or_default()]);
-    let texts = [answer.message()].into_iter().chain(annotations);
-    for text in texts.chain(answer.warnings.iter().map(String::as_str)) {
+    let mut texts: Vec<_> = answer.warnings.iter().map(String::as_str).collect();
+    texts.push(answer.message());
+    texts.extend(
+        annotations
+            .iter()
+            .flat_map(|(key, value)| [key, text(value)]),
+    );
+    for text in texts {
         ensure!(!text.chars().any(char::is_control), "{text:?}");
     }
     Ok(())

@@ -14,7 +14,7 @@ use ureq::Agent;
 
 use super::install::NAMESPACE;
 use crate::http;
-use crate::kube::{Client, done, path};
+use crate::kube::{Client, done, list, path, text};
 use crate::kubelet::{Kubelet, status, tell};
 use crate::process::Process;
 
@@ -23,12 +23,14 @@ const NODE: &str = "e2e";
 /// The pause before the first restart; it doubles. A kubelet begins with 10 s.
 const BACK_OFF: Duration = Duration::from_secs(2);
 
+#[derive(Default)]
 struct Pod {
     object: Value,
     ip: String,
     process: Option<Process>,
     restarts: u32,
-    again: Instant,
+    /// When it is started once more, if it has ended.
+    again: Option<Instant>,
     /// The status that the API server has.
     told: Value,
 }
@@ -53,29 +55,30 @@ impl Node {
         let selected = format!("{listed}?labelSelector=kubewarden/policy-server");
         let mut seen = BTreeSet::new();
         for object in self.client.list(&selected)? {
-            let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            let (name, place) = (name.to_owned(), format!("{listed}/{name}"));
+            let name = text(&object["metadata"]["name"]).to_owned();
+            let place = format!("{listed}/{name}");
             if !object["metadata"]["deletionTimestamp"].is_null() {
                 // PolicyServer handles no signal, and the first process of a container ignores what it does not handle. So it
                 // goes on until its time is over, which is shorter here, and is killed then.
                 let grace = fs::read_to_string(self.folder.join("grace")).unwrap_or_default();
-                let since = *self
-                    .deleted
-                    .entry(name.clone())
-                    .or_insert_with(Instant::now);
-                if since.elapsed() >= Duration::from_secs(grace.trim().parse().unwrap_or(1)) {
+                let since = self.deleted.entry(name.clone());
+                if since.or_insert_with(Instant::now).elapsed()
+                    >= Duration::from_secs(grace.trim().parse().unwrap_or(1))
+                {
                     self.pods.remove(&name);
-                    self.client.delete_now(&place)?;
+                    self.client.delete(&place)?;
                 }
             } else if object["spec"]["nodeName"].is_null() {
                 let target = json!({"kind": "Node", "name": NODE});
                 let binding = json!({"metadata": {"name": name}, "target": target});
                 self.client.create(&format!("{place}/binding"), &binding)?;
             } else {
-                let mut pod = match self.pods.remove(&name) {
-                    Some(pod) => pod,
-                    None => self.pod(object)?,
-                };
+                let mut pod = self.pods.remove(&name).unwrap_or_default();
+                if pod.ip.is_empty() {
+                    self.last = self.last.checked_add(1).context("no address is left")?;
+                    pod.ip = format!("10.244.1.{}", self.last);
+                    pod.object = object;
+                }
                 let cared = self.care(&mut pod, &name, &place);
                 self.pods.insert(name.clone(), pod);
                 cared?;
@@ -105,47 +108,28 @@ impl Node {
         }))
     }
 
-    fn pod(&mut self, object: Value) -> Result<Pod> {
-        self.last = self.last.checked_add(1).context("no address is left")?;
-        let ip = format!("10.244.1.{}", self.last);
-        let again = Instant::now();
-        Ok(Pod {
-            object,
-            ip,
-            process: None,
-            restarts: 0,
-            again,
-            told: Value::Null,
-        })
-    }
-
     /// Starts what does not run, and tells the API server what changed.
     fn care(&self, pod: &mut Pod, name: &str, place: &str) -> Result<()> {
         let ended = |process: &mut Process| process.ended(Duration::ZERO).is_ok();
         if pod.process.as_mut().is_some_and(ended) {
             pod.process = None;
-            pod.again = Instant::now() + BACK_OFF * 2_u32.pow(pod.restarts.min(5));
+            pod.again = Some(Instant::now() + BACK_OFF * 2_u32.pow(pod.restarts.min(5)));
             pod.restarts += 1;
         }
-        if pod.process.is_none() && pod.again <= Instant::now() {
+        if pod.process.is_none() && pod.again.is_none_or(|again| again <= Instant::now()) {
             let process = self.run(pod, name)?;
-            fs::write(
-                self.folder.join(format!("{name}.pid")),
-                process.id().to_string(),
-            )?;
+            let file = self.folder.join(format!("{name}.pid"));
+            fs::write(file, process.id().to_string())?;
             pod.process = Some(process);
         }
         let container = &pod.object["spec"]["containers"][0];
         let port = &container["readinessProbe"]["httpGet"]["port"];
-        let probe = self
-            .agent
-            .get(format!("http://{}:{port}/readiness", pod.ip))
-            .call();
-        let ready = pod.process.is_some() && probe.is_ok_and(|answer| answer.status() == 200);
-        let state = if pod.process.is_some() {
-            json!({"running": {}})
-        } else {
-            json!({"waiting": {"reason": "CrashLoopBackOff"}})
+        let probe = format!("http://{}:{port}/readiness", pod.ip);
+        let answer = self.agent.get(probe).call();
+        let ready = pod.process.is_some() && answer.is_ok_and(|a| a.status() == 200);
+        let state = match pod.process {
+            Some(_) => json!({"running": {}}),
+            None => json!({"waiting": {"reason": "CrashLoopBackOff"}}),
         };
         let mut status = status(&pod.object, "Running", &state, ready, pod.restarts);
         status["podIP"] = json!(pod.ip);
@@ -162,28 +146,26 @@ impl Node {
         let folder = self.folder.join(name);
         let spec = &pod.object["spec"];
         let container = &spec["containers"][0];
-        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let mut mounts = Vec::new();
         for mount in list(&container["volumeMounts"]) {
-            let path = text(&mount["mountPath"]);
+            let path = text(&mount["mountPath"]).to_owned();
             let place = folder.join(path.trim_start_matches('/'));
             fs::create_dir_all(&place)?;
             for volume in list(&spec["volumes"]) {
                 if volume["name"] == mount["name"] {
-                    self.fill(&volume, &place)?;
+                    self.fill(volume, &place)?;
                 }
             }
             mounts.push((path, place.display().to_string()));
         }
         // A path in the environment is where that path is mounted.
-        let variables = list(&container["env"]).into_iter().map(|variable| {
-            let value = text(&variable["value"]);
+        let variables = list(&container["env"]).iter().map(|variable| {
+            let value = text(&variable["value"]).to_owned();
             let mounted = mounts.iter().find_map(|(path, place)| {
                 let rest = value.strip_prefix(path)?;
                 (rest.is_empty() || rest.starts_with('/')).then(|| format!("{place}{rest}"))
             });
-            (text(&variable["name"]), mounted.unwrap_or(value))
+            (text(&variable["name"]).to_owned(), mounted.unwrap_or(value))
         });
         Process::start("policy-server", name, &self.folder, |command| {
             command
@@ -198,25 +180,22 @@ impl Node {
     /// Writes what a `ConfigMap` or a Secret holds: its keys as files, under other names where the volume says so.
     fn fill(&self, volume: &Value, place: &Path) -> Result<()> {
         let (config, secret) = (&volume["configMap"], &volume["secret"]);
-        let (source, resource, name) =
-            match (config["name"].as_str(), secret["secretName"].as_str()) {
-                (Some(name), _) => (config, "configmaps", name),
-                (None, Some(name)) => (secret, "secrets", name),
-                (None, None) => return Ok(()),
-            };
-        let object = done(
-            self.client
-                .get(&format!("{}/{name}", path("v1", NAMESPACE, resource)))?,
-        )?;
+        let (source, resource, name) = if !config.is_null() {
+            (config, "configmaps", text(&config["name"]))
+        } else if !secret.is_null() {
+            (secret, "secrets", text(&secret["secretName"]))
+        } else {
+            return Ok(());
+        };
+        let stored = format!("{}/{name}", path("v1", NAMESPACE, resource));
+        let object = done(self.client.get(&stored)?)?;
         for (key, value) in object["data"].as_object().context("no data")? {
-            let items = source["items"].as_array().into_iter().flatten();
-            let file = items
-                .filter(|item| item["key"] == **key)
-                .find_map(|item| item["path"].as_str());
-            let value = value.as_str().unwrap_or_default();
+            let mut items = list(&source["items"]).iter();
+            let item = items.find(|item| item["key"] == **key);
+            let file = item.and_then(|item| item["path"].as_str());
             let bytes = match resource {
-                "secrets" => STANDARD.decode(value)?,
-                _ => value.as_bytes().to_vec(),
+                "secrets" => STANDARD.decode(text(value))?,
+                _ => text(value).into(),
             };
             fs::write(place.join(file.unwrap_or(key)), bytes)?;
         }

@@ -12,11 +12,9 @@ const JSON: &str = "application/json";
 /// PolicyServer's own limit.
 const LIMIT: usize = 2 * 1024 * 1024;
 
-pub(super) fn run(server: &PolicyServer, cases: &[Case]) {
+pub(super) fn run(server: &PolicyServer, cases: &[Case]) -> Option<()> {
     let request = named(cases, DELEGATED).map(|case| case.request.clone());
-    let Some(request) = report::need("a request to begin with", request) else {
-        return;
-    };
+    let request = report::need("a request to begin with", request)?;
     let valid = review(&request).to_string();
     // PolicyServer's JSON reader has a limit of its own, which it must not fall over.
     let lists = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
@@ -58,6 +56,7 @@ pub(super) fn run(server: &PolicyServer, cases: &[Case]) {
         "and it goes on answering",
         judged(server, &request).map(drop),
     );
+    Some(())
 }
 
 fn malformed(server: &PolicyServer, request: &Value) -> Result<()> {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Case, DELEGATED, named};
 use crate::deploy;
-use crate::policy_server::Launch;
+use crate::policy_server::PolicyServer;
 use crate::process::until;
 use crate::tls::Authority;
 
@@ -36,13 +36,13 @@ pub(super) fn sent(folder: &Path, authority: &Authority, cases: &[Case]) -> Resu
     const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
     let collector = TcpListener::bind("127.0.0.1:0")?;
     let endpoint = format!("http://{}", collector.local_addr()?);
-    let mut place = Launch::new(&folder.join("metrics"), authority)?;
-    place.arguments = &["--enable-metrics"];
-    place.environment = vec![
+    let mut server = PolicyServer::new(&folder.join("metrics"), authority)?;
+    server.arguments = &["--enable-metrics"];
+    server.environment = vec![
         ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint),
         ("OTEL_METRIC_EXPORT_INTERVAL", "1000".to_owned()),
     ];
-    let server = place.start(&json!({"counted-policy": deploy::protect(&json!({}))?}))?;
+    server.start(&json!({"counted-policy": deploy::protect(&json!({}))?}))?;
     let request = &named(cases, DELEGATED)?.request;
     server.review("/validate/counted-policy", request)?;
     collector.set_nonblocking(true)?;

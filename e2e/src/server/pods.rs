@@ -7,23 +7,19 @@ use serde_json::{Value, json};
 
 use crate::cluster::api_server::{ApiServer, POLICY_SERVER, USUAL};
 use crate::deploy;
-use crate::policy_server::{Launch, PolicyServer};
+use crate::policy_server::PolicyServer;
 use crate::programs;
 use crate::report;
 use crate::tls::Authority;
 
 const TEAM: &str = "team-a";
 
-pub(super) fn run(folder: &Path, authority: &Authority) {
-    if !programs::all_there("pods", &["etcd", "kube-apiserver"]) {
-        return;
-    }
-    let Some((cluster, server)) = report::need(
+pub(super) fn run(folder: &Path, authority: &Authority) -> Option<()> {
+    programs::all_there("pods", &["etcd", "kube-apiserver"])?;
+    let (cluster, server) = report::need(
         "deploy/pods.yml, and an API server to ask",
         start(folder, authority),
-    ) else {
-        return;
-    };
+    )?;
     report::check(
         "without the host capability the look-up fails, and is told",
         ungranted(&server),
@@ -35,6 +31,7 @@ pub(super) fn run(folder: &Path, authority: &Authority) {
             unanswered(&server, policy, &code),
         );
     }
+    Some(())
 }
 
 /// The policy in mode `protect`; once more so that it denies what it cannot look up, and once without its capability.
@@ -47,9 +44,9 @@ fn start(folder: &Path, authority: &Authority) -> Result<(ApiServer, PolicyServe
     strict["settings"]["on_lookup_failure"] = "deny".into();
     let keys = ungranted.as_object_mut();
     keys.map(|keys| keys.remove("hostCapabilities"));
-    let mut place = Launch::new(&folder.join("policy-server"), authority)?;
-    place.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
-    let server = place.start(&json!({"pods": pods, "strict": strict, "ungranted": ungranted}))?;
+    let mut server = PolicyServer::new(&folder.join("policy-server"), authority)?;
+    server.kubeconfig = Some(cluster.kubeconfig_file(POLICY_SERVER)?);
+    server.start(&json!({"pods": pods, "strict": strict, "ungranted": ungranted}))?;
     Ok((cluster, server))
 }
 

@@ -7,7 +7,7 @@ use managed_by_testing::judge;
 use serde_json::{Value, json};
 
 use crate::deploy;
-use crate::policy_server::Launch;
+use crate::policy_server::PolicyServer;
 use crate::report;
 use crate::tls::Authority;
 
@@ -34,7 +34,7 @@ fn refused(folder: &Path, authority: &Authority, settings: &Value) -> Result<()>
     let words = judge::refusal(settings).context("the library takes them")?;
     let good = deploy::protect(&json!({}))?;
     let policies = json!({"good": good, "bad": deploy::protect(settings)?});
-    let log = Launch::new(&folder.join("refused"), authority)?.refused(&policies)?;
+    let log = PolicyServer::new(&folder.join("refused"), authority)?.refused(&policies)?;
     // The error is printed as Rust prints a text within another.
     let escaped = words.escape_debug().to_string();
     ensure!(
@@ -47,7 +47,8 @@ fn refused(folder: &Path, authority: &Authority, settings: &Value) -> Result<()>
 fn without_metadata(folder: &Path, authority: &Authority) -> Result<()> {
     let mut policy = deploy::protect(&json!({}))?;
     policy["module"] = deploy::module("policy.wasm")?.into();
-    let log = Launch::new(&folder.join("bare"), authority)?.refused(&json!({"bare": policy}))?;
+    let log =
+        PolicyServer::new(&folder.join("bare"), authority)?.refused(&json!({"bare": policy}))?;
     ensure!(log.contains("Policy is missing protocol version"), "{log}");
     Ok(())
 }

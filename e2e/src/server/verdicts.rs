@@ -1,12 +1,11 @@
 //! What PolicyServer answers is what the library says natively.
 
-use std::time::Instant;
-
 use anyhow::{Result, ensure};
 use serde_json::{Map, Value, json};
 
 use super::{Case, DELEGATED, expected, named, same};
 use crate::deploy::POLICIES;
+use crate::kube::{list, text};
 use crate::load;
 use crate::policy_server::PolicyServer;
 use crate::report;
@@ -48,18 +47,9 @@ pub(super) fn run(server: &PolicyServer, policies: &Map<String, Value>, cases: &
 
 /// Asks about all cases, some at a time, each on a connection that is kept.
 pub(super) fn every_case(server: &PolicyServer, cases: &[Case], at_once: usize) -> Result<()> {
-    let start = Instant::now();
-    let answered = load::at_once(at_once, |number| {
-        let case = cases.get(number);
-        case.map_or(Ok(()), |case| judged(server, "validate", case))?;
-        Ok(case.is_some())
-    })?;
-    ensure!(answered == cases.len(), "{answered} answers");
-    let seconds = start.elapsed().as_secs_f64();
-    report::note(&format!(
-        "PolicyServer: {answered} requests, none differ, {seconds:.1} s"
-    ));
-    Ok(())
+    load::none_differ("PolicyServer", at_once, cases, |_, case| {
+        judged(server, "validate", case)
+    })
 }
 
 fn judged(server: &PolicyServer, way: &str, case: &Case) -> Result<()> {
@@ -79,8 +69,8 @@ fn monitored(server: &PolicyServer, policy: &str, settings: &Value, cases: &[Cas
     passed.as_object_mut().map(|keys| keys.remove("status"));
     let answer = server.review(&format!("/validate/{policy}"), request)?;
     same(policy, &answer, &passed)?;
-    let uid = request["uid"].as_str().unwrap_or_default();
-    let log = server.process.log()?;
+    let uid = text(&request["uid"]);
+    let log = server.process()?.log()?;
     let said = log
         .lines()
         .any(|l| l.contains(uid) && l.contains("field is immutable"));
@@ -115,12 +105,8 @@ fn groups(server: &PolicyServer, cases: &[Case]) -> Result<()> {
     ] {
         let request = &named(cases, name)?.request;
         let answer = server.review(&format!("/validate/group-{group}"), request)?;
-        let got = answer["status"]["details"]["causes"].as_array();
-        let mut got: Vec<_> = got
-            .into_iter()
-            .flatten()
-            .map(|c| c["field"].as_str())
-            .collect();
+        let got = list(&answer["status"]["details"]["causes"]).iter();
+        let mut got: Vec<_> = got.map(|c| c["field"].as_str()).collect();
         got.sort_unstable();
         let wanted: Vec<_> = causes.iter().map(|field| Some(*field)).collect();
         let is_right = answer["allowed"] == causes.is_empty() && got == wanted;

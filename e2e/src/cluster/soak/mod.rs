@@ -16,14 +16,14 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use crate::cluster::api_server::{ADMIN, ANA, ApiServer};
+use crate::cluster::api_server::{ADMIN, ANA};
 use crate::cluster::audit::nothing;
 use crate::cluster::faults::POLICY_SERVER;
 use crate::cluster::fleet::{Fleet, JOBSETS, KUEUE, Member, Workload};
 use crate::cluster::hook::{TEAM, job};
 use crate::cluster::jobs::end;
 use crate::deploy::root;
-use crate::kube::{Client, done, jobs, path};
+use crate::kube::{Client, done, jobs, list, path, text};
 use crate::load;
 use crate::process::until;
 use crate::programs;
@@ -67,8 +67,8 @@ fn rule(message: &str) -> Option<&str> {
 #[derive(Default)]
 struct Notes {
     ended: bool,
-    /// How a workload ended, by cluster and name.
-    ends: BTreeMap<(usize, String), (&'static str, f64)>,
+    /// How and when each workload ended.
+    ends: BTreeMap<usize, (&'static str, f64)>,
     /// What became of the bad writes in each cluster.
     bad: Vec<(usize, &'static str, f64)>,
     /// When each workload was taken, or why not.
@@ -101,6 +101,7 @@ impl Past {
 /// One of the two runs.
 struct Run {
     plan: Plan,
+    /// Each with its cluster. They are called by their numbers: `w0` is the first one.
     workloads: Vec<(usize, Workload)>,
     start: SystemTime,
     notes: Mutex<Notes>,
@@ -125,14 +126,11 @@ impl Run {
     }
 
     /// Hands a workload in at its time, and again if it could not be judged, as people do.
-    fn hand_in(&self, clients: &[Client; 2], number: usize) -> bool {
-        let Some((cluster, workload)) = self.workloads.get(number) else {
-            return false;
-        };
+    fn hand_in(&self, client: &Client, number: usize, workload: &Workload) {
         #[expect(clippy::cast_precision_loss, reason = "a small number")]
         self.wait(number as f64 / self.plan.rate);
         let taken = until("creation", Duration::from_mins(3), || {
-            let taken = workload.try_submit(&clients[*cluster]);
+            let taken = workload.try_submit(client);
             if !matches!(taken, Ok(true)) {
                 thread::sleep(Duration::from_secs(1));
             }
@@ -140,7 +138,6 @@ impl Run {
         });
         let taken = taken.map_err(|error| format!("{error:#}"));
         self.notes().taken.insert(number, taken);
-        true
     }
 
     /// Looks for those that have ended, every 2 s.
@@ -149,11 +146,13 @@ impl Run {
             for list in [jobs(TEAM), path(JOBSETS, TEAM, "jobsets")] {
                 // The API server may be away.
                 for object in client.list(&list).unwrap_or_default() {
-                    let name = object["metadata"]["name"].as_str().unwrap_or_default();
-                    if let Some(end) = end(&object["status"]) {
+                    // The worker has copies of those of the hub, and Jobs of JobSets.
+                    let name = text(&object["metadata"]["name"]).strip_prefix('w');
+                    let number = name.and_then(|number| number.parse().ok());
+                    let number = number.filter(|n: &usize| self.workloads[*n].0 == cluster);
+                    if let (Some(number), Some(end)) = (number, end(&object["status"])) {
                         let now = self.now();
-                        let key = (cluster, name.to_owned());
-                        self.notes().ends.entry(key).or_insert((end, now));
+                        self.notes().ends.entry(number).or_insert((end, now));
                     }
                 }
             }
@@ -179,16 +178,12 @@ impl Run {
     }
 
     /// Waits, and looks at the memory of both PolicyServer processes meanwhile, in MB.
-    fn watch(&self, fleet: &mut Fleet, memory: &mut Vec<Value>, until: f64) {
+    fn watch(&self, fleet: &Fleet, memory: &mut Vec<Value>, until: f64) {
         loop {
-            let of = |member: &mut Member| {
-                let process = member.hook.process().ok();
-                process
-                    .and_then(|p| p.memory().ok())
-                    .map(|bytes| bytes >> 20)
-            };
-            let sizes = (of(&mut fleet.hub), of(&mut fleet.worker));
-            memory.push(json!([self.now().round(), sizes.0, sizes.1]));
+            let of = |member: &Member| member.hook.server.process()?.memory();
+            let bytes = fleet.members.each_ref().map(of);
+            let [hub, worker] = bytes.map(|bytes| bytes.ok().map(|bytes| bytes >> 20));
+            memory.push(json!([self.now().round(), hub, worker]));
             self.wait(until.min(self.now() + 10.0));
             if self.now() >= until {
                 break;
@@ -207,11 +202,13 @@ impl Run {
                 continue;
             }
             let began = self.now();
-            let outcome = fault.begin(fleet.member(cluster), name).and_then(|()| {
-                let lasts = Duration::from_secs(lasts).min(interval / 3);
-                self.watch(fleet, memory, self.now() + lasts.as_secs_f64());
-                fault.mend(fleet.member(cluster), name)
-            });
+            let outcome = fault
+                .begin(&mut fleet.members[cluster], name)
+                .and_then(|()| {
+                    let lasts = Duration::from_secs(lasts).min(interval / 3);
+                    self.watch(fleet, memory, self.now() + lasts.as_secs_f64());
+                    fault.mend(&mut fleet.members[cluster], name)
+                });
             let mended = self.now();
             let name = format!("{name}: {fault:?}");
             let what = format!(
@@ -230,18 +227,14 @@ impl Run {
         past
     }
 
-    /// Those that have not ended, with the time at which they were taken. One that was never taken is not among them.
-    fn left(&self) -> Vec<(String, f64)> {
+    /// The numbers of those that have not ended, with the time at which they were taken. One that was never taken is not among them.
+    fn left(&self) -> Vec<(usize, f64)> {
         let notes = self.notes();
-        let all = self.workloads.iter().enumerate();
-        let left = all.filter_map(|(number, (cluster, workload))| {
-            let time = match notes.taken.get(&number) {
-                Some(Err(_)) => return None,
-                Some(Ok(time)) => *time,
-                None => 0.0,
-            };
-            let key = (*cluster, workload.name.clone());
-            (!notes.ends.contains_key(&key)).then_some((key.1, time))
+        let numbers = (0..self.workloads.len()).filter(|n| !notes.ends.contains_key(n));
+        let left = numbers.filter_map(|number| match notes.taken.get(&number) {
+            Some(Err(_)) => None,
+            Some(Ok(time)) => Some((number, *time)),
+            None => Some((number, 0.0)),
         });
         left.collect()
     }
@@ -249,9 +242,8 @@ impl Run {
 
 /// Runs the plan with the policy or without it. This gives the outcomes, and what else was seen.
 fn one(plan: Plan, fleet: &mut Fleet, policy: bool) -> Result<(BTreeMap<String, String>, Value)> {
-    for cluster in [0, 1] {
-        let member = fleet.member(cluster);
-        let controller = ["kueue.x-k8s.io/multikueue", "kubernetes.io/job-controller"][cluster];
+    let controllers = ["kueue.x-k8s.io/multikueue", "kubernetes.io/job-controller"];
+    for (member, controller) in fleet.members.iter_mut().zip(controllers) {
         let idle = json!({"suspend": true, "managedBy": controller});
         let admin = member.cluster.client(ADMIN);
         admin.create(&jobs(TEAM), &job(TEAM, IDLE, &idle))?;
@@ -259,7 +251,7 @@ fn one(plan: Plan, fleet: &mut Fleet, policy: bool) -> Result<(BTreeMap<String, 
             member.hook.withdraw(&member.cluster)?;
         }
     }
-    let clients = [&fleet.hub, &fleet.worker].map(|member| member.cluster.client(ANA));
+    let clients = fleet.members.each_ref().map(|m| m.cluster.client(ANA));
     let run = Run {
         plan,
         workloads: plan.workloads(),
@@ -269,7 +261,12 @@ fn one(plan: Plan, fleet: &mut Fleet, policy: bool) -> Result<(BTreeMap<String, 
     let mut memory = Vec::new();
     let (past, waited) = thread::scope(|scope| {
         let (run, clients) = (&run, &clients);
-        scope.spawn(move || load::at_once(48, |number| Ok(run.hand_in(clients, number))));
+        scope.spawn(move || {
+            load::at_once(48, &run.workloads, |number, (cluster, workload)| {
+                run.hand_in(&clients[*cluster], number, workload);
+                Ok(())
+            })
+        });
         for (cluster, client) in clients.iter().enumerate() {
             scope.spawn(move || run.see_ends(cluster, client));
             scope.spawn(move || run.try_bad(cluster, client));
@@ -288,9 +285,9 @@ fn one(plan: Plan, fleet: &mut Fleet, policy: bool) -> Result<(BTreeMap<String, 
         if all_end(fleet, SOON).is_err() {
             waited = run.left();
             let change = json!({"metadata": {"annotations": {"e2e/look": "again"}}});
-            let touched = waited.iter().try_for_each(|(name, _)| {
-                let workload = workload_of(&fleet.hub.cluster, name)?;
-                let admin = fleet.hub.cluster.client(ADMIN);
+            let admin = fleet.members[0].cluster.client(ADMIN);
+            let touched = waited.iter().try_for_each(|(number, _)| {
+                let workload = workload_of(&admin, &format!("w{number}"))?;
                 done(admin.patch(&workload, &change)?).map(drop)
             });
             let all = touched.and_then(|()| all_end(fleet, END));
@@ -302,10 +299,10 @@ fn one(plan: Plan, fleet: &mut Fleet, policy: bool) -> Result<(BTreeMap<String, 
         run.notes().ended = true;
         (past, waited)
     });
-    let waited = waited.into_iter().map(|(name, time)| {
+    let waited = waited.into_iter().map(|(number, time)| {
         let fault = past.iter().find(|past| past.disconnects(time));
         let fault = fault.map_or(CONNECTED, |past| &past.name);
-        format!("{name}, taken at {time:.0} s: {fault}")
+        format!("w{number}, taken at {time:.0} s: {fault}")
     });
     let usual = if policy { DENIED } else { LET_THROUGH };
     let recoveries = past.iter().map(|past| run.recovery(past, usual));
@@ -326,8 +323,8 @@ fn one(plan: Plan, fleet: &mut Fleet, policy: bool) -> Result<(BTreeMap<String, 
         "touched": waited.collect::<Vec<_>>(),
         "faults": recoveries.collect::<Vec<_>>(),
         "audit": {
-            "hub": run.audit(0, &fleet.hub.cluster, &past)?,
-            "worker": run.audit(1, &fleet.worker.cluster, &past)?,
+            "hub": run.audit(0, &fleet.members[0].cluster, &past)?,
+            "worker": run.audit(1, &fleet.members[1].cluster, &past)?,
         },
         "memory": memory,
     });
@@ -335,98 +332,72 @@ fn one(plan: Plan, fleet: &mut Fleet, policy: bool) -> Result<(BTreeMap<String, 
 }
 
 /// The path of the Workload that Kueue has made of a workload.
-fn workload_of(cluster: &ApiServer, name: &str) -> Result<String> {
-    let client = cluster.client(ADMIN);
+fn workload_of(client: &Client, name: &str) -> Result<String> {
     let all = path(KUEUE, TEAM, "workloads");
     let owned = |w: &Value| w["metadata"]["ownerReferences"][0]["name"] == *name;
     let mine = until("workload", SOON, || {
         Ok(client.list(&all)?.into_iter().find(owned))
     })?;
-    let mine = mine["metadata"]["name"].as_str().unwrap_or_default();
-    Ok(format!("{all}/{mine}"))
+    Ok(format!("{all}/{}", text(&mine["metadata"]["name"])))
 }
 
-fn texts(list: &Value) -> Vec<String> {
-    let texts = list.as_array().into_iter().flatten();
-    texts
-        .filter_map(|text| text.as_str().map(str::to_owned))
-        .collect()
-}
-
-pub(super) fn run(folder: &Path, authority: &Authority) {
-    let Some(plan) = report::need("MINUTES, RATE and SEED are numbers", Plan::new()) else {
-        return;
-    };
+pub(super) fn run(folder: &Path, authority: &Authority) -> Option<()> {
+    let plan = report::need("MINUTES, RATE and SEED are numbers", Plan::new())?;
     let mut runs = Vec::new();
     for (policy, title) in [(true, "with the policy"), (false, "without the policy")] {
         report::section(&format!("soak {title}: {:?}", plan.length));
-        let fleet = Fleet::start(&folder.join(title), authority);
-        let what = "MultiKueue connects the hub with its worker";
-        let Some(mut fleet) = report::need(what, fleet) else {
-            return;
-        };
+        let mut fleet = Fleet::needed("soak", &folder.join(title), authority)?;
         let run = one(plan, &mut fleet, policy);
         runs.extend(report::need("the run is read", run));
     }
     let [(outcomes, with), (others, without)] = &runs[..] else {
-        return;
+        return None;
     };
     report::section("soak: with the policy and without it");
     let versions = ["kube-apiserver", POLICY_SERVER].map(programs::version);
     let file = json!({"versions": versions, "with": with, "without": without});
     report::check(&format!("{FILE} is written"), write(&file));
+    let line = |(name, end): (&String, &String)| format!("{name}: {end}");
     for (title, outcomes, run) in [("with", outcomes, with), ("without", others, without)] {
-        for fault in run["faults"].as_array().into_iter().flatten() {
+        for fault in list(&run["faults"]) {
             report::note(&format!("{title}: {fault}"));
         }
-        let usual = |end: &String| ["Complete", "Completed", "Failed"].contains(&end.as_str());
-        let bad = outcomes.iter().filter(|(_, end)| !usual(end));
-        let bad: Vec<_> = bad.map(|(name, end)| format!("{name}: {end}")).collect();
-        report::check(
-            &format!("{title}: {} workloads ended as they should", outcomes.len()),
-            nothing(!outcomes.is_empty(), bad.iter()),
-        );
-        let waited = texts(&run["touched"]);
-        report::check(
-            &format!(
-                "{title}: {} had to be touched, all of them taken while Kueue was not connected",
-                waited.len()
-            ),
-            nothing(true, waited.iter().filter(|text| text.contains(CONNECTED))),
-        );
+        let count = outcomes.len();
+        let usual = ["Complete", "Completed", "Failed"];
+        let bad = outcomes.iter().filter(|(_, end)| !usual.contains(&&***end));
+        let what = format!("{title}: {count} workloads ended as they should");
+        report::check(&what, nothing(count > 0, bad.map(line)));
+        let touched = list(&run["touched"]);
+        let connected = touched.iter().filter(|one| text(one).contains(CONNECTED));
+        let what = "had to be touched, all of them taken while Kueue was not connected";
+        let what = format!("{title}: {} {what}", touched.len());
+        report::check(&what, nothing(true, connected));
     }
+    let count = outcomes.len();
     let differ = outcomes
         .iter()
         .filter(|(name, end)| others.get(*name) != Some(*end));
-    let differ: Vec<_> = differ.map(|(name, end)| format!("{name}: {end}")).collect();
-    report::check(
-        &format!(
-            "none of {} outcomes differs from the run without the policy",
-            outcomes.len()
-        ),
-        nothing(!outcomes.is_empty(), differ.iter()),
-    );
+    let what = format!("none of {count} outcomes differs from the run without the policy");
+    report::check(&what, nothing(count > 0, differ.map(line)));
     for cluster in CLUSTERS {
         let audit = &with["audit"][cluster];
         let (denials, unanswered) = (&audit["denials"], &audit["unanswered"]);
         report::note(&format!(
             "{cluster}: denials {denials}, without an answer {unanswered}"
         ));
-        report::check(
-            &format!(
-                "{cluster}: of {} judged writes, rules and faults explain all that were refused",
-                audit["judged"]
-            ),
-            nothing(audit["judged"] != 0, texts(&audit["unexplained"]).iter()),
-        );
+        let (judged, unexplained) = (&audit["judged"], list(&audit["unexplained"]));
+        let what = "judged writes, rules and faults explain all that were refused";
+        let what = format!("{cluster}: of {judged} {what}");
+        report::check(&what, nothing(*judged != 0, unexplained));
     }
     let (bad, without) = (&with["bad_writes"], &without["bad_writes"]);
-    let through = [format!("{bad}, and without the policy {without}")];
+    let through = format!("{bad}, and without the policy {without}");
     let holds = bad[LET_THROUGH].is_null() && without[DENIED].is_null();
     report::check(
         &format!("no bad write is let through: {bad}"),
-        nothing(!bad[DENIED].is_null(), through.iter().filter(|_| !holds)),
+        nothing(!bad[DENIED].is_null(), (!holds).then_some(through)),
     );
+    Some(())
 }
 
 fn write(file: &Value) -> Result<()> {

@@ -1,16 +1,13 @@
 //! What is said of a run when it is over: how the workloads ended, how long each fault was felt, and what the audit logs hold.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{CLUSTERS, Past, Run, SOON, rule};
 use crate::cluster::api_server::{ANA, ApiServer};
-use crate::cluster::audit::{WEBHOOK, annotation, line};
+use crate::cluster::audit::{WEBHOOK, annotation, each_event, line, short};
 use crate::cluster::hook::TEAM;
 
 impl Run {
@@ -19,14 +16,14 @@ impl Run {
         let notes = self.notes();
         let all = self.workloads.iter().enumerate();
         let outcomes = all.map(|(number, (cluster, workload))| {
-            let end = notes.ends.get(&(*cluster, workload.name.clone()));
+            let end = notes.ends.get(&number);
             let outcome = match (notes.taken.get(&number), end) {
                 (_, Some((end, _))) if *end == workload.end => (*end).to_owned(),
                 (_, Some((end, _))) => format!("{end} instead of {}", workload.end),
                 (Some(Err(error)), None) => format!("not taken: {error}"),
                 _ => "no end".to_owned(),
             };
-            (format!("{} {}", CLUSTERS[*cluster], workload.name), outcome)
+            (format!("{} w{number}", CLUSTERS[*cluster]), outcome)
         });
         outcomes.collect()
     }
@@ -41,9 +38,7 @@ impl Run {
         });
         let mut under_way = Vec::new();
         for (number, time) in &notes.taken {
-            let (cluster, workload) = &self.workloads[*number];
-            let end = notes.ends.get(&(*cluster, workload.name.clone()));
-            let end = end.map_or(f64::MAX, |(_, end)| *end);
+            let end = notes.ends.get(number).map_or(f64::MAX, |(_, end)| *end);
             if time.as_ref().is_ok_and(|time| *time < past.mended) && end > past.mended {
                 under_way.push(after(end));
             }
@@ -75,7 +70,7 @@ impl Run {
         let mut sums = [const { BTreeMap::<String, usize>::new() }; 2];
         let mut unexplained = Vec::new();
         each_event(&server.folder, |event| {
-            judged += usize::from(annotation(event, "mode").is_some());
+            judged += usize::from(annotation(&event, "mode").is_some());
             let text = |pointer| event.pointer(pointer).and_then(Value::as_str).unwrap_or("");
             let code = event["responseStatus"]["code"].as_u64().unwrap_or_default();
             let message = text("/responseStatus/message");
@@ -84,19 +79,18 @@ impl Run {
                 return;
             }
             let user = text("/user/username");
-            let short = user.rsplit(':').next().unwrap_or_default();
             let (sum, key) = if let Some(rule) = rule(message) {
                 // She is the one who tries what is bad.
                 if user != ANA || !text("/requestURI").contains("dryRun") {
-                    unexplained.push(line(event));
+                    unexplained.push(line(&event));
                 }
-                (0, format!("{rule} by {short}"))
+                (0, format!("{rule} by {}", short(user)))
             } else {
                 let time = humantime::parse_rfc3339(text("/requestReceivedTimestamp"));
                 let time = time.map_or(0.0, |time| self.at(time));
                 let fault = faults.iter().find(|past| past.during(cluster, time));
                 if fault.is_none() {
-                    unexplained.push(format!("{time:.1} s: {}", line(event)));
+                    unexplained.push(format!("{time:.1} s: {}", line(&event)));
                 }
                 (1, fault.map_or("no fault", |past| &past.name).to_owned())
             };
@@ -107,21 +101,4 @@ impl Run {
             "judged": judged, "denials": denials, "unanswered": unanswered, "unexplained": unexplained,
         }))
     }
-}
-
-/// All events of an audit log, also those of its older files. They may be too many for memory.
-fn each_event(folder: &Path, mut each: impl FnMut(&Value)) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("audit") && name.ends_with(".log") {
-            for line in BufReader::new(File::open(&path)?).lines() {
-                // The last line may be half written.
-                if let Ok(event) = serde_json::from_str(&line?) {
-                    each(&event);
-                }
-            }
-        }
-    }
-    Ok(())
 }

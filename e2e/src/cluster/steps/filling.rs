@@ -12,14 +12,14 @@ use crate::cluster::hook::{job, merge};
 use crate::deploy;
 
 /// Sets of variables, which may be a variable themselves and hold others.
-pub(super) fn each(vars: &Map<String, Value>, sets: &Value) -> Result<Value> {
-    filled(vars, &filled(vars, sets)?)
+pub(super) fn each(vars: &Map<String, Value>, sets: &Value) -> Result<Vec<Map<String, Value>>> {
+    Ok(serde_json::from_value(filled(vars, &filled(vars, sets)?)?)?)
 }
 
 /// A value with its variables.
 pub(super) fn filled(vars: &Map<String, Value>, value: &Value) -> Result<Value> {
     Ok(match value {
-        Value::String(template) => text(vars, template),
+        Value::String(template) => filled_text(vars, template),
         Value::Array(items) => items
             .iter()
             .map(|i| filled(vars, i))
@@ -48,7 +48,7 @@ pub(super) fn filled(vars: &Map<String, Value>, value: &Value) -> Result<Value> 
 }
 
 /// A text with its variables, or the value of the only one.
-pub(super) fn text(vars: &Map<String, Value>, template: &str) -> Value {
+pub(super) fn filled_text(vars: &Map<String, Value>, template: &str) -> Value {
     if let Some(value) = template.strip_prefix('$').and_then(|name| vars.get(name)) {
         return value.clone();
     }
