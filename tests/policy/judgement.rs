@@ -8,7 +8,7 @@ use managed_by::{
 };
 use managed_by_conformance::trace;
 use managed_by_conformance::vector::{self, Vector};
-use managed_by_offline::{Judge, Releases};
+use managed_by_offline::Judge;
 use managed_by_testing::answers;
 use serde_json::{Value, json};
 use xtask::examples;
@@ -120,7 +120,7 @@ impl Seen {
         let told: Vec<_> = told
             .map(|(r, rule, e, path, _, t)| (r, rule, e, path, t))
             .collect();
-        let tool = Judge::new(settings.clone(), Releases::Each(ReleaseSet::all())).review(&request);
+        let tool = Judge::new(settings.clone(), Some(ReleaseSet::all())).review(&request);
         let by_tool = tool.findings.iter().flat_map(|found| {
             let texts = match &*found.texts {
                 [] => vec![(found.releases.unwrap(), found.text.clone())],

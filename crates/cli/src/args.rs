@@ -1,10 +1,5 @@
 //! The arguments of the program.
 
-#![expect(
-    missing_docs,
-    reason = "shared arguments say at their definition what they are"
-)]
-
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -22,24 +17,24 @@ use serde::Deserialize;
     version,
     after_help = "Exit codes: 0 nothing denied, 1 something denied, 2 something could not be judged, 3 nothing was judged at all.\n`-` is standard input everywhere."
 )]
-pub struct Args {
+pub(crate) struct Args {
     /// When to use colors
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
+    pub(crate) color: Color,
     /// Print neither summaries nor progress
     #[arg(long, short, global = true)]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// Read no managed-by.toml, of this folder or of one above it
     #[arg(long, global = true)]
-    pub no_config: bool,
+    pub(crate) no_config: bool,
     /// What to do
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 /// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub(crate) enum Color {
     /// Where it is a terminal, and `NO_COLOR` is not set.
     Auto,
     /// Always.
@@ -50,7 +45,7 @@ pub enum Color {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Judge manifests as if they were created: YAML, JSON, lists, folders
     #[command(
         after_help = "Examples:\n  managed-by lint job.yaml\n  helm template . | managed-by lint --kubernetes 1.36\n  managed-by lint manifests/ --exclude node_modules -o github\n  managed-by lint manifests/ --baseline old.json --write-baseline"
@@ -128,7 +123,7 @@ pub enum Command {
 
 /// What to do with settings.
 #[derive(Debug, Subcommand)]
-pub enum SettingsCommand {
+pub(crate) enum SettingsCommand {
     /// Print every problem of the settings, each with its place
     #[command(
         after_help = "Examples:\n  managed-by settings check settings.yml\n  managed-by settings check deploy/policies.yml"
@@ -152,179 +147,179 @@ pub enum SettingsCommand {
 
 /// What `lint` judges.
 #[derive(Debug, ClapArgs)]
-pub struct Lint {
+pub(crate) struct Lint {
     /// Files, folders, or - for standard input
     #[arg(value_name = "PATH", default_value = "-")]
-    pub paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// Correct in the files what a rule asks about with "did you mean"
     #[arg(long)]
-    pub fix: bool,
+    pub(crate) fix: bool,
     #[command(flatten)]
-    pub manifests: Manifests,
+    pub(crate) manifests: Manifests,
 }
 
 /// What `diff` compares.
 #[derive(Debug, ClapArgs)]
-pub struct Diff {
+pub(crate) struct Diff {
     /// The stored objects: a file, a folder or /dev/null; with --git, the new ones
-    pub old: PathBuf,
+    pub(crate) old: PathBuf,
     /// The new objects
     #[arg(required_unless_present = "git", conflicts_with = "git")]
-    pub new: Option<PathBuf>,
+    pub(crate) new: Option<PathBuf>,
     /// Take the stored objects from a commit of git
     #[arg(long, value_name = "COMMIT")]
-    pub git: Option<String>,
+    pub(crate) git: Option<String>,
     /// Judge an update of the status
     #[arg(long)]
-    pub status: bool,
+    pub(crate) status: bool,
     #[command(flatten)]
-    pub manifests: Manifests,
+    pub(crate) manifests: Manifests,
 }
 
 /// What `review` answers.
 #[derive(Debug, ClapArgs)]
-pub struct Review {
+pub(crate) struct Review {
     /// Files, or - for standard input
     #[arg(value_name = "FILE", default_value = "-")]
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub judging: Judging,
+    pub(crate) judging: Judging,
     #[command(flatten)]
-    pub printing: Printing,
+    pub(crate) printing: Printing,
 }
 
 /// What `replay` judges.
 #[derive(Debug, ClapArgs)]
-pub struct Replay {
+pub(crate) struct Replay {
     /// Files in the order of time, or - for standard input
     #[arg(value_name = "FILE", default_value = "-")]
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// Print the first N requests with findings in full: 0 of files, and from standard input all, when they come
     #[arg(long, value_name = "N")]
-    pub show: Option<usize>,
+    pub(crate) show: Option<usize>,
     #[command(flatten)]
-    pub judging: Judging,
+    pub(crate) judging: Judging,
     #[command(flatten)]
-    pub printing: Printing,
+    pub(crate) printing: Printing,
 }
 
 /// What `conformance` reports on.
 #[derive(Debug, ClapArgs)]
-pub struct Conformance {
+pub(crate) struct Conformance {
     /// Recordings in the order of time, as for replay
     #[arg(value_name = "TRACE", default_value = "-")]
-    pub traces: Vec<PathBuf>,
+    pub(crate) traces: Vec<PathBuf>,
     /// The controller's name in managedBy; a reserved value for objects that are not delegated
     #[arg(long, value_name = "NAME")]
-    pub controller: String,
+    pub(crate) controller: String,
     /// Ask this release and the newer ones, not all
     #[arg(long, value_name = "RELEASE", value_parser = release)]
-    pub since: Option<Release>,
+    pub(crate) since: Option<Release>,
     /// Write the report as a page
     #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
     /// Write the badge, an SVG
     #[arg(long, value_name = "FILE")]
-    pub badge: Option<PathBuf>,
+    pub(crate) badge: Option<PathBuf>,
     /// The policy's settings, for kinds that they declare
     #[arg(long, value_name = "FILE")]
-    pub settings: Option<PathBuf>,
+    pub(crate) settings: Option<PathBuf>,
     /// End with exit code 0, not 3, where the recording has no write to an object of the controller
     #[arg(long)]
-    pub allow_empty: bool,
+    pub(crate) allow_empty: bool,
     /// text or json
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
-    pub output: ListOutput,
+    pub(crate) output: ListOutput,
 }
 
 /// What `settings writers` reads.
 #[derive(Debug, ClapArgs)]
-pub struct Writers {
+pub(crate) struct Writers {
     /// Audit logs in the order of time, or - for standard input; also gzip and zstd
     #[arg(value_name = "AUDIT.LOG", default_value = "-")]
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// The policy's settings, for kinds that they declare
     #[arg(long, value_name = "FILE")]
-    pub settings: Option<PathBuf>,
+    pub(crate) settings: Option<PathBuf>,
     /// The format
     #[arg(long, short, value_name = "FORMAT", default_value = "yaml")]
-    pub output: WritersOutput,
+    pub(crate) output: WritersOutput,
 }
 
 /// How manifests are read and judged.
 #[derive(Debug, ClapArgs)]
-pub struct Manifests {
+pub(crate) struct Manifests {
     #[command(flatten)]
-    pub folders: Folders,
+    pub(crate) folders: Folders,
     #[command(flatten)]
-    pub known: Known,
+    pub(crate) known: Known,
     #[command(flatten)]
-    pub who: Who,
+    pub(crate) who: Who,
     #[command(flatten)]
-    pub judging: Judging,
+    pub(crate) judging: Judging,
     #[command(flatten)]
-    pub printing: Printing,
+    pub(crate) printing: Printing,
 }
 
 /// Which files of folders are read.
 #[derive(Debug, Clone, Default, ClapArgs)]
 #[command(next_help_heading = "Folders")]
-pub struct Folders {
+pub(crate) struct Folders {
     /// Files and folders to leave out, such as 'charts/*/templates' (repeatable)
     #[arg(long, value_name = "GLOB")]
-    pub exclude: Vec<String>,
+    pub(crate) exclude: Vec<String>,
     /// Also read what .gitignore and .ignore name
     #[arg(long)]
-    pub no_ignore: bool,
+    pub(crate) no_ignore: bool,
     /// Count files that are neither YAML nor JSON, and do not end with exit code 2 for them
     #[arg(long)]
-    pub skip_unreadable: bool,
+    pub(crate) skip_unreadable: bool,
     /// Where the patterns begin, if that is not the folder that is read.
     #[arg(skip)]
-    pub root: Option<PathBuf>,
+    pub(crate) root: Option<PathBuf>,
 }
 
 /// What was found before.
 #[derive(Debug, Clone, Default, ClapArgs)]
 #[command(next_help_heading = "Old findings")]
-pub struct Known {
+pub(crate) struct Known {
     /// Count the findings in a file, and do not deny for them
     #[arg(long, value_name = "FILE")]
-    pub baseline: Option<PathBuf>,
+    pub(crate) baseline: Option<PathBuf>,
     /// Write what is found to the file of --baseline
     #[arg(long)]
-    pub write_baseline: bool,
+    pub(crate) write_baseline: bool,
 }
 
 /// By what is judged.
 #[derive(Debug, Clone, Default, ClapArgs)]
 #[command(next_help_heading = "Judging")]
-pub struct Judging {
+pub(crate) struct Judging {
     /// The policy's settings, alone or in a manifest of the policy
     #[arg(long, value_name = "FILE")]
-    pub settings: Option<PathBuf>,
+    pub(crate) settings: Option<PathBuf>,
     /// The release whose rules apply, such as 1.36; or what each of several says: 1.31-1.33, 1.31+ or all. For 1.30 and 1.31
     /// they are the rules with the feature `JobManagedBy`, without which these releases drop the field from a Job
     #[arg(long, value_name = "RELEASE")]
-    pub kubernetes: Option<Kubernetes>,
+    pub(crate) kubernetes: Option<Kubernetes>,
     /// What a rule does: ID=deny, ID=warn or ID=off (repeatable)
     #[arg(long = "rule", value_name = "ID=LEVEL")]
-    pub rules: Vec<Choice>,
+    pub(crate) rules: Vec<Choice>,
     /// End with exit code 1 for warnings too
     #[arg(long)]
-    pub deny_warnings: bool,
+    pub(crate) deny_warnings: bool,
     /// End with exit code 0, not 3, where nothing was judged at all
     #[arg(long)]
-    pub allow_empty: bool,
+    pub(crate) allow_empty: bool,
 }
 
 /// Who asks, and where.
 #[derive(Debug, Clone, Default, ClapArgs)]
 #[command(next_help_heading = "The request")]
-pub struct Who {
+pub(crate) struct Who {
     /// The namespace of objects that name none; without it, `default`
     #[arg(long, short)]
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// The user who asks
     #[arg(
         long = "as",
@@ -332,15 +327,15 @@ pub struct Who {
         default_value = "",
         hide_default_value = true
     )]
-    pub user: String,
+    pub(crate) user: String,
     /// A group of the user (repeatable)
     #[arg(long = "as-group", value_name = "GROUP")]
-    pub groups: Vec<String>,
+    pub(crate) groups: Vec<String>,
 }
 
 impl Who {
     /// The namespace of objects that name none.
-    pub fn namespace(&self) -> &str {
+    pub(crate) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
     }
 }
@@ -348,15 +343,15 @@ impl Who {
 /// How to print.
 #[derive(Debug, Clone, ClapArgs)]
 #[command(next_help_heading = "Output")]
-pub struct Printing {
+pub(crate) struct Printing {
     /// The format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
-    pub output: Output,
+    pub(crate) output: Output,
 }
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
+pub(crate) enum Output {
     /// For people.
     Text,
     /// One JSON document.
@@ -373,7 +368,7 @@ pub enum Output {
 
 /// A format of lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ListOutput {
+pub(crate) enum ListOutput {
     /// A table.
     Text,
     /// One JSON document.
@@ -382,7 +377,7 @@ pub enum ListOutput {
 
 /// A format of lists of writers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum WritersOutput {
+pub(crate) enum WritersOutput {
     /// For the settings, with comments.
     Yaml,
     /// One JSON document.
@@ -392,7 +387,7 @@ pub enum WritersOutput {
 /// The releases to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Kubernetes {
+pub(crate) enum Kubernetes {
     /// One.
     One(Release),
     /// Each of several.
@@ -442,11 +437,11 @@ fn release(text: &str) -> Result<Release, UnknownRelease> {
 
 /// What a rule is to do.
 #[derive(Debug, Clone, Copy)]
-pub struct Choice {
+pub(crate) struct Choice {
     /// The id of the rule.
-    pub rule: &'static str,
+    pub(crate) rule: &'static str,
     /// What it does.
-    pub enforcement: Enforcement,
+    pub(crate) enforcement: Enforcement,
 }
 
 impl FromStr for Choice {
@@ -475,12 +470,12 @@ impl FromStr for Choice {
 }
 
 /// `; did you mean deny?`, if a word is near to one of several.
-pub fn did_you_mean<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> String {
+pub(crate) fn did_you_mean<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> String {
     nearest(word, words).map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 
 /// What to say of an id that no rule has.
-pub fn unknown_rule(id: &str) -> String {
+pub(crate) fn unknown_rule(id: &str) -> String {
     let short = |rule: &str| rule.split('/').nth(1).map(str::to_owned);
     let near = rules().iter().find(|rule| {
         let name = short(rule.id()).unwrap_or_default();

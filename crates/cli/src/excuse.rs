@@ -24,7 +24,7 @@ const DOMAIN: &str = "managed-by-policy.github.io";
 /// Why a finding does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
-pub enum Excuse {
+pub(crate) enum Excuse {
     /// The object says so.
     Exception {
         /// For this reason.
@@ -142,9 +142,6 @@ impl Old {
 }
 
 /// Lets the findings of the baseline not count, or writes them there.
-///
-/// # Errors
-/// If the file cannot be read or written.
 pub(crate) fn apply(known: &Known, report: &mut Report) -> Result<(), Stop> {
     let Some(path) = &known.baseline else {
         let text = "--write-baseline: expected --baseline FILE, which is to be written";

@@ -16,9 +16,9 @@ use crate::report::Unjudged;
 
 /// A file to read.
 #[derive(Debug, Clone)]
-pub struct Input {
+pub(crate) struct Input {
     /// As the user named it, for messages.
-    pub name: Arc<str>,
+    pub(crate) name: Arc<str>,
     path: Option<PathBuf>,
     /// What it holds, if it was read already: standard input can be read only once.
     held: OnceLock<Vec<u8>>,
@@ -40,14 +40,14 @@ impl Input {
 const MANIFESTS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// Whether a file of a folder holds manifests, as far as its name says.
-pub fn is_manifest(path: &Path) -> bool {
+pub(crate) fn is_manifest(path: &Path) -> bool {
     let extension = path.extension();
     extension.is_some_and(|e| MANIFESTS.iter().any(|m| e == *m))
 }
 
 impl Input {
     /// A file, or standard input for `-`.
-    pub fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         if path.as_os_str() == "-" {
             return Self {
                 name: Arc::from("stdin"),
@@ -66,7 +66,7 @@ impl Input {
     }
 
     /// Something that is no file here, such as one of a commit, and what it holds.
-    pub fn held(name: &str, bytes: Vec<u8>) -> Self {
+    pub(crate) fn held(name: &str, bytes: Vec<u8>) -> Self {
         Self {
             name: Arc::from(name),
             path: None,
@@ -75,15 +75,12 @@ impl Input {
     }
 
     /// Whether it is standard input, into which somebody may write for hours.
-    pub fn is_stdin(&self) -> bool {
+    pub(crate) fn is_stdin(&self) -> bool {
         self.path.is_none() && self.held.get().is_none()
     }
 
     /// All bytes.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Unjudged> {
+    pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Unjudged> {
         if let Some(path) = &self.path {
             let bytes = fs::read(path).map_err(|e| self.unreadable(&e))?;
             return Ok(Cow::Owned(bytes));
@@ -98,9 +95,6 @@ impl Input {
     }
 
     /// Writes other bytes into the file.
-    ///
-    /// # Errors
-    /// If it is none, or cannot be written.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Unjudged> {
         let written = match &self.path {
             Some(path) => fs::write(path, bytes).map_err(|e| e.to_string()),
@@ -111,10 +105,7 @@ impl Input {
     }
 
     /// The file itself, and its size.
-    ///
-    /// # Errors
-    /// If it cannot be opened.
-    pub fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Unjudged> {
+    pub(crate) fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Unjudged> {
         let Some(path) = &self.path else {
             return Ok((Box::new(io::stdin()), None));
         };
@@ -140,10 +131,10 @@ impl Input {
 
 /// The files of paths: folders recursively, in the order of their names, without hidden ones, without what `.gitignore` and
 /// `.ignore` name, and without `node_modules`. A folder without manifests is an error.
-///
-/// # Errors
-/// If a pattern is none.
-pub fn files(paths: &[PathBuf], folders: &Folders) -> Result<Vec<Result<Input, Unjudged>>, Stop> {
+pub(crate) fn files(
+    paths: &[PathBuf],
+    folders: &Folders,
+) -> Result<Vec<Result<Input, Unjudged>>, Stop> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {

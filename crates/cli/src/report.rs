@@ -18,150 +18,150 @@ use crate::output::json;
 const PAGES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
 
 /// The page of a rule.
-pub fn page(rule: &Rule) -> String {
+pub(crate) fn page(rule: &Rule) -> String {
     format!("{PAGES}{}.md", rule.id())
 }
 
 /// What a command found.
 #[derive(Debug, Default)]
-pub struct Report {
+pub(crate) struct Report {
     /// What was judged.
-    pub results: Vec<Outcome>,
+    pub(crate) results: Vec<Outcome>,
     /// What could not be judged.
-    pub unjudged: Vec<Unjudged>,
+    pub(crate) unjudged: Vec<Unjudged>,
     /// Kinds that the library does not know, with the number of objects. The empty name counts documents that are not objects of Kubernetes.
-    pub unknown: BTreeMap<String, u64>,
+    pub(crate) unknown: BTreeMap<String, u64>,
     /// Objects that only the old file of `diff` has.
-    pub gone: Vec<ObjectName>,
+    pub(crate) gone: Vec<ObjectName>,
     /// Objects that only the new file of `diff` has.
-    pub created: Vec<ObjectName>,
+    pub(crate) created: Vec<ObjectName>,
     /// What could not be read, and was not to be told.
-    pub skipped: usize,
+    pub(crate) skipped: usize,
     /// Values that were corrected in the files.
-    pub fixed: usize,
+    pub(crate) fixed: usize,
     /// The files that were read, of `diff` the new ones.
-    pub files: Vec<Arc<str>>,
+    pub(crate) files: Vec<Arc<str>>,
     /// Exceptions and lines of a baseline that nothing is found for, each at its place.
-    pub stale: Vec<Unjudged>,
+    pub(crate) stale: Vec<Unjudged>,
     /// What somebody probably meant, where it was seen first, and how often.
-    pub hints: BTreeMap<String, Hint>,
+    pub(crate) hints: BTreeMap<String, Hint>,
 }
 
 /// Where something was seen that is not judged, and how often.
 #[derive(Debug)]
-pub struct Hint {
+pub(crate) struct Hint {
     /// The place: a file, or a line of it.
-    pub place: String,
+    pub(crate) place: String,
     /// How often.
-    pub count: u64,
+    pub(crate) count: u64,
 }
 
 /// A request that was judged.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The file, as the user named it.
-    pub file: Arc<str>,
+    pub(crate) file: Arc<str>,
     /// Where the object begins.
     #[serde(flatten, serialize_with = "json::start")]
-    pub place: Option<Span>,
+    pub(crate) place: Option<Span>,
     /// The object.
-    pub object: ObjectName,
+    pub(crate) object: ObjectName,
     /// What was asked for.
     #[serde(flatten)]
-    pub asks: Asks,
+    pub(crate) asks: Asks,
     /// What there is to say of it beside the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub remark: Option<Remark>,
+    pub(crate) remark: Option<Remark>,
     /// The paths of what differs and is not judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unchecked: Vec<String>,
+    pub(crate) unchecked: Vec<String>,
     /// Who asked, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
+    pub(crate) user: Option<String>,
     /// When, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub time: Option<String>,
+    pub(crate) time: Option<String>,
     /// Whether it is accepted.
     #[serde(rename = "allowed")]
-    pub is_allowed: bool,
+    pub(crate) is_allowed: bool,
     /// HTTP status of a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub code: Option<u16>,
+    pub(crate) code: Option<u16>,
     /// What the client reads.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+    pub(crate) message: Option<String>,
     /// Shown to the client.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     /// What each release says, where all are asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub releases: Option<Matrix>,
+    pub(crate) releases: Option<Matrix>,
     /// The releases that drop `managedBy` from the object unless their feature is on, of those that are asked.
     #[serde(skip_serializing_if = "json::is_none")]
-    pub dropped_by: ReleaseSet,
+    pub(crate) dropped_by: ReleaseSet,
     /// What the rules found.
-    pub findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
 }
 
 /// Something that a rule found.
 #[derive(Debug, Serialize)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// What and where in the object.
     #[serde(flatten, serialize_with = "json::found")]
-    pub found: Found,
+    pub(crate) found: Found,
     /// Where in the file.
     #[serde(flatten)]
-    pub place: Option<Span>,
+    pub(crate) place: Option<Span>,
     /// The lines of the file around it.
     #[serde(skip)]
-    pub source: Option<Source>,
+    pub(crate) source: Option<Source>,
     /// Why it does not count, if it does not.
     #[serde(rename = "excused", skip_serializing_if = "Option::is_none")]
-    pub excuse: Option<Excuse>,
+    pub(crate) excuse: Option<Excuse>,
 }
 
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Span {
+pub(crate) struct Span {
     /// The line, from 1.
-    pub line: usize,
+    pub(crate) line: usize,
     /// The column in characters, from 1.
-    pub column: usize,
+    pub(crate) column: usize,
     /// The last line.
-    pub end_line: usize,
+    pub(crate) end_line: usize,
     /// The column behind the last character.
-    pub end_column: usize,
+    pub(crate) end_column: usize,
 }
 
 /// Lines of a file, with something to show in them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub(crate) struct Source {
     /// The lines.
-    pub text: String,
+    pub(crate) text: String,
     /// The number of the first.
-    pub first_line: usize,
+    pub(crate) first_line: usize,
     /// The bytes to show.
-    pub span: std::ops::Range<usize>,
+    pub(crate) span: std::ops::Range<usize>,
 }
 
 /// What could not be judged.
 #[derive(Debug, Clone, Serialize)]
-pub struct Unjudged {
+pub(crate) struct Unjudged {
     /// The file, as the user named it.
-    pub file: Arc<str>,
+    pub(crate) file: Arc<str>,
     /// The line, from 1; 0 where it is the whole file.
-    pub line: usize,
+    pub(crate) line: usize,
     /// The column, from 1; 0 where it is the whole line.
-    pub column: usize,
+    pub(crate) column: usize,
     /// Why, in one line.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether it is neither YAML nor JSON.
     #[serde(skip)]
-    pub is_unreadable: bool,
+    pub(crate) is_unreadable: bool,
     /// The lines of the file around it.
     #[serde(skip)]
-    pub source: Option<Source>,
+    pub(crate) source: Option<Source>,
 }
 
 /// The longest line that is shown as it is.
@@ -188,12 +188,16 @@ impl Span {
 }
 
 /// The place of a path in a document, and the line to show.
-pub fn place(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
+pub(crate) fn place(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
     of_located(text, &document.locate(path))
 }
 
 /// The place of the key at a path, and the line to show.
-pub fn key_place(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
+pub(crate) fn key_place(
+    text: &str,
+    document: &Document<'_>,
+    path: &Path,
+) -> (Span, Option<Source>) {
     of_located(text, &document.locate_key(path))
 }
 
@@ -240,7 +244,7 @@ fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Sour
 
 impl Unjudged {
     /// What is malformed in a file.
-    pub fn new(file: &Arc<str>, malformed: MalformedText) -> Self {
+    pub(crate) fn new(file: &Arc<str>, malformed: MalformedText) -> Self {
         Self {
             file: Arc::clone(file),
             line: malformed.line,
@@ -252,7 +256,7 @@ impl Unjudged {
     }
 
     /// The same of a file that is neither YAML nor JSON.
-    pub fn unreadable(file: &Arc<str>, malformed: MalformedText) -> Self {
+    pub(crate) fn unreadable(file: &Arc<str>, malformed: MalformedText) -> Self {
         Self {
             is_unreadable: true,
             ..Self::new(file, malformed)
@@ -260,7 +264,7 @@ impl Unjudged {
     }
 
     /// What is malformed at a place of a file.
-    pub fn at(file: &Arc<str>, place: &Span, source: Option<Source>, text: String) -> Self {
+    pub(crate) fn at(file: &Arc<str>, place: &Span, source: Option<Source>, text: String) -> Self {
         Self {
             file: Arc::clone(file),
             line: place.line,
@@ -285,7 +289,7 @@ impl Unjudged {
     }
 
     /// `jobs.yaml:3:5`
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         match (self.line, self.column) {
             (0, _) => self.file.to_string(),
             (line, 0) => format!("{}:{line}", self.file),
@@ -296,7 +300,7 @@ impl Unjudged {
 
 impl Outcome {
     /// What the releases say to the request, as far as one finding goes; nothing where no release was asked and all say the same.
-    pub fn releases_of(&self, found: &Found) -> Option<String> {
+    pub(crate) fn releases_of(&self, found: &Found) -> Option<String> {
         match (self.releases, found.releases) {
             (Some(matrix), Some(denied)) if found.enforcement == Enforcement::Deny => {
                 let accepted = matrix.asked().without(denied);
@@ -309,7 +313,7 @@ impl Outcome {
     }
 
     /// The text of a finding, which says which releases find it where not all do, and which deny where several are asked.
-    pub fn text_of(&self, found: &Found) -> String {
+    pub(crate) fn text_of(&self, found: &Found) -> String {
         let asked = self.releases.map_or_else(ReleaseSet::all, Matrix::asked);
         let is_denied = self.releases.is_some() && found.enforcement == Enforcement::Deny;
         let releases = found.releases.filter(|set| is_denied || *set != asked);
@@ -326,7 +330,7 @@ impl Outcome {
     }
 
     /// `UPDATE of Job.batch team-a/pi (status)`
-    pub fn asked(&self) -> String {
+    pub(crate) fn asked(&self) -> String {
         let (object, sub) = (&self.object, self.asks.sub_resource());
         let sub = match sub {
             "" => String::new(),
@@ -339,7 +343,7 @@ impl Outcome {
     }
 
     /// That releases drop `managedBy`, if any does that is asked.
-    pub fn dropped(&self) -> Option<String> {
+    pub(crate) fn dropped(&self) -> Option<String> {
         (!self.dropped_by.is_empty()).then(|| {
             format!(
                 "kube-apiserver {} drops spec.managedBy unless the feature JobManagedBy is on: the Job is not delegated, and no policy sees it",
@@ -349,7 +353,7 @@ impl Outcome {
     }
 
     /// A request on an object, with nothing said about it.
-    pub fn new(
+    pub(crate) fn new(
         file: &Arc<str>,
         object: ObjectName,
         asks: Asks,
@@ -385,13 +389,13 @@ impl Outcome {
     }
 
     /// The findings that nothing excuses.
-    pub fn counted(&self) -> impl Iterator<Item = &Finding> + Clone {
+    pub(crate) fn counted(&self) -> impl Iterator<Item = &Finding> + Clone {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.excuse.is_none())
     }
 
     /// Whether the client is warned, or would be by some release.
-    pub fn is_warned(&self) -> bool {
+    pub(crate) fn is_warned(&self) -> bool {
         self.counted()
             .any(|finding| finding.found.enforcement == Enforcement::Warn)
     }
@@ -399,26 +403,26 @@ impl Outcome {
 
 /// The sums of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sums {
+pub(crate) struct Sums {
     /// Requests that were judged.
-    pub judged: usize,
+    pub(crate) judged: usize,
     /// Those that were denied.
-    pub denied: usize,
+    pub(crate) denied: usize,
     /// Those that were accepted with a warning.
-    pub warned: usize,
+    pub(crate) warned: usize,
     /// What could not be judged.
-    pub unjudged: usize,
+    pub(crate) unjudged: usize,
     /// Objects of kinds that the library does not know.
-    pub unknown: usize,
+    pub(crate) unknown: usize,
     /// Findings that an exception of their object excuses.
-    pub excepted: usize,
+    pub(crate) excepted: usize,
     /// Those that the baseline does.
-    pub baseline: usize,
+    pub(crate) baseline: usize,
 }
 
 impl Report {
     /// The sums.
-    pub fn sums(&self) -> Sums {
+    pub(crate) fn sums(&self) -> Sums {
         let denied = self.results.iter().filter(|r| !r.is_allowed).count();
         let warned = self
             .results
@@ -439,7 +443,7 @@ impl Report {
     }
 
     /// How the run ends.
-    pub fn exit(&self, judging: &Judging) -> Exit {
+    pub(crate) fn exit(&self, judging: &Judging) -> Exit {
         let sums = self.sums();
         let is_warned = sums.warned > 0 || !self.stale.is_empty();
         Exit::of(
@@ -450,12 +454,12 @@ impl Report {
     }
 
     /// Whether nothing was judged, although everything could be read. Deleted objects need no verdict, so they do not count.
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         self.results.is_empty() && self.unjudged.is_empty() && self.gone.is_empty()
     }
 
     /// Keeps what somebody probably meant.
-    pub fn hint(&mut self, text: String, place: impl FnOnce() -> String) {
+    pub(crate) fn hint(&mut self, text: String, place: impl FnOnce() -> String) {
         let hint = self.hints.entry(text).or_insert_with(|| Hint {
             place: place(),
             count: 0,
@@ -464,7 +468,7 @@ impl Report {
     }
 
     /// Counts what could not be read, rather than to tell it.
-    pub fn skip_unreadable(&mut self) {
+    pub(crate) fn skip_unreadable(&mut self) {
         let before = self.unjudged.len();
         self.unjudged.retain(|unjudged| !unjudged.is_unreadable);
         let skipped = before.saturating_sub(self.unjudged.len());
@@ -472,7 +476,7 @@ impl Report {
     }
 
     /// Adds what another one found, behind what this one did.
-    pub fn append(&mut self, mut other: Self) {
+    pub(crate) fn append(&mut self, mut other: Self) {
         self.results.append(&mut other.results);
         self.unjudged.append(&mut other.unjudged);
         self.gone.append(&mut other.gone);
@@ -492,7 +496,7 @@ impl Report {
     }
 
     /// Counts objects of a kind that the library does not know.
-    pub fn count_unknown(&mut self, kind: String, more: u64) {
+    pub(crate) fn count_unknown(&mut self, kind: String, more: u64) {
         let count = self.unknown.entry(kind).or_default();
         *count = count.saturating_add(more);
     }

@@ -15,7 +15,7 @@ mod verdict;
 
 use managed_by::UserInfo;
 use managed_by::{AdmissionRequest, AdmissionReview};
-use managed_by_offline::{Judge, Releases};
+use managed_by_offline::Judge;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -90,7 +90,7 @@ pub fn validate_settings(settings: &str) -> String {
 /// If the settings are bad: a PolicyServer would not start with them.
 pub fn judge(request: &str, settings: &str) -> Result<Verdict, Error> {
     settings::with(settings, |settings| {
-        let judge = Judge::new(settings.clone(), Releases::Chosen);
+        let judge = Judge::new(settings.clone(), None);
         let judged = |request: &AdmissionRequest<'_>| Verdict::of(judge.review(request));
         match AdmissionRequest::from_json(request.as_bytes()) {
             Ok(request) => judged(&request),

@@ -2,7 +2,7 @@
 
 use managed_by::{ReleaseSet, Settings};
 use managed_by_offline::replay::{ObjectName, Row, RowKey, Said, Seen};
-use managed_by_offline::{Judge, Releases, Replay, Step, Tally, complete};
+use managed_by_offline::{Judge, Replay, Step, Tally, complete};
 use self_cell::self_cell;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -175,11 +175,7 @@ impl Replaying {
     #[wasm_bindgen(constructor)]
     pub fn new(settings: &str, all_releases: bool) -> Result<Self, String> {
         let owned = || -> Result<Owned, Error> {
-            let releases = if all_releases {
-                Releases::Each(ReleaseSet::all())
-            } else {
-                Releases::Chosen
-            };
+            let releases = all_releases.then(ReleaseSet::all);
             Owned::try_new(settings::json(settings)?, |json| {
                 let settings = Settings::from_json(json.as_bytes());
                 let settings = settings.map_err(|p| Error::argument("settings", &p.to_string()))?;
@@ -274,11 +270,7 @@ impl ReplayTally {
                 live,
             },
             rows: tally.rows.iter().map(ReplayRow::of).collect(),
-            unknown: tally
-                .unknown
-                .iter()
-                .map(|(kind, _)| kind.to_owned())
-                .collect(),
+            unknown: tally.unknown.iter().map(|(kind, _)| kind.clone()).collect(),
         }
     }
 }

@@ -8,15 +8,6 @@ use managed_by::{
 };
 use serde::{Serialize, Serializer};
 
-/// Which releases of kube-apiserver are asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Releases {
-    /// What the settings choose: one, or what all of them agree on.
-    Chosen,
-    /// Each one of a set, and the answer says which accept.
-    Each(ReleaseSet),
-}
-
 /// Judges requests by settings.
 #[derive(Debug)]
 pub struct Judge<'s> {
@@ -95,12 +86,9 @@ pub struct Matrix {
 }
 
 impl<'s> Judge<'s> {
-    /// Judges by settings. Where a set of releases is asked, the one of the settings does not matter.
-    pub fn new(settings: Settings<'s>, releases: Releases) -> Self {
-        let releases = match releases {
-            Releases::Chosen => None,
-            Releases::Each(releases) => Some(releases),
-        };
+    /// Judges by settings, as each of several releases does and the answer says which accept; without such a set, as the settings
+    /// choose: one release, or what all of them agree on.
+    pub fn new(settings: Settings<'s>, releases: Option<ReleaseSet>) -> Self {
         Self { settings, releases }
     }
 

@@ -9,17 +9,17 @@
 //!   of a finding stands.
 //! - [`manifest::objects`] lists the objects in a document, each with its request as CREATE; [`manifest::updates`] makes the
 //!   updates between two of them.
-//! - [`Judge`] asks the library, one release or all of them ([`Releases`]), and gives a [`Judgement`] that borrows nothing.
+//! - [`Judge`] asks the library, one release or several, and gives a [`Judgement`] that borrows nothing.
 //! - [`Replay`] judges recorded history, chunk by chunk, and keeps a [`Tally`]. [`StatusWriters`] lists who wrote which
 //!   status.
 //! - [`SettingsText`] finds the policy's settings in a file of them or in a manifest of a policy.
 //!
 //! ```
-//! use managed_by_offline::{Document, Judge, Releases, manifest};
+//! use managed_by_offline::{Document, Judge, manifest};
 //! use managed_by::{Settings, UserInfo};
 //!
 //! let text = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec:\n  managedBy: kubernetes.io/job-controler\n";
-//! let judge = Judge::new(Settings::default(), Releases::Chosen);
+//! let judge = Judge::new(Settings::default(), None);
 //! for document in Document::all(text) {
 //!     let document = document?;
 //!     for object in manifest::objects(&document) {
@@ -52,9 +52,8 @@ mod unjudged;
 
 pub use asks::Asks;
 pub use document::{Document, Located};
-pub use judge::{Found, Judge, Judgement, Matrix, Releases};
+pub use judge::{Found, Judge, Judgement, Matrix};
 pub use malformed::{MalformedText, decode};
-pub use named::Named;
 pub use path::Path;
 pub use replay::{Replay, Seen, StatusWriters, Step, Tally};
 pub use request::{Remark, Request};

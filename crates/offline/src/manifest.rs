@@ -9,7 +9,7 @@ use crate::malformed::MalformedText;
 use crate::path::Path;
 use crate::record::State;
 use crate::replay::ObjectName;
-use crate::request::{Before, Remark, Request, Who};
+use crate::request::{Remark, Request, Who};
 use crate::same::same;
 
 /// Lists inside lists are followed this deep.
@@ -113,7 +113,7 @@ impl Object<'_> {
             asks,
             remark: None,
             state: &self.state,
-            before: old.map(Before::State),
+            before: old,
             is_half: false,
             namespace: if own.is_empty() { namespace } else { own },
             user: Who::Named(user),

@@ -1,15 +1,13 @@
 //! What is asked of the library, and how it stands in JSON.
 
-use std::borrow::Cow;
-
-use managed_by::{AdmissionRequest, Change, Kind, ReadObject, UserInfo};
+use managed_by::{AdmissionRequest, Change, Kind, UserInfo};
 use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::asks::Asks;
 use crate::json::Members;
-use crate::record::{State, Stored};
+use crate::record::State;
 
 /// A request that was made of objects. Serialized, it is an `AdmissionRequest`.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +19,7 @@ pub struct Request<'a> {
     /// The object as it is after the change.
     pub(crate) state: &'a State<'a>,
     /// The object as it was before.
-    pub(crate) before: Option<Before<'a>>,
+    pub(crate) before: Option<&'a State<'a>>,
     /// Whether it is half of a change of the status and the rest.
     pub(crate) is_half: bool,
     pub(crate) namespace: &'a str,
@@ -53,15 +51,6 @@ impl Serialize for Remark {
     }
 }
 
-/// An object as it was before.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Before<'a> {
-    /// One that was taken apart.
-    State(&'a State<'a>),
-    /// One that was kept as JSON.
-    Stored(&'a Stored),
-}
-
 /// Who asks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Who<'a> {
@@ -83,7 +72,7 @@ impl Request<'_> {
         ask: impl FnOnce(&AdmissionRequest<'_>) -> T,
     ) -> Result<T, managed_by::Malformed> {
         let object = self.state.object();
-        let before = self.before.map(|before| before.object(self.state));
+        let before = self.before.map(State::object);
         let before = before.as_deref().filter(|_| self.asks.is_update());
         let half = before.filter(|_| self.is_half);
         let half = half.map(|before| object.with_status_of(before));
@@ -117,54 +106,6 @@ impl Request<'_> {
     }
 }
 
-impl<'a> Before<'a> {
-    /// The object as the library reads it: of the kind of the state that follows.
-    fn object(self, next: &'a State<'a>) -> Cow<'a, ReadObject<'a>> {
-        match self {
-            Self::State(state) => state.object(),
-            Self::Stored(stored) => Cow::Owned(next.with_text(&stored.json)),
-        }
-    }
-
-    fn text(self) -> &'a str {
-        match self {
-            Self::State(state) => state.text,
-            Self::Stored(stored) => &stored.json,
-        }
-    }
-
-    pub(crate) fn status(self) -> Option<&'a str> {
-        match self {
-            Self::State(state) => state.status,
-            Self::Stored(stored) => Members::of(&stored.json)?.get("status"),
-        }
-    }
-
-    pub(crate) fn resource_version(self) -> Option<u64> {
-        match self {
-            Self::State(state) => state.metadata.resource_version,
-            Self::Stored(stored) => stored.resource_version,
-        }
-    }
-
-    pub(crate) fn is_being_deleted(self) -> bool {
-        match self {
-            Self::State(state) => state.metadata.is_being_deleted,
-            Self::Stored(stored) => stored.is_being_deleted,
-        }
-    }
-
-    /// Whether the next state differs in what a client writes besides the status.
-    pub(crate) fn differs_beside_status(self, next: &State<'_>) -> bool {
-        match self {
-            Self::State(state) => state.differs_beside_status(next),
-            Self::Stored(stored) => {
-                State::read(&stored.json).is_some_and(|state| state.differs_beside_status(next))
-            }
-        }
-    }
-}
-
 /// `kind` comes first, so that the objects are read when they come.
 impl Serialize for Request<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
@@ -178,12 +119,12 @@ impl Serialize for Request<'_> {
         } = self.state;
         let known = Kind::find(group, version, kind);
         let own = Written::Whole;
-        let half = || Written::WithStatus(text, self.before.and_then(Before::status));
+        let half = || Written::WithStatus(text, self.before.and_then(|old| old.status));
         let (object, old) = match (self.asks, self.before) {
             (Asks::Create, _) => (Written::WithStatus(text, None), None),
-            (Asks::Update, Some(old)) if self.is_half => (half(), Some(own(old.text()))),
+            (Asks::Update, Some(old)) if self.is_half => (half(), Some(own(old.text))),
             (Asks::UpdateStatus, Some(_)) if self.is_half => (own(text), Some(half())),
-            (_, old) => (own(text), old.map(|old| own(old.text()))),
+            (_, old) => (own(text), old.map(|old| own(old.text))),
         };
         let mut request = json.serialize_map(None)?;
         request.serialize_entry("uid", UID)?;

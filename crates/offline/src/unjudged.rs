@@ -55,31 +55,8 @@ impl Why {
 }
 
 impl Unjudged {
-    /// A text that is not JSON, or is cut.
-    pub(crate) fn not_json(text: impl Into<String>) -> Self {
-        let (why, text) = (Why::NotJson, text.into());
-        Self { why, text }
-    }
-
-    /// A document that is neither an object, a watch event nor an audit event, or not the one that is expected.
-    pub(crate) fn unknown(text: &str) -> Self {
-        let (why, text) = (Why::Unknown, text.to_owned());
-        Self { why, text }
-    }
-
-    /// The end of a watch, with what the API server said, cut short.
-    pub(crate) fn watch_error(message: &str) -> Self {
-        let message: String = message.chars().take(200).collect();
-        let text = format!("the watch ended with an error: {message}");
-        let why = Why::WatchError;
-        Self { why, text }
-    }
-
-    /// An audit event of a level that does not hold the object.
-    pub(crate) fn no_object(level: &str) -> Self {
-        let level: String = level.chars().take(40).collect();
-        let text = format!("an audit event of level {level} holds no object, RequestResponse does");
-        let why = Why::NoObject;
+    pub(crate) fn new(why: Why, text: impl Into<String>) -> Self {
+        let text = text.into();
         Self { why, text }
     }
 }

@@ -4,7 +4,7 @@
 
 use managed_by::{Settings, UserInfo};
 use managed_by_offline::manifest::{self, Object};
-use managed_by_offline::{Asks, Document, Judge, Releases, Remark, Request};
+use managed_by_offline::{Asks, Document, Judge, Remark, Request};
 use serde_json::{Value, json};
 
 /// What a request asks for, what there is to say of it, how it stands in JSON, and the rules of 1.37 that find something. A kind
@@ -22,7 +22,7 @@ fn asked(request: &Request<'_>) -> Asked {
         "plural":"tasks","reserved":"acme.io/runner",
         "status":{"counters":["status.failed"]}}]}"#;
     let settings = Settings::from_json(settings.as_bytes()).unwrap();
-    let judge = Judge::new(settings, Releases::Chosen);
+    let judge = Judge::new(settings, None);
     let judgement = request.read(|request| judge.review(request)).unwrap();
     let json = serde_json::to_vec(request).unwrap();
     assert_eq!(judge.ask(&json).unwrap(), judgement);

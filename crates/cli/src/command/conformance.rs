@@ -7,7 +7,7 @@ use std::path::Path;
 
 use indicatif::ProgressBar;
 use managed_by::nearest_name;
-use managed_by_offline::{Judge, MalformedText, Releases, Replay};
+use managed_by_offline::{Judge, MalformedText, Replay};
 use managed_by_report::{RecordedAt, Recording, Report};
 
 use super::settings::Chosen;
@@ -28,7 +28,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
     if let Some(since) = asked.since {
         recording = recording.since(since);
     }
-    let mut replay = Replay::new(Judge::new(settings, Releases::Chosen));
+    let mut replay = Replay::new(Judge::new(settings, None));
     let mut is_unjudged = false;
     let mut tell = |unjudged: &Unjudged| {
         is_unjudged = true;

@@ -94,9 +94,6 @@ fn lint(
 }
 
 /// The bytes of a file in which what was probably meant is written, and the file with them.
-///
-/// # Errors
-/// If the file cannot be written.
 fn fixed(
     input: &Input,
     mut bytes: Vec<u8>,

@@ -6,11 +6,11 @@ mod lint;
 mod list;
 mod page;
 mod replay;
-pub use replay::Summary;
+pub(crate) use replay::Summary;
 mod review;
 mod settings;
 mod writers;
-pub use writers::{List, Listed, Proposal};
+pub(crate) use writers::{List, Listed, Proposal};
 
 use std::io::{self, Write as _};
 
@@ -21,10 +21,7 @@ use crate::report::Report;
 use crate::{Exit, Stop, config, excuse, output};
 
 /// Runs a command.
-///
-/// # Errors
-/// If it could not begin, or nobody reads what it prints.
-pub fn run(mut args: Args) -> Result<Exit, Stop> {
+pub(crate) fn run(mut args: Args) -> Result<Exit, Stop> {
     let quiet = args.quiet;
     config::fill(&mut args)?;
     match args.command {

@@ -23,24 +23,24 @@ const TOLD: u64 = 3;
 
 /// What a replay has to tell at its end.
 #[derive(Debug, Default)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// The one release that was asked, if the settings choose one.
-    pub release: Option<Release>,
+    pub(crate) release: Option<Release>,
     /// The files, by their numbers.
-    pub files: Vec<Arc<str>>,
+    pub(crate) files: Vec<Arc<str>>,
     /// The sums.
-    pub tally: managed_by_offline::Tally,
+    pub(crate) tally: managed_by_offline::Tally,
     /// The first requests with findings.
-    pub shown: Vec<Outcome>,
+    pub(crate) shown: Vec<Outcome>,
     /// Files that could not be read.
-    pub unreadable: Vec<Unjudged>,
+    pub(crate) unreadable: Vec<Unjudged>,
     /// The same, and the first of each kind with parts of files.
-    pub unjudged: Vec<Unjudged>,
+    pub(crate) unjudged: Vec<Unjudged>,
 }
 
 impl Summary {
     /// Whether nothing was judged, though there is nothing wrong with what was read.
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         let tally = &self.tally;
         tally.judged == 0
             && tally.stored == 0

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use managed_by::{Release, Settings};
-use managed_by_offline::{Judge, MalformedText, Releases, SettingsText, decode, overlaid};
+use managed_by::{Release, ReleaseSet, Settings};
+use managed_by_offline::{Judge, MalformedText, SettingsText, decode, overlaid};
 
 use crate::Stop;
 use crate::args::{Judging, Kubernetes};
@@ -16,7 +16,8 @@ pub(super) const SCHEMA: &str = include_str!("../../../../docs/settings.schema.j
 /// The settings that a command judges by.
 pub(super) struct Chosen {
     json: String,
-    releases: Releases,
+    /// The releases to ask; without a set, the settings choose.
+    releases: Option<ReleaseSet>,
 }
 
 impl Chosen {
@@ -30,7 +31,7 @@ impl Chosen {
         match judging.kubernetes {
             None => {}
             Some(Kubernetes::One(one)) => release = Some(one),
-            Some(Kubernetes::Each(releases)) => chosen.releases = Releases::Each(releases),
+            Some(Kubernetes::Each(releases)) => chosen.releases = Some(releases),
         }
         let rules = judging.rules.iter();
         let rules: Vec<_> = rules.map(|one| (one.rule, one.enforcement)).collect();
@@ -39,20 +40,19 @@ impl Chosen {
     }
 
     /// The settings in a file, or those that hold without one.
-    ///
-    /// # Errors
-    /// As [`Chosen::new`].
     pub(super) fn of_file(path: Option<&Path>) -> Result<Self, Stop> {
         let json = path.map_or_else(|| Ok("{}".to_owned()), read)?;
-        let releases = Releases::Chosen;
-        Ok(Self { json, releases })
+        Ok(Self {
+            json,
+            releases: None,
+        })
     }
 
     /// The one release whose rules apply, if one is chosen.
     pub(super) fn release(&self) -> Option<Release> {
         let settings = Settings::from_json(self.json.as_bytes()).ok()?;
         let chosen = settings.kubernetes_version();
-        chosen.filter(|_| self.releases == Releases::Chosen)
+        chosen.filter(|_| self.releases.is_none())
     }
 
     /// The settings, as JSON.
@@ -61,9 +61,6 @@ impl Chosen {
     }
 
     /// The settings themselves.
-    ///
-    /// # Errors
-    /// As [`Chosen::judge`].
     pub(super) fn settings(&self) -> Result<Settings<'_>, Stop> {
         let settings = Settings::from_json(self.json.as_bytes());
         settings.map_err(|problems| Stop::Error(problems.to_string()))
@@ -79,9 +76,6 @@ impl Chosen {
     }
 
     /// Who judges by them as the policy does.
-    ///
-    /// # Errors
-    /// As [`Chosen::judge`].
     pub(super) fn policy(&self) -> Result<Judge<'_>, Stop> {
         Ok(Judge::new(self.settings()?, self.releases))
     }

@@ -18,37 +18,37 @@ use crate::{Exit, Stop};
 
 /// What the audit logs propose for the settings.
 #[derive(Debug)]
-pub struct Proposal {
+pub(crate) struct Proposal {
     /// The files, by their numbers.
-    pub files: Vec<Arc<str>>,
+    pub(crate) files: Vec<Arc<str>>,
     /// `standard_status_writers`, by kind.
-    pub standard: Vec<List>,
+    pub(crate) standard: Vec<List>,
     /// The `status_writers` of `controllers`, by the controller's name.
-    pub delegated: Vec<List>,
+    pub(crate) delegated: Vec<List>,
     /// The sums.
-    pub sums: WriterSums,
+    pub(crate) sums: WriterSums,
     /// Files that could not be read.
-    pub unreadable: Vec<Unjudged>,
+    pub(crate) unreadable: Vec<Unjudged>,
 }
 
 /// One list of writers.
 #[derive(Debug)]
-pub struct List {
+pub(crate) struct List {
     /// Whose it is: the kind, or the controller.
-    pub name: String,
+    pub(crate) name: String,
     /// Why the settings refuse this name, if they do.
-    pub refused: Option<String>,
+    pub(crate) refused: Option<String>,
     /// The writers.
-    pub writers: Vec<Listed>,
+    pub(crate) writers: Vec<Listed>,
 }
 
 /// A writer in a list.
 #[derive(Debug)]
-pub struct Listed {
+pub(crate) struct Listed {
     /// Who.
-    pub writer: StatusWriter,
+    pub(crate) writer: StatusWriter,
     /// Why the settings refuse this name in this list, if they do.
-    pub refused: Option<String>,
+    pub(crate) refused: Option<String>,
 }
 
 /// Proposes lists of writers.

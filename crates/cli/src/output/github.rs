@@ -11,9 +11,6 @@ use super::plain::plain;
 use crate::report::{Report, Span};
 
 /// Prints a command for each finding.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for outcome in &report.results {
         for finding in outcome.counted() {

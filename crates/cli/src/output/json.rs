@@ -23,9 +23,6 @@ use crate::report::{Finding, Outcome, Report, Span, page};
 pub(super) const FORMAT: u32 = 1;
 
 /// Prints a report as one document.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io::Result<()> {
     let mut document = json!({
         "format": FORMAT,
@@ -44,9 +41,6 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io:
 }
 
 /// Prints a report line by line: results, what could not be judged, the sums.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for result in &report.results {
         line(out, result)?;
@@ -61,9 +55,6 @@ pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<(
 }
 
 /// Prints a result as a line.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn line(out: &mut impl Write, result: &Outcome) -> io::Result<()> {
     writeln!(out, "{}", tagged("result", json!(result)))
 }
@@ -112,9 +103,6 @@ pub(crate) fn found<S: Serializer>(found: &Found, json: S) -> Result<S::Ok, S::E
 }
 
 /// Prints the sums of a replay: as one document, or as the last line of many.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn write_replay(
     out: &mut impl Write,
     summary: &Summary,
@@ -123,7 +111,7 @@ pub(crate) fn write_replay(
     let tally = &summary.tally;
     let unknown = tally.unknown.iter();
     let unknown: Map<_, _> = unknown
-        .map(|(kind, count)| (kind.to_owned(), (*count).into()))
+        .map(|(kind, count)| (kind.clone(), (*count).into()))
         .collect();
     let rows = tally.rows.iter().map(|(key, row)| {
         let mut value = json!({

@@ -13,9 +13,6 @@ use crate::excuse::Excuse;
 use crate::report::{Outcome, Report, Unjudged};
 
 /// Prints a report.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> Result<(), String> {
     let mut suites: BTreeMap<Arc<str>, TestSuite> = BTreeMap::new();
     let mut add = |file: &Arc<str>, case: TestCase| {

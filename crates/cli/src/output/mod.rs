@@ -1,13 +1,13 @@
 //! How reports are printed.
 
-pub mod github;
-pub mod json;
-pub mod junit;
-pub mod plain;
-pub mod sarif;
-pub mod table;
-pub mod text;
-pub mod writers;
+pub(crate) mod github;
+pub(crate) mod json;
+pub(crate) mod junit;
+pub(crate) mod plain;
+pub(crate) mod sarif;
+pub(crate) mod table;
+pub(crate) mod text;
+pub(crate) mod writers;
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
@@ -18,9 +18,6 @@ use crate::command::Summary;
 use crate::report::{Report, Span, Unjudged};
 
 /// Prints a report on standard output, and what could not be judged on standard error.
-///
-/// # Errors
-/// If nobody reads it.
 pub(crate) fn print(
     report: &Report,
     command: &str,
@@ -52,9 +49,8 @@ pub(crate) fn print(
         return Ok(());
     }
     if report.is_nothing() {
-        let unknown = report.unknown.iter();
-        let unknown = unknown.map(|(kind, count)| (&**kind, *count));
-        tell_nothing(&text::nothing(unknown, report.skipped), format, allow_empty);
+        let text = text::nothing(report.unknown.iter(), report.skipped);
+        tell_nothing(&text, format, allow_empty);
     } else if !quiet && format == Output::Text {
         anstream::eprint!("{}", text::created_and_deleted(report));
         anstream::eprintln!("{}", text::sums(report));
@@ -103,9 +99,6 @@ pub(crate) fn tell_unjudged(unjudged: &Unjudged, format: Output) {
 }
 
 /// Prints what a replay found.
-///
-/// # Errors
-/// If nobody reads it.
 pub(crate) fn print_replay(
     summary: &Summary,
     format: Output,
@@ -130,7 +123,7 @@ pub(crate) fn print_replay(
     anstream::eprint!("{}", text::hints_of_kinds(summary));
     if summary.is_nothing() {
         let unknown = summary.tally.unknown.iter();
-        let text = text::nothing(unknown.map(|(kind, count)| (kind, *count)), 0);
+        let text = text::nothing(unknown.map(|(kind, count)| (kind, count)), 0);
         tell_nothing(&text, format, allow_empty);
     } else if !quiet && format == Output::Text {
         anstream::eprintln!("{}", text::replay_sums(summary));

@@ -4,20 +4,20 @@ use std::fmt;
 
 /// A table of words.
 #[derive(Debug)]
-pub struct Table<const N: usize> {
+pub(crate) struct Table<const N: usize> {
     rows: Vec<[String; N]>,
 }
 
 impl<const N: usize> Table<N> {
     /// A table with the heads of its columns.
-    pub fn new(head: [&str; N]) -> Self {
+    pub(crate) fn new(head: [&str; N]) -> Self {
         Self {
             rows: vec![head.map(str::to_owned)],
         }
     }
 
     /// Adds a row.
-    pub fn row(&mut self, row: [String; N]) {
+    pub(crate) fn row(&mut self, row: [String; N]) {
         self.rows.push(row);
     }
 }

@@ -16,9 +16,6 @@ use crate::hint;
 use crate::report::{Finding, Outcome, Report, Source, Span, Unjudged};
 
 /// Prints what was found, with the lines of the files.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for outcome in &report.results {
         self::outcome(out, outcome)?;
@@ -27,9 +24,6 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 /// Prints what was found in one request.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     for finding in outcome.counted() {
         writeln!(out, "{}\n", self::finding(outcome, finding))?;
@@ -234,13 +228,16 @@ pub(crate) fn hints_of_kinds(summary: &Summary) -> String {
 }
 
 /// That nothing was judged, and what there was.
-pub(crate) fn nothing<'u>(unknown: impl Iterator<Item = (&'u str, u64)>, skipped: usize) -> String {
+pub(crate) fn nothing<'u>(
+    unknown: impl Iterator<Item = (&'u String, &'u u64)>,
+    skipped: usize,
+) -> String {
     let mut text = "nothing was judged".to_owned();
     let mut open = ", there is only ";
     for (kind, count) in unknown {
-        let _ = match kind {
-            "" => write!(text, "{open}a document without `kind`{}", times(count)),
-            kind => write!(text, "{open}{}{}", plain(kind), times(count)),
+        let _ = match &**kind {
+            "" => write!(text, "{open}a document without `kind`{}", times(*count)),
+            kind => write!(text, "{open}{}{}", plain(kind), times(*count)),
         };
         open = ", ";
     }
@@ -257,9 +254,6 @@ fn objects(count: usize) -> String {
 }
 
 /// Prints the table of a replay, and what was to be shown in full.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     for shown in &summary.shown {
         outcome(out, shown)?;

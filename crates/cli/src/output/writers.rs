@@ -21,9 +21,6 @@ use crate::report::Unjudged;
 const NO_PROGRAMS: [&str; 2] = ["system:admin", "system:anonymous"];
 
 /// Prints a proposal on standard output, and on standard error what it leaves out.
-///
-/// # Errors
-/// If nobody reads it.
 pub(crate) fn print(proposal: &Proposal, format: WritersOutput, quiet: bool) -> Result<(), Stop> {
     let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout()).lock());
     match format {
@@ -225,7 +222,7 @@ fn looks_like_person(user: &str) -> bool {
 }
 
 /// `1 write`, `1,204 writes`
-pub fn count_of(count: u64, what: &str) -> String {
+pub(crate) fn count_of(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {what}{plural}", HumanCount(count))
 }

@@ -7,7 +7,7 @@ use managed_by::kinds;
 use super::{Record, State, not_an_object};
 use crate::asks::Asks;
 use crate::json::Members;
-use crate::unjudged::Unjudged;
+use crate::unjudged::{Unjudged, Why};
 
 /// A write of an audit log.
 #[derive(Debug)]
@@ -121,12 +121,13 @@ pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, Unjudged> {
     }
     let Some(response) = audited.response() else {
         // Of other resources nobody wants to know.
+        if !is_known {
+            return Ok(Record::Nothing);
+        }
         let level = audited.event.string("level").unwrap_or_default();
-        return if is_known {
-            Err(Unjudged::no_object(&level))
-        } else {
-            Ok(Record::Nothing)
-        };
+        let level: String = level.chars().take(40).collect();
+        let text = format!("an audit event of level {level} holds no object, RequestResponse does");
+        return Err(Unjudged::new(Why::NoObject, text));
     };
     let state = State::read(response).ok_or_else(not_an_object)?;
     let asks = match &*audited.verb {

@@ -6,10 +6,10 @@ mod state;
 use serde_json::Deserializer;
 
 use crate::json::{Members, elements, what};
-use crate::unjudged::Unjudged;
+use crate::unjudged::{Unjudged, Why};
 
 pub(crate) use audit::{Audited, Write};
-pub(crate) use state::{State, Stored};
+pub(crate) use state::State;
 
 /// One thing that a document says.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ pub(crate) fn read_audited<'a>(
             }
         }
         Ok(Held::Record(Record::Nothing)) => {}
-        Ok(Held::Record(_)) => each(lines, Err(Unjudged::unknown(NO_AUDIT))),
+        Ok(Held::Record(_)) => each(lines, Err(Unjudged::new(Why::Unknown, NO_AUDIT))),
         Err(unjudged) => each(lines, Err(unjudged)),
     });
 }
@@ -90,7 +90,7 @@ const NO_AUDIT: &str =
 fn documents<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Held<'a>, Unjudged>)) {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return each(0, Err(Unjudged::not_json("is not UTF-8")));
+        return each(0, Err(Unjudged::new(Why::NotJson, "is not UTF-8")));
     };
     if let Some((event, text)) = line_of_watch(text)
         && let Some(state) = State::read(text)
@@ -105,7 +105,7 @@ fn documents<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Held<'a>, U
             Some(Ok(members)) => members,
             Some(Err(error)) => {
                 let lines = lines_before(text, &error);
-                return each(lines, Err(Unjudged::not_json(what(text, &error))));
+                return each(lines, Err(Unjudged::new(Why::NotJson, what(text, &error))));
             }
         };
         let document = text.get(start..documents.byte_offset()).unwrap_or_default();
@@ -158,7 +158,10 @@ fn of_document<'a>(
         (group, kind, Some(items)) if kind.ends_with("List") => {
             let is_audit = group == "audit.k8s.io";
             let Some(items) = elements(items) else {
-                return each(Err(Unjudged::unknown("a list whose items are no array")));
+                return each(Err(Unjudged::new(
+                    Why::Unknown,
+                    "a list whose items are no array",
+                )));
             };
             for item in items {
                 each(match Members::of(item) {
@@ -166,11 +169,12 @@ fn of_document<'a>(
                     Some(members) => {
                         Ok(Held::Record(listed(State::of_item(item, &members, &state))))
                     }
-                    None => Err(Unjudged::unknown("an item that is no object")),
+                    None => Err(Unjudged::new(Why::Unknown, "an item that is no object")),
                 });
             }
         }
-        (_, "", _) => each(Err(Unjudged::unknown(
+        (_, "", _) => each(Err(Unjudged::new(
+            Why::Unknown,
             "expected an object, a watch event or an audit event, got none of them",
         ))),
         _ => each(Ok(Held::Record(listed(state)))),
@@ -182,7 +186,7 @@ fn listed(state: State<'_>) -> Record<'_> {
 }
 
 fn not_an_object() -> Unjudged {
-    Unjudged::not_json("not JSON: expected an object")
+    Unjudged::new(Why::NotJson, "not JSON: expected an object")
 }
 
 fn of_event<'a>(
@@ -197,10 +201,13 @@ fn of_event<'a>(
         Some("BOOKMARK") => return Ok(Record::Nothing),
         Some("ERROR") => {
             let message = members.string("message").unwrap_or_default();
-            return Err(Unjudged::watch_error(&message));
+            let message: String = message.chars().take(200).collect();
+            let text = format!("the watch ended with an error: {message}");
+            return Err(Unjudged::new(Why::WatchError, text));
         }
         _ => {
-            return Err(Unjudged::unknown(
+            return Err(Unjudged::new(
+                Why::Unknown,
                 "a watch event of a type other than ADDED, MODIFIED, DELETED, BOOKMARK and ERROR",
             ));
         }

@@ -26,25 +26,6 @@ pub(crate) struct State<'a> {
     object: Option<ReadObject<'a>>,
 }
 
-/// An object as it was at the end of a chunk, with nothing borrowed.
-#[derive(Debug)]
-pub(crate) struct Stored {
-    /// The object, as JSON.
-    pub(crate) json: Box<str>,
-    pub(crate) resource_version: Option<u64>,
-    pub(crate) is_being_deleted: bool,
-}
-
-impl Stored {
-    pub(crate) fn of(state: &State<'_>) -> Self {
-        Self {
-            json: state.text.into(),
-            resource_version: state.metadata.resource_version,
-            is_being_deleted: state.metadata.is_being_deleted,
-        }
-    }
-}
-
 /// What tells an object from the others. A member of the wrong type is read as if it were missing: the library reports it.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata<'a> {
@@ -176,8 +157,19 @@ impl<'a> State<'a> {
         }
     }
 
+    /// An earlier state of the object, of which the text was kept. Its kind is that of this one: an item of a list names none.
+    pub(crate) fn earlier(&self, text: &'a str) -> Self {
+        Self {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            kind: self.kind.clone(),
+            object: Some(self.with_text(text)),
+            ..Self::of(text, &Members::of(text).unwrap_or_default())
+        }
+    }
+
     /// Another state of an object of this kind, as the library reads it.
-    pub(crate) fn with_text(&self, text: &'a str) -> ReadObject<'a> {
+    fn with_text(&self, text: &'a str) -> ReadObject<'a> {
         let (group, version, kind) = (&self.group, &self.version, &self.kind);
         ReadObject::from_json(group.clone(), version.clone(), kind.clone(), text)
     }

@@ -68,7 +68,8 @@ impl<'s> Replay<'s> {
         mut tell: impl FnMut(Step),
     ) -> u64 {
         let (items, lines) = self.items(bytes, lines_before);
-        let (tasks, latest) = self.past.tasks(&items);
+        let before = self.past.before(&items);
+        let (tasks, latest) = self.past.tasks(&items, &before);
         let judge = &self.past.judge;
         let answers = in_groups(&tasks, |(_, task), answers| {
             answers.push(task.answer(judge));
@@ -113,7 +114,8 @@ impl<'s> Replay<'s> {
         mut each: impl FnMut(Seen, &Request<'_>),
     ) -> u64 {
         let (items, lines) = self.items(bytes, lines_before);
-        let (tasks, latest) = self.past.tasks(&items);
+        let before = self.past.before(&items);
+        let (tasks, latest) = self.past.tasks(&items, &before);
         for (item, task) in &tasks {
             let Task::Judge(asking) = task else { continue };
             let seen = Seen {

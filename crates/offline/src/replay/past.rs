@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 
 use super::Item;
+use super::groups::in_groups;
 use super::step::ObjectName;
 use super::task::{Asking, Task};
 use crate::asks::Asks;
 use crate::json::Members;
 use crate::judge::Judge;
 use crate::named::Named;
-use crate::record::{Event, Record, State, Stored, Write};
-use crate::request::{Before, Request, Who};
+use crate::record::{Event, Record, State, Write};
+use crate::request::{Request, Who};
 use crate::same::same;
 use crate::unjudged::{Unjudged, Why};
 
@@ -18,18 +19,21 @@ use crate::unjudged::{Unjudged, Why};
 #[derive(Debug)]
 pub(super) struct Past<'s> {
     pub(super) judge: Judge<'s>,
-    /// The last states of the objects that live, by their identity.
-    pub(super) live: Named<'static, Stored>,
+    /// The last states of the objects that live, as JSON, by their identity.
+    pub(super) live: Named<'static, Box<str>>,
 }
+
+/// The states before a chunk of the objects in it, by their identity.
+pub(super) type Before<'c> = Named<'c, State<'c>>;
 
 /// The last state of an object in a chunk; [`None`] is deleted.
 pub(super) type Latest<'c> = Named<'c, Option<&'c State<'c>>>;
 
 /// The states that a chunk leaves objects in, with nothing borrowed from it; [`None`] is deleted.
-pub(super) fn stored(latest: &Latest<'_>) -> Vec<(String, Option<Stored>)> {
+pub(super) fn stored(latest: &Latest<'_>) -> Vec<(String, Option<Box<str>>)> {
     latest
         .iter()
-        .map(|(identity, state)| (identity.to_owned(), state.map(Stored::of)))
+        .map(|(identity, state)| (identity.to_owned(), state.map(|state| state.text.into())))
         .collect()
 }
 
@@ -41,7 +45,7 @@ impl<'s> Past<'s> {
     }
 
     /// Remembers the states that a chunk left objects in.
-    pub(super) fn update(&mut self, updates: Vec<(String, Option<Stored>)>) {
+    pub(super) fn update(&mut self, updates: Vec<(String, Option<Box<str>>)>) {
         for (identity, stored) in updates {
             match stored {
                 Some(stored) => self.live.insert(identity.into(), stored),
@@ -50,17 +54,46 @@ impl<'s> Past<'s> {
         }
     }
 
+    /// Reads what was before the objects of a chunk.
+    pub(super) fn before<'c>(&'c self, items: &'c [Item<'c>]) -> Before<'c> {
+        let mut known = Named::default();
+        let mut first = Vec::new();
+        for item in items {
+            let state = match &item.record {
+                Ok(Record::State(_, state)) => state,
+                Ok(Record::Write(write)) => &write.state,
+                Ok(Record::Refused | Record::Nothing) | Err(_) => continue,
+            };
+            let identity = state.identity();
+            if let (Some(json), None) = (self.live.get(&identity), known.get(&identity)) {
+                known.insert(identity.clone(), ());
+                first.push((identity, state, json));
+            }
+        }
+        let states = in_groups(&first, |(_, state, json), states| {
+            states.push(state.earlier(json));
+        });
+        let mut before = Before::default();
+        for ((identity, ..), state) in first.into_iter().zip(states) {
+            before.insert(identity, state);
+        }
+        before
+    }
+
     /// What is to be done about each record, and the state in which the chunk leaves each object.
     pub(super) fn tasks<'c>(
-        &'c self,
+        &self,
         items: &'c [Item<'c>],
+        before: &'c Before<'c>,
     ) -> (Vec<(&'c Item<'c>, Task<'c>)>, Latest<'c>) {
         let mut latest = Latest::default();
         let mut tasks = Vec::with_capacity(items.len());
         for item in items {
             let task = match &item.record {
-                Ok(Record::State(event, state)) => self.of_state(*event, state, &mut latest),
-                Ok(Record::Write(write)) => self.of_write(write, &mut latest),
+                Ok(Record::State(event, state)) => {
+                    self.of_state(*event, state, before, &mut latest)
+                }
+                Ok(Record::Write(write)) => self.of_write(write, before, &mut latest),
                 Ok(Record::Refused | Record::Nothing) => Task::Nothing,
                 Err(unjudged) => Task::Tell(ObjectName::default(), unjudged.clone()),
             };
@@ -74,25 +107,17 @@ impl<'s> Past<'s> {
         (tasks, latest)
     }
 
-    /// The state that an object had, and whether it comes in order.
-    fn old<'c>(&'c self, state: &'c State<'c>, latest: &Latest<'c>) -> Option<Before<'c>> {
-        let identity = state.identity();
-        match latest.get(&identity) {
-            Some(old) => (*old).map(Before::State),
-            None => self.live.get(&identity).map(Before::Stored),
-        }
-    }
-
     fn of_state<'c>(
-        &'c self,
+        &self,
         event: Event,
         state: &'c State<'c>,
+        before: &'c Before<'c>,
         latest: &mut Latest<'c>,
     ) -> Task<'c> {
         if !self.judge.knows(&state.group, &state.version, &state.kind) {
             return Task::Unknown(state);
         }
-        let old = self.old(state, latest);
+        let old = old(state, before, latest);
         match versions(old, state) {
             Some((before, now)) if now < before => return out_of_order(state, now, before),
             // A watch that begins anew shows what was seen already.
@@ -120,10 +145,10 @@ impl<'s> Past<'s> {
             return judge(asks, state, None, None);
         };
         // A deletion that finalizers hold up: the API server sets the time.
-        if state.metadata.is_being_deleted && !old.is_being_deleted() {
+        if state.metadata.is_being_deleted && !old.metadata.is_being_deleted {
             return Task::Nothing;
         }
-        let changes_status = !same(old.status(), state.status);
+        let changes_status = !same(old.status, state.status);
         if !changes_status {
             return judge(Asks::Update, state, Some(old), None);
         }
@@ -134,7 +159,12 @@ impl<'s> Past<'s> {
         task
     }
 
-    fn of_write<'c>(&'c self, write: &'c Write<'c>, latest: &mut Latest<'c>) -> Task<'c> {
+    fn of_write<'c>(
+        &self,
+        write: &'c Write<'c>,
+        before: &'c Before<'c>,
+        latest: &mut Latest<'c>,
+    ) -> Task<'c> {
         let state = &write.state;
         if !self.judge.knows(&state.group, &state.version, &state.kind) {
             // The answer to a deletion is a `Status`, whose details name the object.
@@ -146,7 +176,7 @@ impl<'s> Past<'s> {
             }
             return Task::Unknown(state);
         }
-        let old = self.old(state, latest);
+        let old = old(state, before, latest);
         if write.asks == Asks::Delete {
             let rest = state.metadata.has_finalizers;
             latest.insert(state.identity(), rest.then_some(state));
@@ -166,11 +196,24 @@ impl<'s> Past<'s> {
     }
 }
 
+/// The state that an object had.
+fn old<'c>(
+    state: &State<'_>,
+    before: &'c Before<'c>,
+    latest: &Latest<'c>,
+) -> Option<&'c State<'c>> {
+    let identity = state.identity();
+    match latest.get(&identity) {
+        Some(old) => *old,
+        None => before.get(&identity),
+    }
+}
+
 /// What asks for a change of an object.
 fn judge<'c>(
     asks: Asks,
     state: &'c State<'c>,
-    old: Option<Before<'c>>,
+    old: Option<&'c State<'c>>,
     write: Option<&'c Write<'c>>,
 ) -> Task<'c> {
     let request = Request {
@@ -186,29 +229,21 @@ fn judge<'c>(
 }
 
 /// The versions before and now, where both say so.
-fn versions(old: Option<Before<'_>>, state: &State<'_>) -> Option<(u64, u64)> {
-    Some((old?.resource_version()?, state.metadata.resource_version?))
+fn versions(old: Option<&State<'_>>, state: &State<'_>) -> Option<(u64, u64)> {
+    let old = old?.metadata.resource_version?;
+    Some((old, state.metadata.resource_version?))
 }
 
 fn out_of_order<'c>(state: &State<'_>, now: u64, before: u64) -> Task<'c> {
-    Task::Tell(
-        ObjectName::of(state),
-        Unjudged {
-            why: Why::OutOfOrder,
-            text: format!("out of order: resourceVersion {now} after {before}"),
-        },
-    )
+    let text = format!("out of order: resourceVersion {now} after {before}");
+    let unjudged = Unjudged::new(Why::OutOfOrder, text);
+    Task::Tell(ObjectName::of(state), unjudged)
 }
 
 fn seen_first<'c>(state: &State<'_>) -> Task<'c> {
     let text = "seen first in the middle of its life: what was updated is not known";
-    Task::Tell(
-        ObjectName::of(state),
-        Unjudged {
-            why: Why::SeenFirst,
-            text: text.to_owned(),
-        },
-    )
+    let unjudged = Unjudged::new(Why::SeenFirst, text);
+    Task::Tell(ObjectName::of(state), unjudged)
 }
 
 /// The object that a `Status` says was deleted.

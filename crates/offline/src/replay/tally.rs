@@ -8,7 +8,6 @@ use super::step::{Asked, ObjectName, Said, Seen, Step, kind_and_group};
 use super::task::Task;
 use crate::json::Members;
 use crate::judge::{Found, Judgement};
-use crate::named::Named;
 use crate::unjudged::{Unjudged, Why};
 
 /// The sums of a history.
@@ -32,8 +31,8 @@ pub struct Tally {
     pub refused: u64,
     /// What could not be judged, by reason, in their order.
     pub unjudged: Vec<(Why, u64)>,
-    /// Kinds that the library does not know, with the number of states: `Pod`, `Deployment.apps`.
-    pub unknown: Named<'static, u64>,
+    /// Kinds that the library does not know, in their order, with the number of states: `Pod`, `Deployment.apps`.
+    pub unknown: Vec<(String, u64)>,
     /// What was found, in the order of the keys.
     pub rows: Vec<(RowKey, Row)>,
 }
@@ -85,8 +84,9 @@ impl Tally {
             Task::Unknown(state) => {
                 self.states = add(self.states, 1);
                 let kind = kind_and_group(&state.kind, &state.group);
-                let count = self.unknown.get(&kind).copied().unwrap_or_default();
-                self.unknown.insert(kind.into(), add(count, 1));
+                if let Some(count) = entry(&mut self.unknown, kind, || 0) {
+                    *count = add(*count, 1);
+                }
                 return None;
             }
             Task::Tell(object, unjudged) => {
@@ -99,8 +99,7 @@ impl Tally {
         let mut judgement = match answer? {
             Ok(judgement) => judgement,
             Err(malformed) => {
-                let (why, text) = (Why::Malformed, malformed.to_string());
-                let unjudged = Unjudged { why, text };
+                let unjudged = Unjudged::new(Why::Malformed, malformed.to_string());
                 return Some(self.unjudged(seen(asking.time()), ObjectName::of(state), unjudged));
             }
         };
@@ -192,7 +191,7 @@ impl Tally {
     }
 }
 
-/// The value of a key in a list that is sorted by it, put in if it is not there. There are few keys: [`Named`] is for many.
+/// The value of a key in a list that is sorted by it, put in if it is not there. There are few keys.
 pub(super) fn entry<K: Ord, V>(
     sorted: &mut Vec<(K, V)>,
     key: K,

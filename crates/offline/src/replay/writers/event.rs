@@ -173,10 +173,8 @@ impl<'c> Said<'c> {
         };
         let user = audited.user().and_then(username);
         let Some(user) = user.filter(|user| !user.is_empty()) else {
-            return Self::Unjudged(Unjudged {
-                why: Why::Malformed,
-                text: "an audit event of a status write that names no user".to_owned(),
-            });
+            let text = "an audit event of a status write that names no user";
+            return Self::Unjudged(Unjudged::new(Why::Malformed, text));
         };
         Self::Written(Wrote {
             kind,
