@@ -7,7 +7,7 @@
     reason = "a test that panics has failed"
 )]
 
-use managed_by::{AdmissionRequest, Settings};
+use managed_by::{AdmissionRequest, Release, Settings};
 use managed_by_conformance::trace;
 use managed_by_report::{RecordedAt, Recording, Report, State};
 use serde_json::{Value, json};
@@ -19,7 +19,10 @@ fn add(recording: &mut Recording<'_>, request: &Value, place: &RecordedAt) {
 }
 
 fn report(controller: &str, requests: &[Value]) -> Report {
-    let mut recording = Recording::of(controller);
+    report_of(Recording::of(controller), requests)
+}
+
+fn report_of(mut recording: Recording<'_>, requests: &[Value]) -> Report {
     for (index, request) in requests.iter().enumerate() {
         let place = RecordedAt {
             source: "watch.ndjson".to_owned(),
@@ -95,6 +98,22 @@ fn multikueue_conforms_and_what_it_never_did_is_untested() {
         assert!(rules.contains(&untested), "{stream}: {rules:?}");
         let page = report.html();
         assert!(page.contains("untested") && page.contains("This is not a pass"));
+    }
+}
+
+/// A report since a release has no other one, and its cells are those of the whole report.
+#[test]
+fn a_report_since_a_release_leaves_older_ones_out() {
+    let requests = recorded("multikueue-0.14-hub");
+    let of = || Recording::of("kueue.x-k8s.io/multikueue");
+    let all = report_of(of(), &requests);
+    let since = report_of(of().since(Release::V1_36), &requests);
+    assert_eq!(since.releases, ["1.36", "1.37"]);
+    assert_eq!(since.conforms_to, ["1.36", "1.37"]);
+    assert_eq!(since.timelines, []);
+    assert_eq!(since.rows.len(), all.rows.len());
+    for (some, all) in since.rows.iter().zip(&all.rows) {
+        assert_eq!(some.cells, all.cells[6..], "{some:?}");
     }
 }
 

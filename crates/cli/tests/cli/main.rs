@@ -14,7 +14,5 @@ mod packed;
 mod pages;
 mod plain;
 mod pull_request;
-mod releases;
 mod support;
 mod transcripts;
-mod writers;
