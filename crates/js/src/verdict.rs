@@ -62,15 +62,7 @@ pub struct Place {
 impl Verdict {
     /// The policy's answer if the argument is not a request.
     pub(crate) fn malformed(reason: &Malformed) -> Self {
-        let verdict = managed_by::Verdict::malformed(reason);
-        Self {
-            allowed: verdict.allowed,
-            code: verdict.code,
-            message: verdict.message,
-            warnings: verdict.warnings,
-            audit_annotations: verdict.audit_annotations,
-            findings: Vec::new(),
-        }
+        Self::of(Judgement::malformed(reason))
     }
 
     /// What the library said.

@@ -141,6 +141,12 @@ impl Judgement {
         }
     }
 
+    /// The answer to a request that makes no sense.
+    pub fn malformed(malformed: &Malformed) -> Self {
+        let verdict = managed_by::Verdict::malformed(malformed);
+        Self::of(&managed_by::Judgement::of_all(verdict, None))
+    }
+
     /// Whether nothing is to be said about it.
     pub fn is_quiet(&self) -> bool {
         self.is_allowed && self.warnings.is_empty() && self.findings.is_empty()
@@ -230,43 +236,36 @@ mod tests {
 
     #[test]
     fn a_matrix_reads_as_people_say_it() {
-        let set = |from: &str, to: &str| -> ReleaseSet {
-            let (from, to): (Release, Release) = (from.parse().unwrap(), to.parse().unwrap());
-            let all = Release::ALL.iter().copied();
-            all.filter(|r| (from..=to).contains(r)).collect()
+        let set = |range: &str| -> ReleaseSet {
+            let all = Release::ALL.iter().map(ToString::to_string);
+            let range = range.split_once('-');
+            let is_in =
+                |name: &String| range.is_some_and(|(from, to)| (from..=to).contains(&&**name));
+            all.filter(is_in)
+                .map(|name| name.parse::<Release>().unwrap())
+                .collect()
         };
         for (accepted, denied, expected) in [
+            ("1.30-1.37", "", "accepted by every release"),
+            ("", "1.30-1.37", "denied by every release"),
+            ("", "1.31-1.33", "denied by 1.31 to 1.33"),
             (
-                ReleaseSet::all(),
-                ReleaseSet::default(),
-                "accepted by every release",
-            ),
-            (
-                ReleaseSet::default(),
-                ReleaseSet::all(),
-                "denied by every release",
-            ),
-            (
-                ReleaseSet::default(),
-                set("1.31", "1.33"),
-                "denied by 1.31 to 1.33",
-            ),
-            (
-                set("1.30", "1.31"),
-                set("1.32", "1.37"),
+                "1.30-1.31",
+                "1.32-1.37",
                 "accepted by 1.30 to 1.31, denied from 1.32 on",
             ),
             (
-                set("1.32", "1.37"),
-                set("1.30", "1.31"),
+                "1.32-1.37",
+                "1.30-1.31",
                 "accepted from 1.32 on, denied by 1.30 to 1.31",
             ),
             (
-                set("1.30", "1.36"),
-                set("1.37", "1.37"),
+                "1.30-1.36",
+                "1.37-1.37",
                 "accepted by 1.30 to 1.36, denied by 1.37",
             ),
         ] {
+            let (accepted, denied) = (set(accepted), set(denied));
             assert_eq!(Matrix { accepted, denied }.to_string(), expected);
         }
     }

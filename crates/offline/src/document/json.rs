@@ -1,5 +1,7 @@
 //! JSON documents: `serde_json` reads them, and borrowed values tell where they stand.
 
+use std::cell::OnceCell;
+
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
@@ -7,7 +9,7 @@ use super::offset_in;
 use crate::json::{Members, elements, what};
 use crate::malformed::MalformedText;
 use crate::named::Named;
-use crate::path::{Path, Segment};
+use crate::path::Path;
 use crate::places::Places;
 
 /// The values of a text that holds JSON values one after another. What cannot be read is an error, and values are read again
@@ -59,80 +61,47 @@ fn offset_of(text: &str, error: &serde_json::Error) -> usize {
     line_start.saturating_add(error.column().saturating_sub(1))
 }
 
-/// The way from a document to a value in it. Paths come object by object, so what two of them share is taken apart once: else
-/// each place in a list would cost the whole list.
-#[derive(Debug, Default)]
-pub(super) struct Way<'t> {
-    steps: Vec<Step<'t>>,
-}
-
-/// A value on the way.
+/// A value of a document, taken apart where somebody looked for what is in it: else each place in a list would cost the whole list.
 #[derive(Debug)]
-struct Step<'t> {
-    /// What leads here from the value before; nothing to the document.
-    segment: Option<Segment>,
+pub(super) struct Node<'t> {
     /// The name of a member, or else the value.
     key: &'t str,
-    value: &'t str,
-    /// What is in it, once somebody asked.
-    inside: Option<Inside<'t>>,
+    pub(super) value: &'t str,
+    inside: OnceCell<Inside<'t>>,
 }
 
 #[derive(Debug)]
 enum Inside<'t> {
-    Members(Members<'t>, Named<'t, usize>),
-    Elements(Vec<&'t str>),
+    Members(Named<'t, Node<'t>>),
+    Elements(Vec<Node<'t>>),
 }
 
-impl<'t> Way<'t> {
-    /// The value at a path of a document, or the nearest value around it; and whether it was found. Of a member the name, if the
-    /// key is meant.
-    pub(super) fn find(&mut self, json: &'t str, path: &Path, is_key: bool) -> (&'t str, bool) {
-        if self.steps.is_empty() {
-            self.steps.push(Step::new(None, (json, json)));
+impl<'t> Node<'t> {
+    pub(super) const fn new(key: &'t str, value: &'t str) -> Self {
+        Self {
+            key,
+            value,
+            inside: OnceCell::new(),
         }
-        let known = self.steps.iter().skip(1).map(|step| &step.segment);
-        let shared = known
-            .zip(path.segments())
-            .take_while(|(known, segment)| known.as_ref() == Some(*segment))
-            .count();
-        self.steps.truncate(shared.saturating_add(1));
+    }
+
+    /// The value at a path, or the nearest value around it; and whether it was found. Of a member the name, if the key is meant.
+    pub(super) fn find(&self, path: &Path, is_key: bool) -> (&'t str, bool) {
+        let mut at = self;
         let mut is_exact = true;
-        for segment in path.segments().iter().skip(shared) {
-            let Some(found) = self.steps.last_mut().and_then(|step| step.to(segment)) else {
+        for segment in path.segments() {
+            let inside = at.inside.get_or_init(|| Inside::of(at.value));
+            let next = match inside {
+                Inside::Members(members) => members.get(segment.key()),
+                Inside::Elements(elements) => segment.index().and_then(|at| elements.get(at)),
+            };
+            let Some(next) = next else {
                 is_exact = false;
                 break;
             };
-            self.steps.push(Step::new(Some(segment.clone()), found));
+            at = next;
         }
-        let last = self.steps.last();
-        let shown = last.map_or(json, |step| if is_key { step.key } else { step.value });
-        (shown, is_exact)
-    }
-}
-
-impl<'t> Step<'t> {
-    const fn new(segment: Option<Segment>, (key, value): (&'t str, &'t str)) -> Self {
-        Self {
-            segment,
-            key,
-            value,
-            inside: None,
-        }
-    }
-
-    /// The member or the element at one step from here: its name, or else itself, and itself.
-    fn to(&mut self, segment: &Segment) -> Option<(&'t str, &'t str)> {
-        match self.inside.get_or_insert_with(|| Inside::of(self.value)) {
-            Inside::Members(members, places) => {
-                let (name, value) = members.at(*places.get(segment.key())?)?;
-                Some((name.strip_prefix('"')?.strip_suffix('"')?, value))
-            }
-            Inside::Elements(elements) => {
-                let element = *elements.get(segment.index()?)?;
-                Some((element, element))
-            }
-        }
+        (if is_key { at.key } else { at.value }, is_exact)
     }
 }
 
@@ -141,13 +110,19 @@ impl<'t> Inside<'t> {
     fn of(json: &'t str) -> Self {
         #[cfg(test)]
         tests::TAKEN_APART.set(tests::TAKEN_APART.get().saturating_add(json.len()));
-        match Members::of(json) {
-            Some(members) => {
-                let places = members.places();
-                Self::Members(members, places)
-            }
-            None => Self::Elements(elements(json).unwrap_or_default()),
+        let Some(members) = Members::of(json) else {
+            let elements = elements(json).unwrap_or_default().into_iter();
+            return Self::Elements(elements.map(|value| Node::new(value, value)).collect());
+        };
+        let mut named = Named::default();
+        for (place, (name, value)) in members.iter().enumerate() {
+            let written = members.at(place).and_then(|(written, _)| {
+                let written = written.strip_prefix('"')?;
+                written.strip_suffix('"')
+            });
+            named.insert(name, Node::new(written.unwrap_or_default(), value));
         }
+        Self::Members(named)
     }
 }
 
@@ -156,7 +131,7 @@ mod tests {
     use std::cell::Cell;
     use std::fmt::Write as _;
 
-    use super::Way;
+    use super::Node;
     use crate::path::Path;
 
     thread_local! {
@@ -178,7 +153,7 @@ mod tests {
                 .unwrap();
             }
             list.push_str("]}");
-            let mut way = Way::default();
+            let document = Node::new(&list, &list);
             TAKEN_APART.set(0);
             for index in 0..count {
                 for (path, shown) in [
@@ -187,7 +162,7 @@ mod tests {
                     ("kind", "\"Job\"".to_owned()),
                 ] {
                     let path = Path::parse(&format!("items[{index}].{path}"));
-                    assert_eq!(way.find(&list, &path, false), (&*shown, true));
+                    assert_eq!(document.find(&path, false), (&*shown, true));
                 }
             }
             // The list, its items, and each item: itself, its spec, the array in it, and the empty object in that.
@@ -197,9 +172,9 @@ mod tests {
     }
 
     #[test]
-    fn a_way_leads_to_any_other_place() {
+    fn any_place_is_found_after_any_other() {
         let json = "{\"a\":{\"b\":[1,{\"c\":2}],\"b\\n\":3},\"d\":null,\"d\":4}";
-        let mut way = Way::default();
+        let document = Node::new(json, json);
         for (path, is_key, expected) in [
             ("a.b[1].c", false, ("2", true)),
             ("a.b[0]", false, ("1", true)),
@@ -213,11 +188,8 @@ mod tests {
             ("", true, (json, true)),
             ("a.b[1].c", true, ("c", true)),
         ] {
-            assert_eq!(
-                way.find(json, &Path::parse(path), is_key),
-                expected,
-                "{path}"
-            );
+            let found = document.find(&Path::parse(path), is_key);
+            assert_eq!(found, expected, "{path}");
         }
     }
 }

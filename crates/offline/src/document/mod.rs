@@ -5,7 +5,6 @@ mod scalar;
 mod yaml;
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -23,8 +22,7 @@ pub struct Document<'t> {
 
 #[derive(Debug)]
 enum Form<'t> {
-    /// The document as it stands in the text, and the way to the value that was last looked for.
-    Json(&'t str, RefCell<json::Way<'t>>),
+    Json(json::Node<'t>),
     Yaml(yaml::Tree<'t>, String),
 }
 
@@ -79,7 +77,7 @@ impl<'t> Document<'t> {
                 }
                 each(value.map(|value| Self {
                     places: Rc::clone(&places),
-                    form: Form::Json(value, RefCell::default()),
+                    form: Form::Json(json::Node::new(value, value)),
                 }));
             }
         }
@@ -98,7 +96,7 @@ impl<'t> Document<'t> {
     /// The document as JSON.
     pub fn json(&self) -> &str {
         match &self.form {
-            Form::Json(json, _) => json,
+            Form::Json(json) => json.value,
             Form::Yaml(_, json) => json,
         }
     }
@@ -115,8 +113,8 @@ impl<'t> Document<'t> {
 
     fn located(&self, path: &Path, is_key: bool) -> Located {
         let (span, is_exact) = match &self.form {
-            Form::Json(json, way) => {
-                let (shown, is_exact) = way.borrow_mut().find(json, path, is_key);
+            Form::Json(json) => {
+                let (shown, is_exact) = json.find(path, is_key);
                 let start = offset_in(self.places.text, shown);
                 (start..start.saturating_add(shown.len()), is_exact)
             }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use managed_by::{Enforcement, Malformed, ReleaseSet, Rule};
+use managed_by::{Enforcement, Malformed, ReleaseSet};
 
 use super::step::{Asked, ObjectName, Said, Seen, Step, kind_and_group};
 use super::task::Task;
@@ -53,9 +53,7 @@ pub struct RowKey {
 /// How often a rule fired on objects of a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The rule.
-    pub rule: &'static Rule,
-    /// What it found the first time.
+    /// What the rule found the first time.
     pub found: Found,
     /// How often.
     pub count: u64,
@@ -165,7 +163,6 @@ impl Tally {
                 is_stored,
             };
             let row = entry(&mut self.rows, key, || Row {
-                rule: found.rule,
                 found: found.clone(),
                 count: 0,
                 releases: found.releases,
