@@ -15,7 +15,6 @@ use crate::args::{
 use crate::input::Input;
 use crate::report::{Unjudged, place_of};
 
-/// The name of the file.
 const NAME: &str = "managed-by.toml";
 
 /// What the file may say. The arguments of the command line count more.
@@ -94,7 +93,6 @@ impl Config {
         judging.kubernetes = judging.kubernetes.or(self.kubernetes);
     }
 
-    /// Fills in the settings.
     fn settings(&self, settings: &mut Option<PathBuf>) {
         if let (None, Some(file)) = (&settings, &self.settings) {
             *settings = Some(self.folder.join(file));

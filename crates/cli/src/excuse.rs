@@ -26,10 +26,7 @@ const DOMAIN: &str = "managed-by-policy.github.io";
 #[serde(tag = "by", rename_all = "lowercase")]
 pub(crate) enum Excuse {
     /// The object says so.
-    Exception {
-        /// For this reason.
-        reason: String,
-    },
+    Exception { reason: String },
     /// It was found before.
     Baseline,
 }

@@ -42,7 +42,6 @@ pub(crate) fn files(
     Ok(inputs)
 }
 
-/// What git prints.
 fn git(args: &[&str]) -> Result<Vec<u8>, Stop> {
     let output = Command::new("git").args(args).output();
     let output = output.map_err(|e| Stop::Error(format!("git cannot be run: {e}")))?;

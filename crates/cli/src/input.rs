@@ -14,7 +14,6 @@ use crate::Stop;
 use crate::args::Folders;
 use crate::report::Unjudged;
 
-/// A file to read.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
     /// As the user named it, for messages.
@@ -79,7 +78,6 @@ impl Input {
         self.path.is_none() && self.held.get().is_none()
     }
 
-    /// All bytes.
     pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Unjudged> {
         if let Some(path) = &self.path {
             let bytes = fs::read(path).map_err(|e| self.unreadable(&e))?;

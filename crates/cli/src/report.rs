@@ -65,7 +65,6 @@ pub(crate) struct Outcome {
     /// Where the object begins.
     #[serde(flatten, serialize_with = "json::start")]
     pub(crate) place: Option<Span>,
-    /// The object.
     pub(crate) object: ObjectName,
     /// What was asked for.
     #[serde(flatten)]
@@ -103,7 +102,6 @@ pub(crate) struct Outcome {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Something that a rule found.
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
     /// What and where in the object.
@@ -137,7 +135,6 @@ pub(crate) struct Span {
 /// Lines of a file, with something to show in them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source {
-    /// The lines.
     pub(crate) text: String,
     /// The number of the first.
     pub(crate) first_line: usize,
@@ -401,10 +398,8 @@ impl Outcome {
     }
 }
 
-/// The sums of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sums {
-    /// Requests that were judged.
     pub(crate) judged: usize,
     /// Those that were denied.
     pub(crate) denied: usize,
@@ -421,7 +416,6 @@ pub(crate) struct Sums {
 }
 
 impl Report {
-    /// The sums.
     pub(crate) fn sums(&self) -> Sums {
         let denied = self.results.iter().filter(|r| !r.is_allowed).count();
         let warned = self
@@ -442,7 +436,6 @@ impl Report {
         }
     }
 
-    /// How the run ends.
     pub(crate) fn exit(&self, judging: &Judging) -> Exit {
         let sums = self.sums();
         let is_warned = sums.warned > 0 || !self.stale.is_empty();

@@ -183,9 +183,9 @@ impl<R: Read> Read for Counted<R> {
 /// Reads a file, and puts what it unpacks where it is taken from. Returns what is wrong with the file.
 fn pump(file: impl Read + Send, chunk: usize, to: &SyncSender<Vec<u8>>) -> Option<MalformedText> {
     let mut file = BufReader::with_capacity(1 << 16, file);
-    let mut start = [0_u8; 4];
-    let known = read_full(&mut file, &mut start).unwrap_or(0);
-    let start = start.get(..known).unwrap_or_default().to_owned();
+    let mut start = Vec::new();
+    // Who reads on meets the error again.
+    let _ = file.by_ref().take(4).read_to_end(&mut start);
     let whole = |start: &[u8], file| io::Cursor::new(start.to_owned()).chain(file);
     match &*start {
         [] => Some(MalformedText::whole("is empty")),
@@ -263,18 +263,6 @@ fn cannot_be_read(packed: &str, e: &io::Error) -> MalformedText {
         "" => format!("cannot be read to its end: {e}"),
         packed => format!("is {packed} that was cut or damaged: {e}"),
     })
-}
-
-/// Fills the buffer, or as much of it as there is.
-fn read_full(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut known = 0_usize;
-    while let Some(rest) = buffer.get_mut(known..).filter(|rest| !rest.is_empty()) {
-        match file.read(rest)? {
-            0 => break,
-            read => known = known.saturating_add(read),
-        }
-    }
-    Ok(known)
 }
 
 #[cfg(test)]

@@ -130,7 +130,6 @@ fn rule_json(rule: &Rule) -> Value {
     })
 }
 
-/// Lists the kinds.
 pub(super) fn kinds(output: ListOutput) -> Result<Exit, Stop> {
     let mut out = io::stdout().lock();
     if output == ListOutput::Json {

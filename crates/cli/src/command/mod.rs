@@ -20,7 +20,6 @@ use crate::args::{Args, Command, Manifests, SettingsCommand};
 use crate::report::Report;
 use crate::{Exit, Stop, config, excuse, output};
 
-/// Runs a command.
 pub(crate) fn run(mut args: Args) -> Result<Exit, Stop> {
     let quiet = args.quiet;
     config::fill(&mut args)?;

@@ -21,7 +21,6 @@ const CODE: Style = anstyle::AnsiColor::Cyan.on_default();
 /// No line of a page is longer, however wide the terminal is.
 const MAX_WIDTH: usize = 100;
 
-/// Explains a rule.
 pub(super) fn explain(id: &str) -> Result<Exit, Stop> {
     let rule = rule(id).ok_or_else(|| Stop::Error(unknown_rule(id)))?;
     show(&text(rule))?;

@@ -28,7 +28,6 @@ pub(crate) struct Summary {
     pub(crate) release: Option<Release>,
     /// The files, by their numbers.
     pub(crate) files: Vec<Arc<str>>,
-    /// The sums.
     pub(crate) tally: managed_by_offline::Tally,
     /// The first requests with findings.
     pub(crate) shown: Vec<Outcome>,

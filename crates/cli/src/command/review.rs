@@ -70,17 +70,13 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, Stop> {
     }
     let exit = report.exit(judging);
     match asked.printing.output {
-        Output::Json => {
+        format @ (Output::Json | Output::Ndjson) => {
             let mut out = io::stdout().lock();
             for answer in &answers {
-                writeln!(out, "{answer:#}")?;
-            }
-            output::print_unjudged(&report);
-        }
-        Output::Ndjson => {
-            let mut out = io::stdout().lock();
-            for answer in &answers {
-                writeln!(out, "{answer}")?;
+                match format {
+                    Output::Json => writeln!(out, "{answer:#}")?,
+                    _ => writeln!(out, "{answer}")?,
+                }
             }
             output::print_unjudged(&report);
         }
@@ -146,35 +142,25 @@ impl Asked {
 fn admission_review(uid: &str, answer: &Result<Judgement, managed_by::Malformed>) -> Value {
     let mut response = Map::new();
     response.insert("uid".to_owned(), uid.into());
-    let (is_allowed, code, message, warnings, annotations) = match answer {
-        Ok(judgement) => (
-            judgement.is_allowed,
-            judgement.code,
-            judgement.message.clone(),
-            &*judgement.warnings,
-            &*judgement.audit_annotations,
-        ),
-        Err(malformed) => {
-            // The policy reads a document that holds the request.
-            let verdict = Verdict::malformed(&malformed.clone().within("request"));
-            (false, verdict.code, verdict.message, &[][..], &[][..])
-        }
-    };
-    response.insert("allowed".to_owned(), is_allowed.into());
-    if !is_allowed {
+    // The policy reads a document that holds the request.
+    let judgement = answer.clone();
+    let judgement = judgement.unwrap_or_else(|e| Judgement::malformed(&e.within("request")));
+    response.insert("allowed".to_owned(), judgement.is_allowed.into());
+    if !judgement.is_allowed {
+        let (code, message) = (judgement.code, judgement.message);
         response.insert(
             "status".to_owned(),
             json!({"code": code, "message": message}),
         );
     }
-    if !warnings.is_empty() {
-        response.insert("warnings".to_owned(), json!(warnings));
+    if !judgement.warnings.is_empty() {
+        response.insert("warnings".to_owned(), json!(judgement.warnings));
     }
+    let annotations = judgement.audit_annotations.into_iter();
+    let annotations: Map<_, _> = annotations
+        .map(|(key, value)| (key.to_owned(), value.into()))
+        .collect();
     if !annotations.is_empty() {
-        let annotations = annotations.iter();
-        let annotations: Map<_, _> = annotations
-            .map(|(key, value)| ((*key).to_owned(), Value::from(value.clone())))
-            .collect();
         response.insert("auditAnnotations".to_owned(), annotations.into());
     }
     json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})

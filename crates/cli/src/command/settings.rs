@@ -55,12 +55,10 @@ impl Chosen {
         chosen.filter(|_| self.releases.is_none())
     }
 
-    /// The settings, as JSON.
     pub(super) fn json(&self) -> &str {
         &self.json
     }
 
-    /// The settings themselves.
     pub(super) fn settings(&self) -> Result<Settings<'_>, Stop> {
         let settings = Settings::from_json(self.json.as_bytes());
         settings.map_err(|problems| Stop::Error(problems.to_string()))
@@ -157,7 +155,6 @@ fn check_one(input: &Input, bytes: &[u8], report: &mut Report) {
     }
 }
 
-/// A path of settings, for tests.
 #[cfg(test)]
 mod tests {
     use managed_by_offline::SettingsText;

@@ -25,33 +25,27 @@ pub(crate) struct Proposal {
     pub(crate) standard: Vec<List>,
     /// The `status_writers` of `controllers`, by the controller's name.
     pub(crate) delegated: Vec<List>,
-    /// The sums.
     pub(crate) sums: WriterSums,
     /// Files that could not be read.
     pub(crate) unreadable: Vec<Unjudged>,
 }
 
-/// One list of writers.
 #[derive(Debug)]
 pub(crate) struct List {
     /// Whose it is: the kind, or the controller.
     pub(crate) name: String,
     /// Why the settings refuse this name, if they do.
     pub(crate) refused: Option<String>,
-    /// The writers.
     pub(crate) writers: Vec<Listed>,
 }
 
-/// A writer in a list.
 #[derive(Debug)]
 pub(crate) struct Listed {
-    /// Who.
     pub(crate) writer: StatusWriter,
     /// Why the settings refuse this name in this list, if they do.
     pub(crate) refused: Option<String>,
 }
 
-/// Proposes lists of writers.
 pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, Stop> {
     let chosen = Chosen::of_file(asked.settings.as_deref())?;
     let mut writers =

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use managed_by::{Enforcement, ReleaseSet};
 use managed_by_offline::replay::Seen;
-use managed_by_offline::{Asks, Found, Matrix, Why};
+use managed_by_offline::{Asks, Found, Judgement, Matrix, Why};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::words;
 use crate::command::Summary;
-use crate::report::{Finding, Outcome, Report, Span, page};
+use crate::report::{Outcome, Report, Span, page};
 
 /// The version of the format: another one where something is taken away or means something else.
 pub(super) const FORMAT: u32 = 1;
@@ -54,7 +54,6 @@ pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<(
     writeln!(out, "{}", tagged("summary", summary(report)))
 }
 
-/// Prints a result as a line.
 pub(crate) fn line(out: &mut impl Write, result: &Outcome) -> io::Result<()> {
     writeln!(out, "{}", tagged("result", json!(result)))
 }
@@ -181,30 +180,26 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
             "{} ({} times, first on {})",
             found.text, row.count, row.object
         );
-        Outcome {
-            file: file.unwrap_or_else(|| Arc::from("")),
-            place: Some(super::line(line)),
-            object: row.object.clone(),
-            asks: Asks::Update,
-            remark: None,
-            unchecked: Vec::new(),
-            user: row.user.clone(),
-            time: row.first.time.clone(),
+        let judgement = Judgement {
             is_allowed: !is_denied,
             code: None,
             message: (found.enforcement == Enforcement::Deny).then(|| found.text.clone()),
             warnings: Vec::new(),
+            audit_annotations: Vec::new(),
+            findings: vec![found],
             releases: row.releases.map(|denied| Matrix {
                 accepted: ReleaseSet::all().without(denied),
                 denied,
             }),
-            dropped_by: ReleaseSet::default(),
-            findings: vec![Finding {
-                found,
-                place: Some(super::line(line)),
-                source: None,
-                excuse: None,
-            }],
+        };
+        let file = file.unwrap_or_else(|| Arc::from(""));
+        let place = super::line(line);
+        let locate = |_: &Found| Some((place.clone(), None));
+        Outcome {
+            place: Some(place.clone()),
+            user: row.user.clone(),
+            time: row.first.time.clone(),
+            ..Outcome::new(&file, row.object.clone(), Asks::Update, judgement, locate)
         }
     });
     Report {

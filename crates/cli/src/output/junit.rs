@@ -12,7 +12,6 @@ use super::plain::plain;
 use crate::excuse::Excuse;
 use crate::report::{Outcome, Report, Unjudged};
 
-/// Prints a report.
 pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> Result<(), String> {
     let mut suites: BTreeMap<Arc<str>, TestSuite> = BTreeMap::new();
     let mut add = |file: &Arc<str>, case: TestCase| {

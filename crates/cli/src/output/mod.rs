@@ -27,14 +27,7 @@ pub(crate) fn print(
 ) -> Result<(), Stop> {
     // What is for people may have colors; the choice is made once, for the process.
     let mut out = standard_output(format);
-    match format {
-        Output::Text => text::write(&mut out, report)?,
-        Output::Json => json::write(&mut out, report, command)?,
-        Output::Ndjson => json::write_lines(&mut out, report)?,
-        Output::Sarif => sarif::write(&mut out, report, command)?,
-        Output::Junit => junit::write(&mut out, report, command).map_err(Stop::Error)?,
-        Output::Github => github::write(&mut out, report)?,
-    }
+    write(&mut out, report, command, format)?;
     out.flush()?;
     // Commands to GitHub tell it already.
     if format != Output::Github {
@@ -54,6 +47,18 @@ pub(crate) fn print(
     } else if !quiet && format == Output::Text {
         anstream::eprint!("{}", text::created_and_deleted(report));
         anstream::eprintln!("{}", text::sums(report));
+    }
+    Ok(())
+}
+
+fn write(out: &mut impl Write, report: &Report, command: &str, format: Output) -> Result<(), Stop> {
+    match format {
+        Output::Text => text::write(out, report)?,
+        Output::Json => json::write(out, report, command)?,
+        Output::Ndjson => json::write_lines(out, report)?,
+        Output::Sarif => sarif::write(out, report, command)?,
+        Output::Junit => junit::write(out, report, command).map_err(Stop::Error)?,
+        Output::Github => github::write(out, report)?,
     }
     Ok(())
 }
@@ -111,12 +116,7 @@ pub(crate) fn print_replay(
         Output::Json => json::write_replay(&mut out, summary, true)?,
         Output::Ndjson => json::write_replay(&mut out, summary, false)?,
         Output::Sarif | Output::Junit | Output::Github => {
-            let report = json::replay_report(summary);
-            match format {
-                Output::Sarif => sarif::write(&mut out, &report, "replay")?,
-                Output::Junit => junit::write(&mut out, &report, "replay").map_err(Stop::Error)?,
-                _ => github::write(&mut out, &report)?,
-            }
+            write(&mut out, &json::replay_report(summary), "replay", format)?;
         }
     }
     out.flush()?;

@@ -12,7 +12,6 @@ use super::words;
 use crate::excuse::Excuse;
 use crate::report::{Report, Span, Unjudged, page};
 
-/// Prints a report.
 pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io::Result<()> {
     let results = report.results.iter().flat_map(|outcome| {
         outcome.findings.iter().map(|finding| {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// A table of words.
 #[derive(Debug)]
 pub(crate) struct Table<const N: usize> {
     rows: Vec<[String; N]>,
@@ -16,7 +15,6 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Adds a row.
     pub(crate) fn row(&mut self, row: [String; N]) {
         self.rows.push(row);
     }
