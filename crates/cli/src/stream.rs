@@ -1,8 +1,6 @@
 //! Streams, read while what came before is judged: files, also packed ones, and pipes that others write to for hours.
 
 use std::io::{self, BufReader, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 
@@ -44,15 +42,14 @@ pub(crate) fn each_piece(
     mut each: impl FnMut(Result<Piece<'_>, Unjudged>) -> io::Result<u64>,
 ) -> io::Result<()> {
     for (source, input) in inputs.iter().enumerate() {
-        let (mut lines_before, before) = (0_u64, bar.position());
-        let malformed = pieces(input, |bytes, read| {
+        let mut lines_before = 0_u64;
+        let malformed = pieces(input, bar, |bytes| {
             let lines = each(Ok(Piece {
                 source,
                 lines_before,
                 bytes,
             }))?;
             lines_before = lines_before.saturating_add(lines);
-            bar.set_position(before.saturating_add(read));
             Ok(())
         })?;
         if let Some(malformed) = malformed {
@@ -65,21 +62,18 @@ pub(crate) fn each_piece(
     Ok(())
 }
 
-/// Reads a file in pieces that end with a document, and hands out each while the next one is read, with the number of bytes
-/// read so far. What comes through a pipe is handed out when it comes. Returns what is wrong with the file.
+/// Reads a file in pieces that end with a document, and hands out each while the next one is read. The bar shows how much was
+/// read, before it is unpacked. What comes through a pipe is handed out when it comes. Returns what is wrong with the file.
 fn pieces(
     input: &Input,
-    mut each: impl FnMut(&[u8], u64) -> io::Result<()>,
+    bar: &ProgressBar,
+    mut each: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<Option<Unjudged>> {
     let (file, size) = match input.open() {
         Ok(file) => file,
         Err(unjudged) => return Ok(Some(unjudged)),
     };
-    let read = Arc::new(AtomicU64::new(0));
-    let counted = Counted {
-        inner: file,
-        count: Arc::clone(&read),
-    };
+    let file = bar.wrap_read(file);
     let (chunk, waiting) = if size.is_some() {
         (CHUNK, 0)
     } else {
@@ -87,7 +81,7 @@ fn pieces(
     };
     let (to, from) = mpsc::sync_channel(waiting);
     // Who wants an end does not wait for this thread: it may wait for a pipe into which nothing comes.
-    let reader = thread::spawn(move || pump(counted, chunk, &to));
+    let reader = thread::spawn(move || pump(file, chunk, &to));
     loop {
         match from.recv_timeout(stop::INTERVAL) {
             Ok(mut piece) => {
@@ -98,7 +92,7 @@ fn pieces(
                     piece.extend_from_slice(&more);
                 }
                 if !piece.is_empty() {
-                    each(&piece, read.load(Ordering::Relaxed))?;
+                    each(&piece)?;
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -114,7 +108,7 @@ fn pieces(
             let come: Vec<_> = from.try_iter().take(waiting.saturating_add(1)).collect();
             let piece = come.concat();
             if !piece.is_empty() {
-                each(&piece, read.load(Ordering::Relaxed))?;
+                each(&piece)?;
             }
             return Ok(None);
         }
@@ -163,21 +157,6 @@ impl Pieces {
 /// Whether bytes are one document to the end of a line, so that nothing more needs to come.
 fn is_document(bytes: &[u8]) -> bool {
     bytes.ends_with(b"}\n") && serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
-}
-
-/// Counts what is read of a file, before it is unpacked.
-struct Counted<R> {
-    inner: R,
-    count: Arc<AtomicU64>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        let more = u64::try_from(read).unwrap_or(u64::MAX);
-        self.count.fetch_add(more, Ordering::Relaxed);
-        Ok(read)
-    }
 }
 
 /// Reads a file, and puts what it unpacks where it is taken from. Returns what is wrong with the file.
