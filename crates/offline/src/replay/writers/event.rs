@@ -40,7 +40,7 @@ pub(super) struct Wrote<'c> {
     pub(super) whose: Whose<'c>,
     pub(super) user: String,
     pub(super) time: Option<Cow<'c, str>>,
-    pub(super) verdict: Verdict,
+    pub(super) reaction: Reaction,
 }
 
 /// To whom an object belongs whose status is written.
@@ -52,7 +52,7 @@ pub(super) enum Whose<'c> {
 
 /// What the policy said to a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Reaction {
     Nothing,
     /// It let the write through, but found something.
     Found,
@@ -181,12 +181,12 @@ impl<'c> Said<'c> {
             whose,
             user,
             time: audited.time(),
-            verdict: if is_denied {
-                Verdict::Denied
+            reaction: if is_denied {
+                Reaction::Denied
             } else if notes.is_denied || notes.is_warned {
-                Verdict::Found
+                Reaction::Found
             } else {
-                Verdict::Nothing
+                Reaction::Nothing
             },
         })
     }

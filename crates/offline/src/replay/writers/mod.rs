@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{Problems, Settings, kinds};
 
-use event::{Said, Target, Verdict, Whose, Wrote};
+use event::{Reaction, Said, Target, Whose, Wrote};
 
 use super::groups::in_groups;
 use super::step::Seen;
@@ -201,13 +201,13 @@ impl StatusWriters {
             writer.kinds.insert(target.name.clone());
         }
         writer.writes = add(writer.writes, 1);
-        match wrote.verdict {
-            Verdict::Nothing => {}
-            Verdict::Found => {
+        match wrote.reaction {
+            Reaction::Nothing => {}
+            Reaction::Found => {
                 writer.found = add(writer.found, 1);
                 sums.found = add(sums.found, 1);
             }
-            Verdict::Denied => {
+            Reaction::Denied => {
                 writer.denied = add(writer.denied, 1);
                 sums.denied = add(sums.denied, 1);
             }
