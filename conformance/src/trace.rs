@@ -56,7 +56,7 @@ struct Event {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Verdict {
+struct Answered {
     name: String,
     answers: Vec<Answer>,
 }
@@ -175,7 +175,7 @@ fn judged() -> Result<Vec<Case>> {
 /// # Errors
 /// If a file is missing or does not fit the others.
 pub fn vectors() -> Result<Vec<Vector>> {
-    let verdicts = read_lines::<Verdict>(&path(VERDICTS))?;
+    let verdicts = read_lines::<Answered>(&path(VERDICTS))?;
     let cases = judged()?;
     let asked = cases.iter().map(|case| &case.name);
     ensure!(
@@ -184,7 +184,7 @@ pub fn vectors() -> Result<Vec<Vector>> {
     );
     let pairs = cases.into_iter().zip(verdicts);
     Ok(pairs
-        .map(|(case, Verdict { answers, .. })| Vector { case, answers })
+        .map(|(case, Answered { answers, .. })| Vector { case, answers })
         .collect())
 }
 
@@ -201,7 +201,7 @@ pub fn ask() -> Result<Vec<Vector>> {
 /// # Errors
 /// If the file cannot be written.
 pub fn write(vectors: Vec<Vector>) -> Result<()> {
-    let verdict = |Vector { case, answers }| Verdict {
+    let verdict = |Vector { case, answers }| Answered {
         name: case.name,
         answers,
     };
