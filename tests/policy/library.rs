@@ -22,7 +22,7 @@ mod support {
     #[expect(dead_code, reason = "the module is tested in other clusters too")]
     mod cluster;
 
-    use managed_by_testing::{Error, SettingsVerdict};
+    use managed_by_testing::{Error, GuestSettingsVerdict};
     use serde_json::Value;
     use xtask::judge::{judge_in, refusal};
 
@@ -39,10 +39,10 @@ mod support {
             clippy::unnecessary_wraps,
             reason = "as the module"
         )]
-        pub(crate) fn validate_settings(&self, settings: &Value) -> Result<SettingsVerdict, Error> {
+        pub(crate) fn validate_settings(&self, settings: &Value) -> Result<GuestSettingsVerdict, Error> {
             let message = refusal(settings);
             let valid = message.is_none();
-            Ok(SettingsVerdict { valid, message })
+            Ok(GuestSettingsVerdict { valid, message })
         }
     }
 

@@ -49,7 +49,7 @@ pub(crate) trait Compiled: Send + Sync {
 /// A policy's answer to `validate_settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SettingsVerdict {
+pub struct GuestSettingsVerdict {
     /// Whether the policy can work with the settings.
     pub valid: bool,
     /// Why not.
@@ -133,7 +133,7 @@ impl Policy {
     ///
     /// # Errors
     /// As [`Policy::call`], and if the answer is none.
-    pub fn validate_settings(&self, settings: &Value) -> Result<SettingsVerdict, Error> {
+    pub fn validate_settings(&self, settings: &Value) -> Result<GuestSettingsVerdict, Error> {
         let answer = self.call("validate_settings", settings.to_string().as_bytes())?;
         Ok(serde_json::from_slice(&answer)?)
     }
