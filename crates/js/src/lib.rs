@@ -23,7 +23,7 @@ pub use error::{Code, Error};
 pub use manifest::{Judged, Lint, ReleaseVerdict, Unreadable};
 pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replaying};
 pub use settings::{Problem, SettingsVerdict};
-pub use verdict::{Finding, Place, Verdict};
+pub use verdict::{Finding, Place, ReviewVerdict};
 
 /// Judges an admission request, or the one in an `AdmissionReview`.
 #[wasm_bindgen]
@@ -88,19 +88,19 @@ pub fn validate_settings(settings: &str) -> String {
 ///
 /// # Errors
 /// If the settings are bad: a PolicyServer would not start with them.
-pub fn judge(request: &str, settings: &str) -> Result<Verdict, Error> {
+pub fn judge(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
     settings::with(settings, |settings| {
         let judge = Judge::new(settings.clone(), None);
-        let judged = |request: &AdmissionRequest<'_>| Verdict::of(judge.review(request));
+        let judged = |request: &AdmissionRequest<'_>| ReviewVerdict::of(judge.review(request));
         match AdmissionRequest::from_json(request.as_bytes()) {
             Ok(request) => judged(&request),
             // An `AdmissionReview` holds the request as a member.
             Err(reason) => match AdmissionReview::from_json(request.as_bytes()) {
                 Ok(review) => judged(&review.request),
                 Err(of_review) if of_review.path() != Some("request") => {
-                    Verdict::malformed(&of_review)
+                    ReviewVerdict::malformed(&of_review)
                 }
-                Err(_) => Verdict::malformed(&reason.within("request")),
+                Err(_) => ReviewVerdict::malformed(&reason.within("request")),
             },
         }
     })

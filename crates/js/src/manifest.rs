@@ -9,7 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::Asking;
 use crate::error::Error;
 use crate::settings;
-use crate::verdict::{Place, Verdict};
+use crate::verdict::{Place, ReviewVerdict};
 
 /// What there is to say about a text.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -31,7 +31,7 @@ pub struct Judged {
     #[cfg_attr(feature = "package", ts(type = "AdmissionRequest"))]
     pub request: Box<RawValue>,
     /// The answer. Each finding has its place in the text.
-    pub verdict: Verdict,
+    pub verdict: ReviewVerdict,
     /// What there is to say beside the answer: that the API server drops the status of a create, or that the object is judged
     /// as it is stored. It is no warning.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ pub struct ReleaseVerdict {
     /// For example `1.37`.
     pub release: &'static str,
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: ReviewVerdict,
 }
 
 /// A part of a text that is no object, or is none that could be judged.
@@ -207,7 +207,7 @@ impl<'s> Answers<'s> {
         let Ok(written) = to_raw_value(request) else {
             return;
         };
-        let of_each = |verdict: &dyn Fn(Release) -> Option<Verdict>| {
+        let of_each = |verdict: &dyn Fn(Release) -> Option<ReviewVerdict>| {
             let each = Release::ALL.iter().filter_map(|&release| {
                 let (release, verdict) = (release.as_str(), verdict(release)?);
                 Some(ReleaseVerdict { release, verdict })
@@ -216,7 +216,7 @@ impl<'s> Answers<'s> {
         };
         let answered = request.read(|request| {
             let ask = |releases| managed_by::judge(request, self.settings, releases);
-            let told = |said| Verdict::of(Judgement::of(&said));
+            let told = |said| ReviewVerdict::of(Judgement::of(&said));
             let all = self.all_releases.then(|| ask(Some(ReleaseSet::all())));
             let of_one = |release| all.as_ref()?.only(release).map(told);
             (told(ask(None)), of_each(&of_one))
@@ -224,7 +224,7 @@ impl<'s> Answers<'s> {
         let (verdict_of_settings, releases, malformed) = match answered {
             Ok((verdict, releases)) => (verdict, releases, None),
             Err(reason) => {
-                let verdict = Verdict::malformed(&reason);
+                let verdict = ReviewVerdict::malformed(&reason);
                 let releases = of_each(&|_| Some(verdict.clone()));
                 (verdict, releases, Some(reason))
             }

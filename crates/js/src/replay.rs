@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::error::Error;
 use crate::settings;
-use crate::verdict::{Verdict, names};
+use crate::verdict::{ReviewVerdict, names};
 
 self_cell!(
     /// A replay with the settings that it reads.
@@ -63,7 +63,7 @@ pub struct ReplayStep {
     /// The answer, if it could be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ReviewVerdict>,
     /// Why it could not be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, type = "Unjudged"))]
@@ -243,7 +243,7 @@ impl ReplayStep {
                 told.stored = request.asks.is_stored().then_some(true);
                 told.sub_resource = Some(request.asks.sub_resource()).filter(|sub| !sub.is_empty());
                 told.username = request.user;
-                told.verdict = Some(Verdict::of(request.judgement));
+                told.verdict = Some(ReviewVerdict::of(request.judgement));
             }
             Said::Unjudged(unjudged) => {
                 told.unjudged = Some(unjudged.why.as_str());

@@ -6,9 +6,9 @@ use serde::{Serialize, Serializer};
 
 /// The answer to an admission request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Verdict"))]
 #[serde(rename_all = "camelCase")]
-pub struct Verdict {
+pub struct ReviewVerdict {
     /// Whether the request may go on.
     pub allowed: bool,
     /// HTTP status of a denial: 422 for an invalid object, 403 for one that may not be written here or by this user, 400 for a
@@ -59,7 +59,7 @@ pub struct Place {
     pub exact: bool,
 }
 
-impl Verdict {
+impl ReviewVerdict {
     /// The policy's answer if the argument is not a request.
     pub(crate) fn malformed(reason: &Malformed) -> Self {
         Self::of(Judgement::malformed(reason))
