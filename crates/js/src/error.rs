@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::settings::Problem;
+use crate::settings::SettingsProblem;
 
 /// The word by which code tells errors apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -25,7 +25,7 @@ pub struct Error {
     /// The whole story.
     pub message: String,
     /// Everything that is wrong with settings.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<SettingsProblem>,
 }
 
 impl Error {
@@ -40,7 +40,7 @@ impl Error {
     }
 
     /// Settings with something wrong in them.
-    pub(crate) fn settings(message: String, problems: Vec<Problem>) -> Self {
+    pub(crate) fn settings(message: String, problems: Vec<SettingsProblem>) -> Self {
         let path = problems.first().map_or("", |problem| &*problem.path);
         Self {
             code: Code::BadSettings,

@@ -22,7 +22,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub use error::{Code, Error};
 pub use manifest::{Judged, Lint, ReleaseVerdict, Unreadable};
 pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replaying};
-pub use settings::{Problem, SettingsVerdict};
+pub use settings::{SettingsProblem, SettingsVerdict};
 pub use verdict::{Finding, Place, ReviewVerdict};
 
 /// Judges an admission request, or the one in an `AdmissionReview`.

@@ -18,13 +18,13 @@ pub struct SettingsVerdict {
     #[cfg_attr(feature = "package", ts(optional))]
     pub message: Option<String>,
     /// Everything that is wrong, in the order of the settings; no more than 50.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<SettingsProblem>,
 }
 
 /// One thing wrong with settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
-pub struct Problem {
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Problem"))]
+pub struct SettingsProblem {
     /// Where it is: `rules["managed-by/format"]`; `settings` if it is with the whole.
     pub path: String,
     /// The path, what is there, what is allowed, and the nearest word that would do.
@@ -106,7 +106,7 @@ fn found(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
 
 fn whole(message: &str, place: Option<Place>) -> Error {
     let message = format!("invalid settings: {message}");
-    let problem = Problem {
+    let problem = SettingsProblem {
         path: "settings".to_owned(),
         message: message.clone(),
         place,
@@ -118,7 +118,7 @@ fn refused(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
     let problem = |problem: &managed_by::Problem| {
         // A key that is unknown, or a value that is missing, is told by the key.
         let located = found.document.locate(&found.path_of(problem.path()));
-        Problem {
+        SettingsProblem {
             path: problem.path().to_owned(),
             message: problem.to_string(),
             place: Some(Place::of(text, &located)),

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use managed_by_js::catalogue::{Example, Kind, Rule, RulePage, kinds, releases, rules};
 use managed_by_js::{
-    Finding, Judged, Lint, Place, Problem, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep,
-    ReplayTally, ReviewVerdict, SettingsVerdict, Unreadable,
+    Finding, Judged, Lint, Place, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep, ReplayTally,
+    ReviewVerdict, SettingsProblem, SettingsVerdict, Unreadable,
 };
 use managed_by_offline::Why;
 use managed_by_offline::replay::ObjectName;
@@ -74,7 +74,13 @@ fn types_of_answers() -> Result<String> {
             $(add(<$name>::docs(), <$name>::decl(&config))?;)*
         };
     }
-    add!(ReviewVerdict, Finding, Place, SettingsVerdict, Problem);
+    add!(
+        ReviewVerdict,
+        Finding,
+        Place,
+        SettingsVerdict,
+        SettingsProblem
+    );
     add!(Lint, Judged, ReleaseVerdict, Unreadable);
     add!(ReplayStep, ObjectName, ReplayTally, ReplayCounts, ReplayRow);
     add!(Rule, RulePage, Example, Kind);
