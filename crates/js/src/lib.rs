@@ -23,7 +23,7 @@ pub use error::{Code, Error};
 pub use manifest::{Judged, Lint, ReleaseVerdict, Unreadable};
 pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replaying};
 pub use settings::{SettingsProblem, SettingsVerdict};
-pub use verdict::{Finding, Place, ReviewVerdict};
+pub use verdict::{Finding, ReviewVerdict, TextPlace};
 
 /// Judges an admission request, or the one in an `AdmissionReview`.
 #[wasm_bindgen]

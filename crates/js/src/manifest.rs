@@ -9,7 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::Asking;
 use crate::error::Error;
 use crate::settings;
-use crate::verdict::{Place, ReviewVerdict};
+use crate::verdict::{ReviewVerdict, TextPlace};
 
 /// What there is to say about a text.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -61,7 +61,7 @@ pub struct Unreadable {
     #[cfg_attr(feature = "package", ts(type = "\"old\" | \"new\""))]
     pub text: &'static str,
     /// Where it stands.
-    pub place: Place,
+    pub place: TextPlace,
     /// What is wrong.
     pub message: String,
 }
@@ -124,7 +124,7 @@ pub(crate) fn diff(
             } else {
                 let message = format!("the old text has no {} of this name", object.kind());
                 let place = document.locate(&object.path_of("metadata.name"));
-                answers.unreadable("new", Place::of(new, &place), message);
+                answers.unreadable("new", TextPlace::of(new, &place), message);
             }
         }
         answers.lint
@@ -152,7 +152,7 @@ impl<'s> Answers<'s> {
         }
     }
 
-    fn unreadable(&mut self, text: &'static str, place: Place, message: String) {
+    fn unreadable(&mut self, text: &'static str, place: TextPlace, message: String) {
         let unreadable = Unreadable {
             text,
             place,
@@ -166,7 +166,7 @@ impl<'s> Answers<'s> {
         for document in Document::all(text) {
             match document {
                 Ok(document) => documents.push(document),
-                Err(e) => self.unreadable(which, Place::at(text, e.line, e.column), e.text),
+                Err(e) => self.unreadable(which, TextPlace::at(text, e.line, e.column), e.text),
             }
         }
         documents
@@ -183,13 +183,13 @@ impl<'s> Answers<'s> {
         for object in manifest::objects(document) {
             match object {
                 Ok(object) => objects.push(object),
-                Err(e) => self.unreadable(which, Place::at(text, e.line, e.column), e.text),
+                Err(e) => self.unreadable(which, TextPlace::at(text, e.line, e.column), e.text),
             }
         }
         objects.retain(|object| {
             let is_object = !object.kind().is_empty();
             if !is_object {
-                let place = Place::of(text, &document.locate_key(&object.path_of("kind")));
+                let place = TextPlace::of(text, &document.locate_key(&object.path_of("kind")));
                 self.unreadable(which, place, "expected an object with a kind".to_owned());
             }
             is_object
@@ -259,10 +259,10 @@ impl<'s> Answers<'s> {
 }
 
 /// The value at a path, or the key that it would stand below: all of what is around it would be too much to underline.
-fn place(text: &str, document: &Document<'_>, path: &Path) -> Place {
+fn place(text: &str, document: &Document<'_>, path: &Path) -> TextPlace {
     let located = document.locate(path);
     if located.is_exact {
-        return Place::of(text, &located);
+        return TextPlace::of(text, &located);
     }
-    Place::of(text, &document.locate_key(path))
+    TextPlace::of(text, &document.locate_key(path))
 }

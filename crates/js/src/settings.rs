@@ -5,7 +5,7 @@ use managed_by_offline::SettingsText;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::verdict::Place;
+use crate::verdict::TextPlace;
 
 /// What there is to say about settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,7 +32,7 @@ pub struct SettingsProblem {
     /// Where that stands in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
-    pub place: Option<Place>,
+    pub place: Option<TextPlace>,
 }
 
 impl SettingsVerdict {
@@ -93,7 +93,7 @@ fn from_text(text: &str) -> Result<String, Error> {
 /// The settings in a text, if there are any.
 fn found(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
     let mut all = SettingsText::all(text).map_err(|unreadable| {
-        let place = Place::at(text, unreadable.line, unreadable.column);
+        let place = TextPlace::at(text, unreadable.line, unreadable.column);
         whole(&unreadable.to_string(), Some(place))
     })?;
     if all.len() > 1 {
@@ -104,7 +104,7 @@ fn found(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
     Ok(all.pop())
 }
 
-fn whole(message: &str, place: Option<Place>) -> Error {
+fn whole(message: &str, place: Option<TextPlace>) -> Error {
     let message = format!("invalid settings: {message}");
     let problem = SettingsProblem {
         path: "settings".to_owned(),
@@ -121,7 +121,7 @@ fn refused(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
         SettingsProblem {
             path: problem.path().to_owned(),
             message: problem.to_string(),
-            place: Some(Place::of(text, &located)),
+            place: Some(TextPlace::of(text, &located)),
         }
     };
     Error::settings(

@@ -40,13 +40,13 @@ pub struct Finding {
     /// Where it stands in the text, of `lint` and `diff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
-    pub place: Option<Place>,
+    pub place: Option<TextPlace>,
 }
 
 /// Where something stands in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
-pub struct Place {
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Place"))]
+pub struct TextPlace {
     /// Where it begins, as JavaScript counts: `text.slice(from, to)` is what stands there.
     pub from: usize,
     /// Where it ends.
@@ -93,7 +93,7 @@ pub(crate) fn names(set: ReleaseSet) -> Vec<&'static str> {
     set.iter().map(Release::as_str).collect()
 }
 
-impl Place {
+impl TextPlace {
     pub(crate) fn of(text: &str, located: &Located) -> Self {
         let before = text.get(..located.span.start).unwrap_or_default();
         let within = text.get(located.span.clone()).unwrap_or_default();

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use managed_by_js::catalogue::{Example, Kind, Rule, RulePage, kinds, releases, rules};
 use managed_by_js::{
-    Finding, Judged, Lint, Place, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep, ReplayTally,
-    ReviewVerdict, SettingsProblem, SettingsVerdict, Unreadable,
+    Finding, Judged, Lint, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep, ReplayTally,
+    ReviewVerdict, SettingsProblem, SettingsVerdict, TextPlace, Unreadable,
 };
 use managed_by_offline::Why;
 use managed_by_offline::replay::ObjectName;
@@ -77,7 +77,7 @@ fn types_of_answers() -> Result<String> {
     add!(
         ReviewVerdict,
         Finding,
-        Place,
+        TextPlace,
         SettingsVerdict,
         SettingsProblem
     );
