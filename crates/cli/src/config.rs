@@ -13,7 +13,7 @@ use crate::args::{
     SettingsCommand, Writers,
 };
 use crate::input::Input;
-use crate::report::{Unjudged, place_of};
+use crate::report::{Complaint, place_of};
 
 const NAME: &str = "managed-by.toml";
 
@@ -76,12 +76,12 @@ impl Config {
         let input = Input::new(path);
         let stop = |unjudged| Stop::Settings(vec![unjudged]);
         let bytes = input.bytes().map_err(stop)?;
-        let unreadable = |malformed: MalformedText| stop(Unjudged::new(&input.name, malformed));
+        let unreadable = |malformed: MalformedText| stop(Complaint::new(&input.name, malformed));
         let text = decode(&bytes).map_err(unreadable)?;
         let config = toml::from_str(text).map_err(|e: toml::de::Error| {
             let (place, source) = place_of(text, &e.span().unwrap_or_default());
             let text = format!("{}{}", e.message(), meant(e.message()));
-            stop(Unjudged::at(&input.name, &place, source, text))
+            stop(Complaint::at(&input.name, &place, source, text))
         })?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         Ok(Self { folder, ..config })

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::Stop;
 use crate::args::{Known, unknown_rule};
 use crate::input::Input;
-use crate::report::{Finding, Outcome, Report, Unjudged};
+use crate::report::{Complaint, Finding, Outcome, Report};
 
 /// The annotation of an object that names the rules which do not count for it. The domain is that of the project's pages.
 pub(crate) const EXCEPT: &str = "managed-by-policy.github.io/except";
@@ -193,7 +193,7 @@ impl Baseline {
         let read: Result<Self, _> = serde_json::from_slice(&bytes);
         read.map_err(|e| {
             let text = format!("is no baseline: {e}");
-            stop(Unjudged::new(
+            stop(Complaint::new(
                 &input.name,
                 MalformedText::at(e.line(), e.column(), text),
             ))
@@ -250,7 +250,7 @@ impl Baseline {
                 "{file}: {object}: {path} [{rule}] is not found any more, --write-baseline removes it"
             );
             let malformed = MalformedText::whole(text);
-            report.stale.push(Unjudged::new(&input.name, malformed));
+            report.stale.push(Complaint::new(&input.name, malformed));
         }
     }
 }

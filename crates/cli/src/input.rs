@@ -12,7 +12,7 @@ use managed_by_offline::MalformedText;
 
 use crate::Stop;
 use crate::args::Folders;
-use crate::report::Unjudged;
+use crate::report::Complaint;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
@@ -78,7 +78,7 @@ impl Input {
         self.path.is_none() && self.held.get().is_none()
     }
 
-    pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Unjudged> {
+    pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Complaint> {
         if let Some(path) = &self.path {
             let bytes = fs::read(path).map_err(|e| self.unreadable(&e))?;
             return Ok(Cow::Owned(bytes));
@@ -93,17 +93,17 @@ impl Input {
     }
 
     /// Writes other bytes into the file.
-    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Unjudged> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Complaint> {
         let written = match &self.path {
             Some(path) => fs::write(path, bytes).map_err(|e| e.to_string()),
             None => Err("it is no file".to_owned()),
         };
         let malformed = |e| MalformedText::whole(format!("cannot be written: {e}"));
-        written.map_err(|e| Unjudged::new(&self.name, malformed(e)))
+        written.map_err(|e| Complaint::new(&self.name, malformed(e)))
     }
 
     /// The file itself, and its size.
-    pub(crate) fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Unjudged> {
+    pub(crate) fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Complaint> {
         let Some(path) = &self.path else {
             return Ok((Box::new(io::stdin()), None));
         };
@@ -111,19 +111,19 @@ impl Input {
         let metadata = file.metadata().map_err(|e| self.unreadable(&e))?;
         if metadata.is_dir() {
             let text = "is a folder, expected a file";
-            return Err(Unjudged::new(&self.name, MalformedText::whole(text)));
+            return Err(Complaint::new(&self.name, MalformedText::whole(text)));
         }
         let size = Some(metadata.len()).filter(|_| metadata.is_file());
         Ok((Box::new(file), size))
     }
 
-    fn unreadable(&self, error: &io::Error) -> Unjudged {
+    fn unreadable(&self, error: &io::Error) -> Complaint {
         let text = match error.kind() {
             io::ErrorKind::NotFound => "no such file".to_owned(),
             io::ErrorKind::IsADirectory => "is a folder, expected a file".to_owned(),
             _ => format!("cannot be read: {error}"),
         };
-        Unjudged::new(&self.name, MalformedText::whole(text))
+        Complaint::new(&self.name, MalformedText::whole(text))
     }
 }
 
@@ -132,7 +132,7 @@ impl Input {
 pub(crate) fn files(
     paths: &[PathBuf],
     folders: &Folders,
-) -> Result<Vec<Result<Input, Unjudged>>, Stop> {
+) -> Result<Vec<Result<Input, Complaint>>, Stop> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
@@ -144,7 +144,7 @@ pub(crate) fn files(
         if files.len() == before {
             let text = "holds no manifests (.yaml, .yml or .json)";
             let malformed = MalformedText::whole(text);
-            files.push(Err(Unjudged::new(&Input::new(path).name, malformed)));
+            files.push(Err(Complaint::new(&Input::new(path).name, malformed)));
         }
     }
     Ok(files)
@@ -153,7 +153,7 @@ pub(crate) fn files(
 fn add_folder(
     folder: &Path,
     folders: &Folders,
-    files: &mut Vec<Result<Input, Unjudged>>,
+    files: &mut Vec<Result<Input, Complaint>>,
 ) -> Result<(), Stop> {
     let cannot = |e| Stop::Error(format!("{}: {e}", folder.display()));
     let real = folder.canonicalize().map_err(cannot)?;
@@ -190,7 +190,7 @@ fn add_folder(
             Ok(entry) => entry,
             Err(e) => {
                 let malformed = MalformedText::whole(format!("cannot be read: {e}"));
-                files.push(Err(Unjudged::new(&Input::new(folder).name, malformed)));
+                files.push(Err(Complaint::new(&Input::new(folder).name, malformed)));
                 continue;
             }
         };

@@ -23,7 +23,7 @@ use anstream::ColorChoice;
 use clap::Parser as _;
 
 use args::{Args, Color};
-use report::Unjudged;
+use report::Complaint;
 
 /// How a run ended, with the exit code.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +67,7 @@ enum Stop {
     /// Something that the user should know.
     Error(String),
     /// Settings that cannot be used.
-    Settings(Vec<Unjudged>),
+    Settings(Vec<Complaint>),
 }
 
 impl From<io::Error> for Stop {

@@ -28,7 +28,7 @@ pub(crate) struct Report {
     /// What was judged.
     pub(crate) results: Vec<Outcome>,
     /// What could not be judged.
-    pub(crate) unjudged: Vec<Unjudged>,
+    pub(crate) unjudged: Vec<Complaint>,
     /// Kinds that the library does not know, with the number of objects. The empty name counts documents that are not objects of Kubernetes.
     pub(crate) unknown: BTreeMap<String, u64>,
     /// Objects that only the old file of `diff` has.
@@ -42,7 +42,7 @@ pub(crate) struct Report {
     /// The files that were read, of `diff` the new ones.
     pub(crate) files: Vec<Arc<str>>,
     /// Exceptions and lines of a baseline that nothing is found for, each at its place.
-    pub(crate) stale: Vec<Unjudged>,
+    pub(crate) stale: Vec<Complaint>,
     /// What somebody probably meant, where it was seen first, and how often.
     pub(crate) hints: BTreeMap<String, Hint>,
 }
@@ -144,7 +144,7 @@ pub(crate) struct Source {
 
 /// What could not be judged.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Unjudged {
+pub(crate) struct Complaint {
     /// The file, as the user named it.
     pub(crate) file: Arc<str>,
     /// The line, from 1; 0 where it is the whole file.
@@ -239,7 +239,7 @@ fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Sour
     })
 }
 
-impl Unjudged {
+impl Complaint {
     /// What is malformed in a file.
     pub(crate) fn new(file: &Arc<str>, malformed: MalformedText) -> Self {
         Self {

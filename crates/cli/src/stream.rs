@@ -10,7 +10,7 @@ use managed_by_offline::{MalformedText, complete};
 use serde::de::IgnoredAny;
 
 use crate::input::Input;
-use crate::report::Unjudged;
+use crate::report::Complaint;
 use crate::stop;
 
 /// So much of a file is handed on at once.
@@ -39,7 +39,7 @@ pub(crate) struct Piece<'p> {
 pub(crate) fn each_piece(
     inputs: &[Input],
     bar: &ProgressBar,
-    mut each: impl FnMut(Result<Piece<'_>, Unjudged>) -> io::Result<u64>,
+    mut each: impl FnMut(Result<Piece<'_>, Complaint>) -> io::Result<u64>,
 ) -> io::Result<()> {
     for (source, input) in inputs.iter().enumerate() {
         let mut lines_before = 0_u64;
@@ -68,7 +68,7 @@ fn pieces(
     input: &Input,
     bar: &ProgressBar,
     mut each: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<Option<Unjudged>> {
+) -> io::Result<Option<Complaint>> {
     let (file, size) = match input.open() {
         Ok(file) => file,
         Err(unjudged) => return Ok(Some(unjudged)),
@@ -100,7 +100,7 @@ fn pieces(
                 let malformed = reader
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                return Ok(malformed.map(|malformed| Unjudged::new(&input.name, malformed)));
+                return Ok(malformed.map(|malformed| Complaint::new(&input.name, malformed)));
             }
         }
         if stop::is_asked() {

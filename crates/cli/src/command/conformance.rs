@@ -15,7 +15,7 @@ use crate::args::{Conformance, ListOutput, Output};
 use crate::input::Input;
 use crate::output::writers::count_of;
 use crate::output::{self, plain::plain};
-use crate::report::Unjudged;
+use crate::report::Complaint;
 use crate::stream::each_piece;
 use crate::{Exit, Stop};
 
@@ -30,7 +30,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
     }
     let mut replay = Replay::new(Judge::new(settings, None));
     let mut is_unjudged = false;
-    let mut tell = |unjudged: &Unjudged| {
+    let mut tell = |unjudged: &Complaint| {
         is_unjudged = true;
         output::tell_unjudged(unjudged, Output::Text);
     };
@@ -58,7 +58,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
             if let Err(e) = request.read(|asked| recording.add(asked, &value, &place)) {
                 let line = usize::try_from(place.line).unwrap_or(usize::MAX);
                 let text = MalformedText::at(line, 0, e.to_string());
-                tell(&Unjudged::new(file, text));
+                tell(&Complaint::new(file, text));
             }
         });
         Ok(lines)

@@ -15,10 +15,10 @@ use crate::Stop;
 use crate::args::{Diff, Folders, Manifests};
 use crate::git;
 use crate::input::{Input, files};
-use crate::report::{Report, Unjudged};
+use crate::report::{Complaint, Report};
 
 /// The files of both sides, the old ones first.
-fn inputs(asked: &Diff) -> Result<[Vec<Result<Input, Unjudged>>; 2], Stop> {
+fn inputs(asked: &Diff) -> Result<[Vec<Result<Input, Complaint>>; 2], Stop> {
     let folders = &asked.manifests.folders;
     if let Some(new) = &asked.new {
         return Ok([side(&asked.old, folders)?, side(new, folders)?]);
@@ -37,7 +37,7 @@ fn inputs(asked: &Diff) -> Result<[Vec<Result<Input, Unjudged>>; 2], Stop> {
 }
 
 /// The files of one side. `/dev/null` has none, as for git: all objects of the other side are new, or gone.
-fn side(path: &Path, folders: &Folders) -> Result<Vec<Result<Input, Unjudged>>, Stop> {
+fn side(path: &Path, folders: &Folders) -> Result<Vec<Result<Input, Complaint>>, Stop> {
     if path.as_os_str() == "/dev/null" {
         return Ok(Vec::new());
     }
@@ -74,7 +74,7 @@ struct Stored {
     /// How many old objects were read before.
     place: usize,
     /// What is wrong with it, where it stands.
-    unjudged: Option<Unjudged>,
+    unjudged: Option<Complaint>,
 }
 
 /// Judges the updates between two sides. What is new is judged as created, what is gone is named.
@@ -113,7 +113,7 @@ pub(super) fn run(asked: &Diff) -> Result<Report, Stop> {
             place = place.saturating_add(1);
         });
     }
-    let mut wrong: BTreeMap<usize, Unjudged> = BTreeMap::new();
+    let mut wrong: BTreeMap<usize, Complaint> = BTreeMap::new();
     let mut keys = Keys::default();
     for input in &new {
         let file = input.iter().map(|input| Arc::clone(&input.name));
@@ -166,7 +166,7 @@ pub(super) fn run(asked: &Diff) -> Result<Report, Stop> {
 
 /// Does something with each object of a file, if there is one.
 fn for_each_object_of(
-    input: &Result<Input, Unjudged>,
+    input: &Result<Input, Complaint>,
     report: &mut Report,
     each: impl FnMut(&At<'_, '_>, &mut Report),
 ) {

@@ -14,7 +14,7 @@ use super::settings::Chosen;
 use crate::args::{self, Output};
 use crate::input::Input;
 use crate::output;
-use crate::report::{Outcome, Unjudged};
+use crate::report::{Complaint, Outcome};
 use crate::stream::each_piece;
 use crate::{Exit, Stop, stop};
 
@@ -32,9 +32,9 @@ pub(crate) struct Summary {
     /// The first requests with findings.
     pub(crate) shown: Vec<Outcome>,
     /// Files that could not be read.
-    pub(crate) unreadable: Vec<Unjudged>,
+    pub(crate) unreadable: Vec<Complaint>,
     /// The same, and the first of each kind with parts of files.
-    pub(crate) unjudged: Vec<Unjudged>,
+    pub(crate) unjudged: Vec<Complaint>,
 }
 
 impl Summary {
@@ -201,7 +201,7 @@ pub(super) struct Told {
     /// How often each was met, for each file.
     counts: BTreeMap<(usize, Why), u64>,
     /// What was told.
-    all: Vec<Unjudged>,
+    all: Vec<Complaint>,
 }
 
 impl Told {
@@ -218,11 +218,11 @@ impl Told {
         if *count <= TOLD {
             let line = usize::try_from(seen.line).unwrap_or(usize::MAX);
             let malformed = MalformedText::at(line, 0, unjudged.text);
-            self.add(Unjudged::new(file, malformed), format);
+            self.add(Complaint::new(file, malformed), format);
         }
     }
 
-    fn add(&mut self, unjudged: Unjudged, format: Output) {
+    fn add(&mut self, unjudged: Complaint, format: Output) {
         output::tell_unjudged(&unjudged, format);
         self.all.push(unjudged);
     }
@@ -234,7 +234,7 @@ impl Told {
             let file = files.get(source);
             if let Some(file) = file.filter(|_| more > 0) {
                 let text = format!("{more} more: {}", why.as_str());
-                self.add(Unjudged::new(file, MalformedText::whole(text)), format);
+                self.add(Complaint::new(file, MalformedText::whole(text)), format);
             }
         }
     }

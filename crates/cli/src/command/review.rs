@@ -13,7 +13,7 @@ use super::lint::for_each_document;
 use super::settings::Chosen;
 use crate::args::{Output, Review};
 use crate::input::Input;
-use crate::report::{Outcome, Report, Unjudged, place};
+use crate::report::{Complaint, Outcome, Report, place};
 use crate::{Exit, Stop, output};
 
 /// Answers the requests of files.
@@ -61,7 +61,7 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, Stop> {
                         let of = path(malformed.path().unwrap_or_default());
                         let (place, source) = place(text, document, &of);
                         let what = Verdict::malformed(&malformed).message.unwrap_or_default();
-                        let unjudged = Unjudged::at(&input.name, &place, source, what);
+                        let unjudged = Complaint::at(&input.name, &place, source, what);
                         report.unjudged.push(unjudged);
                     }
                 }

@@ -8,7 +8,7 @@ use managed_by_offline::{Judge, MalformedText, SettingsText, decode, overlaid};
 use crate::Stop;
 use crate::args::{Judging, Kubernetes};
 use crate::input::Input;
-use crate::report::{self, Report, Unjudged};
+use crate::report::{self, Complaint, Report};
 
 /// The schema of the settings, which `make docs` writes.
 pub(super) const SCHEMA: &str = include_str!("../../../../docs/settings.schema.json");
@@ -85,7 +85,7 @@ fn read(path: &Path) -> Result<String, Stop> {
     let bytes = input
         .bytes()
         .map_err(|unjudged| Stop::Settings(vec![unjudged]))?;
-    let unreadable = |malformed| Stop::Settings(vec![Unjudged::new(&input.name, malformed)]);
+    let unreadable = |malformed| Stop::Settings(vec![Complaint::new(&input.name, malformed)]);
     let text = decode(&bytes).map_err(unreadable)?;
     let all = SettingsText::all(text).map_err(unreadable)?;
     let [settings] = &*all else {
@@ -104,7 +104,7 @@ fn read(path: &Path) -> Result<String, Stop> {
 }
 
 /// Every problem of settings, each with its place in the text.
-fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Unjudged> {
+fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Complaint> {
     let Err(problems) = settings.read() else {
         return Vec::new();
     };
@@ -115,7 +115,7 @@ fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Unjud
         } else {
             report::place(text, &settings.document, &path)
         };
-        Unjudged::at(&input.name, &place, source, problem.to_string())
+        Complaint::at(&input.name, &place, source, problem.to_string())
     };
     problems.as_slice().iter().map(at).collect()
 }
@@ -143,7 +143,7 @@ fn check_one(input: &Input, bytes: &[u8], report: &mut Report) {
     });
     let (text, all, others) = match found {
         Ok(found) => found,
-        Err(malformed) => return report.unjudged.push(Unjudged::new(&input.name, malformed)),
+        Err(malformed) => return report.unjudged.push(Complaint::new(&input.name, malformed)),
     };
     for settings in &all {
         report.unjudged.extend(problems(input, text, settings));

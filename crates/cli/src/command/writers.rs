@@ -12,7 +12,7 @@ use super::settings::Chosen;
 use crate::args::{self, Output};
 use crate::input::Input;
 use crate::output;
-use crate::report::Unjudged;
+use crate::report::Complaint;
 use crate::stream::each_piece;
 use crate::{Exit, Stop};
 
@@ -27,7 +27,7 @@ pub(crate) struct Proposal {
     pub(crate) delegated: Vec<List>,
     pub(crate) sums: WriterSums,
     /// Files that could not be read.
-    pub(crate) unreadable: Vec<Unjudged>,
+    pub(crate) unreadable: Vec<Complaint>,
 }
 
 #[derive(Debug)]

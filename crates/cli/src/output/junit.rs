@@ -10,7 +10,7 @@ use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, Tes
 
 use super::plain::plain;
 use crate::excuse::Excuse;
-use crate::report::{Outcome, Report, Unjudged};
+use crate::report::{Complaint, Outcome, Report};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> Result<(), String> {
     let mut suites: BTreeMap<Arc<str>, TestSuite> = BTreeMap::new();
@@ -84,7 +84,7 @@ fn judged(outcome: &Outcome) -> TestCase {
     case
 }
 
-fn not_judged(unjudged: &Unjudged) -> TestCase {
+fn not_judged(unjudged: &Complaint) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(&*plain(&unjudged.text));
     status.set_type("not judged");

@@ -15,7 +15,7 @@ use std::io::{self, BufWriter, Write};
 use crate::Stop;
 use crate::args::Output;
 use crate::command::Summary;
-use crate::report::{Report, Span, Unjudged};
+use crate::report::{Complaint, Report, Span};
 
 /// Prints a report on standard output, and what could not be judged on standard error.
 pub(crate) fn print(
@@ -97,7 +97,7 @@ pub(crate) fn print_unjudged(report: &Report) {
 }
 
 /// Tells at once of something that could not be judged. Commands to GitHub tell it at the end.
-pub(crate) fn tell_unjudged(unjudged: &Unjudged, format: Output) {
+pub(crate) fn tell_unjudged(unjudged: &Complaint, format: Output) {
     if format != Output::Github {
         anstream::eprint!("{}", text::unjudged(unjudged));
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::words;
 use crate::excuse::Excuse;
-use crate::report::{Report, Span, Unjudged, page};
+use crate::report::{Complaint, Report, Span, page};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io::Result<()> {
     let results = report.results.iter().flat_map(|outcome| {
@@ -151,7 +151,7 @@ impl Told {
 }
 
 /// A result that no rule found. Its descriptor stands behind those of the rules.
-fn told(what: &Told, place: usize, unjudged: &Unjudged) -> Value {
+fn told(what: &Told, place: usize, unjudged: &Complaint) -> Value {
     json!({
         "ruleId": what.id,
         "ruleIndex": rules().len().saturating_add(place),

@@ -13,7 +13,7 @@ use super::table::Table;
 use super::{counts, words};
 use crate::command::Summary;
 use crate::hint;
-use crate::report::{Finding, Outcome, Report, Source, Span, Unjudged};
+use crate::report::{Complaint, Finding, Outcome, Report, Source, Span};
 
 /// Prints what was found, with the lines of the files.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
@@ -126,16 +126,16 @@ fn snippet<'s>(
 }
 
 /// What could not be judged, with the line of the file where that is known.
-pub(crate) fn unjudged(unjudged: &Unjudged) -> String {
+pub(crate) fn unjudged(unjudged: &Complaint) -> String {
     told("error", Level::ERROR, unjudged)
 }
 
 /// An exception or a line of a baseline that matches no finding.
-pub(crate) fn stale(stale: &Unjudged) -> String {
+pub(crate) fn stale(stale: &Complaint) -> String {
     told("warning", Level::WARNING, stale)
 }
 
-fn told(word: &str, level: Level<'_>, unjudged: &Unjudged) -> String {
+fn told(word: &str, level: Level<'_>, unjudged: &Complaint) -> String {
     let Some(source) = &unjudged.source else {
         let text = format!("{}: {}", unjudged.place(), unjudged.text);
         return format!("{word}: {}\n", plain(&text));

@@ -15,7 +15,7 @@ use super::{counts, tell_unjudged};
 use crate::Stop;
 use crate::args::{Output, WritersOutput};
 use crate::command::{List, Listed, Proposal};
-use crate::report::Unjudged;
+use crate::report::Complaint;
 
 /// Names that look like those of programs and are not: the admins of some distributions, and whoever shows no credentials.
 const NO_PROGRAMS: [&str; 2] = ["system:admin", "system:anonymous"];
@@ -41,7 +41,7 @@ pub(crate) fn print(proposal: &Proposal, format: WritersOutput, quiet: bool) -> 
 }
 
 /// What to say of writes to objects of which nobody knows whether they are delegated.
-fn undecided(proposal: &Proposal) -> Option<Unjudged> {
+fn undecided(proposal: &Proposal) -> Option<Complaint> {
     let first = proposal.sums.first_undecided.as_ref()?;
     let writes = match proposal.sums.undecided {
         1 => "1 status write says".to_owned(),
@@ -56,7 +56,7 @@ fn undecided(proposal: &Proposal) -> Option<Unjudged> {
     );
     let line = usize::try_from(first.line).unwrap_or(usize::MAX);
     let file = proposal.files.get(first.source)?;
-    Some(Unjudged::new(file, MalformedText::at(line, 0, text)))
+    Some(Complaint::new(file, MalformedText::at(line, 0, text)))
 }
 
 /// The sums in a line.
