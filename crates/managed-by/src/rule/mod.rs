@@ -8,6 +8,8 @@ mod owner;
 pub(crate) mod pods;
 pub(crate) mod status_writer;
 
+use std::borrow::Cow;
+
 use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{BadValue, FieldError, Finding};
 use crate::kind::{Kind, Mode};
@@ -269,6 +271,16 @@ impl<'a> Findings<'a> {
             let finding = Finding::new(rule, error, upstream);
             self.list.push((enforcement, finding));
         }
+    }
+
+    /// As [`Findings::push`], for a value that is not allowed; `detail` says why.
+    pub(crate) fn invalid(
+        &mut self,
+        path: impl Into<Cow<'a, str>>,
+        value: BadValue<'a>,
+        detail: impl Into<Cow<'a, str>>,
+    ) {
+        self.push(FieldError::invalid(path, value, detail));
     }
 
     /// As [`Findings::push`], for what the rule cannot be sure of: it warns at most.

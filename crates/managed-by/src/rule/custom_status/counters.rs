@@ -2,7 +2,7 @@
 
 use super::Transition;
 use crate::description::{Enforcement, Rule};
-use crate::finding::{BadValue, FieldError};
+use crate::finding::BadValue;
 use crate::rule::{Check, Findings, Run};
 use crate::sorted::Sorted;
 
@@ -25,11 +25,7 @@ fn negative<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         let stored = paths.place(path).and_then(|place| known.get(place));
         if stored != Some(counter) {
             let detail = "must be greater than or equal to 0";
-            findings.push(FieldError::invalid(
-                &**path,
-                BadValue::Int64(*value),
-                detail,
-            ));
+            findings.invalid(&**path, BadValue::Int64(*value), detail);
         }
     }
 }
@@ -52,7 +48,7 @@ fn decreased<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         let (old, new) = (old.total(index), status.new.total(index));
         if new < old {
             let detail = format!("cannot go down from {old}");
-            findings.push(FieldError::invalid(*path, BadValue::Int64(new), detail));
+            findings.invalid(*path, BadValue::Int64(new), detail);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Transition;
 use crate::description::{Rule, Scope};
-use crate::finding::{BadValue, FieldError};
+use crate::finding::BadValue;
 use crate::kind::status::{Both, CONDITIONS, Ends, FailureNotes};
 use crate::rule::{Check, Findings, Run};
 
@@ -21,7 +21,7 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     };
     let new = status.new;
     let mut invalid = |path: &'a str, detail: Cow<'static, str>| {
-        findings.push(FieldError::invalid(path, BadValue::Omitted, detail));
+        findings.invalid(path, BadValue::Omitted, detail);
     };
     // A status that another controller copies may start over, with its attempts, unless it has an outcome.
     let is_new_run = status.is_delegated && !old.ends.intersects(new.ends);
@@ -108,11 +108,7 @@ fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     {
         let (success, failure) = (outcome.name(&success), outcome.name(&failure));
         let detail = format!("cannot be both {success} and {failure}");
-        findings.push(FieldError::invalid(
-            outcome.path(),
-            BadValue::Omitted,
-            detail,
-        ));
+        findings.invalid(outcome.path(), BadValue::Omitted, detail);
     }
 }
 
@@ -149,11 +145,7 @@ fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         let [success, failure] = names.map(|(_, sign)| outcome.name(&sign));
         let detail =
             format!("must be {success} or {failure}, with the condition of that name true");
-        findings.push(FieldError::invalid(
-            path,
-            BadValue::String(word.into()),
-            detail,
-        ));
+        findings.invalid(path, BadValue::String(word.into()), detail);
     }
 }
 
@@ -173,6 +165,6 @@ fn exclusive<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let both = (true, true);
     if status.new.exclusive == both && status.before().exclusive != both {
         let detail = format!("{first} and {second} cannot be true at the same time");
-        findings.push(FieldError::invalid(CONDITIONS, BadValue::Omitted, detail));
+        findings.invalid(CONDITIONS, BadValue::Omitted, detail);
     }
 }

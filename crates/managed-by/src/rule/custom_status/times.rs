@@ -30,11 +30,7 @@ fn before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         let start = status.profile.start.unwrap_or_default();
         let name = start.rsplit('.').next().unwrap_or_default();
         let detail = format!("must be equal to or after `{name}`");
-        findings.push(FieldError::invalid(
-            end.path,
-            BadValue::Time(new.end),
-            detail,
-        ));
+        findings.invalid(end.path, BadValue::Time(new.end), detail);
     }
 }
 
@@ -59,11 +55,7 @@ fn without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let changed = new.end != old.end || is_over(old.ends);
     if changed && new.end.is_some() && !is_over(new.ends) {
         let detail = "must not be set before there is an outcome";
-        findings.push(FieldError::invalid(
-            end.path,
-            BadValue::Time(new.end),
-            detail,
-        ));
+        findings.invalid(end.path, BadValue::Time(new.end), detail);
     }
 }
 

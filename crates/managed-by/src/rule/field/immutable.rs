@@ -1,7 +1,7 @@
 //! `managed-by/immutable`
 
 use crate::description::{Rule, Scope, Upstream};
-use crate::finding::{BadValue, FieldError};
+use crate::finding::BadValue;
 use crate::kind::{Holder, Mode};
 use crate::request::Change;
 use crate::rule::{Check, Context, Findings, Run};
@@ -29,10 +29,6 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let unchanged = object.managed_by == old.managed_by || is_defaulted;
     if kind.holder == Holder::Workload && !unchanged {
         let value = BadValue::Pointer(object.managed_by.as_deref().map(Into::into));
-        findings.push(FieldError::invalid(
-            context.path(),
-            value,
-            "field is immutable",
-        ));
+        findings.invalid(context.path(), value, "field is immutable");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::closed_set;
 use crate::description::{Enforcement, Rule};
-use crate::finding::{BadValue, FieldError};
+use crate::finding::BadValue;
 use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
 use crate::object::custom::Nested;
 use crate::request::Change;
@@ -57,7 +57,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         let detail = trap.explain(context.kind, nested);
         let value = nested.value.as_deref();
         let value = value.map_or(BadValue::Omitted, |value| BadValue::String(value.into()));
-        findings.push(FieldError::invalid(&*nested.path, value, detail));
+        findings.invalid(&*nested.path, value, detail);
     }
 }
 

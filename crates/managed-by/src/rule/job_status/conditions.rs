@@ -2,16 +2,12 @@
 
 use super::{STATE, StatusChange, TRANSITION, rule};
 use crate::description::Upstream;
-use crate::finding::{BadValue, FieldError};
+use crate::finding::BadValue;
 use crate::object::job::{ConditionTypes, JobStatus};
 use crate::release::Release;
 use crate::rule::{Check, Findings, Run};
 
 const PATH: &str = "status.conditions";
-
-fn invalid(detail: &'static str) -> FieldError<'static> {
-    FieldError::invalid(PATH, BadValue::Omitted, detail)
-}
 
 pub(crate) static COMPLETE_AND_FAILED: Check = Check::new(
     rule(
@@ -25,9 +21,8 @@ pub(crate) static COMPLETE_AND_FAILED: Check = Check::new(
 
 fn complete_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_true(ConditionTypes::COMPLETE) && status.is_true(ConditionTypes::FAILED) {
-        findings.push(invalid(
-            "cannot set Complete=True and Failed=true conditions",
-        ));
+        let detail = "cannot set Complete=True and Failed=true conditions";
+        findings.invalid(PATH, BadValue::Omitted, detail);
     }
 }
 
@@ -46,9 +41,8 @@ pub(crate) static COMPLETE_AND_FAILURE_TARGET: Check = Check::new(
 
 fn complete_and_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_true(ConditionTypes::COMPLETE) && status.is_true(ConditionTypes::FAILURE_TARGET) {
-        findings.push(invalid(
-            "cannot set Complete=True and FailureTarget=true conditions",
-        ));
+        let detail = "cannot set Complete=True and FailureTarget=true conditions";
+        findings.invalid(PATH, BadValue::Omitted, detail);
     }
 }
 
@@ -69,9 +63,8 @@ pub(crate) static FAILED_WITHOUT_FAILURE_TARGET: Check = Check::new(
 
 fn failed_without_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if !status.is_true(ConditionTypes::FAILURE_TARGET) {
-        findings.push(invalid(
-            "cannot set Failed=True condition without the FailureTarget=true condition",
-        ));
+        let detail = "cannot set Failed=True condition without the FailureTarget=true condition";
+        findings.invalid(PATH, BadValue::Omitted, detail);
     }
 }
 
@@ -95,9 +88,9 @@ fn complete_without_success_criteria_met<'a>(
     findings: &mut Findings<'a>,
 ) {
     if !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
-        findings.push(invalid(
-            "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
-        ));
+        let detail =
+            "cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
+        findings.invalid(PATH, BadValue::Omitted, detail);
     }
 }
 
@@ -114,7 +107,8 @@ pub(crate) static SUCCESS_CRITERIA_MET_NON_INDEXED: Check = Check::new(
 });
 
 fn success_criteria_met_non_indexed<'a>(_: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    findings.push(invalid("cannot set SuccessCriteriaMet to NonIndexed Job"));
+    let detail = "cannot set SuccessCriteriaMet to NonIndexed Job";
+    findings.invalid(PATH, BadValue::Omitted, detail);
 }
 
 pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILED: Check = Check::new(
@@ -133,9 +127,8 @@ fn success_criteria_met_and_failed<'a>(status: &StatusChange<'a>, findings: &mut
     if status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
         && status.is_true(ConditionTypes::FAILED)
     {
-        findings.push(invalid(
-            "cannot set SuccessCriteriaMet=True and Failed=true conditions",
-        ));
+        let detail = "cannot set SuccessCriteriaMet=True and Failed=true conditions";
+        findings.invalid(PATH, BadValue::Omitted, detail);
     }
 }
 
@@ -158,9 +151,8 @@ fn success_criteria_met_and_failure_target<'a>(
     if status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
         && status.is_true(ConditionTypes::FAILURE_TARGET)
     {
-        findings.push(invalid(
-            "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
-        ));
+        let detail = "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions";
+        findings.invalid(PATH, BadValue::Omitted, detail);
     }
 }
 
@@ -177,9 +169,8 @@ pub(crate) static SUCCESS_CRITERIA_MET_WITHOUT_POLICY: Check = Check::new(
 });
 
 fn success_criteria_met_without_policy<'a>(_: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    findings.push(invalid(
-        "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy",
-    ));
+    let detail = "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy";
+    findings.invalid(PATH, BadValue::Omitted, detail);
 }
 
 pub(crate) static SUCCESS_POLICY: Check = Check::new(
@@ -194,9 +185,9 @@ pub(crate) static SUCCESS_POLICY: Check = Check::new(
 
 fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
-        findings.push(invalid(
-            "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True",
-        ));
+        let detail =
+            "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True";
+        findings.invalid(PATH, BadValue::Omitted, detail);
     }
 }
 
@@ -227,7 +218,7 @@ fn terminal_disabled<'a>(
     ] {
         if old.conditions.is_true(condition) && !status.is_true(condition) {
             let detail = format!("cannot disable the terminal {name}=True condition");
-            findings.push(FieldError::invalid(PATH, BadValue::Omitted, detail));
+            findings.invalid(PATH, BadValue::Omitted, detail);
         }
     }
 }
@@ -246,9 +237,8 @@ pub(crate) static SUCCESS_CRITERIA_MET_DISABLED: Check = Check::new(
 
 fn success_criteria_met_disabled<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
-        findings.push(invalid(
-            "cannot disable the SuccessCriteriaMet=True condition",
-        ));
+        let detail = "cannot disable the SuccessCriteriaMet=True condition";
+        findings.invalid(PATH, BadValue::Omitted, detail);
     }
 }
 
@@ -269,8 +259,8 @@ fn success_criteria_met_after_complete<'a>(
 ) {
     let was_met = old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET);
     if !was_met && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
-        findings.push(invalid(
-            "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions",
-        ));
+        let detail =
+            "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions";
+        findings.invalid(PATH, BadValue::Omitted, detail);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{STATE, StatusChange, TRANSITION, rule};
 use crate::description::Upstream;
-use crate::finding::{BadValue, FieldError};
+use crate::finding::BadValue;
 use crate::object::job::JobStatus;
 use crate::release::Release;
 use crate::rule::{Check, Findings, Run};
@@ -39,7 +39,7 @@ fn negative<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     for (path, counter) in counters {
         if let Some(counter) = counter.filter(|c| *c < 0) {
             let detail = "must be greater than or equal to 0";
-            findings.push(FieldError::invalid(path, BadValue::Int(counter), detail));
+            findings.invalid(path, BadValue::Int(counter), detail);
         }
     }
 }
@@ -58,11 +58,7 @@ fn active_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>
     let active = status.new.active;
     if active > 0 {
         let detail = "active>0 is invalid for finished job";
-        findings.push(FieldError::invalid(
-            "status.active",
-            BadValue::Int(active),
-            detail,
-        ));
+        findings.invalid("status.active", BadValue::Int(active), detail);
     }
 }
 
@@ -83,11 +79,7 @@ pub(crate) static TERMINATING_OF_FINISHED: Check = Check::new(
 fn terminating_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if let Some(terminating) = status.new.terminating.filter(|t| *t > 0) {
         let detail = "terminating>0 is invalid for finished job";
-        findings.push(FieldError::invalid(
-            "status.terminating",
-            BadValue::Int(terminating),
-            detail,
-        ));
+        findings.invalid("status.terminating", BadValue::Int(terminating), detail);
     }
 }
 
@@ -108,11 +100,7 @@ pub(crate) static READY: Check = Check::new(
 fn ready<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if let Some(ready) = status.new.ready.filter(|r| *r > status.new.active) {
         let detail = "cannot set more ready pods than active";
-        findings.push(FieldError::invalid(
-            "status.ready",
-            BadValue::Int(ready),
-            detail,
-        ));
+        findings.invalid("status.ready", BadValue::Int(ready), detail);
     }
 }
 
@@ -134,11 +122,7 @@ fn failed_decreased<'a>(
     let failed = status.new.failed;
     if failed < old.failed {
         let detail = "cannot decrease the failed counter";
-        findings.push(FieldError::invalid(
-            "status.failed",
-            BadValue::Int(failed),
-            detail,
-        ));
+        findings.invalid("status.failed", BadValue::Int(failed), detail);
     }
 }
 
@@ -162,10 +146,6 @@ fn succeeded_decreased<'a>(
     let succeeded = status.new.succeeded;
     if succeeded < old.succeeded {
         let detail = "cannot decrease the succeeded counter";
-        findings.push(FieldError::invalid(
-            "status.succeeded",
-            BadValue::Int(succeeded),
-            detail,
-        ));
+        findings.invalid("status.succeeded", BadValue::Int(succeeded), detail);
     }
 }

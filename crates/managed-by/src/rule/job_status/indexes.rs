@@ -2,7 +2,7 @@
 
 use super::{STATE, StatusChange, rule};
 use crate::description::Upstream;
-use crate::finding::{BadValue, FieldError};
+use crate::finding::BadValue;
 use crate::rule::{Check, Findings, Run};
 use crate::upstream::go;
 
@@ -27,11 +27,7 @@ fn invalid_completed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>)
         && let Err(error) = check_format(indexes, completions)
     {
         let detail = format!("error parsing completedIndexes: {error}");
-        findings.push(FieldError::invalid(
-            COMPLETED,
-            BadValue::String(indexes.into()),
-            detail,
-        ));
+        findings.invalid(COMPLETED, BadValue::String(indexes.into()), detail);
     }
 }
 
@@ -59,11 +55,8 @@ fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
         && let Err(error) = check_format(indexes, completions)
     {
         let detail = format!("error parsing failedIndexes: {error}");
-        findings.push(FieldError::invalid(
-            FAILED,
-            BadValue::Pointer(Some(indexes.into())),
-            detail,
-        ));
+        let value = BadValue::Pointer(Some(indexes.into()));
+        findings.invalid(FAILED, value, detail);
     }
 }
 
@@ -85,11 +78,7 @@ fn completed_of_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findin
     let indexes = &*status.new.completed_indexes;
     if status.changed.completed_indexes && !indexes.is_empty() {
         let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
-        findings.push(FieldError::invalid(
-            COMPLETED,
-            BadValue::String(indexes.into()),
-            detail,
-        ));
+        findings.invalid(COMPLETED, BadValue::String(indexes.into()), detail);
     }
 }
 
@@ -112,11 +101,7 @@ fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'
         && status.changed.failed_indexes
     {
         let detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
-        findings.push(FieldError::invalid(
-            FAILED,
-            BadValue::String(indexes.into()),
-            detail,
-        ));
+        findings.invalid(FAILED, BadValue::String(indexes.into()), detail);
     }
 }
 
@@ -144,11 +129,7 @@ fn overlap<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
         && let Some(index) = common_index(&status.new.completed_indexes, failed, completions)
     {
         let detail = format!("failedIndexes and completedIndexes overlap at index: {index}");
-        findings.push(FieldError::invalid(
-            FAILED,
-            BadValue::String(failed.into()),
-            detail,
-        ));
+        findings.invalid(FAILED, BadValue::String(failed.into()), detail);
     }
 }
 

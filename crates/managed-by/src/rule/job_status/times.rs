@@ -26,11 +26,8 @@ pub(crate) static COMPLETION_WITHOUT_COMPLETE: Check = Check::new(
 fn completion_without_complete<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if !status.is_true(ConditionTypes::COMPLETE) {
         let detail = "cannot set completionTime when there is no Complete=True condition";
-        findings.push(FieldError::invalid(
-            COMPLETION,
-            BadValue::Time(status.new.completion_time),
-            detail,
-        ));
+        let value = BadValue::Time(status.new.completion_time);
+        findings.invalid(COMPLETION, value, detail);
     }
 }
 
@@ -49,10 +46,8 @@ pub(crate) static COMPLETE_WITHOUT_COMPLETION: Check = Check::new(
 
 fn complete_without_completion<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.new.completion_time.is_none() {
-        findings.push(FieldError::required(
-            COMPLETION,
-            "completionTime is required for Complete jobs",
-        ));
+        let detail = "completionTime is required for Complete jobs";
+        findings.push(FieldError::required(COMPLETION, detail));
     }
 }
 
@@ -81,11 +76,8 @@ fn completion_before_start<'a>(status: &StatusChange<'a>, findings: &mut Finding
         } else {
             "must be equal to or after `startTime`"
         };
-        findings.push(FieldError::invalid(
-            COMPLETION,
-            BadValue::Time(status.new.completion_time),
-            detail,
-        ));
+        let value = BadValue::Time(status.new.completion_time);
+        findings.invalid(COMPLETION, value, detail);
     }
 }
 
@@ -108,10 +100,8 @@ fn finished_without_start<'a>(status: &StatusChange<'a>, findings: &mut Findings
     let nothing_to_start = status.spec.suspend && status.spec.completions == Some(0);
     let exempt = nothing_to_start && status.release >= Release::V1_32;
     if !exempt && status.new.start_time.is_none() {
-        findings.push(FieldError::required(
-            START,
-            "startTime is required for finished job",
-        ));
+        let detail = "startTime is required for finished job";
+        findings.push(FieldError::required(START, detail));
     }
 }
 
@@ -135,11 +125,8 @@ fn completion_changed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>
         } else {
             "field is immutable"
         };
-        findings.push(FieldError::invalid(
-            COMPLETION,
-            BadValue::Time(status.new.completion_time),
-            detail,
-        ));
+        let value = BadValue::Time(status.new.completion_time);
+        findings.invalid(COMPLETION, value, detail);
     }
 }
 

@@ -46,7 +46,7 @@ fn uids<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
                 return;
             }
             if uid.is_empty() {
-                findings.push(FieldError::invalid(path(), value(), "must not be empty"));
+                findings.invalid(path(), value(), "must not be empty");
             } else if repeated {
                 findings.push(FieldError::duplicate(path(), value()));
             }
@@ -92,10 +92,6 @@ fn of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
             "must be empty for finished job"
         };
         let value = BadValue::Uncounted(pods.clone().into_owned());
-        findings.push(FieldError::invalid(
-            "status.uncountedTerminatedPods",
-            value,
-            detail,
-        ));
+        findings.invalid("status.uncountedTerminatedPods", value, detail);
     }
 }
