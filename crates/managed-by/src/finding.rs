@@ -363,7 +363,7 @@ impl<'a> Finding<'a> {
         let Some(releases) = self.releases else {
             return self.named(&self.error.short_text(release));
         };
-        let release = releases.iter().last().unwrap_or(release);
+        let release = releases.newest().unwrap_or(release);
         let text = self.error.short_text(release);
         self.named(&format!(
             "{text}; kube-apiserver {releases} denies it, set kubernetes_version to deny it here"
@@ -384,42 +384,25 @@ mod tests {
 
     #[test]
     fn values_print_by_type_and_release() {
+        let (v1_33, v1_34) = (Release::V1_33, Release::V1_34);
         let text = |value, release| FieldError::invalid("spec.x", value, "no").text(release);
-        let pointer = |v: &'static str| BadValue::Pointer(Some(v.into()));
-        assert_eq!(
-            text(BadValue::String("<a>".into()), Release::V1_37),
-            r#"spec.x: Invalid value: "<a>": no"#
-        );
-        assert_eq!(
-            text(pointer("<a>"), Release::V1_33),
-            r#"spec.x: Invalid value: "<a>": no"#
-        );
-        assert_eq!(
-            text(pointer("<a>"), Release::V1_34),
-            r#"spec.x: Invalid value: "\u003ca\u003e": no"#
-        );
-        assert_eq!(
-            text(BadValue::Pointer(None), Release::V1_33),
-            r#"spec.x: Invalid value: "null": no"#
-        );
-        assert_eq!(
-            text(BadValue::Pointer(None), Release::V1_34),
-            "spec.x: Invalid value: null: no"
-        );
-        assert_eq!(
-            text(BadValue::Time(None), Release::V1_33),
-            r#"spec.x: Invalid value: "null": no"#
-        );
-        assert_eq!(
-            text(BadValue::Omitted, Release::V1_34),
-            "spec.x: Invalid value: no"
-        );
-        let uid = |release| text(BadValue::NamedString("<a>".into()), release);
-        assert_eq!(uid(Release::V1_33), r#"spec.x: Invalid value: "<a>": no"#);
-        assert_eq!(
-            uid(Release::V1_34),
-            r#"spec.x: Invalid value: "\u003ca\u003e": no"#
-        );
+        let pointer = || BadValue::Pointer(Some("<a>".into()));
+        let named = || BadValue::NamedString("<a>".into());
+        for (value, release, printed) in [
+            (BadValue::String("<a>".into()), v1_34, r#""<a>""#),
+            (pointer(), v1_33, r#""<a>""#),
+            (pointer(), v1_34, r#""\u003ca\u003e""#),
+            (BadValue::Pointer(None), v1_33, r#""null""#),
+            (BadValue::Pointer(None), v1_34, "null"),
+            (BadValue::Time(None), v1_33, r#""null""#),
+            (named(), v1_33, r#""<a>""#),
+            (named(), v1_34, r#""\u003ca\u003e""#),
+        ] {
+            let expected = format!("spec.x: Invalid value: {printed}: no");
+            assert_eq!(text(value, release), expected);
+        }
+        let omitted = text(BadValue::Omitted, v1_34);
+        assert_eq!(omitted, "spec.x: Invalid value: no");
         // A list goes on until 64 KiB of it are printed.
         for (first, end) in [(65_533, r#"a","b"],"#), (65_534, r#"a",...],"#)] {
             let uids = vec!["a".repeat(first).into(), "b".into()];
