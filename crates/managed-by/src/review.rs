@@ -196,15 +196,10 @@ fn review_declared(
     settings: &Settings<'_>,
 ) -> Verdict<'static> {
     declared.with_kind(&unread.kind.version, |kind| {
-        let request = match request.of_kind(unread, kind) {
-            Ok(request) => request,
-            Err(malformed) => return Verdict::malformed(&malformed),
-        };
-        let findings = match &request.subject {
-            Subject::Change(kind, change) => run(&request, kind, change, settings),
-            Subject::NotJudged | Subject::UnknownKind(_) | Subject::Pod(_) => Ok(Vec::new()),
-        };
-        answered(&request, settings, findings, settings.text_release()).into_owned()
+        request.of_kind(unread, kind).map_or_else(
+            |malformed| Verdict::malformed(&malformed),
+            |request| review(&request, settings).into_owned(),
+        )
     })
 }
 

@@ -266,9 +266,8 @@ impl<'t, 'de, D: Deserializer<'de>> Value<'t, D> {
         members: &mut impl Members<'de>,
     ) -> std::result::Result<(), D::Error> {
         let place = self.place;
-        match self.visit(members)? {
-            Type::Object => {}
-            got => place.expected("an object", got.name()),
+        if !self.object_or_null(members)? {
+            place.expected("an object", Type::Null.name());
         }
         Ok(())
     }

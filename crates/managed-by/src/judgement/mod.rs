@@ -259,20 +259,6 @@ impl<'a> JudgedFinding<'a> {
         }
     }
 
-    fn new(
-        enforcement: Enforcement,
-        place: usize,
-        releases: ReleaseSet,
-        finding: &Finding<'a>,
-    ) -> Self {
-        Self {
-            enforcement,
-            place,
-            newest: (releases.newest().unwrap_or_default(), finding.clone()),
-            said: vec![(releases, finding.clone())],
-        }
-    }
-
     /// Takes in that more releases find it.
     fn add(&mut self, releases: ReleaseSet, finding: &Finding<'a>) {
         match self.said.iter_mut().find(|(_, said)| said == finding) {
@@ -283,12 +269,6 @@ impl<'a> JudgedFinding<'a> {
         if newest > self.newest.0 {
             self.newest = (newest, finding.clone());
         }
-    }
-
-    fn is(&self, enforcement: Enforcement, place: usize, finding: &Finding<'_>) -> bool {
-        self.enforcement == enforcement
-            && self.place == place
-            && is_same_place(self.finding(), finding)
     }
 }
 
@@ -332,14 +312,22 @@ pub(crate) fn merged<'a>(
             let before = findings.iter().take(index);
             let place = before.filter(|(_, f)| is_same_place(f, finding)).count();
             let releases = finding.releases().unwrap_or(*set);
-            let mut known = all.iter_mut();
-            if let Some(known) = known.find(|known| known.is(*enforcement, place, finding)) {
+            let is_same = |known: &&mut JudgedFinding<'_>| {
+                (known.enforcement, known.place) == (*enforcement, place)
+                    && is_same_place(known.finding(), finding)
+            };
+            if let Some(known) = all.iter_mut().find(is_same) {
                 known.add(releases, finding);
                 continue;
             }
             let rank = catalogue::place(finding.rule());
             let at = all.partition_point(|known| catalogue::place(known.rule()) <= rank);
-            let found = JudgedFinding::new(*enforcement, place, releases, finding);
+            let found = JudgedFinding {
+                enforcement: *enforcement,
+                place,
+                newest: (releases.newest().unwrap_or_default(), finding.clone()),
+                said: vec![(releases, finding.clone())],
+            };
             all.insert(at, found);
         }
     }

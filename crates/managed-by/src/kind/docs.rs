@@ -29,11 +29,7 @@ impl Kind<'_> {
         let Some(outcome) = self.status_profile().and_then(|s| s.outcome) else {
             return Vec::new();
         };
-        let signs = [
-            (Ends::SUCCESS, outcome.success),
-            (Ends::FAILURE, outcome.failure),
-            (Ends::DEAD_END, outcome.dead_end),
-        ];
+        let signs = outcome.ends();
         let names = |ends: Ends| {
             let meant = signs.iter().filter(|(end, _)| ends.contains(*end));
             let meant = meant.filter_map(|(_, sign)| sign.as_ref());

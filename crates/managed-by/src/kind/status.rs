@@ -199,6 +199,15 @@ impl<'k> Outcome<'k> {
         }
     }
 
+    /// The states that it knows, each with its sign.
+    pub(crate) fn ends(&self) -> [(Ends, Option<Sign<'k>>); 3] {
+        [
+            (Ends::SUCCESS, self.success),
+            (Ends::FAILURE, self.failure),
+            (Ends::DEAD_END, self.dead_end),
+        ]
+    }
+
     /// Whether a status can say both that the workload has succeeded and that it has failed.
     pub(crate) fn can_be_both(&self) -> bool {
         let signs = self.success.zip(self.failure);

@@ -339,29 +339,25 @@ impl<'a> Members<'a> for Uncounted<'a> {
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
         match name {
-            "succeeded" => self.succeeded = Uids::read(value)?,
-            "failed" => self.failed = Uids::read(value)?,
+            "succeeded" => self.succeeded = uids_or_null(value)?,
+            "failed" => self.failed = uids_or_null(value)?,
             _ => value.skip()?,
         }
         Ok(())
     }
 }
 
-/// A list of UIDs; a `null` among them is an empty string for Go. There may be thousands, so that they are read in passing.
-#[derive(Default)]
-struct Uids<'a>(Vec<Cow<'a, str>>);
-
-impl<'a> Uids<'a> {
-    fn read<D: Deserializer<'a>>(
-        value: Value<'_, D>,
-    ) -> Result<Option<Vec<Cow<'a, str>>>, D::Error> {
-        let mut uids = Self::default();
-        let is_list = value.array_or_null(&mut uids)?;
-        Ok(is_list.then_some(uids.0))
-    }
+/// A list of UIDs; `null` is an absent one.
+fn uids_or_null<'a, D: Deserializer<'a>>(
+    value: Value<'_, D>,
+) -> Result<Option<Vec<Cow<'a, str>>>, D::Error> {
+    let mut uids = Vec::new();
+    let is_list = value.array_or_null(&mut uids)?;
+    Ok(is_list.then_some(uids))
 }
 
-impl<'a> Members<'a> for Uids<'a> {
+/// Each UID; a `null` among them is an empty string for Go. There may be thousands, so that they are read in passing.
+impl<'a> Members<'a> for Vec<Cow<'a, str>> {
     const OF_OBJECT: bool = false;
     const OF_ARRAY: bool = true;
 
@@ -371,7 +367,7 @@ impl<'a> Members<'a> for Uids<'a> {
         value: Value<'_, D>,
     ) -> Result<(), D::Error> {
         let uid = value.keep()?;
-        self.0.push(uid.string_or_null().unwrap_or_default());
+        self.push(uid.string_or_null().unwrap_or_default());
         Ok(())
     }
 }

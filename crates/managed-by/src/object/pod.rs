@@ -25,11 +25,6 @@ pub(crate) struct Owner<'a> {
     pub(crate) uid: Cow<'a, str>,
 }
 
-/// Whether a kind is this one.
-pub(crate) fn is_pod(group: &str, version: &str, kind: &str) -> bool {
-    (group, version, kind) == ("", "v1", "Pod")
-}
-
 impl<'a> Pod<'a> {
     /// Reads a pod.
     pub(crate) fn read(value: Kept<'_, 'a>) -> Self {

@@ -6,7 +6,6 @@ use serde::de::Deserializer;
 
 use crate::decode::{Kept, Note, Place, Raw, Result, Strings, Value};
 use crate::kind::Kind;
-use crate::object::pod::is_pod;
 
 /// Group, version and kind of the object in a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,7 +75,7 @@ impl<'a> GroupVersionKind<'a> {
     }
 
     pub(super) fn is_pod(&self) -> bool {
-        is_pod(&self.group, &self.version, &self.kind)
+        (&*self.group, &*self.version, &*self.kind) == ("", "v1", "Pod")
     }
 
     pub(super) fn profile(&self) -> Option<&'static Kind<'static>> {

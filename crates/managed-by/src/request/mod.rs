@@ -236,10 +236,9 @@ impl<'a> AdmissionRequest<'a> {
             version: self.version.clone(),
             request_kind: self.request_kind,
             user,
-            subject: Subject::NotJudged,
+            subject: Subject::Change(kind, change),
             source: self.source,
         };
-        request.subject = Subject::Change(kind, change);
         request.take_own_name();
         Ok(request)
     }

@@ -75,12 +75,6 @@ impl Problem {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn unreadable(malformed: &Malformed) -> Self {
-        Self::new(&Path::Root, malformed.to_string())
-    }
-
-    #[cold]
-    #[inline(never)]
     pub(super) fn wrong(path: &Path<'_>, got: Raw<'_>, expected: &str) -> Self {
         let got = Got(got);
         Self::new(path, format!("got {got}, expected {expected}"))
@@ -213,7 +207,7 @@ impl Problems {
     /// Settings that are not JSON.
     pub(crate) fn unreadable(malformed: &Malformed) -> Self {
         Self {
-            list: vec![Problem::unreadable(malformed)],
+            list: vec![Problem::new(&Path::Root, malformed.to_string())],
             more: 0,
         }
     }

@@ -53,11 +53,7 @@ impl<'p> Conditions<'p, '_> {
         let Some(outcome) = &profile.outcome else {
             return;
         };
-        for (end, sign) in [
-            (Ends::SUCCESS, outcome.success),
-            (Ends::FAILURE, outcome.failure),
-            (Ends::DEAD_END, outcome.dead_end),
-        ] {
+        for (end, sign) in outcome.ends() {
             if sign.as_ref().is_some_and(says) {
                 self.facts.ends |= end;
             }

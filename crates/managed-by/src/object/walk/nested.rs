@@ -28,36 +28,27 @@ impl<'a> Reading<'a> {
             return self.leave_out(template, value);
         }
         self.templates = self.templates.saturating_add(1);
-        match *template {
-            Template::Spec(kind) => self.child(kind, value),
-            Template::Object(kind) => value
-                .visit(&mut Made {
-                    kind: Some(kind),
-                    api_version: None,
-                    name: None,
-                    spec: None,
-                    reading: self,
-                })
-                .map(|_| ()),
-            Template::Any => {
-                let place = value.place();
-                let mut made = Made {
-                    kind: None,
-                    api_version: None,
-                    name: None,
-                    spec: None,
-                    reading: self,
-                };
-                value.visit(&mut made)?;
-                // Kubewarden sorts keys, so that the kind comes before the spec. Elsewhere the spec is read late.
-                let (Some(kind), Some(spec)) = (made.named(), made.spec) else {
-                    return Ok(());
-                };
-                let path = place.member(SPEC);
-                let place = place.at(&path);
-                late(spec, place, |value| self.child(kind, value)).map_err(D::Error::custom)
-            }
-        }
+        let kind = match *template {
+            Template::Spec(kind) => return self.child(kind, value),
+            Template::Object(kind) => Some(kind),
+            Template::Any => None,
+        };
+        let place = value.place();
+        let mut made = Made {
+            kind,
+            api_version: None,
+            name: None,
+            spec: None,
+            reading: self,
+        };
+        value.visit(&mut made)?;
+        // Kubewarden sorts keys, so that the kind comes before the spec. Elsewhere the spec is read late.
+        let (Some(kind), Some(spec)) = (made.named(), made.spec) else {
+            return Ok(());
+        };
+        let path = place.member(SPEC);
+        let place = place.at(&path);
+        late(spec, place, |value| self.child(kind, value)).map_err(D::Error::custom)
     }
 
     /// Whether a template was left out, so that the others are too.

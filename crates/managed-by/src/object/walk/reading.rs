@@ -8,7 +8,7 @@ use super::conditions::{ConditionFacts, Conditions, notes_of};
 use super::paths::{Below, Leaf};
 use crate::decode::{Kept, Place, Raw, Value};
 use crate::kind::Kind;
-use crate::kind::status::{Ends, FailureNotes, Sign};
+use crate::kind::status::{FailureNotes, Sign};
 use crate::object::custom::{Custom, MAX_NESTED, Nested, Status};
 use crate::upstream::time::Time;
 
@@ -48,11 +48,7 @@ impl<'a> Reading<'a> {
                 }
                 Sign::Condition { .. } => false,
             };
-            for (end, sign) in [
-                (Ends::SUCCESS, outcome.success),
-                (Ends::FAILURE, outcome.failure),
-                (Ends::DEAD_END, outcome.dead_end),
-            ] {
+            for (end, sign) in outcome.ends() {
                 status.ends.set(
                     end,
                     status.ends.contains(end) || sign.as_ref().is_some_and(is),
@@ -152,14 +148,12 @@ impl<'a> Reading<'a> {
             }
             Leaf::Start => self.status.start = None,
             Leaf::End => self.status.end = None,
-            Leaf::Counter => {
+            Leaf::Counter | Leaf::Total(_) => {
                 let below = Below::of(place);
                 self.status.negative.retain(|(path, _)| !below.has(path));
-            }
-            Leaf::Total(index) => {
-                let below = Below::of(place);
-                self.status.negative.retain(|(path, _)| !below.has(path));
-                if let Some(total) = self.status.totals.get_mut(index) {
+                if let Leaf::Total(index) = leaf
+                    && let Some(total) = self.status.totals.get_mut(index)
+                {
                     *total = 0;
                 }
             }

@@ -26,6 +26,13 @@ const KEYS: [&str; 9] = [
     "status",
 ];
 
+/// The keys that no entry may leave out, and what they hold.
+const NEEDED: [(&str, &str); 3] = [
+    ("group", "the group of the kind, such as argoproj.io"),
+    ("kind", "the name of the kind, such as Workflow"),
+    ("plural", "the name of its resource, such as workflows"),
+];
+
 /// Where the field is, unless an entry says otherwise.
 const MANAGED_BY: &str = "spec.managedBy";
 
@@ -63,25 +70,16 @@ impl<'a> CustomKind<'a> {
             reading.push(Problem::new(path, text));
             return kind;
         }
-        let mut has = (false, false, false);
-        reading.members(
-            &entry.parts(),
-            path,
-            &KEYS,
-            |reading, value, name, path| match name {
-                "group" => {
-                    has.0 = true;
-                    kind.group = reading.text(value, path, &wrong_group);
+        let mut given = Vec::new();
+        reading.members(&entry.parts(), path, &KEYS, |reading, value, name, path| {
+            given.push(name);
+            match name {
+                "group" => kind.group = reading.text(value, path, &wrong_group),
+                "versions" => {
+                    kind.versions = Some(reading.strings(value, path, &VERSIONS_LIST));
                 }
-                "versions" => kind.versions = Some(reading.strings(value, path, &VERSIONS_LIST)),
-                "kind" => {
-                    has.1 = true;
-                    kind.kind = reading.text(value, path, &wrong_name);
-                }
-                "plural" => {
-                    has.2 = true;
-                    kind.plural = reading.text(value, path, &wrong_plural);
-                }
+                "kind" => kind.kind = reading.text(value, path, &wrong_name),
+                "plural" => kind.plural = reading.text(value, path, &wrong_plural),
                 "managed_by" => {
                     kind.managed_by = Some(reading.text(value, path, &wrong_field_path));
                 }
@@ -100,18 +98,10 @@ impl<'a> CustomKind<'a> {
                     kind.is_template = reading.word(value, path, words).unwrap_or_default();
                 }
                 _ => kind.status = Some(DeclaredStatus::read(value, path, reading)),
-            },
-        );
-        for (has, key, expected) in [
-            (has.0, "group", "the group of the kind, such as argoproj.io"),
-            (has.1, "kind", "the name of the kind, such as Workflow"),
-            (
-                has.2,
-                "plural",
-                "the name of its resource, such as workflows",
-            ),
-        ] {
-            if !has {
+            }
+        });
+        for (key, expected) in NEEDED {
+            if !given.contains(&key) {
                 reading.push(Problem::missing(&Path::Member(path, key), expected));
             }
         }

@@ -138,31 +138,24 @@ impl<'a> DeclaredSign<'a> {
                 _ => values = Some(reading.strings(value, path, &WORDS_LIST)),
             },
         );
-        match (condition, word, values) {
-            (Some(condition), None, None) => Some(Self::Condition(condition)),
-            (None, Some(path), Some(values)) => Some(Self::Word { path, values }),
-            (None, Some(_), None) => {
-                let expected = "the words that say it, such as [Succeeded]";
-                reading.push(Problem::missing(&Path::Member(path, "values"), expected));
-                None
-            }
-            (None, None, Some(_)) => {
-                let expected = "the path of the word, such as status.phase";
-                reading.push(Problem::missing(&Path::Member(path, "path"), expected));
-                None
-            }
-            (None, None, None) => {
-                let expected = "the type of a condition; or `path` and `values`";
-                reading.push(Problem::missing(&Path::Member(path, "condition"), expected));
-                None
-            }
+        let (key, expected) = match (condition, word, values) {
+            (Some(condition), None, None) => return Some(Self::Condition(condition)),
+            (None, Some(path), Some(values)) => return Some(Self::Word { path, values }),
+            (None, Some(_), None) => ("values", "the words that say it, such as [Succeeded]"),
+            (None, None, Some(_)) => ("path", "the path of the word, such as status.phase"),
+            (None, None, None) => (
+                "condition",
+                "the type of a condition; or `path` and `values`",
+            ),
             (Some(_), ..) => {
                 let text =
                     "a condition or a word says it: leave out `condition`, or `path` and `values`";
                 reading.push(Problem::new(path, text));
-                None
+                return None;
             }
-        }
+        };
+        reading.push(Problem::missing(&Path::Member(path, key), expected));
+        None
     }
 
     /// Where it is.
