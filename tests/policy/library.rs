@@ -39,7 +39,10 @@ mod support {
             clippy::unnecessary_wraps,
             reason = "as the module"
         )]
-        pub(crate) fn validate_settings(&self, settings: &Value) -> Result<GuestSettingsVerdict, Error> {
+        pub(crate) fn validate_settings(
+            &self,
+            settings: &Value,
+        ) -> Result<GuestSettingsVerdict, Error> {
             let message = refusal(settings);
             let valid = message.is_none();
             Ok(GuestSettingsVerdict { valid, message })

@@ -23,7 +23,7 @@ mod wasmi;
 #[cfg(feature = "wasmtime")]
 mod wasmtime;
 
-pub use policy::{Engine, Host, Policy, GuestSettingsVerdict};
+pub use policy::{Engine, GuestSettingsVerdict, Host, Policy};
 
 /// A file or folder of this repository.
 pub fn root(path: impl AsRef<Path>) -> PathBuf {

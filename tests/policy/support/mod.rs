@@ -6,7 +6,7 @@ pub(crate) mod payload;
 use std::fmt::Debug;
 use std::sync::{Arc, LazyLock};
 
-use managed_by_testing::{Engine, Error, Host, Policy, GuestSettingsVerdict, admission};
+use managed_by_testing::{Engine, Error, GuestSettingsVerdict, Host, Policy, admission};
 use serde_json::Value;
 use xtask::judge::judge_in;
 
@@ -72,7 +72,10 @@ impl Guest {
         self.ask(|policy| policy.validate_bytes(payload))
     }
 
-    pub(crate) fn validate_settings(&self, settings: &Value) -> Result<GuestSettingsVerdict, Error> {
+    pub(crate) fn validate_settings(
+        &self,
+        settings: &Value,
+    ) -> Result<GuestSettingsVerdict, Error> {
         self.ask(|policy| policy.validate_settings(settings))
     }
 
