@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::api_server::{ADMIN, ApiServer, MULTIKUEUE, Options, USUAL};
 use super::controllers;
 use super::hook::{Hook, TEAM, job};
-use super::jobs::{end, has};
+use super::jobs::{ends, has};
 use super::modules;
 use crate::deploy::{self, base64};
-use crate::kube::{self, Client, done, list, path, text};
+use crate::kube::{self, Client, done, path, text};
 use crate::kubelet::Kubelet;
 use crate::process::{Process, until};
 use crate::tls::Authority;
@@ -32,7 +32,7 @@ const OPTIONS: Options = Options {
 pub(crate) const JOBSETS: &str = "jobset.x-k8s.io/v1alpha2";
 
 /// What a fleet needs on the PATH, beside what every cluster needs.
-const PROGRAMS: [&str; 6] = [
+pub(super) const PROGRAMS: [&str; 6] = [
     OPTIONS.etcd,
     "kube-controller-manager",
     "jobset",
@@ -87,12 +87,13 @@ impl Member {
     /// Applies Kueue's objects, and waits until those that say so are active.
     fn objects(&self, objects: &Value) -> Result<()> {
         let admin = self.cluster.client(ADMIN);
-        for object in list(objects) {
+        let objects = objects.as_array().context("no objects")?;
+        for object in objects {
             // Kueue's webhook takes a moment.
             let applied = || admin.apply(object).map(Some);
             until(&object.to_string(), Duration::from_secs(20), applied)?;
         }
-        for object in list(objects) {
+        for object in objects {
             let kind = text(&object["kind"]);
             if ["MultiKueueCluster", "AdmissionCheck", "ClusterQueue"].contains(&kind) {
                 let path = kube::place(object);
@@ -223,9 +224,9 @@ impl Workload {
     /// Whether it has ended as it should. It is an error if it has ended otherwise.
     pub(crate) fn is_over(&self, client: &Client) -> Result<bool> {
         let object = self.found(client)?;
-        let end = end(&object["status"]);
-        ensure!(end.is_none_or(|end| end == self.end), "{object}");
-        Ok(end.is_some())
+        let status = &object["status"];
+        ensure!(ends(status).all(|end| end == self.end), "{object}");
+        Ok(ends(status).next().is_some())
     }
 }
 

@@ -76,10 +76,10 @@ pub(crate) fn has(status: &Value, condition: &str) -> bool {
     conditions.any(|c| c["type"] == condition && c["status"] == "True")
 }
 
-/// The condition that says how a workload has ended.
-pub(crate) fn end(status: &Value) -> Option<&'static str> {
-    let mut ends = ["Complete", "Completed", "Succeeded", "Failed"].into_iter();
-    ends.find(|end| has(status, end))
+/// The conditions that say how a workload has ended. More than one contradict each other.
+pub(crate) fn ends(status: &Value) -> impl Iterator<Item = &'static str> {
+    let ends = ["Complete", "Completed", "Succeeded", "Failed"].into_iter();
+    ends.filter(|end| has(status, end))
 }
 
 /// Whether a workload has ended so, or has not and is still there: `Gone`, `Never`, or a condition.
@@ -87,7 +87,7 @@ pub(super) fn ended(answer: &Answer, end: &str) -> Result<()> {
     let status = &answer.body["status"];
     let holds = match end {
         "Gone" => answer.code == 404,
-        "Never" => answer.code == 200 && self::end(status).is_none(),
+        "Never" => answer.code == 200 && ends(status).next().is_none(),
         condition => has(status, condition),
     };
     ensure!(holds, "it is not {end}: {} {status}", answer.code);

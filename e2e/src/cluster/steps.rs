@@ -146,8 +146,15 @@ pub(crate) fn run(clusters: &[&ApiServer], file: &str, part: &str, more: &Value,
         act,
     };
     for check in part.checks {
-        let each = filling::each(&runner.vars, &check.each);
-        for set in each.unwrap_or_else(|_| vec![Map::new()]) {
+        // Without sets of variables a check is made once.
+        let sets = match &check.each {
+            Value::Null => Ok(vec![Map::new()]),
+            each => filling::each(&runner.vars, each),
+        };
+        for set in sets.unwrap_or_else(|error| {
+            report::check(&check.says, Err(error));
+            Vec::new()
+        }) {
             runner.vars.insert("now".to_owned(), now().into());
             runner.vars.extend(set);
             let says = filling::filled_text(&runner.vars, &check.says);

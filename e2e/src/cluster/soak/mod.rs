@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 use crate::cluster::api_server::{ADMIN, ANA};
 use crate::cluster::audit::nothing;
 use crate::cluster::faults::POLICY_SERVER;
-use crate::cluster::fleet::{Fleet, JOBSETS, KUEUE, Member, Workload};
+use crate::cluster::fleet::{Fleet, JOBSETS, KUEUE, Member, PROGRAMS, Workload};
 use crate::cluster::hook::{TEAM, job};
-use crate::cluster::jobs::end;
+use crate::cluster::jobs::ends;
 use crate::deploy::root;
 use crate::kube::{Client, done, jobs, list, path, text};
 use crate::load;
@@ -148,9 +148,10 @@ impl Run {
                 for object in client.list(&list).unwrap_or_default() {
                     // The worker has copies of those of the hub, and Jobs of JobSets.
                     let name = text(&object["metadata"]["name"]).strip_prefix('w');
-                    let number = name.and_then(|number| number.parse().ok());
-                    let number = number.filter(|n: &usize| self.workloads[*n].0 == cluster);
-                    if let (Some(number), Some(end)) = (number, end(&object["status"])) {
+                    let number = name.and_then(|number| number.parse::<usize>().ok());
+                    let number =
+                        number.filter(|n| self.workloads.get(*n).is_some_and(|w| w.0 == cluster));
+                    if let (Some(number), Some(end)) = (number, ends(&object["status"]).next()) {
                         let now = self.now();
                         self.notes().ends.entry(number).or_insert((end, now));
                     }
@@ -342,6 +343,7 @@ fn workload_of(client: &Client, name: &str) -> Result<String> {
 }
 
 pub(super) fn run(folder: &Path, authority: &Authority) -> Option<()> {
+    programs::all_there("soak", &PROGRAMS)?;
     let plan = report::need("MINUTES, RATE and SEED are numbers", Plan::new())?;
     let mut runs = Vec::new();
     for (policy, title) in [(true, "with the policy"), (false, "without the policy")] {
