@@ -74,7 +74,7 @@ endef
 
 # What every way to ask the library or the module is held to: the library's answers to the examples, the vectors, the recordings and
 # some generated requests.
-target/answers.ndjson: $(RUST_SOURCES) xtask/src/answers.rs $(shell find examples crates/testing/src conformance/src conformance/vectors conformance/traces -type f)
+target/answers.ndjson: $(RUST_SOURCES) xtask/src/answers.rs $(shell find examples crates/testing/src conformance/src conformance/vectors conformance/traces -type f -not -path '*/target/*')
 	@mkdir -p target && $(XTASK) answers $@ 2000 1
 
 # How many requests are generated. kwctl, which compiles the module for each, is asked about 200 of them.
