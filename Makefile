@@ -287,7 +287,7 @@ crates/js/npm/node_modules crates/js/playground/node_modules $(BUNDLERS:%=crates
 
 .PHONY: bench fuel-update
 bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, in the engine
-	cargo bench --quiet --profile dev --package managed-by-policy --bench engine
+	cargo --config 'profile.dev.package.wasmtime.opt-level=1' bench --quiet --profile dev --package managed-by-policy --bench engine
 
 fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
 	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Instant;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use managed_by::Release;
 use managed_by_conformance::generate::Generator;
@@ -168,7 +168,7 @@ fn update() -> Result<String> {
 
 fn verify() -> Result<String> {
     let mut count = 0_usize;
-    for entry in fs::read_dir(vector::folder())?.flatten() {
+    for entry in fs::read_dir(vector::folder()).context("vectors")?.flatten() {
         let name = entry.file_name();
         let is_known = vector::FILES.iter().any(|file| name == *file);
         ensure!(is_known, "{} is made from nothing", name.display());

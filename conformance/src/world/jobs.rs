@@ -10,6 +10,7 @@ use crate::cases::job;
 use crate::generate::Generator;
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Small {
     fields: Vec<Field>,
     parts: Vec<World>,
@@ -21,7 +22,22 @@ struct Small {
 )]
 static SMALL: LazyLock<Small> = LazyLock::new(|| {
     let small = serde_yaml_ng::from_str(include_str!("small.yml"));
-    small.expect("the small world")
+    let small: Small = small.expect("the small world");
+    let is_field = |(place, count): (&String, &usize)| {
+        let mut fields = small.fields.iter();
+        fields.any(|field| field.place == *place && *count <= field.values.len())
+    };
+    for part in &small.parts {
+        let places = part.shared.iter().chain(&part.own).chain(&part.given);
+        assert!(places.into_iter().all(is_field), "{}", part.name);
+    }
+    for field in &small.fields {
+        let is_condition = !field.place.starts_with('/');
+        let mut values = field.values.iter();
+        let are_texts = values.all(|value| value.is_null() || value.is_string());
+        assert!(are_texts || !is_condition, "{}", field.place);
+    }
+    small
 });
 
 /// All parts.

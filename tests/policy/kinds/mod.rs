@@ -8,7 +8,7 @@ mod reach;
 use managed_by::{Form, Holder, Kind, kinds};
 use serde_json::Value;
 
-use crate::support::{Answer, everywhere};
+use crate::support::{Answer, everywhere, root};
 use xtask::kinds::objects::{request, with};
 
 /// Each kind, once for each of its versions.
@@ -40,11 +40,20 @@ fn silent(answer: &Answer) {
     assert!(answer.allowed && answer.warnings.is_empty(), "{answer:?}");
 }
 
-/// A kind has texts, and an example. The metadata, the manifests and the page are compared with the kinds elsewhere.
+/// A kind has texts, an example, and rules for its status where the metadata asks for that, for mutants of the library. All else in
+/// the metadata, the manifests and the page are compared with the kinds elsewhere.
 #[test]
 fn every_kind_has_all_its_parts() {
     let examples = xtask::examples::all().unwrap();
+    let metadata = std::fs::read_to_string(root("policy-metadata.yml")).unwrap();
+    let metadata: Value = serde_yaml_ng::from_str(&metadata).unwrap();
     for kind in kinds() {
+        let status = Value::from(format!("{}/status", kind.plural()));
+        let is_asked = metadata["rules"].as_array().unwrap().iter().any(|rule| {
+            let names = |key: &str, name: &Value| rule[key].as_array().unwrap().contains(name);
+            names("apiGroups", &kind.group().into()) && names("resources", &status)
+        });
+        assert_eq!(is_asked, kind.has_status_rules(), "{kind:?}");
         let is_shown = examples.iter().any(|example| {
             let of = |key: &str| example.request["kind"][key].as_str().unwrap();
             Kind::find(of("group"), of("version"), of("kind"))

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 /// The searches through the states of some kinds.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Search {
     kinds: Vec<String>,
     objects: Vec<Value>,
@@ -42,15 +43,18 @@ fn outcomes_are_lost_where_a_controller_loses_them_and_nowhere_else() {
     let text = std::fs::read_to_string(root("tests/policy/kinds/reach.yml")).unwrap();
     let file: Value = serde_yaml_ng::from_str(&text).unwrap();
     let searches: Vec<Search> = serde_json::from_value(file["searches"].clone()).unwrap();
+    let mut count = 0;
     for searched in searches {
         let states = searched.statuses();
         for kind in &searched.kinds {
             for object in &searched.objects {
                 let steps = search(kind, object, &states, &searched.lost);
                 assert!(steps > states.len(), "{kind}");
+                count += 1;
             }
         }
     }
+    assert_eq!(count, 50);
 }
 
 /// An outcome that is in one state and not in another, which can be reached from it.
