@@ -163,8 +163,9 @@ fn is_document(bytes: &[u8]) -> bool {
 fn pump(file: impl Read + Send, chunk: usize, to: &SyncSender<Vec<u8>>) -> Option<MalformedText> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let mut start = Vec::new();
-    // Who reads on meets the error again.
-    let _ = file.by_ref().take(4).read_to_end(&mut start);
+    if let Err(e) = file.by_ref().take(4).read_to_end(&mut start) {
+        return Some(cannot_be_read("", &e));
+    }
     let whole = |start: &[u8], file| io::Cursor::new(start.to_owned()).chain(file);
     match &*start {
         [] => Some(MalformedText::whole("is empty")),

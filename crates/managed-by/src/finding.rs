@@ -389,7 +389,7 @@ mod tests {
         let pointer = || BadValue::Pointer(Some("<a>".into()));
         let named = || BadValue::NamedString("<a>".into());
         for (value, release, printed) in [
-            (BadValue::String("<a>".into()), v1_34, r#""<a>""#),
+            (BadValue::String("<a>".into()), Release::V1_37, r#""<a>""#),
             (pointer(), v1_33, r#""<a>""#),
             (pointer(), v1_34, r#""\u003ca\u003e""#),
             (BadValue::Pointer(None), v1_33, r#""null""#),

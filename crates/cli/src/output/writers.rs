@@ -329,7 +329,7 @@ mod tests {
             "", " ", "a ", " a", "#a", "a #b", "a: b", "a:", ": a", "- a", "'a'", "\"a\"",
             "a\"b'c", "a\\b", "\\", "{a}", "[a]", "&a", "*a", "!a", "|", ">", "%a", "@a", "`a",
             "a\nb", "---", "...", "~", "null", "Null", "NO", "yes", "on", "y", "true", "0x1f",
-            "010", "1_0", "1:30", "1e3", ".inf", "<<", "=", "a,b", "\0",
+            "010", "1_0", "1:30", "1e3", ".inf", "<<", "=", "a,b", "\0", "1", "a\\nb", "ä", "аna",
         ];
         let long = [
             "a\r\n- system:masters",
@@ -337,6 +337,7 @@ mod tests {
             "system:serviceaccount:kube-system:job-controller",
             "ana@acme.io",
             "a\u{2028}b",
+            "a\u{2028}- b",
             "\u{feff}a",
             "a\u{202e}b",
         ];

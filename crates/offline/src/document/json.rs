@@ -120,7 +120,9 @@ impl<'t> Inside<'t> {
                 let written = written.strip_prefix('"')?;
                 written.strip_suffix('"')
             });
-            named.insert(name, Node::new(written.unwrap_or_default(), value));
+            if let Some(written) = written {
+                named.insert(name, Node::new(written, value));
+            }
         }
         Self::Members(named)
     }
