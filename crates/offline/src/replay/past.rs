@@ -19,21 +19,32 @@ use crate::unjudged::{Unjudged, Why};
 #[derive(Debug)]
 pub(super) struct Past<'s> {
     pub(super) judge: Judge<'s>,
-    /// The last states of the objects that live, as JSON, by their identity.
-    pub(super) live: Named<'static, Box<str>>,
+    /// The last states of the objects that live, by their identity.
+    pub(super) live: Named<'static, Stored>,
 }
 
-/// The states before a chunk of the objects in it, by their identity.
+/// An object as it was at the end of a chunk, with nothing borrowed from it.
+#[derive(Debug)]
+pub(super) struct Stored {
+    json: Box<str>,
+    resource_version: Option<u64>,
+}
+
+/// The states before a chunk of the objects in it, by their identity, where more than the version is asked for.
 pub(super) type Before<'c> = Named<'c, State<'c>>;
 
 /// The last state of an object in a chunk; [`None`] is deleted.
 pub(super) type Latest<'c> = Named<'c, Option<&'c State<'c>>>;
 
 /// The states that a chunk leaves objects in, with nothing borrowed from it; [`None`] is deleted.
-pub(super) fn stored(latest: &Latest<'_>) -> Vec<(String, Option<Box<str>>)> {
+pub(super) fn stored(latest: &Latest<'_>) -> Vec<(String, Option<Stored>)> {
+    let stored = |state: &State<'_>| Stored {
+        json: state.text.into(),
+        resource_version: state.metadata.resource_version,
+    };
     latest
         .iter()
-        .map(|(identity, state)| (identity.to_owned(), state.map(|state| state.text.into())))
+        .map(|(identity, state)| (identity.to_owned(), state.map(stored)))
         .collect()
 }
 
@@ -45,7 +56,7 @@ impl<'s> Past<'s> {
     }
 
     /// Remembers the states that a chunk left objects in.
-    pub(super) fn update(&mut self, updates: Vec<(String, Option<Box<str>>)>) {
+    pub(super) fn update(&mut self, updates: Vec<(String, Option<Stored>)>) {
         for (identity, stored) in updates {
             match stored {
                 Some(stored) => self.live.insert(identity.into(), stored),
@@ -54,20 +65,22 @@ impl<'s> Past<'s> {
         }
     }
 
-    /// Reads what was before the objects of a chunk.
+    /// Reads what was before the objects of a chunk. Of one that is deleted, out of order or seen again the version is enough.
     pub(super) fn before<'c>(&'c self, items: &'c [Item<'c>]) -> Before<'c> {
         let mut known = Named::default();
         let mut first = Vec::new();
         for item in items {
             let state = match &item.record {
-                Ok(Record::State(_, state)) => state,
-                Ok(Record::Write(write)) => &write.state,
-                Ok(Record::Refused | Record::Nothing) | Err(_) => continue,
+                Ok(Record::State(event, state)) if *event != Event::Deleted => state,
+                Ok(Record::Write(write)) if write.asks != Asks::Delete => &write.state,
+                _ => continue,
             };
             let identity = state.identity();
-            if let (Some(json), None) = (self.live.get(&identity), known.get(&identity)) {
+            if let (Some(old), None) = (self.live.get(&identity), known.get(&identity))
+                && versions(old.resource_version, state).is_none_or(|(before, now)| now > before)
+            {
                 known.insert(identity.clone(), ());
-                first.push((identity, state, json));
+                first.push((identity, state, &*old.json));
             }
         }
         let states = in_groups(&first, |(_, state, json), states| {
@@ -107,6 +120,23 @@ impl<'s> Past<'s> {
         (tasks, latest)
     }
 
+    /// The state that an object had, where it was read, and its version.
+    fn old<'c>(
+        &self,
+        state: &State<'_>,
+        before: &'c Before<'c>,
+        latest: &Latest<'c>,
+    ) -> (Option<&'c State<'c>>, Option<u64>) {
+        let identity = state.identity();
+        if let Some(old) = latest.get(&identity) {
+            let version = old.and_then(|old| old.metadata.resource_version);
+            return (*old, version);
+        }
+        let stored = self.live.get(&identity);
+        let version = stored.and_then(|stored| stored.resource_version);
+        (before.get(&identity), version)
+    }
+
     fn of_state<'c>(
         &self,
         event: Event,
@@ -117,8 +147,8 @@ impl<'s> Past<'s> {
         if !self.judge.knows(&state.group, &state.version, &state.kind) {
             return Task::Unknown(state);
         }
-        let old = old(state, before, latest);
-        match versions(old, state) {
+        let (old, version) = self.old(state, before, latest);
+        match versions(version, state) {
             Some((before, now)) if now < before => return out_of_order(state, now, before),
             // A watch that begins anew shows what was seen already.
             Some((before, now)) if now == before && event != Event::Deleted => {
@@ -176,13 +206,13 @@ impl<'s> Past<'s> {
             }
             return Task::Unknown(state);
         }
-        let old = old(state, before, latest);
+        let (old, version) = self.old(state, before, latest);
         if write.asks == Asks::Delete {
             let rest = state.metadata.has_finalizers;
             latest.insert(state.identity(), rest.then_some(state));
             return Task::Nothing;
         }
-        match versions(old, state) {
+        match versions(version, state) {
             Some((before, now)) if now < before => return out_of_order(state, now, before),
             Some((before, now)) if now == before => return Task::Nothing,
             _ => {}
@@ -193,19 +223,6 @@ impl<'s> Past<'s> {
             return seen_first(state);
         }
         judge(write.asks, state, old.filter(|_| !is_create), Some(write))
-    }
-}
-
-/// The state that an object had.
-fn old<'c>(
-    state: &State<'_>,
-    before: &'c Before<'c>,
-    latest: &Latest<'c>,
-) -> Option<&'c State<'c>> {
-    let identity = state.identity();
-    match latest.get(&identity) {
-        Some(old) => *old,
-        None => before.get(&identity),
     }
 }
 
@@ -229,9 +246,8 @@ fn judge<'c>(
 }
 
 /// The versions before and now, where both say so.
-fn versions(old: Option<&State<'_>>, state: &State<'_>) -> Option<(u64, u64)> {
-    let old = old?.metadata.resource_version?;
-    Some((old, state.metadata.resource_version?))
+fn versions(old: Option<u64>, state: &State<'_>) -> Option<(u64, u64)> {
+    Some((old?, state.metadata.resource_version?))
 }
 
 fn out_of_order<'c>(state: &State<'_>, now: u64, before: u64) -> Task<'c> {
