@@ -69,27 +69,16 @@ fn a_request_of_2_mib() {
     assert_eq!(answer.annotations["controller"], r#""acme.io/x""#);
 }
 
+/// What no rule reads is passed over without recursion.
 #[test]
-fn nesting_of_10_000_levels() {
-    let nested = |open: &str, close: &str, n: usize| {
-        created(&format!(r#""a":{}1{}"#, open.repeat(n), close.repeat(n)))
-    };
-    // The request, the object and its spec are levels too.
+fn nesting_of_100_000_levels() {
+    let n = 100_000;
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
-        assert!(nested(open, close, 9_995).allowed);
+        let nested = format!(r#""a":{}1{}"#, open.repeat(n), close.repeat(n));
+        assert!(created(&nested).allowed);
     }
-    let answer = nested("[", "]", 10_000);
-    assert_eq!(answer.code, Some(400));
-    // Before the lists stand 108 bytes; the 9,997th of them is one too many.
-    assert_eq!(
-        answer.message(),
-        "malformed admission request: not JSON: expected at most 10,000 levels of nesting at byte 10104"
-    );
-    // Brackets side by side, and brackets in strings.
-    assert!(created(&format!(r#""a":[{}1]"#, "[],".repeat(20_000))).allowed);
-    assert!(created(&format!(r#""a":["\"{}"]"#, "[".repeat(30_000))).allowed);
     // A container that is never closed.
-    let answer = in_engine("[".repeat(200_000).as_bytes());
+    let answer = in_engine("[".repeat(2 * n).as_bytes());
     assert_eq!((answer.allowed, answer.code), (false, Some(400)));
 }
 

@@ -21,11 +21,6 @@ impl<'a> Members<'a> {
         serde_json::from_str(json).ok()
     }
 
-    /// Members that somebody else took apart.
-    pub(crate) fn taken_apart(members: Vec<(&'a str, &'a str)>) -> Self {
-        Self(members)
-    }
-
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()

@@ -1,27 +1,62 @@
-//! Why a document could not be read.
+//! Errors of decoding.
 
 use std::fmt;
 
-/// Why a document could not be read, in one line that never repeats its content.
+use super::Type;
+use super::locate::locate;
+
+/// The error of a document that does not decode: one line that never repeats the document's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed(Box<Reason>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reason {
-    /// Not JSON.
+    /// The document is not JSON.
     Syntax(String),
-    /// JSON that has something else than expected at a path.
-    Shape {
+    /// A value is missing, or is of another type or form than expected.
+    Unexpected {
         path: String,
-        expected: &'static str,
+        expected: String,
         got: &'static str,
     },
+    /// A member occurs twice.
+    Duplicate { path: String },
+}
+
+/// The beginning of serde's error about a member that occurs twice.
+const DUPLICATE: &str = "duplicate field";
+
+/// The beginning of serde's error about a value of the right type.
+const INVALID_VALUE: &str = "invalid value";
+
+/// The error about a member that occurs twice, for visitors: they return it before they read the value, so that it has a path.
+#[cold]
+pub(crate) fn duplicate<E: serde::de::Error>() -> E {
+    E::custom(DUPLICATE)
 }
 
 impl Malformed {
-    /// An error of `serde_json`. It says what was expected and where, and does not repeat the input.
-    pub(super) fn syntax(error: &serde_json::Error) -> Self {
-        Self(Box::new(Reason::Syntax(error.to_string())))
+    /// Converts an error of `serde_json` in a document, and finds its path.
+    #[cold]
+    pub(super) fn decoding(text: &str, error: &serde_json::Error) -> Self {
+        let message = error.to_string();
+        if !error.is_data() {
+            return Self(Box::new(Reason::Syntax(message)));
+        }
+        let located = locate(text, error.line(), error.column());
+        let path = located.path;
+        if message.starts_with(DUPLICATE) {
+            return Self::duplicate(path);
+        }
+        // `invalid type: string "...", expected an object at line 1 column 5`: only what was expected is ours.
+        let (_, expected) = message.rsplit_once("expected ").unwrap_or_default();
+        let expected = expected.split(" at line ").next().unwrap_or_default();
+        let got = match located.json_type {
+            Type::Number if message.starts_with(INVALID_VALUE) => "another number",
+            Type::String if message.starts_with(INVALID_VALUE) => "another string",
+            json_type => json_type.name(),
+        };
+        Self::unexpected(path, expected, got)
     }
 
     pub(super) fn utf_8(at: usize) -> Self {
@@ -29,37 +64,32 @@ impl Malformed {
         Self(Box::new(Reason::Syntax(text)))
     }
 
-    pub(super) fn nesting(at: usize) -> Self {
-        let text = format!("expected at most 10,000 levels of nesting at byte {at}");
-        Self(Box::new(Reason::Syntax(text)))
-    }
-
-    /// A value of the wrong type, or one that is missing, at a path.
-    pub(crate) fn shape(
-        path: impl Into<String>,
-        expected: &'static str,
-        got: &'static str,
-    ) -> Self {
-        let path = path.into();
-        Self(Box::new(Reason::Shape {
-            path,
-            expected,
+    /// A value that is missing, or is of another type or form than expected.
+    pub(crate) fn unexpected(path: impl Into<String>, expected: &str, got: &'static str) -> Self {
+        Self(Box::new(Reason::Unexpected {
+            path: path.into(),
+            expected: expected.to_owned(),
             got,
         }))
     }
 
-    /// The path of the value that has the wrong type, from the root of the document. [`None`] if the document is not JSON.
+    /// A member that occurs twice.
+    pub(crate) fn duplicate(path: impl Into<String>) -> Self {
+        Self(Box::new(Reason::Duplicate { path: path.into() }))
+    }
+
+    /// The path of the value, from the root of the document. [`None`] if the document is not JSON.
     pub fn path(&self) -> Option<&str> {
         match &*self.0 {
             Reason::Syntax(_) => None,
-            Reason::Shape { path, .. } => Some(path),
+            Reason::Unexpected { path, .. } | Reason::Duplicate { path } => Some(path),
         }
     }
 
-    /// The same trouble, seen from the object that holds the document as its member `name`.
+    /// Prefixes the path with the name of the member that holds the document.
     #[must_use]
     pub fn within(mut self, name: &str) -> Self {
-        if let Reason::Shape { path, .. } = &mut *self.0 {
+        if let Reason::Unexpected { path, .. } | Reason::Duplicate { path } = &mut *self.0 {
             let dot = if path.is_empty() || path.starts_with('[') {
                 ""
             } else {
@@ -75,7 +105,7 @@ impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             Reason::Syntax(text) => write!(f, "not JSON: {text}"),
-            Reason::Shape {
+            Reason::Unexpected {
                 path,
                 expected,
                 got,
@@ -83,6 +113,7 @@ impl fmt::Display for Malformed {
                 let colon = if path.is_empty() { "" } else { ": " };
                 write!(f, "{path}{colon}expected {expected}, got {got}")
             }
+            Reason::Duplicate { path } => write!(f, "{path}: duplicate field"),
         }
     }
 }

@@ -1,37 +1,46 @@
-//! A value by its parts and theirs, as text.
+//! An object of which each member may be split, too.
 
 use std::borrow::Cow;
 
-use serde::de::{Deserializer, Error};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess};
 
-use super::raw::{Apart, USUAL};
-use super::{Members, Parts, Raw, Type, Value};
+use super::fields::Text;
+use super::raw::Split;
+use super::{Lenient, Parts, Raw, Type, VisitContainer};
 
-/// An object or an array, taken apart two levels deep. Deeper values stay text, so a value that no rule needs is scanned only
-/// once.
+/// A value split into its members, of which some are split into theirs. What is below stays text, so that large settings are scanned
+/// once although most requests read little of them.
 #[derive(Debug)]
 pub(crate) struct Outline<'a> {
-    /// A value of the same type.
+    /// The value, or an empty one of its type.
     pub(crate) raw: Raw<'a>,
-    /// The members with their names, or the elements.
+    /// The members of an object, with their names.
     pub(crate) parts: Vec<(Cow<'a, str>, Part<'a>)>,
 }
 
-/// A part of a value.
+/// A member of an outline.
 #[derive(Debug)]
 pub(crate) enum Part<'a> {
     /// Its text.
     Text(Raw<'a>),
-    /// What is in it.
-    Apart(Type, Parts<'a>),
+    /// Its type, and its members or elements.
+    Split(Type, Parts<'a>),
 }
 
 impl<'a> Part<'a> {
-    /// A value of the same type, with the same text if it was not taken apart.
+    pub(crate) fn json_type(&self) -> Type {
+        match self {
+            Self::Text(raw) => raw.json_type(),
+            Self::Split(json_type, _) => *json_type,
+        }
+    }
+
+    /// The value, or an empty one of its type if it was split.
     pub(crate) fn raw(&self) -> Raw<'a> {
         match self {
             Self::Text(raw) => *raw,
-            Self::Apart(json_type, _) => Raw::of_type(*json_type),
+            Self::Split(json_type, _) => Raw::empty(*json_type),
         }
     }
 
@@ -39,113 +48,76 @@ impl<'a> Part<'a> {
     pub(crate) fn parts(&self) -> Cow<'_, [(Cow<'a, str>, Raw<'a>)]> {
         match self {
             Self::Text(raw) => Cow::Owned(raw.parts(raw.json_type())),
-            Self::Apart(_, parts) => Cow::Borrowed(parts),
+            Self::Split(_, parts) => Cow::Borrowed(parts),
         }
     }
 }
 
 impl<'a> Outline<'a> {
-    /// The parts of a value as text.
+    /// Splits a value that is text. Its members stay text.
     pub(crate) fn of(raw: Raw<'a>) -> Self {
-        let parts = raw.parts(raw.json_type()).into_iter();
-        let parts = parts.map(|(name, raw)| (name, Part::Text(raw)));
+        let members = raw.members().into_iter();
         Self {
             raw,
-            parts: parts.collect(),
+            parts: members.map(|(name, raw)| (name, Part::Text(raw))).collect(),
         }
     }
+}
 
-    /// Takes a value apart, and each part of it.
-    ///
-    /// # Errors
-    /// If the bytes are not JSON.
-    pub(crate) fn read<D: Deserializer<'a>>(value: Value<'_, D>) -> Result<Self, D::Error> {
-        let reading = Reading {
-            only: None,
+/// The seed of an outline, with the names of the members that are split. A scalar instead of the outline or of such a member is an
+/// error, because its text would be lost: [`Outline::of`] keeps it.
+pub(crate) struct OutlineOf(pub(crate) &'static [&'static str]);
+
+impl<'a> DeserializeSeed<'a> for OutlineOf {
+    type Value = Outline<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, json: D) -> Result<Outline<'a>, D::Error> {
+        let mut reading = Reading {
+            split: self.0,
             parts: Vec::new(),
         };
-        reading.of(value)
+        let json_type = json.deserialize_any(Lenient(&mut reading))?;
+        no_scalar(json_type)?;
+        Ok(Outline {
+            raw: Raw::empty(json_type),
+            parts: reading.parts,
+        })
     }
+}
 
-    /// Takes an object apart, and of its members those with these names.
-    ///
-    /// # Errors
-    /// If the bytes are not JSON. If a scalar is found instead, so that the document is read with care, which keeps its text.
-    pub(crate) fn read_object<D: Deserializer<'a>>(
-        value: Value<'_, D>,
-        only: &'static [&'static str],
-    ) -> Result<Self, D::Error> {
-        if value.with_care {
-            return value.raw().map(Self::of);
-        }
-        let reading = Reading {
-            only: Some(only),
-            parts: Vec::new(),
-        };
-        reading.of(value)
+fn no_scalar<E: Error>(json_type: Type) -> Result<(), E> {
+    match json_type {
+        Type::Object | Type::Array | Type::Null => Ok(()),
+        Type::String | Type::Number | Type::Bool => Err(E::custom("expected no scalar")),
     }
 }
 
 struct Reading<'a> {
-    only: Option<&'static [&'static str]>,
+    split: &'static [&'static str],
     parts: Vec<(Cow<'a, str>, Part<'a>)>,
 }
 
-impl<'a> Reading<'a> {
-    fn of<D: Deserializer<'a>>(mut self, value: Value<'_, D>) -> Result<Outline<'a>, D::Error> {
-        let json_type = value.visit(&mut self)?;
-        self.check(json_type)?;
-        Ok(Outline {
-            raw: Raw::of_type(json_type),
-            parts: self.parts,
-        })
-    }
-
-    fn check<E: Error>(&self, json_type: Type) -> Result<(), E> {
-        let has_text = matches!(json_type, Type::String | Type::Number | Type::Bool);
-        if has_text && self.only.is_some() {
-            return Err(E::custom("expected an object or an array"));
+impl<'a> VisitContainer<'a> for Reading<'a> {
+    fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(name)) = map.next_key()? {
+            let part = if self.split.contains(&&*name) {
+                let part: Part<'a> = map.next_value()?;
+                no_scalar(part.json_type())?;
+                part
+            } else {
+                Part::Text(map.next_value()?)
+            };
+            self.parts.push((name, part));
         }
-        Ok(())
-    }
-
-    fn keep<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        let part = if self.only.is_none_or(|only| only.contains(&name)) {
-            let with_care = value.with_care;
-            let (json_type, parts) = value.json.deserialize_any(Apart { with_care })?;
-            self.check(json_type)?;
-            Part::Apart(json_type, parts)
-        } else {
-            Part::Text(value.raw()?)
-        };
-        if self.parts.is_empty() {
-            self.parts.reserve(USUAL);
-        }
-        self.parts.push((Cow::Owned(name.to_owned()), part));
         Ok(())
     }
 }
 
-impl<'a> Members<'a> for Reading<'a> {
-    const OF_ARRAY: bool = true;
-
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        self.keep(name, value)
-    }
-
-    fn element<D: Deserializer<'a>>(
-        &mut self,
-        _: usize,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        self.keep("", value)
+/// Splits the value.
+impl<'de: 'a, 'a> Deserialize<'de> for Part<'a> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        let mut split = Split::default();
+        let json_type = json.deserialize_any(Lenient(&mut split))?;
+        Ok(Self::Split(json_type, split.0))
     }
 }

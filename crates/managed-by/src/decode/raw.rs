@@ -1,12 +1,12 @@
 //! A JSON value as its text.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess};
 use serde_json::value::RawValue;
 
-use super::{Malformed, Name};
+use super::fields::{self, Text};
+use super::{Lenient, Malformed, VisitContainer, utf_8};
 
 /// The types of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,15 +43,41 @@ impl Type {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Raw<'a>(&'a str);
 
+/// The members of an object with their names, or the elements of an array without.
+pub(crate) type Parts<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;
+
 impl<'a> From<&'a RawValue> for Raw<'a> {
     fn from(value: &'a RawValue) -> Self {
         Self(value.get())
     }
 }
 
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(json).map(Self::from)
+    }
+}
+
 impl<'a> Raw<'a> {
-    /// A value of a type, for where no more is asked for.
-    pub(super) fn of_type(json_type: Type) -> Self {
+    /// The one value of a document.
+    ///
+    /// # Errors
+    /// If the bytes are not UTF-8 or not JSON.
+    pub(crate) fn document(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let text = utf_8(bytes)?;
+        let value = serde_json::from_str::<&RawValue>(text);
+        value
+            .map(Self::from)
+            .map_err(|e| Malformed::decoding(text, &e))
+    }
+
+    /// The value of a text that is known to be JSON.
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self(text.trim_ascii())
+    }
+
+    /// An empty value of a type.
+    pub(super) fn empty(json_type: Type) -> Self {
         Self(match json_type {
             Type::Object => "{}",
             Type::Array => "[]",
@@ -62,34 +88,12 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// The one value of a document.
-    ///
-    /// # Errors
-    /// If the bytes are not UTF-8, not JSON, or nested too deep.
-    pub(crate) fn document(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let text = super::utf_8(bytes)?;
-        super::nesting::check(bytes)?;
-        let value: &RawValue = serde_json::from_str(text).map_err(|e| Malformed::syntax(&e))?;
-        Ok(Self::from(value))
-    }
-
-    /// The one value of a document that has been read before.
-    pub(crate) fn document_again(bytes: &'a [u8]) -> Option<Self> {
-        let text = std::str::from_utf8(bytes).ok()?;
-        Some(Self(text.trim_ascii()))
-    }
-
-    /// A text that is decoded later.
-    pub(crate) fn unread(text: &'a str) -> Self {
-        Self(text.trim_ascii())
-    }
-
     /// The value as it is written.
     pub(crate) fn as_str(self) -> &'a str {
         self.0
     }
 
-    /// Its type, which the first character tells.
+    /// Its type, which the first character determines.
     pub(crate) fn json_type(self) -> Type {
         match self.0.as_bytes().first() {
             Some(b'{') => Type::Object,
@@ -101,18 +105,18 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The string that it is, borrowed unless it is written with escapes.
+    /// The string, borrowed unless it is written with escapes; [`None`] for a value of another type.
     pub(crate) fn string(self) -> Option<Cow<'a, str>> {
         let body = self.0.strip_prefix('"')?.strip_suffix('"')?;
+        // FASTPATH
         if !body.as_bytes().contains(&b'\\') {
             return Some(Cow::Borrowed(body));
         }
-        let mut json = serde_json::Deserializer::from_str(self.0);
-        json.deserialize_bytes(Text).ok()
+        self.decode::<Text<'a>>().map(|Text(text)| text)
     }
 
-    /// The whole number that it is. One that no `i64` holds, or that is written as a fraction, is the nearest one that is
-    /// held: what counts downwards without end is still negative.
+    /// The whole number; [`None`] for a value of another type. A fraction is rounded down, and a number that no `i64` holds to the
+    /// nearest that one does: a counter below zero is negative, however it is written.
     pub(crate) fn number(self) -> Option<i64> {
         if self.json_type() != Type::Number {
             return None;
@@ -128,138 +132,70 @@ impl<'a> Raw<'a> {
             i64::MAX
         };
         // `serde_json` has the code for floats already; the one of `str::parse` takes 15 KB more.
-        let float = || serde_json::from_str(self.0).map_or(past_all, nearest);
+        let float = || self.decode().map_or(past_all, nearest);
         Some(self.0.parse().unwrap_or_else(|_| float()))
     }
 
-    /// The members of the object that it is, in their order; none of anything else.
+    /// The value as one of a type; [`None`] if it is none.
+    pub(crate) fn decode<T: Deserialize<'a>>(self) -> Option<T> {
+        serde_json::from_str(self.0).ok()
+    }
+
+    /// The member of the object with a name.
+    pub(crate) fn member(self, name: &str) -> Option<Self> {
+        let mut members = self.members().into_iter();
+        members.find_map(|(known, value)| (known == name).then_some(value))
+    }
+
+    /// The members of the object, in their order; none for a value of another type.
     pub(crate) fn members(self) -> Parts<'a> {
         self.parts(Type::Object)
     }
 
-    /// The elements of the array that it is, without names; none of anything else.
+    /// The elements of the array, without names; none for a value of another type.
     pub(crate) fn elements(self) -> Parts<'a> {
         self.parts(Type::Array)
     }
 
-    pub(super) fn parts(self, wanted: Type) -> Parts<'a> {
-        if self.json_type() != wanted {
-            return Parts::new();
-        }
-        let read = |with_care| {
+    /// Calls a function with each element of the array; with none for a value of another type.
+    pub(crate) fn for_each<T: Deserialize<'a>>(self, element: impl FnMut(T)) {
+        let mut json = serde_json::Deserializer::from_str(self.0);
+        // The text is JSON, so that the one error is another type than a list of `T`.
+        let _ = fields::for_each(&mut json, element);
+    }
+
+    /// The members with their names, or the elements, of a value of a type; none for a value of another type.
+    pub(crate) fn parts(self, wanted: Type) -> Parts<'a> {
+        let mut split = Split::default();
+        if self.json_type() == wanted {
             let mut json = serde_json::Deserializer::from_str(self.0);
-            json.deserialize_any(Apart { with_care })
-        };
-        let read = read(false).or_else(|_| read(true));
-        read.map(|(_, parts)| parts).unwrap_or_default()
-    }
-}
-
-/// A string, with a lone surrogate as U+FFFD, which is what Go makes of it.
-#[derive(Clone, Copy)]
-pub(super) struct Text;
-
-impl<'de> Visitor<'de> for Text {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-
-    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-        Ok(match std::str::from_utf8(bytes) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => Cow::Owned(without_surrogates(bytes.to_vec())),
-        })
-    }
-
-    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(without_surrogates(bytes.to_vec())))
-    }
-}
-
-/// `serde_json` gives a lone surrogate as the three bytes that UTF-8 would have for it, if it had any.
-fn without_surrogates(bytes: Vec<u8>) -> String {
-    match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(e) => {
-            let mut bytes = e.into_bytes();
-            let mut rest = &mut *bytes;
-            while let [first, tail @ ..] = rest {
-                if let (0xed, [second @ 0xa0..=0xbf, third, ..]) = (*first, &mut *tail) {
-                    (*first, *second, *third) = (0xef, 0xbf, 0xbd);
-                }
-                rest = tail;
-            }
-            String::from_utf8_lossy(&bytes).into_owned()
+            // A name with a lone surrogate is an error; such names are no text, and nothing is called so.
+            let _ = json.deserialize_any(Lenient(&mut split));
         }
+        split.0
     }
 }
 
 /// Few objects have more members.
-pub(super) const USUAL: usize = 8;
+const USUAL: usize = 8;
 
-/// The members of an object with their names, or the elements of an array without, as their texts.
-pub(crate) type Parts<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;
+/// Splits an object or an array into its parts.
+#[derive(Default)]
+pub(super) struct Split<'a>(pub(super) Parts<'a>);
 
-/// Takes an object or an array apart, passes over anything else, and says what it was.
-pub(super) struct Apart {
-    pub(super) with_care: bool,
-}
-
-impl<'de> Visitor<'de> for Apart {
-    type Value = (Type, Parts<'de>);
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object or an array")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok((Type::Null, Parts::new()))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok((Type::Bool, Parts::new()))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok((Type::Number, Parts::new()))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok((Type::Number, Parts::new()))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok((Type::Number, Parts::new()))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok((Type::String, Parts::new()))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::with_capacity(USUAL);
-        let with_care = self.with_care;
-        while let Some(name) = map.next_key_seed(Name { with_care })? {
-            members.push((name, Raw::from(map.next_value::<&RawValue>()?)));
+impl<'a> VisitContainer<'a> for Split<'a> {
+    fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> Result<(), A::Error> {
+        self.0.reserve(USUAL);
+        while let Some((Text(name), value)) = map.next_entry()? {
+            self.0.push((name, value));
         }
-        Ok((Type::Object, members))
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(value) = seq.next_element::<&RawValue>()? {
-            elements.push((Cow::default(), Raw::from(value)));
+    fn visit_elements<A: SeqAccess<'a>>(&mut self, mut seq: A) -> Result<(), A::Error> {
+        while let Some(value) = seq.next_element()? {
+            self.0.push((Cow::Borrowed(""), value));
         }
-        Ok((Type::Array, elements))
+        Ok(())
     }
 }

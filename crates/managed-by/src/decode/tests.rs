@@ -1,71 +1,250 @@
+use std::cell::Cell;
+use std::fmt;
+
 use proptest::prelude::*;
-use serde::de::{Deserializer, Error as _};
-use serde_json::{Map, Value as Json, json};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde_json::Value as Json;
 
-use super::{Members, Note, Place, Raw, Result, Type, Value, document, late};
+use super::fields::{self, Nullable, Text};
+use super::{Malformed, Raw, decode, decode_str, of};
 
-/// A view that keeps everything, so that reading can be compared with `serde_json`.
-#[derive(Default)]
-struct Tree(Option<Json>);
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default, expecting = "an object")]
+struct Fields {
+    #[serde(deserialize_with = "fields::optional_int32")]
+    number: Option<i32>,
+    #[serde(deserialize_with = "fields::or_default")]
+    flag: bool,
+    #[serde(deserialize_with = "fields::object")]
+    child: Child,
+    list: Vec<Nullable<Child>>,
+}
 
-impl<'de> Members<'de> for Tree {
-    const OF_ARRAY: bool = true;
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default, expecting = "an object")]
+struct Child {
+    #[serde(deserialize_with = "name")]
+    name: String,
+}
 
-    fn member<D: Deserializer<'de>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        let read = tree(value)?;
-        if let Json::Object(map) = self.0.get_or_insert_with(|| Json::Object(Map::new())) {
-            map.insert(name.to_owned(), read);
-        }
-        Ok(())
-    }
-
-    fn element<D: Deserializer<'de>>(
-        &mut self,
-        index: usize,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        let read = tree(value)?;
-        if let Json::Array(list) = self.0.get_or_insert_with(|| Json::Array(Vec::new())) {
-            assert_eq!(index, list.len());
-            list.push(read);
-        }
-        Ok(())
+impl fmt::Debug for Nullable<Child> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
-/// Reads a value through every way that there is: as its text, and by its members.
-fn tree<'de, D: Deserializer<'de>>(value: Value<'_, D>) -> std::result::Result<Json, D::Error> {
-    let raw = value.raw()?;
-    match raw.json_type() {
-        Type::Object | Type::Array => {}
-        Type::String => return Ok(raw.string().unwrap().into_owned().into()),
-        Type::Number | Type::Bool | Type::Null => {
-            return serde_json::from_str(raw.as_str()).map_err(D::Error::custom);
-        }
+impl PartialEq for Nullable<Child> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
     }
-    let note = Note::default();
-    let mut members = Tree::default();
-    let visited = late(raw, Place::root(&note), |value| value.visit(&mut members));
-    let visited = visited.map_err(D::Error::custom)?;
-    assert_eq!(visited, raw.json_type());
-    let empty = match visited {
-        Type::Object => json!({}),
-        _ => json!([]),
+}
+
+fn name<'de, D: Deserializer<'de>>(json: D) -> Result<String, D::Error> {
+    fields::string(json).map(Into::into)
+}
+
+fn read(json: &str) -> Result<Fields, String> {
+    let read: Result<fields::Object<Fields>, Malformed> = decode_str(json, of());
+    read.map(|fields::Object(read)| read)
+        .map_err(|e| e.to_string())
+}
+
+#[test]
+fn null_is_an_absent_value() {
+    let json = r#"{"number":null,"flag":null,"child":null,"list":[null,{"name":null}]}"#;
+    let child = || Nullable(Child::default());
+    let expected = Fields {
+        list: vec![child(), child()],
+        ..Fields::default()
     };
-    Ok(members.0.unwrap_or(empty))
+    assert_eq!(read(json), Ok(expected));
 }
 
-#[expect(
-    clippy::redundant_closure,
-    reason = "the function alone is not general enough for the compiler"
-)]
-fn read(bytes: &[u8]) -> Result<Json> {
-    let note = Note::default();
-    document(bytes, Place::root(&note), |value| tree(value))
+/// An error never repeats the content.
+#[test]
+fn errors_name_the_path() {
+    for (json, expected) in [
+        ("", "not JSON: EOF while parsing a value at line 1 column 0"),
+        (
+            "{\"secret\" 1}",
+            "not JSON: expected `:` at line 1 column 11",
+        ),
+        ("[secret]", "expected an object, got an array"),
+        ("{} {}", "not JSON: trailing characters at line 1 column 4"),
+        ("null", "expected an object, got null"),
+        ("\"secret\"", "expected an object, got a string"),
+        (r#"{"child":[]}"#, "child: expected an object, got an array"),
+        (
+            r#"{"child":"expected secret"}"#,
+            "child: expected an object, got a string",
+        ),
+        (
+            r#"{"list":[{},5]}"#,
+            "list[1]: expected an object, got a number",
+        ),
+        (
+            "{\"list\":\n[null, {\n\"name\" :\t{}}]}",
+            "list[1].name: expected a string, got an object",
+        ),
+        (
+            r#"{"list":[{"x":[1,{"name":{}}],"name":7}]}"#,
+            "list[0].name: expected a string, got a number",
+        ),
+        (
+            r#"{"flag":"true"}"#,
+            "flag: expected a boolean, got a string",
+        ),
+        (
+            r#"{"number":"1"}"#,
+            "number: expected a 32-bit integer, got a string",
+        ),
+        (
+            r#"{"number":1.0}"#,
+            "number: expected a 32-bit integer, got another number",
+        ),
+        (
+            r#"{"child":{"name":"a"},"child":{}}"#,
+            "child: duplicate field",
+        ),
+        (
+            r#"{"list":[{"name":"a", "name" :1}]}"#,
+            "list[0].name: duplicate field",
+        ),
+        (
+            r#"{"ch\u0069ld":{"name":1}}"#,
+            "child.name: expected a string, got a number",
+        ),
+        (
+            r#"{"child":{"name":"\ud800"}}"#,
+            "not JSON: unexpected end of hex escape at line 1 column 25",
+        ),
+    ] {
+        assert_eq!(read(json).unwrap_err(), expected, "{json}");
+    }
+    let error = decode::<std::marker::PhantomData<Raw<'_>>>(b"\"ab\xff\"", of()).unwrap_err();
+    assert_eq!(error.to_string(), "not JSON: expected UTF-8 at byte 3");
+}
+
+/// Go 1.26 decodes each row (`json.Unmarshal`) to the same number, or refuses it.
+#[test]
+fn int32_is_decoded_as_in_go() {
+    for (json, expected) in [
+        ("0", Some(0)),
+        ("-0", Some(0)),
+        ("-2147483648", Some(i32::MIN)),
+        ("2147483647", Some(i32::MAX)),
+        ("2147483648", None),
+        ("18446744073709551616", None),
+        ("0.0", None),
+        ("1e3", None),
+    ] {
+        let number = read(&format!(r#"{{"number":{json}}}"#)).ok();
+        assert_eq!(number.and_then(|fields| fields.number), expected, "{json}");
+    }
+}
+
+#[test]
+fn numbers_are_the_nearest_that_fit() {
+    for (json, expected) in [
+        ("0", Some(0)),
+        ("-3", Some(-3)),
+        ("9223372036854775807", Some(i64::MAX)),
+        ("1e21", Some(i64::MAX)),
+        ("-1e21", Some(i64::MIN)),
+        ("-1e999", Some(i64::MIN)),
+        ("1.5", Some(1)),
+        ("-0.5", Some(-1)),
+        ("\"1\"", None),
+        ("null", None),
+    ] {
+        let raw = Raw::document(json.as_bytes()).unwrap();
+        assert_eq!(raw.number(), expected, "{json}");
+    }
+}
+
+/// Fails at a scalar of a document, and knows its path.
+struct FailAt<'c> {
+    /// How many scalars come before it.
+    left: &'c Cell<usize>,
+    path: String,
+    failed_at: &'c Cell<String>,
+}
+
+impl FailAt<'_> {
+    fn below(&self, step: &str) -> FailAt<'_> {
+        FailAt {
+            path: format!("{}{step}", self.path),
+            ..*self
+        }
+    }
+
+    fn scalar<E: Error>(self) -> Result<(), E> {
+        let Some(left) = self.left.get().checked_sub(1) else {
+            self.failed_at.set(self.path);
+            return Err(E::invalid_type(Unexpected::Other("scalar"), &"nothing"));
+        };
+        self.left.set(left);
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for FailAt<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for FailAt<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(name)) = map.next_key()? {
+            let dot = if self.path.is_empty() { "" } else { "." };
+            map.next_value_seed(self.below(&format!("{dot}{name}")))?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        for index in 0.. {
+            let element = self.below(&format!("[{index}]"));
+            if seq.next_element_seed(element)?.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        self.scalar()
+    }
 }
 
 fn arbitrary_json() -> impl Strategy<Value = Json> {
@@ -79,112 +258,21 @@ fn arbitrary_json() -> impl Strategy<Value = Json> {
     leaf.prop_recursive(6, 64, 8, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..8).prop_map(Json::from),
-            prop::collection::btree_map(".{0,12}", inner, 0..8)
+            prop::collection::btree_map("[^\u{0}]{1,12}", inner, 0..8)
                 .prop_map(|map| Json::Object(map.into_iter().collect())),
         ]
     })
 }
 
 proptest! {
+    /// The path of an error is the path of the value that the deserializer stopped at.
     #[test]
-    fn what_is_read_is_what_was_written(value in arbitrary_json(), pretty in any::<bool>()) {
+    fn errors_are_located(value in arbitrary_json(), pretty in any::<bool>(), at in 0_usize..32) {
         let text = if pretty { format!("{value:#}") } else { value.to_string() };
-        let expected: Json = serde_json::from_str(&text).unwrap();
-        prop_assert_eq!(read(text.as_bytes()).unwrap(), expected);
-    }
-
-    /// A document with one byte changed, added or taken away is still read exactly where `serde_json` reads it. Strings may
-    /// differ: Go, and so this module, takes a lone surrogate.
-    #[test]
-    fn broken_documents_are_refused(
-        value in arbitrary_json(), at in any::<prop::sample::Index>(), byte in any::<u8>(), how in 0..3
-    ) {
-        let mut bytes = value.to_string().into_bytes();
-        let at = at.index(bytes.len());
-        match how {
-            0 => bytes[at] = byte,
-            1 => bytes.insert(at, byte),
-            _ => { bytes.remove(at); }
-        }
-        match serde_json::from_slice::<Json>(&bytes) {
-            Ok(expected) => prop_assert_eq!(read(&bytes).unwrap(), expected),
-            Err(_) if bytes.windows(2).any(|w| w == b"\\u") => {}
-            Err(_) => { read(&bytes).unwrap_err(); }
+        let (left, failed_at) = (Cell::new(at), Cell::new(String::new()));
+        let seed = FailAt { left: &left, path: String::new(), failed_at: &failed_at };
+        if let Err(error) = decode_str(&text, seed) {
+            prop_assert_eq!(error.path(), Some(&*failed_at.take()));
         }
     }
-}
-
-/// Where no text of the object is kept, too.
-#[test]
-fn names_with_control_characters_are_refused() {
-    let note = Note::default();
-    let error = document(b"{\"a\0\":1}", Place::root(&note), |value| {
-        value.visit(&mut Tree::default())
-    })
-    .unwrap_err();
-    assert!(error.to_string().contains("control character"), "{error}");
-}
-
-#[test]
-fn of_two_members_the_last_counts() {
-    assert_eq!(
-        read(br#"{"a":1,"b":2,"a":3}"#).unwrap(),
-        json!({"a": 3, "b": 2})
-    );
-}
-
-/// Each row was decoded by Go 1.26 (`json.Unmarshal`).
-#[test]
-fn strings_are_decoded_as_in_go() {
-    for (json, go) in [
-        (r#""plain""#, "plain"),
-        (r#""\u0061\n\"\\\/""#, "a\n\"\\/"),
-        (r#""\ud83d\ude42""#, "\u{1f642}"),
-        (r#""\ud800""#, "\u{fffd}"),
-        (r#""a\udc00b""#, "a\u{fffd}b"),
-        (r#""\ud800\ud800\udc00""#, "\u{fffd}\u{10000}"),
-        (r#""é\ud800é""#, "é\u{fffd}é"),
-    ] {
-        let raw = Raw::document(json.as_bytes()).unwrap();
-        assert_eq!(raw.string().as_deref(), Some(go), "{json}");
-        let key = format!("{{{json}:1}}");
-        let members = Raw::document(key.as_bytes()).unwrap().members();
-        assert_eq!(members[0].0, go, "{json}");
-    }
-}
-
-#[test]
-fn numbers_are_the_nearest_that_fit() {
-    for (json, expected) in [
-        ("0", Some(0)),
-        ("-3", Some(-3)),
-        ("9223372036854775807", Some(i64::MAX)),
-        ("1e21", Some(i64::MAX)),
-        ("-1e21", Some(i64::MIN)),
-        ("1.5", Some(1)),
-        ("-0.5", Some(-1)),
-        ("\"1\"", None),
-        ("null", None),
-    ] {
-        let raw = Raw::document(json.as_bytes()).unwrap();
-        assert_eq!(raw.number(), expected, "{json}");
-    }
-}
-
-/// A reason never repeats the content.
-#[test]
-fn reasons_name_the_place_alone() {
-    for (json, expected) in [
-        ("", "not JSON: EOF while parsing a value at line 1 column 0"),
-        (
-            "{\"secret\" 1}",
-            "not JSON: expected `:` at line 1 column 11",
-        ),
-        ("[secret]", "not JSON: expected value at line 1 column 2"),
-        ("{} {}", "not JSON: trailing characters at line 1 column 4"),
-    ] {
-        assert_eq!(read(json.as_bytes()).unwrap_err().to_string(), expected);
-    }
-    let error = read(b"\"ab\xff\"").unwrap_err();
-    assert_eq!(error.to_string(), "not JSON: expected UTF-8 at byte 3");
 }

@@ -1,12 +1,15 @@
 //! What status rules read of a `batch/v1` Job.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use bitflags::bitflags;
-use serde::de::Deserializer;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
-use super::{Metadata, Object, ObjectNames};
-use crate::decode::{Members, Raw, Strings, Value};
+use super::{Metadata, Object};
+use crate::decode::Raw;
+use crate::decode::fields::{self, Text};
 use crate::upstream::time::Time;
 
 /// The parts of a Job that status rules read.
@@ -82,39 +85,44 @@ impl CompletionMode {
     }
 }
 
-/// A Job's status.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The parts of a Job's status that rules read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "an object", rename_all = "camelCase")]
 pub(crate) struct JobStatus<'a> {
-    /// `active`.
+    #[serde(deserialize_with = "fields::int32")]
     pub(crate) active: i32,
-    /// `succeeded`.
+    #[serde(deserialize_with = "fields::int32")]
     pub(crate) succeeded: i32,
-    /// `failed`.
+    #[serde(deserialize_with = "fields::int32")]
     pub(crate) failed: i32,
-    /// `ready`.
+    #[serde(deserialize_with = "fields::optional_int32")]
     pub(crate) ready: Option<i32>,
-    /// `terminating`.
+    #[serde(deserialize_with = "fields::optional_int32")]
     pub(crate) terminating: Option<i32>,
-    /// `startTime`.
+    #[serde(deserialize_with = "optional_time")]
     pub(crate) start_time: Option<Time>,
-    /// `completionTime`.
+    #[serde(deserialize_with = "optional_time")]
     pub(crate) completion_time: Option<Time>,
-    /// `completedIndexes`; unset is empty.
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) completed_indexes: Cow<'a, str>,
-    /// `failedIndexes`.
+    #[serde(borrow, deserialize_with = "fields::optional_string")]
     pub(crate) failed_indexes: Option<Cow<'a, str>>,
-    /// `uncountedTerminatedPods`.
+    #[serde(
+        borrow,
+        rename = "uncountedTerminatedPods",
+        deserialize_with = "fields::optional_object"
+    )]
     pub(crate) uncounted: Option<Uncounted<'a>>,
-    /// `conditions`.
     pub(crate) conditions: Conditions,
 }
 
-/// `uncountedTerminatedPods`: UIDs; [`None`] is an absent list, which prints otherwise than an empty one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The UIDs of `uncountedTerminatedPods`. kube-apiserver prints an absent list ([`None`]) and an empty one differently.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "an object")]
 pub(crate) struct Uncounted<'a> {
-    /// `succeeded`.
+    #[serde(borrow, deserialize_with = "optional_uids")]
     pub(crate) succeeded: Option<Vec<Cow<'a, str>>>,
-    /// `failed`.
+    #[serde(borrow, deserialize_with = "optional_uids")]
     pub(crate) failed: Option<Vec<Cow<'a, str>>>,
 }
 
@@ -194,199 +202,138 @@ impl Default for JobSpec {
     }
 }
 
-/// Reads a Job; [`None`] is `null`.
-///
-/// # Errors
-/// If the bytes are not JSON.
-pub(super) fn read<'a, D: Deserializer<'a>>(
-    value: Value<'_, D>,
-    names: Option<&ObjectNames>,
-) -> Result<Option<Object<'a>>, D::Error> {
-    let mut reading = Reading {
-        names,
-        ..Reading::default()
-    };
-    let is_there = value.object_or_null(&mut reading)?;
-    Ok(is_there.then(|| Object {
-        job: Some(Box::new(reading.job)),
-        ..reading.object
-    }))
+/// A Job as it is written.
+#[derive(Default, Deserialize)]
+#[serde(default, expecting = "an object")]
+struct Manifest<'a> {
+    #[serde(borrow, deserialize_with = "fields::object")]
+    metadata: Metadata<'a>,
+    #[serde(borrow, deserialize_with = "fields::object")]
+    spec: SpecFields<'a>,
+    #[serde(borrow, deserialize_with = "fields::object")]
+    status: JobStatus<'a>,
 }
 
-#[derive(Default)]
-struct Reading<'n, 'a> {
-    names: Option<&'n ObjectNames>,
-    object: Object<'a>,
-    job: Job<'a>,
-}
-
-impl<'a> Members<'a> for Reading<'_, 'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        if let Some(names) = self.names {
-            names.members.read(name);
-        }
-        match name {
-            "metadata" => self.object.metadata = Metadata::read(value, self.names)?,
-            "spec" => {
-                let mut spec = SpecReading::default();
-                value.object_or_null(&mut spec)?;
-                self.object.managed_by = spec.managed_by;
-                self.job.template = spec.template;
-                self.job.spec = spec.spec.with_numbers(spec.completions, spec.parallelism);
-            }
-            "status" => {
-                self.job.status = JobStatus::default();
-                value.object_or_null(&mut self.job.status)?;
-            }
-            _ => value.skip()?,
-        }
-        Ok(())
-    }
-}
-
-/// A spec before its defaults are applied.
-#[derive(Default)]
-struct SpecReading<'a> {
-    spec: JobSpec,
-    completions: Option<i32>,
-    parallelism: Option<i32>,
+/// The fields of a spec, before its defaults are applied.
+#[derive(Default, Deserialize)]
+#[serde(default, expecting = "an object", rename_all = "camelCase")]
+struct SpecFields<'a> {
+    #[serde(borrow, deserialize_with = "fields::optional_string")]
     managed_by: Option<Cow<'a, str>>,
+    #[serde(deserialize_with = "fields::optional_int32")]
+    completions: Option<i32>,
+    #[serde(deserialize_with = "fields::optional_int32")]
+    parallelism: Option<i32>,
+    #[serde(borrow, deserialize_with = "fields::optional_string")]
+    completion_mode: Option<Cow<'a, str>>,
+    #[serde(deserialize_with = "fields::optional_int32")]
+    backoff_limit_per_index: Option<i32>,
+    #[serde(deserialize_with = "fields::or_default")]
+    suspend: bool,
+    #[serde(deserialize_with = "fields::optional_object")]
+    success_policy: Option<SuccessPolicy>,
+    #[serde(borrow)]
     template: Option<Raw<'a>>,
 }
 
-impl<'a> Members<'a> for SpecReading<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        match name {
-            "managedBy" => self.managed_by = value.string_or_null()?,
-            "completions" => self.completions = value.int32_or_null()?,
-            "parallelism" => self.parallelism = value.int32_or_null()?,
-            "completionMode" => {
-                self.spec.completion_mode =
-                    CompletionMode::named(value.string_or_null()?.as_deref());
+/// `successPolicy`: no rule reads what is in it.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct SuccessPolicy {}
+
+/// Reads a Job; [`None`] for `null`.
+pub(super) fn read<'a, D: Deserializer<'a>>(json: D) -> Result<Option<Object<'a>>, D::Error> {
+    let manifest: Option<Manifest<'a>> = fields::optional_object(json)?;
+    Ok(manifest.map(
+        |Manifest {
+             metadata,
+             spec,
+             status,
+         }| {
+            let job_spec = JobSpec {
+                completion_mode: CompletionMode::named(spec.completion_mode.as_deref()),
+                backoff_limit_per_index: spec.backoff_limit_per_index.is_some(),
+                suspend: spec.suspend,
+                success_policy: spec.success_policy.is_some(),
+                ..JobSpec::default()
+            };
+            let job = Job {
+                spec: job_spec.with_numbers(spec.completions, spec.parallelism),
+                template: spec.template,
+                status,
+            };
+            Object {
+                metadata,
+                managed_by: spec.managed_by,
+                job: Some(Box::new(job)),
+                custom: None,
             }
-            "backoffLimitPerIndex" => {
-                self.spec.backoff_limit_per_index = value.int32_or_null()?.is_some();
-            }
-            "template" => self.template = Some(value.raw()?),
-            "suspend" => self.spec.suspend = value.keep()?.bool_or_null(),
-            "successPolicy" => {
-                self.spec.success_policy = value.keep()?.is_object();
-            }
-            _ => value.skip()?,
+        },
+    ))
+}
+
+/// Reads a time that may be absent.
+fn optional_time<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Time>, D::Error> {
+    struct Rfc3339;
+
+    impl<'de> Visitor<'de> for Rfc3339 {
+        type Value = Option<Time>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an RFC 3339 time")
         }
-        Ok(())
-    }
-}
 
-impl<'a> Members<'a> for JobStatus<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        match name {
-            "active" => self.active = value.int32_or_null()?.unwrap_or_default(),
-            "succeeded" => self.succeeded = value.int32_or_null()?.unwrap_or_default(),
-            "failed" => self.failed = value.int32_or_null()?.unwrap_or_default(),
-            "ready" => self.ready = value.int32_or_null()?,
-            "terminating" => self.terminating = value.int32_or_null()?,
-            "startTime" => self.start_time = time_or_null(value)?,
-            "completionTime" => self.completion_time = time_or_null(value)?,
-            "completedIndexes" => {
-                self.completed_indexes = value.string_or_null()?.unwrap_or_default();
-            }
-            "failedIndexes" => self.failed_indexes = value.string_or_null()?,
-            "uncountedTerminatedPods" => {
-                let mut pods = Uncounted::default();
-                let is_there = value.object_or_null(&mut pods)?;
-                self.uncounted = is_there.then_some(pods);
-            }
-            "conditions" => {
-                self.conditions = Conditions::default();
-                value.array_or_null(&mut self.conditions)?;
-            }
-            _ => value.skip()?,
+        fn visit_none<E>(self) -> Result<Option<Time>, E> {
+            Ok(None)
         }
-        Ok(())
-    }
-}
 
-/// A time; `null` is an absent one.
-fn time_or_null<'a, D: Deserializer<'a>>(value: Value<'_, D>) -> Result<Option<Time>, D::Error> {
-    let place = value.place();
-    let Some(text) = value.string_or_null()? else {
-        return Ok(None);
-    };
-    let time = Time::parse(&text);
-    if time.is_none() {
-        place.expected("an RFC 3339 time", "another string");
-    }
-    Ok(time)
-}
-
-impl<'a> Members<'a> for Uncounted<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        match name {
-            "succeeded" => self.succeeded = uids_or_null(value)?,
-            "failed" => self.failed = uids_or_null(value)?,
-            _ => value.skip()?,
+        fn visit_some<D: Deserializer<'de>>(self, json: D) -> Result<Option<Time>, D::Error> {
+            json.deserialize_str(self)
         }
-        Ok(())
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Option<Time>, E> {
+            match Time::parse(text) {
+                Some(time) => Ok(Some(time)),
+                None => Err(E::invalid_value(Unexpected::Str(text), &self)),
+            }
+        }
     }
+
+    json.deserialize_option(Rfc3339)
 }
 
-/// A list of UIDs; `null` is an absent one.
-fn uids_or_null<'a, D: Deserializer<'a>>(
-    value: Value<'_, D>,
-) -> Result<Option<Vec<Cow<'a, str>>>, D::Error> {
+/// Reads a list of UIDs that may be absent. A `null` among them is an empty string for Go.
+fn optional_uids<'de, D>(json: D) -> Result<Option<Vec<Cow<'de, str>>>, D::Error>
+where
+    D: Deserializer<'de>,
+{
     let mut uids = Vec::new();
-    let is_list = value.array_or_null(&mut uids)?;
-    Ok(is_list.then_some(uids))
+    let is_set = fields::for_each(json, |uid: Option<Text<'de>>| {
+        uids.push(uid.unwrap_or_default().0);
+    })?;
+    Ok(is_set.then_some(uids))
 }
 
-/// Each UID; a `null` among them is an empty string for Go. There may be thousands, so that they are read in passing.
-impl<'a> Members<'a> for Vec<Cow<'a, str>> {
-    const OF_OBJECT: bool = false;
-    const OF_ARRAY: bool = true;
+impl<'de> Deserialize<'de> for Conditions {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(default, expecting = "an object")]
+        #[derive(Default)]
+        struct Condition<'a> {
+            #[serde(borrow, rename = "type", deserialize_with = "fields::string")]
+            name: Cow<'a, str>,
+            #[serde(borrow, deserialize_with = "fields::string")]
+            status: Cow<'a, str>,
+        }
 
-    fn element<D: Deserializer<'a>>(
-        &mut self,
-        _: usize,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        let uid = value.keep()?;
-        self.push(uid.string_or_null().unwrap_or_default());
-        Ok(())
-    }
-}
-
-impl<'a> Members<'a> for Conditions {
-    const OF_OBJECT: bool = false;
-    const OF_ARRAY: bool = true;
-    const IS_SMALL: bool = true;
-
-    fn element<D: Deserializer<'a>>(
-        &mut self,
-        _: usize,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        let mut found = <[Cow<'a, str>; 2]>::default();
-        value.object_or_null(&mut Strings::new(&["type", "status"], &mut found))?;
-        let [condition, status] = &found;
-        self.add(condition, status);
-        Ok(())
+        let mut conditions = Self::default();
+        // A status may have thousands of conditions, so none is kept.
+        fields::for_each(json, |condition: Option<fields::Object<Condition<'de>>>| {
+            if let Some(fields::Object(condition)) = condition {
+                conditions.add(&condition.name, &condition.status);
+            }
+        })?;
+        Ok(conditions)
     }
 }
 

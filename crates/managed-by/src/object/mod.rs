@@ -9,9 +9,10 @@ mod walk;
 
 use std::borrow::Cow;
 
-use serde::de::Deserializer;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer};
 
-use crate::decode::{Kept, Members, Names, Note, Place, Raw, Type, Value};
+use crate::decode::{Raw, fields};
 use crate::kind::{Kind, Mode, Status};
 use custom::{Custom, NO_STATUS};
 use job::{Job, JobStatus};
@@ -28,7 +29,7 @@ pub(crate) struct Object<'a> {
     pub(crate) custom: Option<Box<Custom<'a>>>,
 }
 
-impl<'a> Object<'a> {
+impl Object<'_> {
     /// Who reconciles the object, which is of a kind.
     pub(crate) fn mode(&self, kind: &Kind<'_>) -> Mode<'_> {
         kind.mode(self.managed_by.as_deref())
@@ -52,98 +53,40 @@ impl<'a> Object<'a> {
         }
         self
     }
-
-    /// Reads an object of a kind; [`None`] is `null`. If a field has another type than the rules of the kind need, that is the
-    /// inner error. The names of its members are remembered, if there is where to.
-    ///
-    /// # Errors
-    /// If the bytes are not JSON.
-    pub(crate) fn read<D: Deserializer<'a>>(
-        value: Value<'_, D>,
-        kind: &'a Kind<'a>,
-        names: Option<&ObjectNames>,
-    ) -> Result<crate::decode::Result<Option<Self>>, D::Error> {
-        let note = Note::default();
-        // Paths begin at the object: whoever has a request around it says so.
-        let value = value.at(Place::root(&note));
-        let object = match kind.status {
-            Status::Job => job::read(value, names)?,
-            Status::Unjudged | Status::Custom(_) => walk::read(value, kind, names)?,
-        };
-        Ok(note.or(object))
-    }
 }
 
-/// The names of an object's members and of those of its `metadata`.
-#[derive(Debug, Default)]
-pub(crate) struct ObjectNames {
-    pub(crate) members: Names,
-    pub(crate) metadata: Names,
+/// The seed of an object of a kind; [`None`] for `null`.
+///
+/// Strict are the fields that rules read of a Job, and of other kinds the field `managedBy`, what it is in, and the metadata.
+#[derive(Clone, Copy)]
+pub(crate) struct OfKind<'k>(pub(crate) &'k Kind<'k>);
+
+impl<'a> DeserializeSeed<'a> for OfKind<'a> {
+    type Value = Option<Object<'a>>;
+
+    fn deserialize<D: Deserializer<'a>>(self, json: D) -> Result<Self::Value, D::Error> {
+        match self.0.status {
+            Status::Job => job::read(json),
+            Status::Unjudged | Status::Custom(_) => walk::read(json, self.0),
+        }
+    }
 }
 
 /// The parts of `metadata` that are needed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "an object", rename_all = "camelCase")]
 pub(crate) struct Metadata<'a> {
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) name: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) uid: Cow<'a, str>,
-    /// Whether `deletionTimestamp` is set: the object waits for its finalizers.
+    /// Whether the object waits for its finalizers.
+    #[serde(rename = "deletionTimestamp", deserialize_with = "fields::is_set")]
     pub(crate) is_being_deleted: bool,
-    /// `labels`, decoded where a setting asks for them.
+    /// Decoded where a setting asks for them.
+    #[serde(borrow)]
     pub(crate) labels: Option<Raw<'a>>,
-    /// `ownerReferences`, decoded where a rule asks for them.
+    /// Decoded where a rule asks for them.
+    #[serde(borrow)]
     pub(crate) owner_references: Option<Raw<'a>>,
-}
-
-impl<'a> Metadata<'a> {
-    /// Reads the member of that name; `null` is none.
-    ///
-    /// # Errors
-    /// If the bytes are not JSON.
-    fn read<D: Deserializer<'a>>(
-        value: Value<'_, D>,
-        names: Option<&ObjectNames>,
-    ) -> Result<Self, D::Error> {
-        let mut reading = MetadataReading {
-            metadata: Self::default(),
-            names: names.map(|names| &names.metadata),
-        };
-        value.object_or_null(&mut reading)?;
-        Ok(reading.metadata)
-    }
-
-    /// Takes a member that was kept.
-    fn kept(&mut self, name: &str, value: Kept<'_, 'a>) {
-        match name {
-            "name" => self.name = value.string_or_null().unwrap_or_default(),
-            "uid" => self.uid = value.string_or_null().unwrap_or_default(),
-            "deletionTimestamp" => self.is_being_deleted = value.raw().json_type() != Type::Null,
-            "labels" => self.labels = Some(value.raw()),
-            "ownerReferences" => self.owner_references = Some(value.raw()),
-            _ => {}
-        }
-    }
-}
-
-struct MetadataReading<'n, 'a> {
-    metadata: Metadata<'a>,
-    names: Option<&'n Names>,
-}
-
-impl<'a> Members<'a> for MetadataReading<'_, 'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        if let Some(names) = self.names {
-            names.read(name);
-        }
-        match name {
-            "name" | "uid" | "deletionTimestamp" | "labels" | "ownerReferences" => {
-                self.metadata.kept(name, value.keep()?);
-            }
-            _ => value.skip()?,
-        }
-        Ok(())
-    }
 }

@@ -1,87 +1,89 @@
-//! Pods: no workloads of their own here, but what tells that a workload is run.
+//! Pods: no workloads themselves, but evidence that a controller runs one.
 
 use std::borrow::Cow;
 
-use crate::decode::{Kept, Note, Place, Raw, Result};
+use serde::Deserialize;
+use serde::de::Deserializer;
+
+use crate::decode::{Raw, Result, decode_str, fields, of};
 use crate::upstream::names::is_subdomain;
 
 /// A pod that is to be created.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "an object")]
 pub(crate) struct Pod<'a> {
-    pub(crate) name: Cow<'a, str>,
-    /// Its controller, if it is a Job. No Job has a name that is no DNS subdomain (`ValidateJobName`), so an owner with such a
-    /// name is none: a question for it would go to another path of the API.
-    pub(crate) job: Option<Owner<'a>>,
+    #[serde(borrow, deserialize_with = "fields::object")]
+    metadata: PodMetadata<'a>,
 }
 
-/// An owner of an object that is its controller.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "an object", rename_all = "camelCase")]
+struct PodMetadata<'a> {
+    #[serde(borrow, deserialize_with = "fields::string")]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    owner_references: Controller<'a>,
+}
+
+/// The controller among an object's owner references. kube-apiserver accepts at most one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Controller<'a>(Option<Owner<'a>>);
+
+/// An owner of an object that is its controller.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "an object", rename_all = "camelCase")]
 pub(crate) struct Owner<'a> {
-    /// Its place in `metadata.ownerReferences`.
+    /// Its index in `metadata.ownerReferences`.
+    #[serde(skip)]
     pub(crate) index: usize,
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) api_version: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) kind: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) name: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) uid: Cow<'a, str>,
+    #[serde(deserialize_with = "fields::or_default")]
+    controller: bool,
 }
 
 impl<'a> Pod<'a> {
-    /// Reads a pod.
-    pub(crate) fn read(value: Kept<'_, 'a>) -> Self {
-        let mut pod = Self::default();
-        value.object(|name, value| {
-            if name != "metadata" {
-                return;
+    pub(crate) fn name(&self) -> &Cow<'a, str> {
+        &self.metadata.name
+    }
+
+    /// The Job that controls the pod. No Job has a name that is no DNS subdomain (`ValidateJobName`), and a request for such a name
+    /// would go to another path of the API.
+    pub(crate) fn job(&self) -> Option<&Owner<'a>> {
+        let Controller(owner) = &self.metadata.owner_references;
+        let owner = owner.as_ref()?;
+        let is_job = (&*owner.api_version, &*owner.kind) == ("batch/v1", "Job");
+        (is_job && is_subdomain(&owner.name)).then_some(owner)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Controller<'a> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> std::result::Result<Self, D::Error> {
+        let mut controller = None;
+        let mut index = 0_usize;
+        fields::for_each(json, |fields::Object(owner): fields::Object<Owner<'a>>| {
+            if owner.controller {
+                controller = Some(Owner { index, ..owner });
             }
-            pod = Self::default();
-            value.object_or_null(|name, value| match name {
-                "name" => pod.name = value.string_or_null().unwrap_or_default(),
-                "ownerReferences" => {
-                    let is_job = |owner: &Owner<'_>| {
-                        (&*owner.api_version, &*owner.kind) == ("batch/v1", "Job")
-                            && is_subdomain(&owner.name)
-                    };
-                    pod.job = Owner::controller(value).filter(is_job);
-                }
-                _ => {}
-            });
-        });
-        pod
+            index = index.saturating_add(1);
+        })?;
+        Ok(Self(controller))
     }
 }
 
 impl<'a> Owner<'a> {
-    /// The controller among owner references. kube-apiserver lets one owner be the controller.
-    fn controller(references: Kept<'_, 'a>) -> Option<Self> {
-        let mut controller = None;
-        references.array_or_null(|index, reference| {
-            let mut owner = Self {
-                index,
-                ..Self::default()
-            };
-            let mut is_controller = false;
-            reference.object(|name, value| match name {
-                "apiVersion" => owner.api_version = value.string_or_null().unwrap_or_default(),
-                "kind" => owner.kind = value.string_or_null().unwrap_or_default(),
-                "name" => owner.name = value.string_or_null().unwrap_or_default(),
-                "uid" => owner.uid = value.string_or_null().unwrap_or_default(),
-                "controller" => is_controller = value.bool_or_null(),
-                _ => {}
-            });
-            if is_controller {
-                controller = Some(owner);
-            }
-        });
-        controller
-    }
-
-    /// The controller among owner references that were kept as text.
+    /// Finds the controller among owner references.
     ///
     /// # Errors
     /// If one of them is of another type than it must be.
     pub(crate) fn controller_of(references: Raw<'a>) -> Result<Option<Self>> {
-        let note = Note::default();
-        let controller = Self::controller(Kept::new(references, Place::root(&note)));
-        note.or(controller)
+        let Controller(owner) = decode_str(references.as_str(), of())?;
+        Ok(owner)
     }
 }

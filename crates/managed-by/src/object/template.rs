@@ -195,7 +195,7 @@ impl Comparison {
         let (a, b) = (members(a), members(b));
         fields.iter().all(|(name, shape)| {
             let dropped = self.drops_keys && [MATCH_LABEL_KEYS, MISMATCH_LABEL_KEYS].contains(name);
-            dropped || self.same(last(&a, name), last(&b, name), shape)
+            dropped || self.same(find(&a, name), find(&b, name), shape)
         })
     }
 }
@@ -204,25 +204,20 @@ fn members(object: Option<Raw<'_>>) -> Parts<'_> {
     object.map(Raw::members).unwrap_or_default()
 }
 
-/// The member with a name; of several the last.
-fn last<'a>(members: &Parts<'a>, name: &str) -> Option<Raw<'a>> {
-    let found = members.iter().rev().find(|(known, _)| known == name);
+/// The member with a name.
+fn find<'a>(members: &Parts<'a>, name: &str) -> Option<Raw<'a>> {
+    let found = members.iter().find(|(known, _)| known == name);
     found.map(|(_, value)| *value)
 }
 
-/// The members sorted by name. If a name occurs twice, the last one counts.
+/// Sorts the members by name.
 fn by_name<'m, 'a>(members: &'m Parts<'a>) -> Vec<(&'m str, Raw<'a>)> {
-    let mut sorted: Vec<(&str, Raw<'a>)> = Vec::new();
-    for (name, place) in Sorted::of(members.iter().map(|(name, _)| &**name)).iter() {
-        let Some((_, value)) = members.get(place) else {
-            continue;
-        };
-        match sorted.last_mut() {
-            Some(before) if before.0 == name => before.1 = *value,
-            _ => sorted.push((name, *value)),
-        }
-    }
-    sorted
+    let sorted = Sorted::of(members.iter().map(|(name, _)| &**name));
+    let value = |place: usize| members.get(place).map(|(_, value)| *value);
+    let members = sorted.iter();
+    members
+        .filter_map(|(name, place)| Some((name, value(place)?)))
+        .collect()
 }
 
 /// Whether a template has label keys in a term of its pod affinity.
@@ -245,7 +240,7 @@ fn uses_keys(template: Option<Raw<'_>>) -> bool {
 
 /// The member with a name of an object that may be absent.
 fn get<'a>(object: Option<Raw<'a>>, name: &str) -> Option<Raw<'a>> {
-    last(&members(object), name).and_then(set)
+    object?.member(name).and_then(set)
 }
 
 /// The elements of a list.

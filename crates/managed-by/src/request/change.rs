@@ -145,5 +145,5 @@ pub(super) fn required<'a>(object: Result<Option<Object<'a>>>, member: &str) -> 
 }
 
 pub(super) fn nothing(member: &str) -> Malformed {
-    Malformed::shape(member, "an object", "nothing")
+    Malformed::unexpected(member, "an object", "nothing")
 }

@@ -1,79 +1,68 @@
-//! What is named in a request: the kind of the object, and who asks.
+//! The kind of the object in a request, and the user who makes it.
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
 use serde::de::Deserializer;
 
-use crate::decode::{Kept, Note, Place, Raw, Result, Strings, Value};
+use crate::decode::fields::{self, Text};
+use crate::decode::{Raw, Result, decode_str, of};
 use crate::kind::Kind;
 
 /// Group, version and kind of the object in a request.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "an object")]
 pub(crate) struct GroupVersionKind<'a> {
     /// API group; empty for the core group.
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) group: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) version: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) kind: Cow<'a, str>,
 }
 
-/// Who asks: `userInfo`. By default nobody, who is in no list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The user who makes a request: `userInfo`. The default is an anonymous user, who is in no list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "an object")]
 pub struct UserInfo<'a> {
     /// For example `system:serviceaccount:kueue-system:kueue-controller-manager`.
+    #[serde(borrow, deserialize_with = "fields::string")]
     pub username: Cow<'a, str>,
     /// For example `system:masters`.
+    #[serde(borrow, deserialize_with = "groups")]
     pub groups: Vec<Cow<'a, str>>,
 }
 
+fn groups<'de, D>(json: D) -> std::result::Result<Vec<Cow<'de, str>>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let mut groups = Vec::new();
+    fields::for_each(json, |Text(group): Text<'de>| groups.push(group))?;
+    Ok(groups)
+}
+
 impl<'a> UserInfo<'a> {
-    /// Reads who asks from JSON.
+    /// Reads a user from JSON; `null` is the default.
     ///
     /// # Errors
-    /// If it is not JSON, or one of the fields is of the wrong type.
+    /// If the text is not JSON, or one of the fields is of the wrong type.
     pub fn from_json(json: &'a str) -> Result<Self> {
-        Self::read(Some(Raw::document(json.as_bytes())?))
+        let fields::Nullable(user) = decode_str(json, of())?;
+        Ok(user)
     }
 
-    /// Reads who asks, where something is judged.
+    /// Reads the member `userInfo` of a request, if there is one.
     pub(super) fn read(raw: Option<Raw<'a>>) -> Result<Self> {
-        let mut user = Self::default();
         let Some(raw) = raw else {
-            return Ok(user);
+            return Ok(Self::default());
         };
-        let note = Note::default();
-        let root = Place::root(&note);
-        let path = root.member("userInfo");
-        Kept::new(raw, root.at(&path)).object_or_null(|name, value| match name {
-            "username" => user.username = value.string_or_null().unwrap_or_default(),
-            "groups" => {
-                user.groups.clear();
-                value.array_or_null(|_, group| user.groups.push(group.string()));
-            }
-            _ => {}
-        });
-        note.or(user)
+        Self::from_json(raw.as_str()).map_err(|e| e.within("userInfo"))
     }
 }
 
-impl<'a> GroupVersionKind<'a> {
-    pub(super) fn read<D: Deserializer<'a>>(
-        value: Value<'_, D>,
-    ) -> std::result::Result<Self, D::Error> {
-        let place = value.place();
-        let mut found = <[Cow<'a, str>; 3]>::default();
-        value.object(&mut Strings::new(&["group", "version", "kind"], &mut found))?;
-        let [group, version, kind] = found;
-        if kind.is_empty() {
-            let path = place.member("kind");
-            place.at(&path).expected("the name of a kind", "nothing");
-        }
-        Ok(Self {
-            group,
-            version,
-            kind,
-        })
-    }
-
+impl GroupVersionKind<'_> {
     pub(super) fn is_pod(&self) -> bool {
         (&*self.group, &*self.version, &*self.kind) == ("", "v1", "Pod")
     }

@@ -12,14 +12,14 @@ use std::borrow::Cow;
 #[cfg(feature = "k8s-openapi")]
 use k8s_openapi::api::batch::v1::Job;
 
-use crate::decode::{Malformed, Note, Place, Raw, Result, document};
+use crate::decode::{Malformed, Raw, Result, decode};
 use crate::kind::{Kind, is_job};
 use crate::object::Object;
 use crate::object::pod::Pod;
 use crate::object::unread::Unread;
 use crate::release::{Release, ReleaseSet};
 use change::{Says, required};
-use reading::RequestReading;
+use reading::Objects;
 use source::{Part, Source, StatusOf};
 
 pub use change::Change;
@@ -77,11 +77,8 @@ impl<'a> AdmissionRequest<'a> {
     /// type; if a field that rules read is of the wrong type. Parts that no rule judges are not read, such as the object of
     /// a deletion.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
-        let note = Note::default();
-        let reading = document(bytes, Place::root(&note), |value| {
-            RequestReading::read(value)
-        })?;
-        reading?.finish(Source::Request(bytes))
+        let read = |objects: Objects| decode(bytes, objects)?.finish(Source::Request(bytes));
+        Objects::read(read)
     }
 
     /// The request that asks for a change of a typed Job.
@@ -166,11 +163,9 @@ impl<'a> AdmissionRequest<'a> {
 
     /// The version that the client wrote: of `requestKind`, else of `kind`. Nothing in `requestKind` makes a request malformed.
     pub(crate) fn written_version(&self) -> Cow<'a, str> {
-        let members = self.request_kind.map(Raw::members).unwrap_or_default();
-        let mut members = members.into_iter();
-        let written = members.rfind(|(name, _)| name == "version");
+        let written = self.request_kind.and_then(|kind| kind.member("version"));
         written
-            .and_then(|(_, version)| version.string())
+            .and_then(Raw::string)
             .filter(|version| !version.is_empty())
             .unwrap_or_else(|| self.version.clone())
     }
@@ -246,7 +241,7 @@ impl<'a> AdmissionRequest<'a> {
     /// The object's own name goes before the one in the request.
     fn take_own_name(&mut self) {
         let own_name = match &self.subject {
-            Subject::Pod(pod) => pod.name.clone(),
+            Subject::Pod(pod) => pod.name().clone(),
             Subject::Change(_, change) => change.object().metadata.name.clone(),
             Subject::NotJudged | Subject::UnknownKind(_) => Cow::default(),
         };
@@ -283,36 +278,74 @@ mod tests {
         findings.map(|(_, finding)| finding.rule().id()).collect()
     }
 
-    /// A scalar that `serde_json` does not read, and a name that it does not read as text.
+    const KIND: &str = r#""kind":{"group":"batch","version":"v1","kind":"Job"}"#;
+
     #[test]
-    fn what_is_json_for_go_is_json_here() {
-        let json = |kind: &str| {
-            format!(r#"{{"\ud800":1,"kind":{kind},"operation":"CREATE","object":{JOB}}}"#)
-        };
-        let read = |kind: &str| {
-            let json = json(kind);
-            let request = AdmissionRequest::from_json(json.as_bytes());
-            request.map(|_| ()).map_err(|e| e.to_string())
-        };
-        assert_eq!(
-            read(r#"{"group":"batch","version":"v1","kind":"Job"}"#),
-            Ok(())
-        );
-        for (kind, got) in [
-            ("1e999", "a number"),
-            (r#""\ud800""#, "a string"),
-            ("[]", "an array"),
+    fn errors_name_the_path_from_the_request() {
+        for (members, expected) in [
+            (r#""kind":"Job""#, "kind: expected an object, got a string"),
+            (
+                r#""kind":{"kind":[]}"#,
+                "kind.kind: expected a string, got an array",
+            ),
+            (
+                r#""kind":{"group":"batch"}"#,
+                "kind.kind: expected the name of a kind, got nothing",
+            ),
+            (r#""object":{}"#, "kind: expected an object, got nothing"),
+            (
+                &format!(r#"{KIND},"operation":"PATCH""#),
+                "operation: expected CREATE, UPDATE, DELETE or CONNECT, got another word",
+            ),
+            (
+                &format!(r#"{KIND},"object":{{"spec":{{"managedBy":1}}}},"operation":"CREATE""#),
+                "object.spec.managedBy: expected a string, got a number",
+            ),
+            (
+                &format!(r#""object":{{"spec":[]}},"operation":"CREATE",{KIND}"#),
+                "object.spec: expected an object, got an array",
+            ),
+            (
+                &format!(
+                    r#"{KIND},"object":{{}},"operation":"CREATE","userInfo":{{"groups":[1]}}"#
+                ),
+                "userInfo.groups[0]: expected a string, got a number",
+            ),
+            (
+                &format!(r#"{KIND},"object":{{}},"operation":"CREATE",{KIND}"#),
+                "kind: duplicate field",
+            ),
+            (
+                &format!(r#"{KIND},"object":{{"spec":{{}},"spec":{{}}}},"operation":"CREATE""#),
+                "object.spec: duplicate field",
+            ),
+            (
+                r#""\ud800":1"#,
+                "not JSON: unexpected end of hex escape at line 1 column 9",
+            ),
         ] {
-            assert_eq!(
-                read(kind),
-                Err(format!("kind: expected an object, got {got}"))
-            );
+            let json = format!("{{{members}}}");
+            let request = AdmissionRequest::from_json(json.as_bytes());
+            assert_eq!(request.unwrap_err().to_string(), expected, "{json}");
         }
-        let kind = r#"{"group":5,"version":"v1","kind":"Job"}"#;
-        assert_eq!(
-            read(kind).unwrap_err(),
-            "kind.group: expected a string, got a number"
-        );
+    }
+
+    /// A part that no rule judges makes no request malformed, whatever comes first.
+    #[test]
+    fn what_is_not_judged_may_be_of_any_type() {
+        let unknown = r#""kind":{"group":"acme.io","version":"v1","kind":"Run"}"#;
+        let malformed = r#""object":{"metadata":7,"spec":[]}"#;
+        for members in [
+            format!(r#"{KIND},{malformed},"operation":"DELETE","userInfo":7"#),
+            format!(r#"{malformed},"operation":"CONNECT",{KIND}"#),
+            format!(r#"{KIND},{malformed},"operation":"UPDATE","subResource":"scale""#),
+            format!(r#"{KIND},"object":{{}},"oldObject":{{"spec":7}},"operation":"CREATE""#),
+            format!(r#"{unknown},{malformed},"operation":"CREATE""#),
+        ] {
+            let json = format!("{{{members}}}");
+            let request = AdmissionRequest::from_json(json.as_bytes()).unwrap();
+            assert_eq!(fired(&request), [""; 0], "{json}");
+        }
     }
 
     /// Of objects the caller says whether it is created or stored; of JSON the status says it.
@@ -327,9 +360,7 @@ mod tests {
         let all = ["managed-by/format", "job-status/negative-counter"];
         assert_eq!(of(Change::Create { object: &object }), field);
         assert_eq!(of(Change::Stored { object: &object }), all);
-        let kind = r#"{"group":"batch","version":"v1","kind":"Job"}"#;
-        let json =
-            |object: &str| format!(r#"{{"operation":"CREATE","kind":{kind},"object":{object}}}"#);
+        let json = |object: &str| format!(r#"{{"operation":"CREATE",{KIND},"object":{object}}}"#);
         let stored = json(JOB);
         assert_eq!(
             fired(&AdmissionRequest::from_json(stored.as_bytes()).unwrap()),
@@ -391,9 +422,8 @@ mod tests {
             assert_eq!(request.object_sizes(6 * most), [0, 0]);
         }
 
-        let kind = r#"{"group":"batch","version":"v1","kind":"Job"}"#;
         let request =
-            format!(r#"{{"operation":"UPDATE","kind":{kind},"object":{BARE},"oldObject":{JOB}}}"#);
+            format!(r#"{{"operation":"UPDATE",{KIND},"object":{BARE},"oldObject":{JOB}}}"#);
         let review = format!(r#"{{"settings":{{}},"request":{request}}}"#);
         let of_request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
         let of_review = AdmissionReview::from_json(review.as_bytes()).unwrap();

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::identity::GroupVersionKind;
 use super::source::{Part, StatusOf};
-use crate::decode::{Malformed, Note, Place, Result, Written, document_of_text};
+use crate::decode::{Malformed, Result, decode_str};
 use crate::kind::Kind;
 use crate::object::unread::Unread;
-use crate::object::{Object, ObjectNames};
+use crate::object::{Object, OfKind};
 
 /// An object that was read once, to be part of several requests: the new one of an update is the old one of the next.
 #[derive(Debug, Clone)]
@@ -28,33 +28,6 @@ impl<'a> ReadObject<'a> {
         kind: Cow<'a, str>,
         text: &'a str,
     ) -> Self {
-        Self::of((group, version, kind), text, None)
-    }
-
-    /// As [`ReadObject::from_json`], with the members of the object and of its `metadata`: names and values as they are written,
-    /// in their order. [`None`] if they were not found: the kind is unknown, the object malformed, or its text has spaces or escapes.
-    /// Then read it with [`ReadObject::from_json`].
-    pub fn with_members(
-        kind: (Cow<'a, str>, Cow<'a, str>, Cow<'a, str>),
-        text: &'a str,
-    ) -> Option<(Self, [Written<'a>; 2])> {
-        let names = ObjectNames::default();
-        let read = Self::of(kind, text, Some(&names));
-        read.read.as_ref()?.1.as_ref().ok()?;
-        let members = names.members.members(text)?;
-        let mut metadata = members.iter().filter(|(name, _)| *name == "\"metadata\"");
-        let metadata = match (metadata.next(), metadata.next()) {
-            (Some((_, metadata)), None) => names.metadata.members(metadata)?,
-            _ => return None,
-        };
-        Some((read, [members, metadata]))
-    }
-
-    fn of(
-        (group, version, kind): (Cow<'a, str>, Cow<'a, str>, Cow<'a, str>),
-        text: &'a str,
-        names: Option<&ObjectNames>,
-    ) -> Self {
         let kind = GroupVersionKind {
             group,
             version,
@@ -62,7 +35,7 @@ impl<'a> ReadObject<'a> {
         };
         let read = kind
             .profile()
-            .map(|profile| (profile, object(text, profile, names)));
+            .map(|profile| (profile, object(text, profile)));
         Self {
             kind,
             text,
@@ -101,7 +74,7 @@ impl<'a> ReadObject<'a> {
     pub(super) fn of_kind(&self, profile: &'a Kind<'a>) -> Result<Object<'a>> {
         match &self.read {
             Some((known, read)) if std::ptr::eq(*known, profile) => read.clone(),
-            _ => object(self.text, profile, None),
+            _ => object(self.text, profile),
         }
     }
 
@@ -120,14 +93,7 @@ impl<'a> ReadObject<'a> {
 }
 
 /// Reads an object of a kind.
-fn object<'a>(
-    text: &'a str,
-    kind: &'a Kind<'a>,
-    names: Option<&ObjectNames>,
-) -> Result<Object<'a>> {
-    let note = Note::default();
-    let read = document_of_text(text, Place::root(&note), |value| {
-        Object::read(value, kind, names)
-    })?;
-    read?.ok_or_else(|| Malformed::shape("", "an object", "nothing"))
+fn object<'a>(text: &'a str, kind: &'a Kind<'a>) -> Result<Object<'a>> {
+    let read = decode_str(text, OfKind(kind))?;
+    read.ok_or_else(|| Malformed::unexpected("", "an object", "nothing"))
 }

@@ -1,86 +1,154 @@
-//! How a request is read.
+//! Reads a request.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::de::Deserializer;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::change::{Change, Says, nothing, required};
 use super::identity::{GroupVersionKind, UserInfo};
 use super::source::Source;
 use super::{AdmissionRequest, Subject, UnreadChange};
-use crate::decode::{Kept, Malformed, Members, Note, Place, Raw, Result, Strings, Type, Value};
+use crate::decode::fields::{self, Nullable, Text, put, put_seed};
+use crate::decode::{Malformed, Raw, Result, decode_str, of};
 use crate::kind::Kind;
-use crate::object::Object;
 use crate::object::pod::Pod;
-use crate::object::unread::{Unread, read_text};
+use crate::object::unread::{MembersOf, Unread};
+use crate::object::{Object, OfKind};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Operation {
-    Create,
-    Update,
-    /// DELETE, CONNECT.
-    Other,
-    /// A word that names none.
-    Unknown,
+/// When the objects of a request are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Objects {
+    /// With the request, if its kind comes before them: each byte is read once.
+    InPassing,
+    /// After it. The operation, which comes after them, tells which objects must make sense.
+    Later,
+}
+
+impl Objects {
+    /// Reads a document in passing; if a value is of the wrong type, reads it again to tell whether that matters.
+    pub(super) fn read<T>(read: impl Fn(Self) -> Result<T>) -> Result<T> {
+        match read(Self::InPassing) {
+            Err(error) if error.path().is_some() => read(Self::Later),
+            result => result,
+        }
+    }
 }
 
 const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 
-/// A request of which all members were read. Members may come in any order, but come sorted from Kubewarden: `kind` is read
-/// first, and each object is read just once.
+/// A request whose members were read. They may come in any order, but come sorted from Kubewarden: `kind` before the objects.
 #[derive(Default)]
 pub(super) struct RequestReading<'a> {
-    kind: Option<GroupVersionKind<'a>>,
+    kind: Option<fields::Object<GroupVersionKind<'a>>>,
     request_kind: Option<Raw<'a>>,
-    operation: Option<Operation>,
-    sub_resource: Cow<'a, str>,
-    name: Cow<'a, str>,
-    namespace: Cow<'a, str>,
-    resource: Cow<'a, str>,
+    operation: Option<Text<'a>>,
+    sub_resource: Option<Name<'a>>,
+    name: Option<Name<'a>>,
+    namespace: Option<Name<'a>>,
+    resource: Option<Nullable<Resource<'a>>>,
     user: Option<Raw<'a>>,
-    object: Body<'a>,
-    old_object: Body<'a>,
+    object: Option<Body<'a>>,
+    old_object: Option<Body<'a>>,
 }
 
-/// An object of the request, before it is known whether it matters.
+/// The members of a request that are read.
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "camelCase")]
+enum Member {
+    Kind,
+    RequestKind,
+    Operation,
+    SubResource,
+    Name,
+    Namespace,
+    Resource,
+    UserInfo,
+    Object,
+    OldObject,
+    #[serde(other)]
+    Other,
+}
+
+/// A string; empty for `null`.
+#[derive(Default, Deserialize)]
+struct Name<'a>(#[serde(borrow, deserialize_with = "fields::string")] Cow<'a, str>);
+
+#[derive(Default, Deserialize)]
+#[serde(default, expecting = "an object")]
+struct Resource<'a> {
+    #[serde(borrow, deserialize_with = "fields::string")]
+    resource: Cow<'a, str>,
+}
+
+/// An object of the request.
 #[derive(Default)]
 enum Body<'a> {
     #[default]
     Absent,
-    /// A pod.
-    Pod(Raw<'a>),
     /// Its kind comes later, or is none that the library knows.
     Unread(Unread<'a>),
-    Read(Result<Object<'a>>),
+    Read(Object<'a>),
+}
+
+impl<'a> DeserializeSeed<'a> for Objects {
+    type Value = RequestReading<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(
+        self,
+        json: D,
+    ) -> std::result::Result<Self::Value, D::Error> {
+        json.deserialize_map(self)
+    }
+}
+
+impl<'a> Visitor<'a> for Objects {
+    type Value = RequestReading<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+        let mut reading = RequestReading::default();
+        while let Some(member) = map.next_key()? {
+            let kind = reading.kind.as_ref().map(|fields::Object(kind)| kind);
+            let body = BodyOf(kind.filter(|_| self == Self::InPassing));
+            match member {
+                Member::Kind => put(&mut reading.kind, &mut map)?,
+                Member::RequestKind => put(&mut reading.request_kind, &mut map)?,
+                Member::Operation => put(&mut reading.operation, &mut map)?,
+                Member::SubResource => put(&mut reading.sub_resource, &mut map)?,
+                Member::Name => put(&mut reading.name, &mut map)?,
+                Member::Namespace => put(&mut reading.namespace, &mut map)?,
+                Member::Resource => put(&mut reading.resource, &mut map)?,
+                Member::UserInfo => put(&mut reading.user, &mut map)?,
+                Member::Object => put_seed(&mut reading.object, &mut map, body)?,
+                Member::OldObject => put_seed(&mut reading.old_object, &mut map, body)?,
+                Member::Other => map.next_value().map(|IgnoredAny| ())?,
+            }
+        }
+        Ok(reading)
+    }
 }
 
 impl<'a> RequestReading<'a> {
-    /// Reads the members. The inner error is about a member that every request needs.
-    pub(super) fn read<D: Deserializer<'a>>(
-        value: Value<'_, D>,
-    ) -> std::result::Result<Result<Self>, D::Error> {
-        let note = Note::default();
-        let mut reading = Self::default();
-        // Paths begin at the request: whoever has a document around it says so.
-        let root = Place::root(&note);
-        let value = value.at(root);
-        value.object(&mut reading)?;
-        Ok(note.or(reading))
-    }
-
+    /// Makes a request of the members.
+    ///
+    /// # Errors
+    /// If a member that the operation needs is missing or makes no sense, with its path from the request.
     pub(super) fn finish(self, source: Source<'a>) -> Result<AdmissionRequest<'a>> {
-        let kind = self
+        let fields::Object(kind) = self
             .kind
-            .ok_or_else(|| Malformed::shape("kind", "an object", "nothing"))?;
-        let operation = match self.operation {
-            None => return Err(Malformed::shape("operation", OPERATIONS, "nothing")),
-            Some(Operation::Unknown) => {
-                return Err(Malformed::shape("operation", OPERATIONS, "another word"));
-            }
-            Some(operation) => operation,
-        };
+            .ok_or_else(|| Malformed::unexpected("kind", "an object", "nothing"))?;
+        if kind.kind.is_empty() {
+            let expected = "the name of a kind";
+            return Err(Malformed::unexpected("kind.kind", expected, "nothing"));
+        }
+        let text = |name: Option<Name<'a>>| name.unwrap_or_default().0;
         let mut request = AdmissionRequest {
-            name: self.name,
+            name: text(self.name),
             namespace: Cow::default(),
             resource: Cow::default(),
             version: kind.version.clone(),
@@ -89,33 +157,41 @@ impl<'a> RequestReading<'a> {
             subject: Subject::NotJudged,
             source,
         };
-        let is_status = self.sub_resource == "status";
-        if operation == Operation::Other || !(is_status || self.sub_resource.is_empty()) {
-            return Ok(request);
-        }
+        let sub_resource = text(self.sub_resource);
+        let is_status = sub_resource == "status";
         let is_pod = kind.is_pod();
-        if is_pod && operation != Operation::Create {
+        let operation = self.operation.map(|Text(operation)| operation);
+        let says = match operation.as_deref() {
+            Some("CREATE") => Says::CreateOrStored,
+            Some("UPDATE") if is_pod => return Ok(request),
+            Some("UPDATE") if is_status => Says::UpdateStatus,
+            Some("UPDATE") => Says::Update,
+            Some("DELETE" | "CONNECT") => return Ok(request),
+            other => {
+                let got = other.map_or("nothing", |_| "another word");
+                return Err(Malformed::unexpected("operation", OPERATIONS, got));
+            }
+        };
+        if !(is_status || sub_resource.is_empty()) {
             return Ok(request);
         }
-        request.namespace = self.namespace;
-        request.resource = self.resource;
-        let says = match operation {
-            Operation::Create => Says::CreateOrStored,
-            _ if is_status => Says::UpdateStatus,
-            _ => Says::Update,
-        };
+        request.namespace = text(self.namespace);
+        let resource = self.resource.map(|Nullable(resource)| resource.resource);
+        request.resource = resource.unwrap_or_default();
+        let object = self.object.unwrap_or_default();
+        let old_object = self.old_object.unwrap_or_default();
         request.subject = if is_pod {
-            Subject::Pod(self.object.pod()?)
+            Subject::Pod(object.pod()?)
         } else if let Some(profile) = kind.profile() {
-            let object = self.object.of_kind(profile, "object")?;
-            let old = || self.old_object.of_kind(profile, "oldObject");
+            let object = object.of_kind(profile, "object")?;
+            let old = || old_object.of_kind(profile, "oldObject");
             Subject::Change(profile, Change::of(says, object, old)?)
         } else {
             request.subject = Subject::UnknownKind(Box::new(UnreadChange {
                 kind,
                 says,
-                object: self.object.unread(),
-                old: self.old_object.unread(),
+                object: object.unread(),
+                old: old_object.unread(),
                 user: self.user,
             }));
             return Ok(request);
@@ -126,103 +202,48 @@ impl<'a> RequestReading<'a> {
     }
 }
 
-impl<'a> Members<'a> for RequestReading<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        match name {
-            // Objects may have been read by it already.
-            "kind" if self.kind.is_some() => {
-                value.place().expected("one kind", "another");
-                value.skip()?;
-            }
-            "kind" => self.kind = Some(GroupVersionKind::read(value)?),
-            "requestKind" => self.request_kind = Some(value.raw()?),
-            "name" => self.name = value.string_or_null()?.unwrap_or_default(),
-            "namespace" => self.namespace = value.string_or_null()?.unwrap_or_default(),
-            "resource" => {
-                let resource = std::slice::from_mut(&mut self.resource);
-                value.object_or_null(&mut Strings::new(&["resource"], resource))?;
-            }
-            "userInfo" => self.user = Some(value.raw()?),
-            "object" => self.object = Body::read(value, self.kind.as_ref())?,
-            "oldObject" => self.old_object = Body::read(value, self.kind.as_ref())?,
-            "operation" => self.operation = Some(Operation::named(&value.keep()?.string())),
-            "subResource" => self.sub_resource = value.string_or_null()?.unwrap_or_default(),
-            _ => value.skip()?,
-        }
-        Ok(())
-    }
-}
+/// The seed of an object of a request, with its kind if that is known.
+struct BodyOf<'r, 'a>(Option<&'r GroupVersionKind<'a>>);
 
-impl Operation {
-    fn named(word: &str) -> Self {
-        match word {
-            "CREATE" => Self::Create,
-            "UPDATE" => Self::Update,
-            "DELETE" | "CONNECT" => Self::Other,
-            _ => Self::Unknown,
+impl<'a> DeserializeSeed<'a> for BodyOf<'_, 'a> {
+    type Value = Body<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, json: D) -> std::result::Result<Body<'a>, D::Error> {
+        let Some(kind) = self.0.filter(|kind| !kind.is_pod()) else {
+            let text = Option::<Raw<'a>>::deserialize(json)?;
+            return Ok(text.map_or(Body::Absent, |text| Body::Unread(Unread::Text(text))));
+        };
+        Ok(match kind.profile() {
+            Some(profile) => OfKind(profile).deserialize(json)?.map(Body::Read),
+            None => MembersOf.deserialize(json)?.map(Body::Unread),
         }
+        .unwrap_or_default())
     }
 }
 
 impl<'a> Body<'a> {
-    fn read<D: Deserializer<'a>>(
-        value: Value<'_, D>,
-        kind: Option<&GroupVersionKind<'a>>,
-    ) -> std::result::Result<Self, D::Error> {
-        let Some(gvk) = kind else {
-            let raw = value.raw()?;
-            return Ok(match raw.json_type() {
-                Type::Null => Self::Absent,
-                _ => Self::Unread(Unread::Text(raw)),
-            });
-        };
-        if let Some(profile) = gvk.profile() {
-            return Object::read(value, profile, None).map(|object| match object {
-                Ok(None) => Self::Absent,
-                Ok(Some(object)) => Self::Read(Ok(object)),
-                Err(malformed) => Self::Read(Err(malformed)),
-            });
-        }
-        if gvk.is_pod() {
-            let raw = value.raw()?;
-            return Ok(match raw.json_type() {
-                Type::Null => Self::Absent,
-                _ => Self::Pod(raw),
-            });
-        }
-        Unread::outline(value).map(|unread| unread.map_or(Self::Absent, Self::Unread))
-    }
-
     fn pod(self) -> Result<Pod<'a>> {
-        let (Self::Pod(raw) | Self::Unread(Unread::Text(raw))) = self else {
+        let Self::Unread(Unread::Text(raw)) = self else {
             return Err(nothing("object"));
         };
-        let note = Note::default();
-        let root = Place::root(&note);
-        let path = root.member("object");
-        let pod = Pod::read(Kept::new(raw, root.at(&path)));
-        note.or(pod)
+        let pod = decode_str(raw.as_str(), of());
+        pod.map(|fields::Object(pod)| pod)
+            .map_err(|e| e.within("object"))
     }
 
-    /// The text of the object, to be read when its kind is known.
+    /// The object of an unknown kind, to be read where the settings declare it.
     fn unread(self) -> Option<Unread<'a>> {
         match self {
             Self::Unread(unread) => Some(unread),
-            Self::Absent | Self::Pod(_) | Self::Read(_) => None,
+            Self::Absent | Self::Read(_) => None,
         }
     }
 
     fn of_kind(self, profile: &'a Kind<'a>, member: &str) -> Result<Object<'a>> {
         let object = match self {
-            Self::Read(object) => object.map(Some),
-            Self::Unread(Unread::Text(raw)) => read_text(raw, profile),
-            Self::Unread(Unread::Outline(_) | Unread::WithStatusOf(..))
-            | Self::Pod(_)
-            | Self::Absent => Ok(None),
+            Self::Read(object) => Ok(Some(object)),
+            Self::Unread(Unread::Text(raw)) => decode_str(raw.as_str(), OfKind(profile)),
+            Self::Unread(Unread::Members(..) | Unread::WithStatusOf(..)) | Self::Absent => Ok(None),
         };
         required(object, member)
     }

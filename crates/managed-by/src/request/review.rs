@@ -1,11 +1,14 @@
 //! A document with a request in it.
 
-use serde::de::Deserializer;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::AdmissionRequest;
-use super::reading::RequestReading;
+use super::reading::{Objects, RequestReading};
 use super::source::Source;
-use crate::decode::{Malformed, Members, Note, Outline, Place, Result, Value, document};
+use crate::decode::fields::{Text, put_seed};
+use crate::decode::{Malformed, Outline, OutlineOf, Result, decode};
 
 /// A document that holds a request as its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or what a policy
 /// engine sends, with the policy's settings beside it.
@@ -27,40 +30,61 @@ impl<'a> AdmissionReview<'a> {
     /// # Errors
     /// As [`AdmissionRequest::from_json`], with paths that begin with `request`.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
-        let note = Note::default();
-        let reading = document(bytes, Place::root(&note), |value| {
-            let mut reading = ReviewReading::default();
-            value.object(&mut reading)?;
-            Ok(reading)
-        })?;
-        let reading = note.or(reading)?;
-        let nothing = || Malformed::shape("request", "an object", "nothing");
-        let request = reading.request.ok_or_else(nothing)?;
-        let request = request.and_then(|r| r.finish(Source::Review(bytes)));
-        Ok(Self {
-            request: request.map_err(|e| e.within("request"))?,
-            settings: reading.settings,
-        })
+        let reading = |objects| {
+            let reading = decode(bytes, ReviewSeed(objects))?;
+            let request = reading
+                .request
+                .ok_or_else(|| Malformed::unexpected("request", "an object", "nothing"))?;
+            let request = request.finish(Source::Review(bytes));
+            Ok(Self {
+                request: request.map_err(|e| e.within("request"))?,
+                settings: reading.settings,
+            })
+        };
+        Objects::read(reading)
     }
 }
 
 #[derive(Default)]
 struct ReviewReading<'a> {
-    request: Option<Result<RequestReading<'a>>>,
+    request: Option<RequestReading<'a>>,
     settings: Option<Outline<'a>>,
 }
 
-impl<'a> Members<'a> for ReviewReading<'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> std::result::Result<(), D::Error> {
-        match name {
-            "request" => self.request = Some(RequestReading::read(value)?),
-            "settings" => self.settings = Some(Outline::read_object(value, LARGE_SETTINGS)?),
-            _ => value.skip()?,
+struct ReviewSeed(Objects);
+
+impl<'a> DeserializeSeed<'a> for ReviewSeed {
+    type Value = ReviewReading<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(
+        self,
+        json: D,
+    ) -> std::result::Result<Self::Value, D::Error> {
+        json.deserialize_map(self)
+    }
+}
+
+impl<'a> Visitor<'a> for ReviewSeed {
+    type Value = ReviewReading<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+        let mut reading = ReviewReading::default();
+        while let Some(Text(name)) = map.next_key()? {
+            match (&*name, self.0) {
+                ("request", objects) => put_seed(&mut reading.request, &mut map, objects)?,
+                ("settings", Objects::InPassing) => {
+                    put_seed(&mut reading.settings, &mut map, OutlineOf(LARGE_SETTINGS))?;
+                }
+                ("settings", Objects::Later) => {
+                    reading.settings = Some(Outline::of(map.next_value()?));
+                }
+                _ => map.next_value().map(|IgnoredAny| ())?,
+            }
         }
-        Ok(())
+        Ok(reading)
     }
 }

@@ -1,4 +1,4 @@
-//! Where a request was read from.
+//! The text of the objects of a request, for the rules that need more of it than the view.
 
 #[cfg(feature = "k8s-openapi")]
 use k8s_openapi::api::batch::v1::Job;
@@ -6,16 +6,16 @@ use k8s_openapi::api::batch::v1::Job;
 use crate::decode::Raw;
 use crate::upstream::go;
 
-/// The document that a request was read from.
+/// The document or the objects that a request was read from.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source<'a> {
-    /// None: the objects were read by themselves.
+    /// The objects were read by themselves.
     Objects(Part<'a>, Option<Part<'a>>),
-    /// The request alone.
+    /// A request.
     Request(&'a [u8]),
     /// A document with the request as its member `request`.
     Review(&'a [u8]),
-    /// No document: a typed Job, whose status may be dropped, and the one that is stored, if one is.
+    /// A typed Job, whose status may be dropped, and the stored one.
     #[cfg(feature = "k8s-openapi")]
     Typed(&'a Job, StatusOf<'a>, Option<&'a Job>),
 }
@@ -27,7 +27,7 @@ pub(super) struct Part<'a> {
     pub(super) status: StatusOf<'a>,
 }
 
-/// Which status an object of a request has.
+/// The status that an object of a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatusOf<'a> {
     Itself,
@@ -39,7 +39,7 @@ pub(super) enum StatusOf<'a> {
 
 impl Part<'_> {
     /// More bytes than an API server writes.
-    fn most(self) -> usize {
+    fn max_size(self) -> usize {
         let other = match self.status {
             StatusOf::Other(text) => text.len(),
             StatusOf::Itself | StatusOf::Nothing => 0,
@@ -48,7 +48,7 @@ impl Part<'_> {
         read.saturating_mul(go::MAX_JSON_GROWTH)
     }
 
-    /// How many bytes an API server writes.
+    /// The number of bytes that an API server writes.
     fn size(self) -> usize {
         let whole = go::json_size(self.text.as_bytes());
         let without = || whole.saturating_sub(status_size(self.text));
@@ -60,88 +60,74 @@ impl Part<'_> {
     }
 }
 
-/// How many bytes the status is of an object with this text.
+/// The number of bytes of the status of an object.
 fn status_size(object: &str) -> usize {
-    let mut members = Raw::unread(object).members().into_iter();
-    let status = members.rfind(|(name, _)| name == "status");
-    let size = status.map(|(_, value)| go::json_size(value.as_str().as_bytes()));
+    let status = Raw::new(object).member("status");
+    let size = status.map(|status| go::json_size(status.as_str().as_bytes()));
     size.map_or(0, |size| size.saturating_add("\"status\":,".len()))
 }
 
 impl<'a> Source<'a> {
-    /// Whether the object is, to the byte, the one that is stored. The document is read again.
+    /// Returns true if the object is, to the byte, the stored one. Reads a document again, because few requests ask.
     pub(super) fn is_noop(self) -> bool {
         #[cfg(feature = "k8s-openapi")]
         if let Self::Typed(new, _, old) = self {
             return old == Some(new);
         }
-        if let Self::Objects(object, old) = self {
-            return old == Some(object);
-        }
-        let [object, old] = self.objects();
+        let [object, old] = self.parts();
         object.is_some() && object == old
     }
 
-    /// How many bytes the object and the stored one have as an API server writes them, or 0 if both are small. The document is read
-    /// again if one of them may have more than `limit`.
+    /// The sizes of the object and of the stored one as an API server writes them, or 0 if both together are surely at most `limit`.
     pub(super) fn object_sizes(self, limit: usize) -> [usize; 2] {
-        let document = match self {
+        let is_small = match self {
             Self::Objects(object, old) => {
-                let parts = [Some(object), old];
-                let most = parts.iter().flatten().map(|part| part.most());
-                return if most.fold(0, usize::saturating_add) <= limit {
-                    [0, 0]
-                } else {
-                    parts.map(|part| part.map_or(0, Part::size))
-                };
+                let old = old.map_or(0, Part::max_size);
+                object.max_size().saturating_add(old) <= limit
             }
-            Self::Request(bytes) | Self::Review(bytes) => bytes,
+            Self::Request(bytes) | Self::Review(bytes) => {
+                let max_size = bytes.len().saturating_mul(go::MAX_JSON_GROWTH);
+                max_size <= limit || go::json_size(bytes) <= limit
+            }
             #[cfg(feature = "k8s-openapi")]
-            Self::Typed(object, status, old) => {
-                let json = |job| serde_json::to_vec(job).unwrap_or_default();
-                if status == StatusOf::Nothing {
-                    let created = Job {
-                        status: None,
-                        ..object.clone()
-                    };
-                    return [go::json_size(&json(&created)), 0];
-                }
-                return [Some(object), old]
-                    .map(|job| job.map_or(0, |job| go::json_size(&json(job))));
-            }
+            Self::Typed(object, status, old) => return typed_sizes(object, status, old),
         };
-        let is_small = document.len().saturating_mul(go::MAX_JSON_GROWTH) <= limit;
-        if is_small || go::json_size(document) <= limit {
+        if is_small {
             return [0, 0];
         }
-        let size = |text: Option<&str>| text.map_or(0, |text| go::json_size(text.as_bytes()));
-        self.objects().map(size)
+        self.parts().map(|part| part.map_or(0, Part::size))
     }
 
-    /// The text of the object and of the stored one.
-    fn objects(self) -> [Option<&'a str>; 2] {
+    /// The object and the stored one.
+    fn parts(self) -> [Option<Part<'a>>; 2] {
+        let document = |bytes| std::str::from_utf8(bytes).ok().map(Raw::new);
         let request = match self {
-            Self::Objects(object, old) => return [Some(object.text), old.map(|old| old.text)],
-            Self::Request(bytes) => Raw::document_again(bytes),
-            Self::Review(bytes) => {
-                let review = Raw::document_again(bytes);
-                review.and_then(|review| {
-                    let mut members = review.members().into_iter();
-                    let request = members.rfind(|(name, _)| name == "request");
-                    request.map(|(_, value)| value)
-                })
-            }
+            Self::Objects(object, old) => return [Some(object), old],
+            Self::Request(bytes) => document(bytes),
+            Self::Review(bytes) => document(bytes).and_then(|review| review.member("request")),
             #[cfg(feature = "k8s-openapi")]
             Self::Typed(..) => None,
         };
-        let (mut new, mut old) = (None, None);
-        for (name, value) in request.map(Raw::members).unwrap_or_default() {
-            match &*name {
-                "object" => new = Some(value.as_str()),
-                "oldObject" => old = Some(value.as_str()),
-                _ => {}
-            }
-        }
-        [new, old]
+        let members = request.map(Raw::members).unwrap_or_default();
+        ["object", "oldObject"].map(|member| {
+            let (_, object) = members.iter().find(|(name, _)| name == member)?;
+            Some(Part {
+                text: object.as_str(),
+                status: StatusOf::Itself,
+            })
+        })
     }
+}
+
+#[cfg(feature = "k8s-openapi")]
+fn typed_sizes(object: &Job, status: StatusOf<'_>, old: Option<&Job>) -> [usize; 2] {
+    let size = |job: &Job| go::json_size(&serde_json::to_vec(job).unwrap_or_default());
+    if status == StatusOf::Nothing {
+        let created = Job {
+            status: None,
+            ..object.clone()
+        };
+        return [size(&created), 0];
+    }
+    [size(object), old.map_or(0, size)]
 }

@@ -10,9 +10,9 @@ use proptest::prelude::*;
 
 use super::JobChecker;
 use super::view::{Parts, object};
-use crate::decode::{Note, Place, document};
+use crate::decode::decode_str;
 use crate::kind::Kind;
-use crate::object::Object;
+use crate::object::OfKind;
 use crate::release::{Release, ReleaseSet};
 use crate::request::{AdmissionRequest, Change, UserInfo};
 
@@ -113,11 +113,9 @@ proptest! {
     fn a_typed_job_is_seen_as_its_json_is(job in job()) {
         let json = serde_json::to_string(&job).unwrap();
         let kind = Kind::find("batch", "v1", "Job").unwrap();
-        let note = Note::default();
-        let place = Place::root(&note);
-        let read = document(json.as_bytes(), place, |value| Object::read(value, kind, None)).unwrap();
+        let read = decode_str(&json, OfKind(kind)).unwrap();
         let parts = Parts::of_metadata(&job).with_template(&job);
-        prop_assert_eq!(read.unwrap().unwrap(), object(&job, &parts));
+        prop_assert_eq!(read.unwrap(), object(&job, &parts));
     }
 }
 

@@ -44,31 +44,14 @@ pub(crate) struct Metadata<'a> {
 impl<'a> State<'a> {
     /// Takes apart a text that is one object.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
-        Self::read_once(text).or_else(|| Some(Self::of(text, &Members::of(text)?)))
-    }
-
-    /// The same while the library reads the object. [`None`] unless version and kind stand first, as an API server writes them, and
-    /// the library finds the members.
-    fn read_once(text: &'a str) -> Option<Self> {
-        let named = kind_at_start(text)?;
-        let (object, apart) = ReadObject::with_members(named.clone(), text)?;
-        let [members, metadata] = apart.map(Members::taken_apart);
-        let mut state = Self::with_metadata(text, &members, &metadata);
-        state.object = Some(object);
-        // A second kind would be the one that counts.
-        let found = (&state.group, &state.version, &state.kind);
-        (found == (&named.0, &named.1, &named.2)).then_some(state)
+        Some(Self::of(text, &Members::of(text)?))
     }
 
     /// Keeps what is of use of the members of an object. Of two with one name the last counts.
     pub(crate) fn of(text: &'a str, members: &Members<'a>) -> Self {
-        Self::with_metadata(text, members, &members.object("metadata"))
-    }
-
-    fn with_metadata(text: &'a str, members: &Members<'a>, metadata: &Members<'a>) -> Self {
         let mut state = Self {
             text,
-            metadata: Metadata::of(metadata),
+            metadata: Metadata::of(&members.object("metadata")),
             ..Self::default()
         };
         for (name, value) in members.iter() {
@@ -186,33 +169,6 @@ fn newest<'a>(fields: &[&'a str]) -> Option<Cow<'a, str>> {
     newest
 }
 
-/// Group, version and kind of an object that begins with them, as an API server writes it.
-fn kind_at_start(text: &str) -> Option<(Cow<'_, str>, Cow<'_, str>, Cow<'_, str>)> {
-    let (name, value, rest) = first_text(text.strip_prefix('{')?)?;
-    let (other, second, _) = first_text(rest.strip_prefix(',')?)?;
-    let (version, kind) = match (name, other) {
-        ("kind", "apiVersion") => (second, value),
-        ("apiVersion", "kind") => (value, second),
-        _ => return None,
-    };
-    let (group, version) = group_version(version.into());
-    Some((group, version, kind.into()))
-}
-
-/// A text without its quotes, and what follows.
-fn unquoted(text: &str) -> Option<(&str, &str)> {
-    let text = text.strip_prefix('"')?;
-    let (inner, rest) = text.split_at_checked(text.bytes().position(|byte| byte == b'"')?)?;
-    Some((inner, rest.strip_prefix('"')?))
-}
-
-/// The first member, if it is a text, and what follows. Escapes are left for whoever compares.
-fn first_text(members: &str) -> Option<(&str, &str, &str)> {
-    let (name, rest) = unquoted(members)?;
-    let (value, rest) = unquoted(rest.strip_prefix(':')?)?;
-    Some((name, value, rest))
-}
-
 fn group_version(text: Cow<'_, str>) -> (Cow<'_, str>, Cow<'_, str>) {
     match text {
         Cow::Borrowed(text) => {
@@ -255,53 +211,3 @@ impl<'a> Metadata<'a> {
 
 /// The members of `metadata` that clients write, besides the name.
 const WRITTEN: [&str; 4] = ["labels", "annotations", "ownerReferences", "finalizers"];
-
-#[cfg(test)]
-mod tests {
-    use super::State;
-    use crate::json::Members;
-
-    /// However an object is written, reading it once says the same as taking it apart first.
-    #[test]
-    fn an_object_is_read_once() {
-        let start = r#"{"kind":"Job","apiVersion":"batch/v1""#;
-        for (rest, is_read_once) in [
-            (r#","metadata":{"name":"a","uid":"1"},"spec":{}}"#, true),
-            (
-                r#" , "metadata" : { "name" : "a" } , "status" : null }"#,
-                false,
-            ),
-            (r#","metadata":{"name": "a" },"status": null }"#, true),
-            (r#","metadata":{},"spec":{"x":"\"}, \\"},"items":[]}"#, true),
-            (
-                r#","metadata":{"name":"a"},"metadata":{"name":"b"}}"#,
-                false,
-            ),
-            (
-                r#","metadata":{"name":"a"},"\u006detadata":{"name":"b"}}"#,
-                false,
-            ),
-            (r#","metadata":{"\u006eame":"a"}}"#, false),
-            (r#","metadata":{"name":"a"},"kind":"JobSet"}"#, false),
-            (r#","metadata":{"name":"a"},"kind":"Job"}"#, true),
-            (r#","metadata":null}"#, false),
-            (r#","metadata":{"name":1}}"#, false),
-            (r#","spec":{}}"#, false),
-        ] {
-            let text = format!("{start}{rest}");
-            let state = State {
-                object: None,
-                ..State::read(&text).unwrap()
-            };
-            assert_eq!(State::read_once(&text).is_some(), is_read_once, "{rest}");
-            let later = State::of(&text, &Members::of(&text).unwrap());
-            assert_eq!(format!("{state:?}"), format!("{later:?}"));
-        }
-        for broken in [r#","metadata":{"name":"a"}"#, r#","metadata":{},"a":1x}"#] {
-            assert!(
-                State::read(&format!("{start}{broken}")).is_none(),
-                "{broken}"
-            );
-        }
-    }
-}

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::decode::Raw;
+use serde::Deserialize;
+
+use crate::decode::{Raw, fields};
 use crate::kind::status::{Ends, FailureNotes, Sign, StatusProfile, is_true};
 
 /// What a list of conditions says.
@@ -77,45 +79,57 @@ impl<'p> Conditions<'p, '_> {
 
 impl<'a> Conditions<'_, 'a> {
     pub(super) fn read(&mut self, list: Raw<'a>) {
-        for (_, entry) in list.elements() {
-            let mut condition = Condition::default();
-            for (name, value) in entry.members() {
-                match &*name {
-                    "type" => condition.name = value.string(),
-                    "status" => condition.status = value.string(),
-                    "reason" => condition.reason = value.string(),
-                    _ => {}
-                }
-            }
-            if let Some(name) = condition.name.clone()
-                && self.reads(&name)
-                && !self.seen.contains(&name)
+        list.for_each(|entry: Raw<'a>| {
+            let Some(condition) = Condition::read(entry) else {
+                return;
+            };
+            if let Some(name) = &condition.name
+                && self.reads(name)
+                && !self.seen.contains(name)
             {
                 self.say(&condition);
-                self.seen.push(name);
+                self.seen.push(name.clone());
             }
-        }
+        });
     }
 }
 
 /// What the conditions of an earlier attempt say of its failure.
 pub(super) fn notes_of(attempt: Raw<'_>, notes: &[(FailureNotes, Sign<'_>)]) -> FailureNotes {
-    let mut said = FailureNotes::empty();
-    for (name, value) in attempt.members() {
-        if name == "conditions" {
-            let mut conditions = Conditions::new(notes, None);
-            conditions.read(value);
-            said = conditions.facts.notes;
-        }
+    let mut conditions = Conditions::new(notes, None);
+    if let Some(list) = attempt.member("conditions") {
+        conditions.read(list);
     }
-    said
+    conditions.facts.notes
 }
 
-#[derive(Default)]
+/// An entry of the list. A value that is no string counts as absent.
 struct Condition<'a> {
     name: Option<Cow<'a, str>>,
     status: Option<Cow<'a, str>>,
     reason: Option<Cow<'a, str>>,
+}
+
+impl<'a> Condition<'a> {
+    fn read(entry: Raw<'a>) -> Option<Self> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Fields<'a> {
+            #[serde(borrow, rename = "type")]
+            name: Option<Raw<'a>>,
+            #[serde(borrow)]
+            status: Option<Raw<'a>>,
+            #[serde(borrow)]
+            reason: Option<Raw<'a>>,
+        }
+
+        let fields::Object(fields) = entry.decode::<fields::Object<Fields<'a>>>()?;
+        Some(Self {
+            name: fields.name.and_then(Raw::string),
+            status: fields.status.and_then(Raw::string),
+            reason: fields.reason.and_then(Raw::string),
+        })
+    }
 }
 
 impl Condition<'_> {

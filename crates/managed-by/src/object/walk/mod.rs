@@ -3,126 +3,101 @@
 //! A profile names what it needs by paths (`status.replicatedJobsStatus[].ready`). The walk goes down the object with the
 //! set of paths that still match, and skips what is on none of them: pod templates above all.
 //!
-//! One contract holds for values of another type than expected. The field `managedBy` and the objects on the way to it are
-//! strict: a request in which one of them is of the wrong type is malformed, `null` aside. Everything else is the business of
-//! the kind's own schema and is passed over.
+//! The field `managedBy`, the objects that it is in and the metadata are strict: a value of the wrong type is an error, `null` aside.
+//! Everything else is the business of the kind's own schema, and a value of another type is skipped.
 
 mod conditions;
 mod nested;
 mod paths;
 mod reading;
 
-use serde::de::Deserializer;
+use std::borrow::Cow;
+use std::fmt;
 
-use super::{Metadata, Object, ObjectNames};
-use crate::decode::{self, Kept, Members, Outline, Part, Place, Type, Value, late};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::{Metadata, Object};
+use crate::decode::fields::{self, Text, put};
+use crate::decode::{self, Lenient, Part, Path, Raw, Type, VisitContainer, decode_str};
 use crate::kind::Kind;
 use paths::{EACH, Leaf, Paths, Set};
 use reading::Reading;
 
-/// Reads an object by the paths of its kind; [`None`] is `null`.
-///
-/// # Errors
-/// If the bytes are not JSON.
+/// Reads an object by the paths of its kind; [`None`] for `null`.
 pub(super) fn read<'a, D: Deserializer<'a>>(
-    value: Value<'_, D>,
+    json: D,
     kind: &'a Kind<'a>,
-    names: Option<&ObjectNames>,
 ) -> Result<Option<Object<'a>>, D::Error> {
     let paths = Paths::of(kind);
     let mut reading = Reading::default();
-    let mut root = Root {
-        names,
-        metadata: Metadata::default(),
-        level: Level {
-            paths: &paths,
-            left: paths.all(),
-            offset: 0,
-            seen: Set::EMPTY,
-            is_strict: true,
-            reading: &mut reading,
-        },
-    };
-    let is_there = value.object_or_null(&mut root)?;
-    let metadata = root.metadata;
-    Ok(is_there.then(|| Object {
-        metadata,
-        managed_by: reading.managed_by.take(),
-        job: None,
-        custom: reading.custom(kind),
-    }))
+    let metadata = json.deserialize_option(Root(Level::root(&paths, &mut reading)))?;
+    Ok(metadata.map(|metadata| reading.object(metadata, kind)))
 }
 
-/// As [`read`], of an object that was taken apart before its kind was known. Each path of such a kind has two members or more.
+/// Reads an object from its metadata and its other members, as [`read`] does. Each path of its kind has two members or more.
 ///
 /// # Errors
-/// None that input can reach: the parts have been found to be JSON.
-pub(super) fn read_outline<'a>(
-    outline: &Outline<'a>,
+/// If a strict value is of the wrong type, with its path from the object.
+pub(super) fn read_members<'a>(
+    metadata: Metadata<'a>,
+    members: &[(Cow<'a, str>, Part<'a>)],
     kind: &'a Kind<'a>,
-    place: Place<'_>,
 ) -> decode::Result<Object<'a>> {
     let paths = Paths::of(kind);
     let mut reading = Reading::default();
-    let mut metadata = Metadata::default();
-    let got = outline.raw.json_type();
-    if got != Type::Object {
-        place.expected("an object", got.name());
-    }
-    let mut level = Level {
-        paths: &paths,
-        left: paths.all(),
-        offset: 0,
-        seen: Set::EMPTY,
-        is_strict: true,
-        reading: &mut reading,
-    };
-    for (name, part) in &outline.parts {
-        let path = place.member(name);
-        let place = place.at(&path);
-        if name == "metadata" {
-            metadata = Metadata::default();
-            let got = part.raw().json_type();
-            if !matches!(got, Type::Object | Type::Null) {
-                place.expected("an object", got.name());
-            }
-            for (name, raw) in part.parts().iter() {
-                let path = place.member(name);
-                metadata.kept(name, Kept::new(*raw, place.at(&path)));
-            }
-        } else {
-            level.part(name, part, place)?;
+    let mut root = Level::root(&paths, &mut reading);
+    for (name, part) in members {
+        let (on, offset) = root.through("", name);
+        let json_type = part.json_type();
+        if root.leads_to_field(on) && !matches!(json_type, Type::Object | Type::Null) {
+            let (expected, got) = ("an object", json_type.name());
+            return Err(decode::Malformed::unexpected(&**name, expected, got));
+        }
+        if !root.enter(on) {
+            return Err(decode::Malformed::duplicate(&**name));
+        }
+        if on.is_empty() {
+            continue;
+        }
+        let path = Path::Member(&Path::Root, name);
+        let mut level = root.below(on, offset, path);
+        for (name, raw) in part.parts().iter() {
+            level.read_raw(name, *raw)?;
         }
     }
-    Ok(Object {
-        metadata,
-        managed_by: reading.managed_by.take(),
-        job: None,
-        custom: reading.custom(kind),
-    })
+    Ok(reading.object(metadata, kind))
 }
 
-/// The object itself: the metadata beside the paths.
-struct Root<'r, 'a> {
-    names: Option<&'r ObjectNames>,
-    metadata: Metadata<'a>,
-    level: Level<'r, 'a>,
-}
+/// The object itself: its metadata and the paths of its kind.
+struct Root<'r, 'a>(Level<'r, 'a>);
 
-impl<'a> Members<'a> for Root<'_, 'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        if let Some(names) = self.names {
-            names.members.read(name);
+impl<'a> Visitor<'a> for Root<'_, 'a> {
+    type Value = Option<Metadata<'a>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_none<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'a>>(self, json: D) -> Result<Self::Value, D::Error> {
+        json.deserialize_map(self)
+    }
+
+    fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut metadata = None;
+        while let Some(Text(name)) = map.next_key()? {
+            if name == "metadata" {
+                put(&mut metadata, &mut map)?;
+            } else {
+                self.0.read_member(&name, &mut map)?;
+            }
         }
-        if name == "metadata" {
-            self.metadata = Metadata::read(value, self.names)?;
-            return Ok(());
-        }
-        self.level.member(name, value)
+        let metadata = metadata.map(|fields::Nullable(metadata)| metadata);
+        Ok(Some(metadata.unwrap_or_default()))
     }
 }
 
@@ -131,16 +106,42 @@ struct Level<'r, 'a> {
     paths: &'r Paths<'a>,
     /// The paths that lead here.
     left: Set,
-    /// How many of their bytes lead here; these are the same in all.
+    /// The length of the part of these paths that leads here, which is the same in all.
     offset: usize,
-    /// The paths through the members that were seen.
-    seen: Set,
+    /// The paths that lead on through the members that were read.
+    entered: Set,
     /// Whether the paths belong to the object itself, and not to one that is nested in it.
     is_strict: bool,
+    path: Path<'r>,
     reading: &'r mut Reading<'a>,
 }
 
-impl<'a> Level<'_, 'a> {
+impl<'r, 'a> Level<'r, 'a> {
+    fn root(paths: &'r Paths<'a>, reading: &'r mut Reading<'a>) -> Self {
+        Self {
+            left: paths.all(),
+            paths,
+            offset: 0,
+            entered: Set::EMPTY,
+            is_strict: true,
+            path: Path::Root,
+            reading,
+        }
+    }
+
+    /// The value that some paths lead to with the first `offset` of their bytes.
+    fn below<'b>(&'b mut self, left: Set, offset: usize, path: Path<'b>) -> Level<'b, 'a> {
+        Level {
+            paths: self.paths,
+            left,
+            offset,
+            entered: Set::EMPTY,
+            is_strict: self.is_strict,
+            path,
+            reading: &mut *self.reading,
+        }
+    }
+
     /// The paths that lead on through a step, and how many of their bytes do.
     fn through(&self, separator: &str, name: &str) -> (Set, usize) {
         let start = self.offset.saturating_add(separator.len());
@@ -170,126 +171,147 @@ impl<'a> Level<'_, 'a> {
         (on, end)
     }
 
-    /// Reads the value that paths lead to with the first `offset` of their bytes.
-    fn read<D: Deserializer<'a>>(
-        &mut self,
-        (left, offset): (Set, usize),
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        if let Some(leaf) = self.leaf(left, offset) {
-            return self.reading.leaf(leaf, value, self.is_strict);
-        }
-        let place = value.place();
-        let got = value.visit(&mut self.below(left, offset))?;
-        self.check(left, got, place);
-        Ok(())
+    /// The paths that lead on through a member.
+    fn through_member(&self, name: &str) -> (Set, usize) {
+        let separator = if self.offset == 0 { "" } else { "." };
+        self.through(separator, name)
     }
 
-    /// Whether some paths lead to templates, and to nothing else.
-    fn has_templates_alone(&self, left: Set) -> bool {
+    /// Marks the paths through a member as entered. Returns false if they were, which means that the member occurs twice.
+    fn enter(&mut self, on: Set) -> bool {
+        let is_first = self.entered.and(on).is_empty();
+        self.entered = self.entered.or(on);
+        is_first
+    }
+
+    /// Returns true if all of some paths lead to templates.
+    fn leads_to_templates_alone(&self, left: Set) -> bool {
         let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
         leaves.all(|(_, leaf)| matches!(leaf, Leaf::Template(_)))
     }
 
-    /// What is at the end of a path of that length.
-    fn leaf(&self, left: Set, offset: usize) -> Option<Leaf<'a>> {
+    /// Returns true if one of some paths leads to the field of the object itself.
+    fn leads_to_field(&self, left: Set) -> bool {
         let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
-        let found = leaves.find(|(path, _)| path.len() == offset);
+        self.is_strict && leaves.any(|(_, leaf)| matches!(leaf, Leaf::ManagedBy))
+    }
+
+    /// What is here, if a path ends here.
+    fn leaf(&self) -> Option<Leaf<'a>> {
+        let mut leaves = self.left.iter().filter_map(|index| self.paths.get(index));
+        let found = leaves.find(|(path, _)| path.len() == self.offset);
         found.map(|(_, leaf)| *leaf)
     }
 
-    /// What some paths lead to with the first `offset` of their bytes.
-    fn below(&mut self, left: Set, offset: usize) -> Level<'_, 'a> {
-        Level {
-            paths: self.paths,
-            left,
-            offset,
-            seen: Set::EMPTY,
-            is_strict: self.is_strict,
-            reading: &mut *self.reading,
-        }
-    }
-
-    /// Notes that a value on the way to the field is no object.
-    fn check(&self, left: Set, got: Type, place: Place<'_>) {
-        let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
-        let leads_to_field = leaves.any(|(_, leaf)| matches!(leaf, Leaf::ManagedBy));
-        if self.is_strict && leads_to_field && !matches!(got, Type::Object | Type::Null) {
-            place.expected("an object", got.name());
-        }
-    }
-
-    /// Takes back what earlier members of one name said: of two the last counts.
-    fn forget_earlier(&mut self, on: Set, place: Place<'_>) {
-        for index in self.seen.and(on).iter() {
-            if let Some((_, leaf)) = self.paths.get(index) {
-                self.reading.forget(*leaf, place);
+    /// Reads the value of a member.
+    fn read_member<A: MapAccess<'a>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+        let (on, offset) = self.through_member(name);
+        if !on.is_empty() {
+            if !self.enter(on) {
+                return Err(decode::duplicate());
             }
+            let parent = self.path;
+            return map.next_value_seed(self.below(on, offset, Path::Member(&parent, name)));
         }
-        self.seen = self.seen.or(on);
+        let (each, offset) = self.through(EACH, "");
+        if each.is_empty() {
+            return map.next_value().map(|IgnoredAny| ());
+        }
+        let parent = self.path;
+        map.next_value_seed(self.below(each, offset, Path::Key(&parent, name)))
     }
 
-    /// Reads a member that was taken apart.
-    fn part(&mut self, name: &str, part: &Part<'a>, place: Place<'_>) -> decode::Result<()> {
-        let (on, offset) = self.through("", name);
+    /// Reads the value of a member from its text.
+    fn read_raw(&mut self, name: &str, raw: Raw<'a>) -> decode::Result<()> {
+        let (on, offset) = self.through_member(name);
         if on.is_empty() {
             return Ok(());
         }
-        self.forget_earlier(on, place);
-        let mut below = self.below(on, offset);
-        for (name, raw) in part.parts().iter() {
-            let (on, offset) = below.through(".", name);
-            if on.is_empty() {
-                continue;
+        let parent = self.path;
+        let path = Path::Member(&parent, name);
+        if !self.enter(on) {
+            return Err(decode::Malformed::duplicate(path.to_string()));
+        }
+        let level = self.below(on, offset, path);
+        match level.leaf() {
+            Some(leaf) if !matches!(leaf, Leaf::ManagedBy | Leaf::Template(_)) => {
+                level.reading.raw(leaf, raw, &path);
+                Ok(())
             }
-            let path = place.member(name);
-            let place = place.at(&path);
-            below.forget_earlier(on, place);
-            if let Some(leaf) = below.leaf(on, offset) {
-                let is_strict = below.is_strict;
-                below.reading.kept(leaf, Kept::new(*raw, place), is_strict);
-            } else {
-                late(*raw, place, |value| below.read((on, offset), value))?;
+            _ => decode_str(raw.as_str(), level).map_err(|e| e.within(&path.to_string())),
+        }
+    }
+}
+
+impl<'a> DeserializeSeed<'a> for Level<'_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(mut self, json: D) -> Result<(), D::Error> {
+        match self.leaf() {
+            Some(Leaf::ManagedBy) if self.is_strict => {
+                self.reading.managed_by = fields::optional_string(json)?;
+            }
+            Some(Leaf::Template(template)) => {
+                self.reading.template(template, &self.path, json)?;
+            }
+            Some(leaf) => {
+                let raw = Raw::deserialize(json)?;
+                self.reading.raw(leaf, raw, &self.path);
+            }
+            None if self.leads_to_field(self.left) => json.deserialize_option(self)?,
+            None => {
+                json.deserialize_any(Lenient(&mut self))?;
             }
         }
-        self.check(on, part.raw().json_type(), place);
         Ok(())
     }
 }
 
-impl<'a> Members<'a> for Level<'_, 'a> {
-    const OF_ARRAY: bool = true;
-
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        let separator = if self.offset == 0 { "" } else { "." };
-        let (on, offset) = self.through(separator, name);
-        if on.is_empty() {
-            let each = self.through(EACH, "");
-            return if each.0.is_empty() {
-                value.skip()
-            } else {
-                self.read(each, value.keyed())
-            };
+impl<'a> VisitContainer<'a> for Level<'_, 'a> {
+    fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(name)) = map.next_key()? {
+            self.read_member(&name, &mut map)?;
         }
-        self.forget_earlier(on, value.place());
-        self.read((on, offset), value)
+        Ok(())
     }
 
-    fn element<D: Deserializer<'a>>(
-        &mut self,
-        _: usize,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        let each = self.through(EACH, "");
-        if each.0.is_empty()
-            || self.reading.leaves_templates_out() && self.has_templates_alone(each.0)
-        {
-            return value.skip();
+    fn visit_elements<A: SeqAccess<'a>>(&mut self, mut seq: A) -> Result<(), A::Error> {
+        let (each, offset) = self.through(EACH, "");
+        let parent = self.path;
+        let mut index = 0_usize;
+        loop {
+            let is_skipped = each.is_empty()
+                || self.reading.leaves_templates_out() && self.leads_to_templates_alone(each);
+            let next = if is_skipped {
+                seq.next_element()?.map(|IgnoredAny| ())
+            } else {
+                seq.next_element_seed(self.below(each, offset, Path::Index(&parent, index)))?
+            };
+            if next.is_none() {
+                return Ok(());
+            }
+            index = index.saturating_add(1);
         }
-        self.read(each, value)
+    }
+}
+
+/// An object that the field of the object itself is in.
+impl<'a> Visitor<'a> for Level<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_none<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'a>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_map(self)
+    }
+
+    fn visit_map<A: MapAccess<'a>>(mut self, map: A) -> Result<(), A::Error> {
+        self.visit_members(map)
     }
 }

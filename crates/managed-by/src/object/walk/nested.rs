@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use serde::de::{Deserializer, Error};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess};
 
 use super::Level;
 use super::paths::{Paths, SPEC, Set};
 use super::reading::Reading;
-use crate::decode::{Members, Raw, Type, Value, late};
+use crate::decode::fields::Text;
+use crate::decode::{Lenient, Path, Raw, Type, VisitContainer};
 use crate::kind::{JOB, Kind, Template};
 use crate::object::custom::{MAX_NESTED, MAX_TEMPLATES, Nested};
 use crate::upstream::go;
@@ -19,49 +21,59 @@ const MAX_DEPTH: usize = 8;
 const MAX_NAME: usize = 253;
 
 impl<'a> Reading<'a> {
+    /// Reads a template: an object, or the spec of one, that a controller will create.
     pub(super) fn template<D: Deserializer<'a>>(
         &mut self,
         template: &'a Template<'a>,
-        value: Value<'_, D>,
+        path: &Path<'_>,
+        json: D,
     ) -> Result<(), D::Error> {
         if self.templates >= MAX_TEMPLATES {
-            return self.leave_out(template, value);
+            self.leave_out(template, path);
+            return IgnoredAny::deserialize(json).map(|_| ());
         }
         self.templates = self.templates.saturating_add(1);
         let kind = match *template {
-            Template::Spec(kind) => return self.child(kind, value),
+            Template::Spec(kind) => {
+                return Child {
+                    kind,
+                    path: *path,
+                    reading: self,
+                }
+                .deserialize(json);
+            }
             Template::Object(kind) => Some(kind),
             Template::Any => None,
         };
-        let place = value.place();
         let mut made = Made {
             kind,
             api_version: None,
             name: None,
             spec: None,
+            path,
             reading: self,
         };
-        value.visit(&mut made)?;
+        json.deserialize_any(Lenient(&mut made))?;
         // Kubewarden sorts keys, so that the kind comes before the spec. Elsewhere the spec is read late.
         let (Some(kind), Some(spec)) = (made.named(), made.spec) else {
             return Ok(());
         };
-        let path = place.member(SPEC);
-        let place = place.at(&path);
-        late(spec, place, |value| self.child(kind, value)).map_err(D::Error::custom)
+        let child = Child {
+            kind,
+            path: Path::Member(path, SPEC),
+            reading: self,
+        };
+        let mut json = serde_json::Deserializer::from_str(spec.as_str());
+        child.deserialize(&mut json).map_err(D::Error::custom)
     }
 
-    /// Whether a template was left out, so that the others are too.
+    /// Returns true if a template was left out, so that the others are too.
     pub(super) fn leaves_templates_out(&self) -> bool {
         self.templates > MAX_TEMPLATES
     }
 
-    /// Passes over a template, and notes the first one.
-    fn leave_out<D: Deserializer<'a>>(
-        &mut self,
-        template: &'a Template<'a>,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
+    /// Notes the first template that is left out.
+    fn leave_out(&mut self, template: &'a Template<'a>, path: &Path<'_>) {
         if self.templates == MAX_TEMPLATES {
             self.templates = self.templates.saturating_add(1);
             let kind = match *template {
@@ -69,46 +81,55 @@ impl<'a> Reading<'a> {
                 // It would name one.
                 Template::Any => &JOB,
             };
-            let path = value.place().path().to_string();
-            self.nested.push(Nested::unread(kind, path));
+            self.nested.push(Nested::unread(kind, path.to_string()));
         }
-        value.skip()
     }
+}
 
-    /// Reads the spec of an object that is in the one being read.
-    fn child<D: Deserializer<'a>>(
-        &mut self,
-        kind: &'a Kind<'a>,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        let place = value.place();
-        if self.depth >= MAX_DEPTH || self.nested.len() >= MAX_NESTED {
-            let json_type = value.raw()?.json_type();
-            if json_type == Type::Object && self.nested.len() <= MAX_NESTED {
-                let path = place.path().to_string();
-                self.nested.push(Nested::unread(kind, path));
+/// The spec of an object that is nested in the one being read.
+struct Child<'r, 'a> {
+    kind: &'a Kind<'a>,
+    path: Path<'r>,
+    reading: &'r mut Reading<'a>,
+}
+
+impl<'a> DeserializeSeed<'a> for Child<'_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, json: D) -> Result<(), D::Error> {
+        let Self {
+            kind,
+            path,
+            reading,
+        } = self;
+        if reading.depth >= MAX_DEPTH || reading.nested.len() >= MAX_NESTED {
+            let json_type = Raw::deserialize(json)?.json_type();
+            if json_type == Type::Object && reading.nested.len() <= MAX_NESTED {
+                let unread = Nested::unread(kind, path.to_string());
+                reading.nested.push(unread);
             }
             return Ok(());
         }
-        let first = self.nested.len();
-        let outer = self.managed_by.take();
-        let outer_kind = self.kind.replace(kind);
-        let depth = self.depth.saturating_add(1);
-        self.depth = depth;
+        let first = reading.nested.len();
+        let outer = reading.managed_by.take();
+        let outer_kind = reading.kind.replace(kind);
+        let depth = reading.depth.saturating_add(1);
+        reading.depth = depth;
         let paths = Paths::of_spec(kind);
-        value.visit(&mut Level {
+        json.deserialize_any(Lenient(&mut Level {
             left: paths.all(),
             paths: &paths,
             offset: SPEC.len(),
-            seen: Set::EMPTY,
+            entered: Set::EMPTY,
             is_strict: false,
-            reading: self,
-        })?;
-        self.depth = depth.saturating_sub(1);
-        self.kind = outer_kind;
-        let own = std::mem::replace(&mut self.managed_by, outer);
+            path,
+            reading: &mut *reading,
+        }))?;
+        reading.depth = depth.saturating_sub(1);
+        reading.kind = outer_kind;
+        let own = std::mem::replace(&mut reading.managed_by, outer);
         // The templates right below now learn who makes their objects.
-        for nested in self.nested.iter_mut().skip(first) {
+        for nested in reading.nested.iter_mut().skip(first) {
             if nested.depth == depth.saturating_add(1) {
                 nested.parent = own.as_ref().map(beginning);
             }
@@ -116,14 +137,14 @@ impl<'a> Reading<'a> {
         if let Some(value) = own.filter(|value| kind.mode(Some(value)).is_delegated()) {
             let below = kind.managed_by.strip_prefix(SPEC).unwrap_or_default();
             let nested = Nested {
-                path: format!("{}{below}", place.path()),
+                path: format!("{path}{below}"),
                 kind,
                 value: Some(value),
                 depth,
                 parent_kind: outer_kind,
                 parent: None,
             };
-            self.nested.insert(first, nested);
+            reading.nested.insert(first, nested);
         }
         Ok(())
     }
@@ -136,6 +157,7 @@ struct Made<'r, 'a> {
     name: Option<Cow<'a, str>>,
     /// Its spec, where that comes before the kind.
     spec: Option<Raw<'a>>,
+    path: &'r Path<'r>,
     reading: &'r mut Reading<'a>,
 }
 
@@ -148,20 +170,24 @@ impl<'a> Made<'_, 'a> {
     }
 }
 
-impl<'a> Members<'a> for Made<'_, 'a> {
-    fn member<D: Deserializer<'a>>(
-        &mut self,
-        name: &str,
-        value: Value<'_, D>,
-    ) -> Result<(), D::Error> {
-        match (name, self.kind) {
-            (SPEC, kind) => match kind.or_else(|| self.named()) {
-                Some(kind) => self.reading.child(kind, value)?,
-                None => self.spec = Some(value.raw()?),
-            },
-            ("apiVersion", None) => self.api_version = value.raw()?.string(),
-            ("kind", None) => self.name = value.raw()?.string(),
-            _ => value.skip()?,
+impl<'a> VisitContainer<'a> for Made<'_, 'a> {
+    fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(name)) = map.next_key()? {
+            match (&*name, self.kind) {
+                (SPEC, kind) => match kind.or_else(|| self.named()) {
+                    Some(kind) => map.next_value_seed(Child {
+                        kind,
+                        path: Path::Member(self.path, SPEC),
+                        reading: &mut *self.reading,
+                    })?,
+                    None => self.spec = Some(map.next_value()?),
+                },
+                ("apiVersion", None) => self.api_version = map.next_value::<Raw<'a>>()?.string(),
+                ("kind", None) => self.name = map.next_value::<Raw<'a>>()?.string(),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! The paths of a kind, and sets of them.
 
-use crate::decode::Place;
 use crate::kind::status::{Attempts, CONDITIONS, Sign, StatusProfile};
 use crate::kind::{Kind, Template};
 
@@ -131,18 +130,5 @@ impl Set {
             left &= left.wrapping_sub(1);
             (first < 64).then_some(first as usize)
         })
-    }
-}
-/// The paths below a place.
-pub(super) struct Below(String);
-
-impl Below {
-    pub(super) fn of(place: Place<'_>) -> Self {
-        Self(place.path().to_string())
-    }
-
-    pub(super) fn has(&self, path: &str) -> bool {
-        let rest = path.strip_prefix(&*self.0);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     }
 }

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 
-use serde::de::Deserializer;
-
 use super::conditions::{ConditionFacts, Conditions, notes_of};
-use super::paths::{Below, Leaf};
-use crate::decode::{Kept, Place, Raw, Value};
+use super::paths::Leaf;
+use crate::decode::{Path, Raw};
 use crate::kind::Kind;
 use crate::kind::status::{FailureNotes, Sign};
 use crate::object::custom::{Custom, MAX_NESTED, Nested, Status};
+use crate::object::{Metadata, Object};
 use crate::upstream::time::Time;
 
 /// What was read so far.
@@ -33,8 +32,18 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
+    /// The object of what was read.
+    pub(super) fn object(mut self, metadata: Metadata<'a>, kind: &Kind<'_>) -> Object<'a> {
+        Object {
+            metadata,
+            managed_by: self.managed_by.take(),
+            job: None,
+            custom: self.custom(kind),
+        }
+    }
+
     /// What was read beside the field, if there is anything.
-    pub(super) fn custom(self, kind: &Kind<'_>) -> Option<Box<Custom<'a>>> {
+    fn custom(self, kind: &Kind<'_>) -> Option<Box<Custom<'a>>> {
         let mut status = self.status;
         status.ends = self.facts.ends;
         status.notes = self.facts.notes | self.attempt_notes;
@@ -69,25 +78,9 @@ impl<'a> Reading<'a> {
         (!custom.nested.is_empty() || custom.status != Status::default()).then(|| Box::new(custom))
     }
 
-    /// Reads what is at the end of a path. The field of the object itself must be a string.
-    pub(super) fn leaf<D: Deserializer<'a>>(
-        &mut self,
-        leaf: Leaf<'a>,
-        value: Value<'_, D>,
-        is_strict: bool,
-    ) -> Result<(), D::Error> {
-        if let Leaf::Template(template) = leaf {
-            return self.template(template, value);
-        }
-        self.kept(leaf, value.keep()?, is_strict);
-        Ok(())
-    }
-
-    /// As [`Reading::leaf`], of all but templates.
-    pub(super) fn kept(&mut self, leaf: Leaf<'a>, value: Kept<'_, 'a>, is_strict: bool) {
-        let (raw, place) = (value.raw(), value.place());
+    /// Reads what is at the end of a path from its text: all but templates.
+    pub(super) fn raw(&mut self, leaf: Leaf<'a>, raw: Raw<'a>, path: &Path<'_>) {
         match leaf {
-            Leaf::ManagedBy if is_strict => self.managed_by = value.string_or_null(),
             Leaf::ManagedBy => self.managed_by = raw.string(),
             // Read in passing.
             Leaf::Template(_) => {}
@@ -107,19 +100,21 @@ impl<'a> Reading<'a> {
             Leaf::TerminalState => self.status.terminal_state = raw.string(),
             Leaf::Reason => self.status.reason = raw.string(),
             Leaf::Attempts(attempts) => {
-                let attempts_made = raw.elements();
-                self.status.attempts = attempts_made.len();
-                let notes = attempts_made
-                    .last()
-                    .map(|(_, attempt)| notes_of(*attempt, attempts.notes));
+                let (mut count, mut last) = (0_usize, None);
+                raw.for_each(|attempt: Raw<'a>| {
+                    count = count.saturating_add(1);
+                    last = Some(attempt);
+                });
+                self.status.attempts = count;
+                let notes = last.map(|attempt| notes_of(attempt, attempts.notes));
                 self.attempt_notes = notes.unwrap_or_default();
             }
             Leaf::Start => self.status.start = time(raw),
             Leaf::End => self.status.end = time(raw),
-            Leaf::Counter => self.count(raw.number(), place),
+            Leaf::Counter => self.count(raw.number(), path),
             Leaf::Total(index) => {
                 let total = raw.number();
-                self.count(total, place);
+                self.count(total, path);
                 if let Some(total) = total {
                     let totals = &mut self.status.totals;
                     totals.resize(totals.len().max(index.saturating_add(1)), 0);
@@ -129,41 +124,10 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Takes back what was read at the end of a path, below a place.
-    pub(super) fn forget(&mut self, leaf: Leaf<'a>, place: Place<'_>) {
-        match leaf {
-            Leaf::ManagedBy => self.managed_by = None,
-            Leaf::Template(_) => {
-                let below = Below::of(place);
-                self.nested.retain(|nested| !below.has(&nested.path));
-            }
-            Leaf::Retries => self.retries = 0,
-            Leaf::Conditions(_) => self.facts = ConditionFacts::default(),
-            Leaf::State(path) => self.states.retain(|(at, _)| *at != path),
-            Leaf::TerminalState => self.status.terminal_state = None,
-            Leaf::Reason => self.status.reason = None,
-            Leaf::Attempts(_) => {
-                self.status.attempts = 0;
-                self.attempt_notes = FailureNotes::empty();
-            }
-            Leaf::Start => self.status.start = None,
-            Leaf::End => self.status.end = None,
-            Leaf::Counter | Leaf::Total(_) => {
-                let below = Below::of(place);
-                self.status.negative.retain(|(path, _)| !below.has(path));
-                if let Leaf::Total(index) = leaf
-                    && let Some(total) = self.status.totals.get_mut(index)
-                {
-                    *total = 0;
-                }
-            }
-        }
-    }
-
-    fn count(&mut self, count: Option<i64>, place: Place<'_>) {
+    fn count(&mut self, count: Option<i64>, path: &Path<'_>) {
         let negative = count.filter(|count| *count < 0);
         if let Some(count) = negative.filter(|_| self.status.negative.len() < MAX_NESTED) {
-            self.status.negative.push((place.path().to_string(), count));
+            self.status.negative.push((path.to_string(), count));
         }
     }
 }

@@ -1,12 +1,12 @@
 //! `pods/delegated-owner`
 
 use crate::cluster::{Cluster, FoundJob, Unanswered};
-use crate::decode::{Malformed, Note, Place, document};
+use crate::decode::{Malformed, decode};
 use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{FieldError, Finding};
 use crate::kind::{JOB, Mode, is_job};
-use crate::object::Object;
 use crate::object::pod::{Owner, Pod};
+use crate::object::{Object, OfKind};
 use crate::request::AdmissionRequest;
 use crate::rule::{Check, Run};
 use crate::settings::Settings;
@@ -42,7 +42,7 @@ pub(crate) fn run<'a>(
 ) -> PodFindings<'a> {
     let rule = &DELEGATED_OWNER.rule;
     let enforcement = settings.enforcement(rule.id).unwrap_or(rule.default);
-    let Some(owner) = pod.job.as_ref().filter(|_| enforcement != Enforcement::Off) else {
+    let Some(owner) = pod.job().filter(|_| enforcement != Enforcement::Off) else {
         return PodFindings::Found(Vec::new());
     };
     match check(request, owner, cluster) {
@@ -86,10 +86,8 @@ fn check<'a>(
     Ok(Some(FieldError::forbidden(path, detail).briefly(brief)))
 }
 
-/// A Job as the cluster gave it.
+/// Reads the Job that the cluster returned.
 fn read_job(bytes: &[u8]) -> Result<Object<'_>, Malformed> {
-    let note = Note::default();
-    let place = Place::root(&note);
-    let job = document(bytes, place, |value| Object::read(value, &JOB, None))??;
-    job.ok_or_else(|| Malformed::shape("", "an object", "null"))
+    let job = decode(bytes, OfKind(&JOB))?;
+    job.ok_or_else(|| Malformed::unexpected("", "an object", "null"))
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use super::problem::{Problem, Problems};
 use super::reading::Reading;
-use crate::decode::{Note, Outline, Part, Path, Place, Raw, Type, late};
+use crate::decode::{Part, Path, Raw, Type};
 use crate::request::GroupVersionKind;
 
 pub(crate) use entry::CustomKind;
@@ -32,10 +32,9 @@ impl<'a> CustomKinds<'a> {
         let Some(section) = section.filter(|s| reading.is(*s, Type::Array, &PATH, expected)) else {
             return Vec::new();
         };
-        let note = Note::default();
-        let outline = late(section, Place::root(&note), |value| Outline::read(value));
-        let parts = outline.map(|outline| outline.parts).unwrap_or_default();
-        parts.into_iter().map(|(_, entry)| entry).collect()
+        let mut entries = Vec::new();
+        section.for_each(|entry| entries.push(entry));
+        entries
     }
 
     /// The entry of a kind, if there is one for its version.

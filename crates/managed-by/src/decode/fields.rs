@@ -1,0 +1,218 @@
+//! Functions for `#[serde(deserialize_with = "...")]` that read fields as Go's decoder does.
+//!
+//! In all of them `null` is an absent value, for which Go keeps the zero value or a nil pointer.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{
+    DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use super::duplicate;
+
+/// Reads a value, or the default for `null`.
+pub(crate) fn or_default<'de, D, T>(json: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::<T>::deserialize(json).map(Option::unwrap_or_default)
+}
+
+/// Reads an object, or the default for `null`.
+pub(crate) fn object<'de, D, T>(json: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    optional_object(json).map(Option::unwrap_or_default)
+}
+
+/// Reads an object that may be absent.
+pub(crate) fn optional_object<'de, D, T>(json: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let object = Option::<Object<T>>::deserialize(json)?;
+    Ok(object.map(|Object(value)| value))
+}
+
+/// Reads a string, borrowed unless it is written with escapes; empty for `null`.
+pub(crate) fn string<'de, D: Deserializer<'de>>(json: D) -> Result<Cow<'de, str>, D::Error> {
+    optional_string(json).map(Option::unwrap_or_default)
+}
+
+/// Reads a string that may be absent.
+pub(crate) fn optional_string<'de, D>(json: D) -> Result<Option<Cow<'de, str>>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let text = Option::<Text<'de>>::deserialize(json)?;
+    Ok(text.map(|Text(text)| text))
+}
+
+/// Reads an `int32`; 0 for `null`.
+pub(crate) fn int32<'de, D: Deserializer<'de>>(json: D) -> Result<i32, D::Error> {
+    optional_int32(json).map(Option::unwrap_or_default)
+}
+
+/// Reads an `int32` that may be absent.
+pub(crate) fn optional_int32<'de, D: Deserializer<'de>>(json: D) -> Result<Option<i32>, D::Error> {
+    let number = Option::<Int32>::deserialize(json)?;
+    Ok(number.map(|Int32(number)| number))
+}
+
+/// Reads whether a value of any type is set.
+pub(crate) fn is_set<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Error> {
+    Option::<IgnoredAny>::deserialize(json).map(|value| value.is_some())
+}
+
+/// Reads a list without keeping it: calls a function with each element. Returns false for `null`.
+pub(crate) fn for_each<'de, D, T>(json: D, element: impl FnMut(T)) -> Result<bool, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    struct Each<F, T>(F, PhantomData<T>);
+
+    impl<'de, F: FnMut(T), T: Deserialize<'de>> Visitor<'de> for Each<F, T> {
+        type Value = bool;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array")
+        }
+
+        fn visit_none<E>(self) -> Result<bool, E> {
+            Ok(false)
+        }
+
+        fn visit_some<D: Deserializer<'de>>(self, json: D) -> Result<bool, D::Error> {
+            json.deserialize_seq(self)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<bool, A::Error> {
+            while let Some(element) = list.next_element()? {
+                (self.0)(element);
+            }
+            Ok(true)
+        }
+    }
+
+    json.deserialize_option(Each(element, PhantomData))
+}
+
+/// Reads the next value of an object into the place for it, which must be empty: the member must not occur twice.
+pub(crate) fn put<'de, A, T>(place: &mut Option<T>, map: &mut A) -> Result<(), A::Error>
+where
+    A: MapAccess<'de>,
+    T: Deserialize<'de>,
+{
+    put_seed(place, map, PhantomData)
+}
+
+/// Reads the next value with a seed, as [`put`] does.
+pub(crate) fn put_seed<'de, A, S>(
+    place: &mut Option<S::Value>,
+    map: &mut A,
+    seed: S,
+) -> Result<(), A::Error>
+where
+    A: MapAccess<'de>,
+    S: DeserializeSeed<'de>,
+{
+    if place.is_some() {
+        return Err(duplicate());
+    }
+    *place = Some(map.next_value_seed(seed)?);
+    Ok(())
+}
+
+/// A string, borrowed unless it is written with escapes.
+#[derive(Default, Deserialize)]
+pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+
+/// An `int32`.
+struct Int32(i32);
+
+impl<'de> Deserialize<'de> for Int32 {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        struct Number;
+
+        impl Visitor<'_> for Number {
+            type Value = Int32;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a 32-bit integer")
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Int32, E> {
+                let number = number.try_into();
+                number.map_or_else(
+                    |_| Err(E::invalid_value(Unexpected::Other("number"), &self)),
+                    |number| Ok(Int32(number)),
+                )
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Int32, E> {
+                self.visit_i64(number.try_into().unwrap_or(i64::MAX))
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Int32, E> {
+                // `-0`, which is an integer for Go.
+                if number == 0.0 && number.is_sign_negative() {
+                    return Ok(Int32(0));
+                }
+                Err(E::invalid_value(Unexpected::Other("number"), &self))
+            }
+        }
+
+        json.deserialize_i32(Number)
+    }
+}
+
+/// A struct that is read from a JSON object. What serde derives takes an array of the fields' values, too.
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        T::deserialize(StructFromMap(json)).map(Self)
+    }
+}
+
+/// The same, or the default for `null`.
+pub(crate) struct Nullable<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Nullable<T> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        object(json).map(Self)
+    }
+}
+
+struct StructFromMap<D>(D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for StructFromMap<D> {
+    type Error = D::Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(visitor)
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct
+        seq tuple tuple_struct map enum identifier ignored_any
+    }
+}

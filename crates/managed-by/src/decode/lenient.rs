@@ -1,0 +1,63 @@
+//! Visiting values whose type is the business of another schema.
+
+use std::fmt;
+
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::Type;
+
+/// Visits an object or an array. The defaults pass over them.
+pub(crate) trait VisitContainer<'de>: Sized {
+    /// Visits the members of an object.
+    fn visit_members<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
+        IgnoredAny.visit_map(map).map(|_| ())
+    }
+
+    /// Visits the elements of an array.
+    fn visit_elements<A: SeqAccess<'de>>(&mut self, seq: A) -> Result<(), A::Error> {
+        IgnoredAny.visit_seq(seq).map(|_| ())
+    }
+}
+
+/// A visitor that hands objects and arrays on, passes over scalars, and returns the type that it found.
+pub(crate) struct Lenient<'v, V>(pub(crate) &'v mut V);
+
+impl<'de, V: VisitContainer<'de>> Visitor<'de> for Lenient<'_, V> {
+    type Value = Type;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Type, A::Error> {
+        self.0.visit_members(map).map(|()| Type::Object)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Type, A::Error> {
+        self.0.visit_elements(seq).map(|()| Type::Array)
+    }
+
+    fn visit_unit<E>(self) -> Result<Type, E> {
+        Ok(Type::Null)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Type, E> {
+        Ok(Type::Bool)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Type, E> {
+        Ok(Type::Number)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Type, E> {
+        Ok(Type::Number)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Type, E> {
+        Ok(Type::Number)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Type, E> {
+        Ok(Type::String)
+    }
+}

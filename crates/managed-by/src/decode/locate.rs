@@ -1,0 +1,113 @@
+//! The path of the value at a line and column of a document.
+
+use super::{Raw, Type};
+
+/// The value that an error of `serde_json` is about.
+pub(super) struct Located {
+    /// From the root of the document: `request.object.spec.managedBy`.
+    pub(super) path: String,
+    pub(super) json_type: Type,
+}
+
+enum Step<'t> {
+    /// The member that was read last, its name as it is written.
+    Member(&'t str),
+    Element(usize),
+}
+
+/// Finds the value that an error is about. The document is JSON up to there, and the position is where `serde_json` stopped: after a
+/// scalar, before an object or an array, or after the name of a member.
+#[cold]
+pub(super) fn locate(text: &str, line: usize, column: usize) -> Located {
+    let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
+    let line_start: usize = lines.map(str::len).sum();
+    let end = line_start.saturating_add(column);
+    let mut steps = Vec::new();
+    let mut json_type = Type::Null;
+    let mut at = 0_usize;
+    while let Some(rest) = text.get(at..)
+        && let Some(token) = token(rest)
+    {
+        let is_end = at >= end;
+        at = at.saturating_add(token.len());
+        match token {
+            "{" | "[" if is_end => {
+                json_type = Raw::new(token).json_type();
+                break;
+            }
+            _ if is_end => break,
+            "{" => steps.push(Step::Member("")),
+            "[" => steps.push(Step::Element(0)),
+            "}" | "]" => {
+                steps.pop();
+            }
+            "," => {
+                if let Some(Step::Element(index)) = steps.last_mut() {
+                    *index = index.saturating_add(1);
+                }
+            }
+            " " | "\t" | "\r" | "\n" | ":" => {}
+            name if is_name(text, at) => {
+                if let Some(step) = steps.last_mut() {
+                    *step = Step::Member(name);
+                }
+            }
+            _ if at < end => {}
+            scalar => {
+                json_type = Raw::new(scalar).json_type();
+                break;
+            }
+        }
+    }
+    Located {
+        path: path(&steps),
+        json_type,
+    }
+}
+
+/// The next token: a string, a number, a word, or one character.
+fn token(text: &str) -> Option<&str> {
+    let mut bytes = text.bytes().enumerate();
+    let (_, first) = bytes.next()?;
+    let length = match first {
+        b'"' => loop {
+            match bytes.next() {
+                Some((_, b'\\')) => {
+                    bytes.next();
+                }
+                Some((at, b'"')) => break at.saturating_add(1),
+                Some(_) => {}
+                None => return None,
+            }
+        },
+        b'{' | b'}' | b'[' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' => 1,
+        _ => {
+            let end = bytes.find(|(_, byte)| b",]} \t\r\n".contains(byte));
+            end.map_or(text.len(), |(at, _)| at)
+        }
+    };
+    text.get(..length)
+}
+
+/// Whether the token that ends there is the name of a member.
+fn is_name(text: &str, end: usize) -> bool {
+    let rest = text.get(end..).unwrap_or_default();
+    rest.trim_ascii_start().starts_with(':')
+}
+
+fn path(steps: &[Step<'_>]) -> String {
+    let mut path = String::new();
+    for step in steps {
+        match step {
+            Step::Member("") => {}
+            Step::Member(name) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(&Raw::new(name).string().unwrap_or_default());
+            }
+            Step::Element(index) => path.extend(["[", &index.to_string(), "]"]),
+        }
+    }
+    path
+}
