@@ -1,11 +1,10 @@
 //! How a workload ends.
 
-use std::borrow::Cow;
-
 use super::Transition;
 use crate::description::{Rule, Scope};
 use crate::finding::BadValue;
-use crate::kind::status::{Both, CONDITIONS, Ends, FailureNotes};
+use crate::kind::status::{Both, CONDITIONS, Ends, FailureNotes, Outcome};
+use crate::object::custom::Status;
 use crate::rule::{Check, Findings, Run};
 
 pub(crate) static CHANGED: Check = Check::new(
@@ -19,61 +18,104 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let (Some(outcome), Some(old)) = (&status.profile.outcome, status.old) else {
         return;
     };
+    attempts_kept(status, outcome, old, findings);
+    if old.ends.is_empty() {
+        return;
+    }
+    let is_final = old.ends.difference(status.leaves(outcome.exits));
+    if !states_kept(status, outcome, is_final, findings) || status.new.ends.is_empty() {
+        return;
+    }
+    if !is_final.is_empty() || old.ends.intersects(Ends::OUTCOMES) {
+        reason_kept(status, outcome, old, findings);
+    }
+    if !is_final.is_empty() && end_kept(status, old, findings) {
+        stays_final(status, outcome, is_final, findings);
+    }
+}
+
+/// Checks that no earlier attempt is removed. The status that an external controller copies may start over, with its
+/// attempts, unless it keeps a terminal state.
+fn attempts_kept<'a>(
+    status: &Transition<'a>,
+    outcome: &Outcome<'a>,
+    old: &Status<'a>,
+    findings: &mut Findings<'a>,
+) {
     let new = status.new;
-    let mut invalid = |path: &'a str, detail: Cow<'static, str>| {
-        findings.invalid(path, BadValue::Omitted, detail);
-    };
-    // A status that another controller copies may start over, with its attempts, unless it has an outcome.
     let is_new_run = status.is_delegated && !old.ends.intersects(new.ends);
     if let Some(attempts) = outcome.attempts
         && new.attempts < old.attempts
         && !is_new_run
     {
-        invalid(attempts.path, "cannot lose an attempt".into());
+        findings.invalid(attempts.path, BadValue::Omitted, "cannot lose an attempt");
     }
-    if old.ends.is_empty() {
-        return;
-    }
-    let is_final = old.ends.difference(status.leaves(outcome.exits));
-    let lost = is_final.difference(new.ends);
-    for (end, what, sign) in [
-        (Ends::SUCCESS, "take back the outcome", outcome.success),
-        (Ends::FAILURE, "take back the outcome", outcome.failure),
-        (Ends::DEAD_END, "leave", outcome.dead_end),
-    ] {
-        if let Some(sign) = sign.filter(|_| lost.contains(end)) {
-            let name = outcome.name(&sign);
-            invalid(outcome.path(), format!("cannot {what} {name}").into());
+}
+
+/// Checks that the workload stays in its final states. Returns true if it does.
+fn states_kept<'a>(
+    status: &Transition<'a>,
+    outcome: &Outcome<'a>,
+    is_final: Ends,
+    findings: &mut Findings<'a>,
+) -> bool {
+    let lost = is_final.difference(status.new.ends);
+    for (state, sign) in outcome.ends() {
+        if let Some(sign) = sign.filter(|_| lost.contains(state)) {
+            let what = match state {
+                Ends::DEAD_END => "leave",
+                _ => "take back the outcome",
+            };
+            let detail = format!("cannot {what} {}", outcome.name(&sign));
+            findings.invalid(outcome.path(), BadValue::Omitted, detail);
         }
     }
-    // What goes with an outcome is lost with it, or was never final.
-    let was_outcome = old.ends.intersects(Ends::OUTCOMES) || !is_final.is_empty();
-    if !lost.is_empty() || new.ends.is_empty() || !was_outcome {
-        return;
-    }
+    lost.is_empty()
+}
+
+/// Checks that the reason of an outcome does not change, such as `jobStatus` of a RayJob.
+fn reason_kept<'a>(
+    status: &Transition<'a>,
+    outcome: &Outcome<'a>,
+    old: &Status<'a>,
+    findings: &mut Findings<'a>,
+) {
     if let Some(reason) = &outcome.reason
         && old.reason.is_some()
-        && new.reason != old.reason
+        && status.new.reason != old.reason
     {
         let detail = "cannot change once there is an outcome";
-        invalid(reason.path(), detail.into());
+        findings.invalid(reason.path(), BadValue::Omitted, detail);
     }
-    if let Some(end) = &status.profile.end
-        && !is_final.is_empty()
-        && old.end.is_some()
-        && new.end.is_none()
-    {
-        invalid(end.path, "cannot be taken away from an outcome".into());
-        return;
+}
+
+/// Checks that the end time is not removed. Returns true if it is not.
+fn end_kept<'a>(status: &Transition<'a>, old: &Status<'a>, findings: &mut Findings<'a>) -> bool {
+    let Some(end) = &status.profile.end else {
+        return true;
+    };
+    let is_removed = old.end.is_some() && status.new.end.is_none();
+    if is_removed {
+        let detail = "cannot be taken away from an outcome";
+        findings.invalid(end.path, BadValue::Omitted, detail);
     }
-    // The first of two steps: in the second the outcome might go.
-    let next = Transition {
-        old: Some(new),
+    !is_removed
+}
+
+/// Checks that final states stay final: otherwise two updates could do what one may not.
+fn stays_final<'a>(
+    status: &Transition<'a>,
+    outcome: &Outcome<'a>,
+    is_final: Ends,
+    findings: &mut Findings<'a>,
+) {
+    let repeated = Transition {
+        old: Some(status.new),
         ..*status
     };
-    if (is_final & new.ends).intersects(next.leaves(outcome.exits)) {
+    if is_final.intersects(repeated.leaves(outcome.exits)) {
         let detail = "cannot become an outcome that may be taken back";
-        invalid(outcome.path(), detail.into());
+        findings.invalid(outcome.path(), BadValue::Omitted, detail);
     }
 }
 
