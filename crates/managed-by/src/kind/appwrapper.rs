@@ -1,6 +1,6 @@
 //! `workload.codeflare.dev`: AppWrapper, which makes objects of any kind.
 
-use super::status::{Ends, Exit, Outcome, Sign, StatusProfile, When, is_true};
+use super::status::{Exit, Outcome, StatusMatcher, StatusProfile, TerminalStates, When, is_true};
 use super::{APP_WRAPPER_CONTROLLER, About, Form, Kind, KindDocs, Status, Template};
 
 pub(super) static APP_WRAPPER: Kind<'static> = Kind {
@@ -29,8 +29,8 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     ..Kind::EMPTY
 };
 
-const fn phase(values: &'static [&'static str]) -> Sign<'static> {
-    Sign::Word {
+const fn phase(values: &'static [&'static str]) -> StatusMatcher<'static> {
+    StatusMatcher::Word {
         path: "status.phase",
         values,
     }
@@ -41,15 +41,15 @@ const fn phase(values: &'static [&'static str]) -> Sign<'static> {
 /// up the worker and dispatch the AppWrapper again.
 const EXITS: &[Exit] = &[
     Exit {
-        from: Ends::DEAD_END,
+        from: TerminalStates::DEAD_END,
         when: &[When::NotBeingDeleted],
     },
     Exit {
-        from: Ends::OUTCOMES,
-        when: &[When::BeingDeleted, When::To(Ends::DEAD_END)],
+        from: TerminalStates::OUTCOMES,
+        when: &[When::BeingDeleted, When::To(TerminalStates::DEAD_END)],
     },
     Exit {
-        from: Ends::FAILURE,
+        from: TerminalStates::FAILED,
         when: &[When::Delegated, When::StillDeployed],
     },
 ];

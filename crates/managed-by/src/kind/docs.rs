@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::status::{Ends, FailureNotes, When};
+use super::status::{FailureReasons, TerminalStates, When};
 use super::{Kind, KindDocs, Template};
 
 impl Kind<'_> {
@@ -29,12 +29,12 @@ impl Kind<'_> {
         let Some(outcome) = self.status_profile().and_then(|s| s.outcome) else {
             return Vec::new();
         };
-        let signs = outcome.ends();
-        let names = |ends: Ends| {
-            let meant = signs.iter().filter(|(end, _)| ends.contains(*end));
-            let meant = meant.filter_map(|(_, sign)| sign.as_ref());
+        let matchers = outcome.ends();
+        let names = |ends: TerminalStates| {
+            let meant = matchers.iter().filter(|(end, _)| ends.contains(*end));
+            let meant = meant.filter_map(|(_, matcher)| matcher.as_ref());
             let names: Vec<_> = meant
-                .map(|sign| format!("`{}`", outcome.name(sign)))
+                .map(|matcher| format!("`{}`", outcome.name(matcher)))
                 .collect();
             names.join(", ")
         };
@@ -64,10 +64,10 @@ impl fmt::Display for When {
             Self::TriedAgain => "the update adds an attempt, and `spec.retries` allows it",
             Self::NotTriedAgain => "the update adds no attempt",
             Self::KeepsAttempts => "the update removes no attempt",
-            Self::Noting(FailureNotes::AFTER_SUCCESS) => {
+            Self::Noting(FailureReasons::STOP_SIDECAR_FAILED) => {
                 "the failure is that the sidecars could not be stopped"
             }
-            Self::Noting(FailureNotes::ATTEMPT_AFTER_SUCCESS) => {
+            Self::Noting(FailureReasons::LAST_ATTEMPT_STOP_SIDECAR_FAILED) => {
                 "the last attempt failed because the sidecars could not be stopped"
             }
             Self::Noting(_) => "the status reports the failure beside the success",

@@ -1,6 +1,8 @@
 //! `kubeflow.org`: the Training Operator's jobs (`v1`), and the mpi-operator's MPIJob (`v2beta1`).
 
-use super::status::{Both, End, Ends, Exit, Outcome, StatusProfile, When, is_true};
+use super::status::{
+    DualOutcome, End, Exit, Outcome, StatusProfile, TerminalStates, When, is_true,
+};
 use super::{About, Form, Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, Status, TRAINING_OPERATOR};
 
 const MANAGED_BY: &str = "spec.runPolicy.managedBy";
@@ -10,7 +12,7 @@ const FORM: Form<'static> = Form::OneOf(&[TRAINING_OPERATOR, MULTIKUEUE]);
 
 const OUTCOME: Outcome<'static> = Outcome::new(is_true("Succeeded"), is_true("Failed"));
 
-const fn status(outcome: &Outcome<'static>, ended: Ends) -> StatusProfile<'static> {
+const fn status(outcome: &Outcome<'static>, ended: TerminalStates) -> StatusProfile<'static> {
     StatusProfile {
         outcome: Some(*outcome),
         start: Some("status.startTime"),
@@ -30,35 +32,36 @@ const fn status(outcome: &Outcome<'static>, ended: Ends) -> StatusProfile<'stati
 
 /// The Training Operator's jobs. With restart policy `ExitCode` and a code that is not retried they fail without a completion
 /// time, for good (`ReconcilePods` in common/pod.go).
-static STATUS: StatusProfile<'static> = status(&OUTCOME, Ends::SUCCESS);
+static STATUS: StatusProfile<'static> = status(&OUTCOME, TerminalStates::SUCCEEDED);
 
 /// A replica type that has succeeded does not end the walk over the others (`UpdateJobStatus` of TFJob and PyTorchJob), so
 /// that both outcomes may be noted in one update.
 const OUTCOME_OF_BOTH: Outcome<'static> = Outcome {
-    both: Both::Allowed,
+    dual: DualOutcome::Allowed,
     ..OUTCOME
 };
 
 /// An elastic PyTorchJob without a master may note both outcomes.
-static PY_TORCH_STATUS: StatusProfile<'static> = status(&OUTCOME_OF_BOTH, Ends::SUCCESS);
+static PY_TORCH_STATUS: StatusProfile<'static> =
+    status(&OUTCOME_OF_BOTH, TerminalStates::SUCCEEDED);
 
 /// A TFJob may note both outcomes, and writes the completion time with either.
-static TF_STATUS: StatusProfile<'static> = status(&OUTCOME_OF_BOTH, Ends::OUTCOMES);
+static TF_STATUS: StatusProfile<'static> = status(&OUTCOME_OF_BOTH, TerminalStates::OUTCOMES);
 
 /// The operator's MPIJob has the completion time with either outcome.
-static MPI_V1_STATUS: StatusProfile<'static> = status(&OUTCOME, Ends::OUTCOMES);
+static MPI_V1_STATUS: StatusProfile<'static> = status(&OUTCOME, TerminalStates::OUTCOMES);
 
 /// An evicted worker fails an MPIJob without a completion time; a success later takes that back. With a completion time it
 /// is finished.
 static MPI_STATUS: StatusProfile<'static> = status(
     &Outcome {
         exits: &[Exit {
-            from: Ends::FAILURE,
+            from: TerminalStates::FAILED,
             when: &[When::WithoutEnd],
         }],
         ..OUTCOME
     },
-    Ends::SUCCESS,
+    TerminalStates::SUCCEEDED,
 );
 
 const SOURCE: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`), and write nothing after a failure (`setCondition`). A success has a completion time, a failure by exit code has none (`UpdateJobStatus`)";

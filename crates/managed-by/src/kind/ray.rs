@@ -3,7 +3,7 @@
 //! `v1alpha1` is served too and has no such field in its schema: what is written through it loses the field before any
 //! webhook sees it.
 
-use super::status::{End, Ends, Exit, Outcome, Sign, StatusProfile, When};
+use super::status::{End, Exit, Outcome, StatusMatcher, StatusProfile, TerminalStates, When};
 use super::{About, Form, Holder, KUBERAY_OPERATOR, Kind, KindDocs, MULTIKUEUE, Status, Template};
 
 const VERSIONS: &[&str] = &["v1", "v1alpha1"];
@@ -53,7 +53,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
             dead_end: Some(state(&["ValidationFailed"])),
-            reason: Some(Sign::Word {
+            reason: Some(StatusMatcher::Word {
                 path: "status.jobStatus",
                 values: &["SUCCEEDED", "FAILED", "STOPPED"],
             }),
@@ -64,7 +64,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
         end: Some(End {
             path: "status.endTime",
             needs_outcome: false,
-            required_by: Ends::empty(),
+            required_by: TerminalStates::empty(),
         }),
         totals: &["status.succeeded", "status.failed"],
         ..StatusProfile::EMPTY
@@ -77,8 +77,8 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     ..Kind::EMPTY
 };
 
-const fn state(values: &'static [&'static str]) -> Sign<'static> {
-    Sign::Word {
+const fn state(values: &'static [&'static str]) -> StatusMatcher<'static> {
+    StatusMatcher::Word {
         path: "status.jobDeploymentStatus",
         values,
     }
@@ -89,15 +89,19 @@ const fn state(values: &'static [&'static str]) -> Sign<'static> {
 /// one, it may dispatch the RayJob again.
 const EXITS: &[Exit] = &[
     Exit {
-        from: Ends::OUTCOMES,
-        when: &[When::Standard, When::To(Ends::DEAD_END), When::KeepsEnd],
+        from: TerminalStates::OUTCOMES,
+        when: &[
+            When::Standard,
+            When::To(TerminalStates::DEAD_END),
+            When::KeepsEnd,
+        ],
     },
     Exit {
-        from: Ends::DEAD_END,
+        from: TerminalStates::DEAD_END,
         when: &[When::Delegated],
     },
     Exit {
-        from: Ends::DEAD_END,
+        from: TerminalStates::DEAD_END,
         when: &[When::WithoutEnd],
     },
 ];

@@ -1,92 +1,99 @@
-//! What the status of a custom resource promises, as data.
+//! Profiles of the status of custom resources.
 
 use std::fmt;
 
 use bitflags::bitflags;
 
 bitflags! {
-    /// The states that a workload does not leave.
+    /// Set of terminal states, which a workload leaves only by an [`Exit`].
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub(crate) struct Ends: u8 {
-        /// It has succeeded.
-        const SUCCESS = 1;
-        /// It has failed.
-        const FAILURE = 2;
-        /// It is in a state that is no outcome, and that the kind's own controller never takes it out of.
+    pub(crate) struct TerminalStates: u8 {
+        /// The workload has succeeded.
+        const SUCCEEDED = 1;
+        /// The workload has failed.
+        const FAILED = 2;
+        /// Not an outcome, but the built-in controller never leaves it: `ValidationFailed` of a RayJob, `Terminating` of
+        /// an AppWrapper.
         const DEAD_END = 4;
         /// The states that clients act on.
-        const OUTCOMES = Self::SUCCESS.bits() | Self::FAILURE.bits();
+        const OUTCOMES = Self::SUCCEEDED.bits() | Self::FAILED.bits();
     }
 }
 
 bitflags! {
-    /// What a status says about a failure, beside that it is one.
+    /// Set of failure reasons that decide which transitions are allowed.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub(crate) struct FailureNotes: u8 {
-        /// The kind's own controller notes it beside a success.
-        const BESIDE_SUCCESS = 1;
-        /// It is final where other failures of the kind are not.
-        const FOR_GOOD = 2;
-        /// It came after a success.
-        const AFTER_SUCCESS = 4;
-        /// The failure of the last attempt before this one came after a success.
-        const ATTEMPT_AFTER_SUCCESS = 8;
+    pub(crate) struct FailureReasons: u8 {
+        /// `DeadlineExceeded` of a TrainJob: final, unlike its other failures, and possible after a success.
+        const DEADLINE_EXCEEDED = 1;
+        /// `TaskRunReasonStopSidecarFailed` of Tekton: a TaskRun succeeded, but its sidecars could not be stopped.
+        const STOP_SIDECAR_FAILED = 2;
+        /// The same reason in the last entry of `status.retriesStatus`.
+        const LAST_ATTEMPT_STOP_SIDECAR_FAILED = 4;
     }
 }
 
-/// How a status says something.
+pub(crate) use FailureReasons as FailureNotes;
+pub(crate) use StatusMatcher as Sign;
+pub(crate) use TerminalStates as Ends;
+
+/// Matcher of a condition or a field in a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sign<'k> {
+pub(crate) enum StatusMatcher<'k> {
     /// An entry of `status.conditions`.
     Condition {
-        /// Its type.
+        /// The condition's type.
         condition: &'k str,
-        /// Its status.
+        /// The condition's status.
         status: &'k str,
-        /// Its reason; [`None`] is any.
+        /// The condition's reason, or [`None`] for any.
         reason: Option<&'k str>,
     },
-    /// A field that holds one of some words.
+    /// A field with one of several values.
     Word {
-        /// Where the field is.
+        /// The field's path.
         path: &'k str,
-        /// The words.
+        /// The values.
         values: &'k [&'k str],
     },
 }
 
-/// Where conditions are.
+/// Path of the conditions.
 pub(crate) const CONDITIONS: &str = "status.conditions";
 
-/// The condition, where it is true.
-pub(crate) const fn is_true(condition: &str) -> Sign<'_> {
-    Sign::Condition {
+/// Matches a condition that is True.
+pub(crate) const fn is_true(condition: &str) -> StatusMatcher<'_> {
+    StatusMatcher::Condition {
         condition,
         status: "True",
         reason: None,
     }
 }
 
-/// The condition, where it is false.
-pub(crate) const fn is_false(condition: &str) -> Sign<'_> {
-    Sign::Condition {
+/// Matches a condition that is False.
+pub(crate) const fn is_false(condition: &str) -> StatusMatcher<'_> {
+    StatusMatcher::Condition {
         condition,
         status: "False",
         reason: None,
     }
 }
 
-/// The condition with a status and a reason.
-pub(crate) const fn because<'k>(condition: &'k str, status: &'k str, reason: &'k str) -> Sign<'k> {
-    Sign::Condition {
+/// Matches a condition with a status and a reason.
+pub(crate) const fn because<'k>(
+    condition: &'k str,
+    status: &'k str,
+    reason: &'k str,
+) -> StatusMatcher<'k> {
+    StatusMatcher::Condition {
         condition,
         status,
         reason: Some(reason),
     }
 }
 
-impl<'k> Sign<'k> {
-    /// Where it is.
+impl<'k> StatusMatcher<'k> {
+    /// Returns the path of the field or of the conditions.
     pub(crate) fn path(&self) -> &'k str {
         match *self {
             Self::Condition { .. } => CONDITIONS,
@@ -94,7 +101,7 @@ impl<'k> Sign<'k> {
         }
     }
 
-    /// Whether this sign excludes another one: one condition or one word says which.
+    /// Returns true if both read the same condition type or the same field, so that only one can match.
     pub(crate) fn excludes(&self, other: &Self) -> bool {
         match (*self, *other) {
             (
@@ -109,8 +116,8 @@ impl<'k> Sign<'k> {
     }
 }
 
-/// As messages name it: `Failed`, `Succeeded=False`.
-impl fmt::Display for Sign<'_> {
+/// Formats it as messages do: `Failed`, `Succeeded=False`.
+impl fmt::Display for StatusMatcher<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Condition {
@@ -155,42 +162,45 @@ impl StatusProfile<'_> {
     };
 }
 
-/// How a kind ends.
+/// How the status of a kind shows an outcome, and which outcomes are final.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome<'k> {
-    /// [`None`] where nothing says so, which only a declared kind leaves out.
-    pub(crate) success: Option<Sign<'k>>,
-    /// As `success`.
-    pub(crate) failure: Option<Sign<'k>>,
-    /// The state that is no outcome, and that the kind's own controller never takes it out of, if there is one.
-    pub(crate) dead_end: Option<Sign<'k>>,
-    /// Whether the kind's own controller says both.
-    pub(crate) both: Both,
-    /// What else the status says of a failure.
-    pub(crate) notes: &'k [(FailureNotes, Sign<'k>)],
-    /// The sign that what the workload made is still there.
-    pub(crate) deployed: Option<Sign<'k>>,
-    /// The word beside the outcome that tells how the workload came to it, with its values that are final.
-    pub(crate) reason: Option<Sign<'k>>,
-    /// The list of earlier attempts, if there is one: it is not cut.
+    /// [`None`] only for a declared kind without it.
+    pub(crate) success: Option<StatusMatcher<'k>>,
+    /// [`None`] only for a declared kind without it.
+    pub(crate) failure: Option<StatusMatcher<'k>>,
+    /// [`TerminalStates::DEAD_END`], if the kind has one.
+    pub(crate) dead_end: Option<StatusMatcher<'k>>,
+    /// Whether the built-in controller writes both outcomes.
+    pub(crate) dual: DualOutcome,
+    /// Failure reasons, each with its matcher.
+    pub(crate) notes: &'k [(FailureReasons, StatusMatcher<'k>)],
+    /// Matches while the resources that the workload created still exist.
+    pub(crate) deployed: Option<StatusMatcher<'k>>,
+    /// The field with the reason of the outcome, and its final values.
+    pub(crate) reason: Option<StatusMatcher<'k>>,
+    /// The list of earlier attempts, which the built-in controller never shortens.
     pub(crate) attempts: Option<Attempts<'k>>,
     /// The outcomes that the kind's own controller takes back, and when.
     pub(crate) exits: &'k [Exit],
 }
 
 impl<'k> Outcome<'k> {
-    /// An outcome that is final, without exceptions.
-    pub(crate) const fn new(success: Sign<'k>, failure: Sign<'k>) -> Self {
+    /// Creates an outcome that is final without exceptions.
+    pub(crate) const fn new(success: StatusMatcher<'k>, failure: StatusMatcher<'k>) -> Self {
         Self::of(Some(success), Some(failure))
     }
 
-    /// The same where the status may say just one of them.
-    pub(crate) const fn of(success: Option<Sign<'k>>, failure: Option<Sign<'k>>) -> Self {
+    /// Creates the same for a status that may show only one of the two.
+    pub(crate) const fn of(
+        success: Option<StatusMatcher<'k>>,
+        failure: Option<StatusMatcher<'k>>,
+    ) -> Self {
         Self {
             success,
             failure,
             dead_end: None,
-            both: Both::Never,
+            dual: DualOutcome::Never,
             notes: &[],
             deployed: None,
             reason: None,
@@ -199,76 +209,76 @@ impl<'k> Outcome<'k> {
         }
     }
 
-    /// The states that it knows, each with its sign.
-    pub(crate) fn ends(&self) -> [(Ends, Option<Sign<'k>>); 3] {
+    /// Returns each terminal state with its matcher.
+    pub(crate) fn ends(&self) -> [(TerminalStates, Option<StatusMatcher<'k>>); 3] {
         [
-            (Ends::SUCCESS, self.success),
-            (Ends::FAILURE, self.failure),
-            (Ends::DEAD_END, self.dead_end),
+            (TerminalStates::SUCCEEDED, self.success),
+            (TerminalStates::FAILED, self.failure),
+            (TerminalStates::DEAD_END, self.dead_end),
         ]
     }
 
-    /// Whether a status can say both that the workload has succeeded and that it has failed.
+    /// Returns true if one status can match both success and failure.
     pub(crate) fn can_be_both(&self) -> bool {
-        let signs = self.success.zip(self.failure);
-        signs.is_none_or(|(success, failure)| !success.excludes(&failure))
+        let matchers = self.success.zip(self.failure);
+        matchers.is_none_or(|(success, failure)| !success.excludes(&failure))
     }
 
-    /// Where the outcome is.
+    /// Returns the path of the outcome.
     pub(crate) fn path(&self) -> &'k str {
-        let sign = self.success.or(self.failure);
-        sign.map_or(CONDITIONS, |sign| sign.path())
+        let matcher = self.success.or(self.failure);
+        matcher.map_or(CONDITIONS, |matcher| matcher.path())
     }
 
-    /// A sign by its short name: a condition that is true goes by its type, unless both outcomes are in one.
-    pub(crate) fn name(&self, sign: &Sign<'_>) -> String {
-        match sign {
-            Sign::Condition {
+    /// Returns the short name of a matcher: the type of a condition that is True, unless one condition has both outcomes.
+    pub(crate) fn name(&self, matcher: &StatusMatcher<'_>) -> String {
+        match matcher {
+            StatusMatcher::Condition {
                 condition,
                 status: "True",
                 ..
             } if self.can_be_both() => (*condition).to_owned(),
-            sign => sign.to_string(),
+            matcher => matcher.to_string(),
         }
     }
 }
 
-/// Whether a kind's own controller says that a workload has both succeeded and failed.
+/// Whether the built-in controller writes that a workload has both succeeded and failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Both {
-    /// It does not.
+pub(crate) enum DualOutcome {
+    /// It never does.
     Never,
-    /// It may fail what has succeeded.
+    /// It may fail a workload that has succeeded.
     AfterSuccess,
-    /// It may say both at once.
+    /// It may write both in one update.
     Allowed,
 }
 
-/// A list of earlier attempts.
+/// List of earlier attempts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attempts<'k> {
-    /// Where it is.
+    /// The list's path.
     pub(crate) path: &'k str,
-    /// What the conditions of the last attempt say of its failure.
-    pub(crate) notes: &'k [(FailureNotes, Sign<'k>)],
+    /// Failure reasons of the last attempt, each with its matcher.
+    pub(crate) notes: &'k [(FailureReasons, StatusMatcher<'k>)],
 }
 
-/// When a kind ends.
+/// End time of a workload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct End<'k> {
-    /// Where the time is.
+    /// The field's path.
     pub(crate) path: &'k str,
-    /// Whether there is none without an outcome.
+    /// Whether only a status with an outcome has an end time.
     pub(crate) needs_outcome: bool,
-    /// The outcomes that come with one.
-    pub(crate) required_by: Ends,
+    /// The outcomes that always have an end time.
+    pub(crate) required_by: TerminalStates,
 }
 
 /// A way out of an outcome that the kind's own controller takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exit {
     /// The states that it leads out of.
-    pub(crate) from: Ends,
+    pub(crate) from: TerminalStates,
     /// What must all hold of the update.
     pub(crate) when: &'static [When],
 }
@@ -289,7 +299,7 @@ pub(crate) enum When {
     /// Both statuses have an end.
     KeepsEnd,
     /// The new status is in that state.
-    To(Ends),
+    To(TerminalStates),
     /// There is one more attempt, and the spec allows it.
     TriedAgain,
     /// There is none.
@@ -297,9 +307,9 @@ pub(crate) enum When {
     /// No attempt is gone.
     KeepsAttempts,
     /// The new status says that of its failure.
-    Noting(FailureNotes),
+    Noting(FailureReasons),
     /// The old status does not say that of its failure.
-    UnlessNoted(FailureNotes),
+    UnlessNoted(FailureReasons),
     /// What the workload made is still there.
     StillDeployed,
 }

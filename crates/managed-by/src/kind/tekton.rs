@@ -1,8 +1,8 @@
 //! `tekton.dev`: PipelineRun and TaskRun. A PipelineRun does not hand the field on to its TaskRuns.
 
 use super::status::{
-    Attempts, End, Ends, Exit, FailureNotes, Outcome, Sign, StatusProfile, When, because, is_false,
-    is_true,
+    Attempts, End, Exit, FailureReasons, Outcome, StatusMatcher, StatusProfile, TerminalStates,
+    When, because, is_false, is_true,
 };
 use super::{About, Form, Kind, KindDocs, Status, TEKTON_PIPELINE};
 
@@ -24,13 +24,13 @@ const OUTCOME: Outcome<'static> = Outcome {
 };
 
 const OVERWRITTEN: Exit = Exit {
-    from: Ends::OUTCOMES,
+    from: TerminalStates::OUTCOMES,
     when: &[When::Standard],
 };
 
 const START: Option<&str> = Some("status.startTime");
 
-const fn end(required_by: Ends) -> End<'static> {
+const fn end(required_by: TerminalStates) -> End<'static> {
     End {
         path: "status.completionTime",
         needs_outcome: true,
@@ -48,7 +48,7 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     status: Status::Custom(&StatusProfile {
         outcome: Some(OUTCOME),
         start: START,
-        end: Some(end(Ends::OUTCOMES)),
+        end: Some(end(TerminalStates::OUTCOMES)),
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {
@@ -60,7 +60,7 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
 };
 
 /// `TaskRunReasonStopSidecarFailed`
-const SIDECARS_NOT_STOPPED: Sign<'static> =
+const SIDECARS_NOT_STOPPED: StatusMatcher<'static> =
     because("Succeeded", "False", "TaskRunStopSidecarFailed");
 
 /// A failure is tried again as often as the spec says, and noted as an attempt (`retryTaskRun`). A success becomes a failure
@@ -68,21 +68,21 @@ const SIDECARS_NOT_STOPPED: Sign<'static> =
 const EXITS: &[Exit] = &[
     OVERWRITTEN,
     Exit {
-        from: Ends::FAILURE,
+        from: TerminalStates::FAILED,
         when: &[When::TriedAgain],
     },
     Exit {
-        from: Ends::SUCCESS,
+        from: TerminalStates::SUCCEEDED,
         when: &[
             When::TriedAgain,
-            When::Noting(FailureNotes::ATTEMPT_AFTER_SUCCESS),
+            When::Noting(FailureReasons::LAST_ATTEMPT_STOP_SIDECAR_FAILED),
         ],
     },
     Exit {
-        from: Ends::SUCCESS,
+        from: TerminalStates::SUCCEEDED,
         when: &[
             When::NotTriedAgain,
-            When::Noting(FailureNotes::AFTER_SUCCESS),
+            When::Noting(FailureReasons::STOP_SIDECAR_FAILED),
             When::KeepsAttempts,
         ],
     },
@@ -98,17 +98,20 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     retries: Some("spec.retries"),
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
-            notes: &[(FailureNotes::AFTER_SUCCESS, SIDECARS_NOT_STOPPED)],
+            notes: &[(FailureReasons::STOP_SIDECAR_FAILED, SIDECARS_NOT_STOPPED)],
             attempts: Some(Attempts {
                 path: "status.retriesStatus",
-                notes: &[(FailureNotes::ATTEMPT_AFTER_SUCCESS, SIDECARS_NOT_STOPPED)],
+                notes: &[(
+                    FailureReasons::LAST_ATTEMPT_STOP_SIDECAR_FAILED,
+                    SIDECARS_NOT_STOPPED,
+                )],
             }),
             exits: EXITS,
             ..OUTCOME
         }),
         start: START,
         // An error that may pass leaves a failed TaskRun without (docs/taskruns.md).
-        end: Some(end(Ends::SUCCESS)),
+        end: Some(end(TerminalStates::SUCCEEDED)),
         ..StatusProfile::EMPTY
     }),
     about: About::new(KindDocs {

@@ -1,7 +1,8 @@
 //! `trainer.kubeflow.org`: TrainJob, which makes a JobSet, and OptimizationJob, which makes TrainJobs.
 
 use super::status::{
-    Both, Ends, Exit, FailureNotes, Outcome, StatusProfile, When, because, is_true,
+    DualOutcome, Exit, FailureReasons, Outcome, StatusProfile, TerminalStates, When, because,
+    is_true,
 };
 use super::{
     About, Form, Holder, Kind, KindDocs, MULTIKUEUE, Status, TRAIN_JOB_CONTROLLER as CONTROLLER,
@@ -20,19 +21,19 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
     defaulted: true,
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
-            both: Both::AfterSuccess,
+            dual: DualOutcome::AfterSuccess,
             notes: &[
                 // setTrainJobStatus reads the JobSet after a deadline.
                 (
-                    FailureNotes::BESIDE_SUCCESS.union(FailureNotes::FOR_GOOD),
+                    FailureReasons::DEADLINE_EXCEEDED,
                     because("Failed", "True", "DeadlineExceeded"),
                 ),
             ],
             // Trainer 2.1 to 2.3 clears a failure on a reconcile (`removeFailedCondition`), but for a deadline's, and
             // runs the TrainJob again where its JobSet is gone.
             exits: &[Exit {
-                from: Ends::FAILURE,
-                when: &[When::UnlessNoted(FailureNotes::FOR_GOOD)],
+                from: TerminalStates::FAILED,
+                when: &[When::UnlessNoted(FailureReasons::DEADLINE_EXCEEDED)],
             }],
             ..Outcome::new(is_true("Complete"), is_true("Failed"))
         }),

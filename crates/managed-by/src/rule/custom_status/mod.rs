@@ -9,7 +9,7 @@ pub(crate) mod outcome;
 pub(crate) mod times;
 
 use crate::kind::Kind;
-use crate::kind::status::{Ends, Exit, StatusProfile, When};
+use crate::kind::status::{Exit, StatusProfile, TerminalStates, When};
 use crate::object::Object;
 use crate::object::custom::{NO_STATUS, Status};
 use crate::request::Change;
@@ -60,11 +60,11 @@ impl<'a> Transition<'a> {
     }
 
     /// The states that the kind's own controller leaves in a step like this.
-    fn leaves(&self, exits: &[Exit]) -> Ends {
+    fn leaves(&self, exits: &[Exit]) -> TerminalStates {
         let open = exits
             .iter()
             .filter(|exit| exit.when.iter().all(|when| self.is(*when)));
-        open.fold(Ends::empty(), |ends, exit| ends | exit.from)
+        open.fold(TerminalStates::empty(), |ends, exit| ends | exit.from)
     }
 
     fn is(&self, when: When) -> bool {

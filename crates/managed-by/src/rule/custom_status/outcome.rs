@@ -3,7 +3,7 @@
 use super::Transition;
 use crate::description::{Rule, Scope};
 use crate::finding::BadValue;
-use crate::kind::status::{Both, CONDITIONS, Ends, FailureNotes, Outcome};
+use crate::kind::status::{CONDITIONS, DualOutcome, FailureReasons, Outcome, TerminalStates};
 use crate::object::custom::Status;
 use crate::rule::{Check, Findings, Run};
 
@@ -26,7 +26,7 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     if !states_kept(status, outcome, is_final, findings) || status.new.ends.is_empty() {
         return;
     }
-    if !is_final.is_empty() || old.ends.intersects(Ends::OUTCOMES) {
+    if !is_final.is_empty() || old.ends.intersects(TerminalStates::OUTCOMES) {
         reason_kept(status, outcome, old, findings);
     }
     if !is_final.is_empty() && end_kept(status, old, findings) {
@@ -56,17 +56,17 @@ fn attempts_kept<'a>(
 fn states_kept<'a>(
     status: &Transition<'a>,
     outcome: &Outcome<'a>,
-    is_final: Ends,
+    is_final: TerminalStates,
     findings: &mut Findings<'a>,
 ) -> bool {
     let lost = is_final.difference(status.new.ends);
-    for (state, sign) in outcome.ends() {
-        if let Some(sign) = sign.filter(|_| lost.contains(state)) {
+    for (state, matcher) in outcome.ends() {
+        if let Some(matcher) = matcher.filter(|_| lost.contains(state)) {
             let what = match state {
-                Ends::DEAD_END => "leave",
+                TerminalStates::DEAD_END => "leave",
                 _ => "take back the outcome",
             };
-            let detail = format!("cannot {what} {}", outcome.name(&sign));
+            let detail = format!("cannot {what} {}", outcome.name(&matcher));
             findings.invalid(outcome.path(), BadValue::Omitted, detail);
         }
     }
@@ -106,7 +106,7 @@ fn end_kept<'a>(status: &Transition<'a>, old: &Status<'a>, findings: &mut Findin
 fn stays_final<'a>(
     status: &Transition<'a>,
     outcome: &Outcome<'a>,
-    is_final: Ends,
+    is_final: TerminalStates,
     findings: &mut Findings<'a>,
 ) {
     let repeated = Transition {
@@ -123,7 +123,7 @@ pub(crate) static BOTH: Check = Check::new(
     Rule::ours("status/two-outcomes", include_str!("two-outcomes.md")).of_kinds(|kind| {
         kind.promises(|profile| {
             profile.outcome.is_some_and(|outcome| {
-                outcome.can_be_both() && matches!(outcome.both, Both::Never | Both::AfterSuccess)
+                outcome.can_be_both() && outcome.dual != DualOutcome::Allowed
             })
         })
     }),
@@ -135,18 +135,18 @@ fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let (new, old) = (status.new, status.before());
-    match outcome.both {
-        Both::Never => {}
+    match outcome.dual {
+        DualOutcome::Never => {}
         // An object that is replayed as a create does not say which outcome came first.
-        Both::AfterSuccess if status.old.is_some() && !old.ends.contains(Ends::SUCCESS) => {}
-        Both::AfterSuccess | Both::Allowed => return,
+        DualOutcome::AfterSuccess
+            if status.old.is_some() && !old.ends.contains(TerminalStates::SUCCEEDED) => {}
+        DualOutcome::AfterSuccess | DualOutcome::Allowed => return,
     }
-    let both = Ends::OUTCOMES;
-    let is_noted = new.notes.contains(FailureNotes::BESIDE_SUCCESS);
+    let both = TerminalStates::OUTCOMES;
     if let (Some(success), Some(failure)) = (outcome.success, outcome.failure)
         && new.ends.contains(both)
         && !old.ends.contains(both)
-        && !is_noted
+        && !new.notes.contains(FailureReasons::DEADLINE_EXCEEDED)
     {
         let (success, failure) = (outcome.name(&success), outcome.name(&failure));
         let detail = format!("cannot be both {success} and {failure}");
@@ -179,12 +179,15 @@ fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let (Some(success), Some(failure)) = (outcome.success, outcome.failure) else {
         return;
     };
-    let names = [(Ends::SUCCESS, success), (Ends::FAILURE, failure)];
+    let names = [
+        (TerminalStates::SUCCEEDED, success),
+        (TerminalStates::FAILED, failure),
+    ];
     let agrees = names
         .iter()
-        .any(|(end, sign)| outcome.name(sign) == word && new.ends.contains(*end));
+        .any(|(end, matcher)| outcome.name(matcher) == word && new.ends.contains(*end));
     if !agrees {
-        let [success, failure] = names.map(|(_, sign)| outcome.name(&sign));
+        let [success, failure] = names.map(|(_, matcher)| outcome.name(&matcher));
         let detail =
             format!("must be {success} or {failure}, with the condition of that name true");
         findings.invalid(path, BadValue::String(word.into()), detail);

@@ -3,7 +3,7 @@
 use super::Transition;
 use crate::description::{Enforcement, Rule};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::status::Ends;
+use crate::kind::status::TerminalStates;
 use crate::rule::{Check, Findings, Run};
 
 /// Two machines may write the two times (Tekton: "in case node time was not synchronized"), so that a minute is no
@@ -51,7 +51,7 @@ fn without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let (new, old) = (status.new, status.before());
-    let is_over = |ends: Ends| ends.intersects(Ends::OUTCOMES);
+    let is_over = |ends: TerminalStates| ends.intersects(TerminalStates::OUTCOMES);
     let changed = new.end != old.end || is_over(old.ends);
     if changed && new.end.is_some() && !is_over(new.ends) {
         let detail = "must not be set before there is an outcome";
@@ -81,7 +81,7 @@ fn without_end<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let (new, old) = (status.new, status.before());
-    let requiring = |ends: Ends| ends.intersects(end.required_by);
+    let requiring = |ends: TerminalStates| ends.intersects(end.required_by);
     let changed = new.end.is_some() != old.end.is_some() || requiring(new.ends ^ old.ends);
     if changed && new.end.is_none() && requiring(new.ends) {
         let detail = "must be set with the outcome";

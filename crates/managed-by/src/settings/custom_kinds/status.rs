@@ -5,30 +5,32 @@ use std::borrow::Cow;
 use super::borrowed;
 use super::words::{COUNTERS_LIST, TOTALS_LIST, WORDS_LIST, wrong_condition, wrong_status_path};
 use crate::decode::{Path, Raw, Type, shown};
-use crate::kind::status::{CONDITIONS, End, Ends, Outcome, Sign, StatusProfile, is_true};
+use crate::kind::status::{
+    CONDITIONS, End, Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true,
+};
 use crate::settings::problem::Problem;
 use crate::settings::reading::Reading;
 
 const STATUS_KEYS: [&str; 6] = ["success", "failure", "start", "end", "counters", "totals"];
 
-const SIGN_KEYS: [&str; 3] = ["condition", "path", "values"];
+const MATCHER_KEYS: [&str; 3] = ["condition", "path", "values"];
 
 /// What the status says, and where.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DeclaredStatus<'a> {
-    success: Option<DeclaredSign<'a>>,
-    failure: Option<DeclaredSign<'a>>,
+    success: Option<DeclaredMatcher<'a>>,
+    failure: Option<DeclaredMatcher<'a>>,
     start: Option<Cow<'a, str>>,
     end: Option<Cow<'a, str>>,
     counters: Vec<Cow<'a, str>>,
     totals: Vec<Cow<'a, str>>,
 }
 
-/// How the status says that the workload has ended.
+/// Matcher of an outcome, as an admin declares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum DeclaredSign<'a> {
+enum DeclaredMatcher<'a> {
     Condition(Cow<'a, str>),
-    Word {
+    Field {
         path: Cow<'a, str>,
         values: Vec<Cow<'a, str>>,
     },
@@ -42,8 +44,8 @@ impl<'a> DeclaredStatus<'a> {
             path,
             &STATUS_KEYS,
             |reading, value, name, path| match name {
-                "success" => status.success = DeclaredSign::read(value, path, reading),
-                "failure" => status.failure = DeclaredSign::read(value, path, reading),
+                "success" => status.success = DeclaredMatcher::read(value, path, reading),
+                "failure" => status.failure = DeclaredMatcher::read(value, path, reading),
                 "start" => status.start = Some(reading.text(value, path, &wrong_status_path)),
                 "end" => status.end = Some(reading.text(value, path, &wrong_status_path)),
                 "counters" => status.counters = reading.strings(value, path, &COUNTERS_LIST),
@@ -56,13 +58,13 @@ impl<'a> DeclaredStatus<'a> {
     /// Hands out the profile that it is.
     pub(super) fn with_profile<T>(&self, read: impl FnOnce(&StatusProfile<'_>) -> T) -> T {
         let (success, failure) = (self.success.as_ref(), self.failure.as_ref());
-        let words = [success, failure].map(|sign| {
-            let words = sign.map(DeclaredSign::words);
+        let words = [success, failure].map(|matcher| {
+            let words = matcher.map(DeclaredMatcher::words);
             borrowed(words.unwrap_or_default())
         });
         let [success_words, failure_words] = &words;
-        let success = success.map(|sign| sign.sign(success_words));
-        let failure = failure.map(|sign| sign.sign(failure_words));
+        let success = success.map(|matcher| matcher.matcher(success_words));
+        let failure = failure.map(|matcher| matcher.matcher(failure_words));
         let has_outcome = success.is_some() || failure.is_some();
         let profile = StatusProfile {
             outcome: has_outcome.then(|| Outcome::of(success, failure)),
@@ -70,7 +72,7 @@ impl<'a> DeclaredStatus<'a> {
             end: self.end.as_deref().map(|path| End {
                 path,
                 needs_outcome: false,
-                required_by: Ends::empty(),
+                required_by: TerminalStates::empty(),
             }),
             counters: &borrowed(&self.counters),
             totals: &borrowed(&self.totals),
@@ -81,7 +83,7 @@ impl<'a> DeclaredStatus<'a> {
 
     /// Notes what contradicts something else.
     pub(super) fn check(&self, path: &Path<'_>, reading: &mut Reading) {
-        let signs = [("success", &self.success), ("failure", &self.failure)];
+        let matchers = [("success", &self.success), ("failure", &self.failure)];
         if let [Some(success), Some(failure)] = [&self.success, &self.failure]
             && success.says_what(failure)
         {
@@ -90,11 +92,11 @@ impl<'a> DeclaredStatus<'a> {
         }
         // Each path, and the key that it stands under.
         let mut paths: Vec<(&str, &str)> = Vec::new();
-        for (key, sign) in signs {
-            if let Some(sign) = sign
-                && !paths.iter().any(|(_, path)| *path == sign.path())
+        for (key, matcher) in matchers {
+            if let Some(matcher) = matcher
+                && !paths.iter().any(|(_, path)| *path == matcher.path())
             {
-                paths.push((key, sign.path()));
+                paths.push((key, matcher.path()));
             }
         }
         let times = [("start", &self.start), ("end", &self.end)];
@@ -117,7 +119,7 @@ impl<'a> DeclaredStatus<'a> {
     }
 }
 
-impl<'a> DeclaredSign<'a> {
+impl<'a> DeclaredMatcher<'a> {
     fn read(value: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Option<Self> {
         let (mut condition, mut word, mut values) = (None, None, None);
         if !reading.is(
@@ -131,7 +133,7 @@ impl<'a> DeclaredSign<'a> {
         reading.fields(
             value,
             path,
-            &SIGN_KEYS,
+            &MATCHER_KEYS,
             |reading, value, name, path| match name {
                 "condition" => condition = Some(reading.text(value, path, &wrong_condition)),
                 "path" => word = Some(reading.text(value, path, &wrong_status_path)),
@@ -140,7 +142,7 @@ impl<'a> DeclaredSign<'a> {
         );
         let (key, expected) = match (condition, word, values) {
             (Some(condition), None, None) => return Some(Self::Condition(condition)),
-            (None, Some(path), Some(values)) => return Some(Self::Word { path, values }),
+            (None, Some(path), Some(values)) => return Some(Self::Field { path, values }),
             (None, Some(_), None) => ("values", "the words that say it, such as [Succeeded]"),
             (None, None, Some(_)) => ("path", "the path of the word, such as status.phase"),
             (None, None, None) => (
@@ -162,7 +164,7 @@ impl<'a> DeclaredSign<'a> {
     fn path(&self) -> &str {
         match self {
             Self::Condition(_) => CONDITIONS,
-            Self::Word { path, .. } => path,
+            Self::Field { path, .. } => path,
         }
     }
 
@@ -171,8 +173,8 @@ impl<'a> DeclaredSign<'a> {
         match (self, other) {
             (Self::Condition(this), Self::Condition(other)) => this == other,
             (
-                Self::Word { path, values },
-                Self::Word {
+                Self::Field { path, values },
+                Self::Field {
                     path: other,
                     values: others,
                 },
@@ -185,14 +187,14 @@ impl<'a> DeclaredSign<'a> {
     fn words(&self) -> &[Cow<'a, str>] {
         match self {
             Self::Condition(_) => &[],
-            Self::Word { values, .. } => values,
+            Self::Field { values, .. } => values,
         }
     }
 
-    fn sign<'k>(&'k self, words: &'k [&'k str]) -> Sign<'k> {
+    fn matcher<'k>(&'k self, words: &'k [&'k str]) -> StatusMatcher<'k> {
         match self {
             Self::Condition(condition) => is_true(condition),
-            Self::Word { path, .. } => Sign::Word {
+            Self::Field { path, .. } => StatusMatcher::Word {
                 path,
                 values: words,
             },
