@@ -30,7 +30,7 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
 };
 
 const fn phase(values: &'static [&'static str]) -> StatusMatcher<'static> {
-    StatusMatcher::Word {
+    StatusMatcher::Field {
         path: "status.phase",
         values,
     }

@@ -29,7 +29,7 @@ impl Kind<'_> {
         let Some(outcome) = self.status_profile().and_then(|s| s.outcome) else {
             return Vec::new();
         };
-        let matchers = outcome.ends();
+        let matchers = outcome.terminal_states();
         let names = |ends: TerminalStates| {
             let meant = matchers.iter().filter(|(end, _)| ends.contains(*end));
             let meant = meant.filter_map(|(_, matcher)| matcher.as_ref());

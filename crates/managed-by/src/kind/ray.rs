@@ -53,7 +53,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
             dead_end: Some(state(&["ValidationFailed"])),
-            reason: Some(StatusMatcher::Word {
+            reason: Some(StatusMatcher::Field {
                 path: "status.jobStatus",
                 values: &["SUCCEEDED", "FAILED", "STOPPED"],
             }),
@@ -78,7 +78,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
 };
 
 const fn state(values: &'static [&'static str]) -> StatusMatcher<'static> {
-    StatusMatcher::Word {
+    StatusMatcher::Field {
         path: "status.jobDeploymentStatus",
         values,
     }

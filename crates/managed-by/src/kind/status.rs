@@ -33,10 +33,6 @@ bitflags! {
     }
 }
 
-pub(crate) use FailureReasons as FailureNotes;
-pub(crate) use StatusMatcher as Sign;
-pub(crate) use TerminalStates as Ends;
-
 /// Matcher of a condition or a field in a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StatusMatcher<'k> {
@@ -50,7 +46,7 @@ pub(crate) enum StatusMatcher<'k> {
         reason: Option<&'k str>,
     },
     /// A field with one of several values.
-    Word {
+    Field {
         /// The field's path.
         path: &'k str,
         /// The values.
@@ -97,7 +93,7 @@ impl<'k> StatusMatcher<'k> {
     pub(crate) fn path(&self) -> &'k str {
         match *self {
             Self::Condition { .. } => CONDITIONS,
-            Self::Word { path, .. } => path,
+            Self::Field { path, .. } => path,
         }
     }
 
@@ -110,7 +106,7 @@ impl<'k> StatusMatcher<'k> {
                     condition: other, ..
                 },
             ) => condition == other,
-            (Self::Word { path, .. }, Self::Word { path: other, .. }) => path == other,
+            (Self::Field { path, .. }, Self::Field { path: other, .. }) => path == other,
             _ => false,
         }
     }
@@ -125,7 +121,7 @@ impl fmt::Display for StatusMatcher<'_> {
                 status,
                 reason: _,
             } => write!(f, "{condition}={status}"),
-            Self::Word { values, .. } => f.write_str(&values.join(" or ")),
+            Self::Field { values, .. } => f.write_str(&values.join(" or ")),
         }
     }
 }
@@ -174,7 +170,7 @@ pub(crate) struct Outcome<'k> {
     /// Whether the built-in controller writes both outcomes.
     pub(crate) dual: DualOutcome,
     /// Failure reasons, each with its matcher.
-    pub(crate) notes: &'k [(FailureReasons, StatusMatcher<'k>)],
+    pub(crate) failure_reasons: &'k [(FailureReasons, StatusMatcher<'k>)],
     /// Matches while the resources that the workload created still exist.
     pub(crate) deployed: Option<StatusMatcher<'k>>,
     /// The field with the reason of the outcome, and its final values.
@@ -201,7 +197,7 @@ impl<'k> Outcome<'k> {
             failure,
             dead_end: None,
             dual: DualOutcome::Never,
-            notes: &[],
+            failure_reasons: &[],
             deployed: None,
             reason: None,
             attempts: None,
@@ -210,7 +206,7 @@ impl<'k> Outcome<'k> {
     }
 
     /// Returns each terminal state with its matcher.
-    pub(crate) fn ends(&self) -> [(TerminalStates, Option<StatusMatcher<'k>>); 3] {
+    pub(crate) fn terminal_states(&self) -> [(TerminalStates, Option<StatusMatcher<'k>>); 3] {
         [
             (TerminalStates::SUCCEEDED, self.success),
             (TerminalStates::FAILED, self.failure),
@@ -260,7 +256,7 @@ pub(crate) struct Attempts<'k> {
     /// The list's path.
     pub(crate) path: &'k str,
     /// Failure reasons of the last attempt, each with its matcher.
-    pub(crate) notes: &'k [(FailureReasons, StatusMatcher<'k>)],
+    pub(crate) failure_reasons: &'k [(FailureReasons, StatusMatcher<'k>)],
 }
 
 /// End time of a workload.

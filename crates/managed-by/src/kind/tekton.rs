@@ -98,10 +98,10 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     retries: Some("spec.retries"),
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
-            notes: &[(FailureReasons::STOP_SIDECAR_FAILED, SIDECARS_NOT_STOPPED)],
+            failure_reasons: &[(FailureReasons::STOP_SIDECAR_FAILED, SIDECARS_NOT_STOPPED)],
             attempts: Some(Attempts {
                 path: "status.retriesStatus",
-                notes: &[(
+                failure_reasons: &[(
                     FailureReasons::LAST_ATTEMPT_STOP_SIDECAR_FAILED,
                     SIDECARS_NOT_STOPPED,
                 )],

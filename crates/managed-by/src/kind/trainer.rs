@@ -22,7 +22,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
             dual: DualOutcome::AfterSuccess,
-            notes: &[
+            failure_reasons: &[
                 // setTrainJobStatus reads the JobSet after a deadline.
                 (
                     FailureReasons::DEADLINE_EXCEEDED,

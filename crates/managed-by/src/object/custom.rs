@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::kind::Kind;
-use crate::kind::status::{Ends, FailureNotes};
+use crate::kind::status::{FailureReasons, TerminalStates};
 use crate::upstream::time::Time;
 
 /// Of more nested values than these, or more negative counters, the first are read.
@@ -69,9 +69,9 @@ impl Eq for Nested<'_> {}
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Status<'a> {
     /// The states that it says the workload is in.
-    pub(crate) ends: Ends,
+    pub(crate) ends: TerminalStates,
     /// What it says of a failure.
-    pub(crate) notes: FailureNotes,
+    pub(crate) notes: FailureReasons,
     /// Which of the two conditions that exclude each other are true.
     pub(crate) exclusive: (bool, bool),
     /// Whether the status says that the children of the workload still exist.
@@ -99,8 +99,8 @@ impl Status<'_> {
 
 /// An empty status.
 pub(crate) static NO_STATUS: Status<'static> = Status {
-    ends: Ends::empty(),
-    notes: FailureNotes::empty(),
+    ends: TerminalStates::empty(),
+    notes: FailureReasons::empty(),
     exclusive: (false, false),
     is_deployed: false,
     terminal_state: None,

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::decode::{Raw, fields};
-use crate::kind::status::{Ends, FailureNotes, Sign, StatusProfile, is_true};
+use crate::kind::status::{FailureReasons, StatusMatcher, StatusProfile, TerminalStates, is_true};
 
 /// What a list of conditions says.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ConditionFacts {
-    pub(super) ends: Ends,
-    pub(super) notes: FailureNotes,
+    pub(super) ends: TerminalStates,
+    pub(super) notes: FailureReasons,
     pub(super) exclusive: (bool, bool),
     pub(super) is_deployed: bool,
 }
@@ -19,27 +19,27 @@ pub(super) struct ConditionFacts {
 /// `GetCondition`, the `getCondition`s of the operators). A list that is a map by type has no others.
 pub(super) struct Conditions<'p, 'a> {
     profile: Option<&'p StatusProfile<'p>>,
-    notes: &'p [(FailureNotes, Sign<'p>)],
+    notes: &'p [(FailureReasons, StatusMatcher<'p>)],
     seen: Vec<Cow<'a, str>>,
     pub(super) facts: ConditionFacts,
 }
 
 impl<'p> Conditions<'p, '_> {
     pub(super) fn new(
-        notes: &'p [(FailureNotes, Sign<'p>)],
+        notes: &'p [(FailureReasons, StatusMatcher<'p>)],
         profile: Option<&'p StatusProfile<'p>>,
     ) -> Self {
         let outcome = profile.and_then(|p| p.outcome.as_ref());
         Self {
             profile,
-            notes: outcome.map_or(notes, |o| o.notes),
+            notes: outcome.map_or(notes, |o| o.failure_reasons),
             seen: Vec::new(),
             facts: ConditionFacts::default(),
         }
     }
 
     fn say(&mut self, condition: &Condition<'_>) {
-        let says = |sign: &Sign<'_>| condition.is(sign);
+        let says = |sign: &StatusMatcher<'_>| condition.is(sign);
         for (notes, sign) in self.notes {
             if says(sign) {
                 self.facts.notes |= *notes;
@@ -55,7 +55,7 @@ impl<'p> Conditions<'p, '_> {
         let Some(outcome) = &profile.outcome else {
             return;
         };
-        for (end, sign) in outcome.ends() {
+        for (end, sign) in outcome.terminal_states() {
             if sign.as_ref().is_some_and(says) {
                 self.facts.ends |= end;
             }
@@ -65,7 +65,7 @@ impl<'p> Conditions<'p, '_> {
 
     /// Whether the profile reads conditions of a type.
     fn reads(&self, condition: &str) -> bool {
-        let is = |sign: &Sign<'_>| matches!(sign, Sign::Condition { condition: c, .. } if *c == condition);
+        let is = |sign: &StatusMatcher<'_>| matches!(sign, StatusMatcher::Condition { condition: c, .. } if *c == condition);
         let outcome = self.profile.and_then(|p| p.outcome.as_ref());
         let exclusive = self.profile.and_then(|p| p.exclusive);
         self.notes.iter().any(|(_, sign)| is(sign))
@@ -95,7 +95,10 @@ impl<'a> Conditions<'_, 'a> {
 }
 
 /// What the conditions of an earlier attempt say of its failure.
-pub(super) fn notes_of(attempt: Raw<'_>, notes: &[(FailureNotes, Sign<'_>)]) -> FailureNotes {
+pub(super) fn notes_of(
+    attempt: Raw<'_>,
+    notes: &[(FailureReasons, StatusMatcher<'_>)],
+) -> FailureReasons {
     let mut conditions = Conditions::new(notes, None);
     if let Some(list) = attempt.member("conditions") {
         conditions.read(list);
@@ -133,8 +136,8 @@ impl<'a> Condition<'a> {
 }
 
 impl Condition<'_> {
-    fn is(&self, sign: &Sign<'_>) -> bool {
-        let Sign::Condition {
+    fn is(&self, sign: &StatusMatcher<'_>) -> bool {
+        let StatusMatcher::Condition {
             condition,
             status,
             reason,

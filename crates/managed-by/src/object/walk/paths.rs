@@ -1,6 +1,6 @@
 //! The paths of a kind, and sets of them.
 
-use crate::kind::status::{Attempts, CONDITIONS, Sign, StatusProfile};
+use crate::kind::status::{Attempts, CONDITIONS, StatusMatcher, StatusProfile};
 use crate::kind::{Kind, Template};
 
 /// What is at the end of a path.
@@ -46,11 +46,13 @@ impl<'k> Paths<'k> {
             let others = [outcome.dead_end, outcome.deployed];
             for sign in signs.into_iter().chain(others).flatten() {
                 match sign {
-                    Sign::Condition { .. } => has_conditions = true,
-                    Sign::Word { path, .. } if paths.iter().all(|(known, _)| *known != path) => {
+                    StatusMatcher::Condition { .. } => has_conditions = true,
+                    StatusMatcher::Field { path, .. }
+                        if paths.iter().all(|(known, _)| *known != path) =>
+                    {
                         paths.push((path, Leaf::State(path)));
                     }
-                    Sign::Word { .. } => {}
+                    StatusMatcher::Field { .. } => {}
                 }
             }
             paths.extend(outcome.reason.map(|sign| (sign.path(), Leaf::Reason)));

@@ -6,7 +6,7 @@ use super::conditions::{ConditionFacts, Conditions, notes_of};
 use super::paths::Leaf;
 use crate::decode::{Path, Raw};
 use crate::kind::Kind;
-use crate::kind::status::{FailureNotes, Sign};
+use crate::kind::status::{FailureReasons, StatusMatcher};
 use crate::object::custom::{Custom, MAX_NESTED, Nested, Status};
 use crate::object::{Metadata, Object};
 use crate::upstream::time::Time;
@@ -24,7 +24,7 @@ pub(super) struct Reading<'a> {
     facts: ConditionFacts,
     states: Vec<(&'a str, Cow<'a, str>)>,
     /// What the last attempt says of its failure.
-    attempt_notes: FailureNotes,
+    attempt_notes: FailureReasons,
     status: Status<'a>,
     /// The kind of the nested object that is being read.
     pub(super) kind: Option<&'a Kind<'a>>,
@@ -50,14 +50,14 @@ impl<'a> Reading<'a> {
         status.exclusive = self.facts.exclusive;
         status.is_deployed = self.facts.is_deployed;
         if let Some(outcome) = kind.status_profile().and_then(|s| s.outcome) {
-            let is = |sign: &Sign<'_>| match *sign {
-                Sign::Word { path, values } => {
+            let is = |sign: &StatusMatcher<'_>| match *sign {
+                StatusMatcher::Field { path, values } => {
                     let mut words = self.states.iter();
                     words.any(|(at, word)| *at == path && values.contains(&&**word))
                 }
-                Sign::Condition { .. } => false,
+                StatusMatcher::Condition { .. } => false,
             };
-            for (end, sign) in outcome.ends() {
+            for (end, sign) in outcome.terminal_states() {
                 status.ends.set(
                     end,
                     status.ends.contains(end) || sign.as_ref().is_some_and(is),
@@ -65,7 +65,7 @@ impl<'a> Reading<'a> {
             }
             status.is_deployed |= outcome.deployed.as_ref().is_some_and(is);
             let is_final = |word: &Cow<'_, str>| match outcome.reason {
-                Some(Sign::Word { values, .. }) => values.contains(&&**word),
+                Some(StatusMatcher::Field { values, .. }) => values.contains(&&**word),
                 _ => false,
             };
             status.reason = status.reason.filter(is_final);
@@ -106,7 +106,7 @@ impl<'a> Reading<'a> {
                     last = Some(attempt);
                 });
                 self.status.attempts = count;
-                let notes = last.map(|attempt| notes_of(attempt, attempts.notes));
+                let notes = last.map(|attempt| notes_of(attempt, attempts.failure_reasons));
                 self.attempt_notes = notes.unwrap_or_default();
             }
             Leaf::Start => self.status.start = time(raw),

@@ -60,7 +60,7 @@ fn states_kept<'a>(
     findings: &mut Findings<'a>,
 ) -> bool {
     let lost = is_final.difference(status.new.ends);
-    for (state, matcher) in outcome.ends() {
+    for (state, matcher) in outcome.terminal_states() {
         if let Some(matcher) = matcher.filter(|_| lost.contains(state)) {
             let what = match state {
                 TerminalStates::DEAD_END => "leave",

@@ -194,7 +194,7 @@ impl<'a> DeclaredMatcher<'a> {
     fn matcher<'k>(&'k self, words: &'k [&'k str]) -> StatusMatcher<'k> {
         match self {
             Self::Condition(condition) => is_true(condition),
-            Self::Field { path, .. } => StatusMatcher::Word {
+            Self::Field { path, .. } => StatusMatcher::Field {
                 path,
                 values: words,
             },
