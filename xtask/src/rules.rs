@@ -67,16 +67,22 @@ fn default(rule: &Rule) -> String {
     format!("`{}`", default.as_str())
 }
 
-/// The ways out of an outcome that the kinds' own controllers take, as the rule about outcomes lists them.
-fn exits(rule: &Rule) -> Result<String> {
+/// Returns the state tables of all kinds, for the page of `status/outcome-changed`.
+fn allowed_transitions(rule: &Rule) -> Result<String> {
     if rule.id() != "status/outcome-changed" {
         return Ok(String::new());
     }
-    let mut text = "| kind | may leave | when |\n| --- | --- | --- |\n".to_owned();
+    let mut text =
+        "| kind | from | to | controller | condition | source |\n| --- | --- | --- | --- | --- | --- |\n"
+            .to_owned();
     for kind in managed_by::kinds() {
-        for (from, when) in kind.exits() {
+        for row in kind.allowed_transitions() {
             let name = crate::kinds::name(kind);
-            writeln!(text, "| {name} | {from} | {when} |")?;
+            writeln!(
+                text,
+                "| {name} | {} | {} | {} | {} | {} |",
+                row.from, row.to, row.writer, row.condition, row.source
+            )?;
         }
     }
     Ok(text + "\n")
@@ -176,7 +182,7 @@ fn page(rule: &Rule) -> Result<String> {
         rule.id(),
         docs.title,
         docs.text,
-        exits(rule)?,
+        allowed_transitions(rule)?,
         default(rule),
         rule.anchor(),
     );

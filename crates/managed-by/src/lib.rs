@@ -57,6 +57,8 @@ pub use decode::Malformed;
 pub use description::{Anchor, Documentation, Enforcement, Example, Rule};
 pub use finding::{ErrorType, FieldError, Finding};
 pub use judgement::{JudgedFinding, Judgement, Opinion, Words};
+#[cfg(feature = "docs")]
+pub use kind::TransitionDocs;
 pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
 pub use near::{nearest, nearest_name};
 pub use release::{Release, ReleaseSet, UnknownRelease};

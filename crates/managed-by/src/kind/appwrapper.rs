@@ -1,6 +1,7 @@
 //! `workload.codeflare.dev`: AppWrapper, which makes objects of any kind.
 
-use super::status::{Exit, Outcome, StatusMatcher, StatusProfile, TerminalStates, When, is_true};
+use super::status::{Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true};
+use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{APP_WRAPPER_CONTROLLER, About, Form, Kind, KindDocs, Status, Template};
 
 pub(super) static APP_WRAPPER: Kind<'static> = Kind {
@@ -15,7 +16,7 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
         outcome: Some(Outcome {
             dead_end: Some(phase(&["Terminating"])),
             deployed: Some(is_true("ResourcesDeployed")),
-            exits: EXITS,
+            allowed_transitions: TRANSITIONS,
             ..Outcome::new(phase(&["Succeeded"]), phase(&["Failed"]))
         }),
         totals: &["status.resettingCount"],
@@ -36,20 +37,31 @@ const fn phase(values: &'static [&'static str]) -> StatusMatcher<'static> {
     }
 }
 
-/// Only a deletion leads on from an outcome, to `Terminating`, and nothing from there; without a deletion it is the copy
-/// elsewhere that was deleted. For Kueue a failure is none until the resources are gone (`Finished`): meanwhile it may give
-/// up the worker and dispatch the AppWrapper again.
-const EXITS: &[Exit] = &[
-    Exit {
+/// Only a deletion leads from an outcome to `Terminating`, and nothing leads from there. If the object is not being deleted,
+/// its copy on another cluster was. Kueue's `Finished` ignores a failure while resources are deployed: until they are gone,
+/// MultiKueue may give up the worker and dispatch the AppWrapper again.
+const TRANSITIONS: &[AllowedTransition] = &[
+    AllowedTransition {
         from: TerminalStates::DEAD_END,
-        when: &[When::NotBeingDeleted],
+        to: None,
+        writer: Writer::Any,
+        condition: TransitionCondition::NotBeingDeleted,
+        source: Source::new(
+            "a copy on another cluster was deleted (appwrapper_multikueue_adapter.go)",
+        ),
     },
-    Exit {
+    AllowedTransition {
         from: TerminalStates::OUTCOMES,
-        when: &[When::BeingDeleted, When::To(TerminalStates::DEAD_END)],
+        to: Some(TerminalStates::DEAD_END),
+        writer: Writer::Any,
+        condition: TransitionCondition::BeingDeleted,
+        source: Source::new("appwrapper_controller.go"),
     },
-    Exit {
+    AllowedTransition {
         from: TerminalStates::FAILED,
-        when: &[When::Delegated, When::StillDeployed],
+        to: None,
+        writer: Writer::External,
+        condition: TransitionCondition::ResourcesDeployed,
+        source: Source::new("Kueue's `Finished` of AppWrapper"),
     },
 ];

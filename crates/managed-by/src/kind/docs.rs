@@ -1,8 +1,7 @@
 //! What people read about the kinds, beside their profiles.
 
-use std::fmt;
-
-use super::status::{FailureReasons, TerminalStates, When};
+use super::status::TerminalStates;
+use super::transitions::{TransitionCondition, Writer};
 use super::{Kind, KindDocs, Template};
 
 impl Kind<'_> {
@@ -24,55 +23,73 @@ impl Kind<'_> {
         })
     }
 
-    /// The ways out of an outcome that the kind's own controller takes: which outcome, and when.
-    pub fn exits(&self) -> Vec<(String, String)> {
+    /// Returns the kind's state table: the transitions out of terminal states that `status/outcome-changed` allows.
+    pub fn allowed_transitions(&self) -> Vec<TransitionDocs> {
         let Some(outcome) = self.status_profile().and_then(|s| s.outcome) else {
             return Vec::new();
         };
-        let matchers = outcome.terminal_states();
-        let names = |ends: TerminalStates| {
-            let meant = matchers.iter().filter(|(end, _)| ends.contains(*end));
-            let meant = meant.filter_map(|(_, matcher)| matcher.as_ref());
-            let names: Vec<_> = meant
-                .map(|matcher| format!("`{}`", outcome.name(matcher)))
-                .collect();
-            names.join(", ")
+        let names = |states: TerminalStates| {
+            let matchers = outcome.terminal_states().into_iter();
+            let names = matchers
+                .filter(|(state, _)| states.contains(*state))
+                .filter_map(|(_, matcher)| Some(format!("`{}`", outcome.name(&matcher?))));
+            names.collect::<Vec<_>>().join(", ")
         };
-        let rows = outcome.exits.iter();
-        rows.map(|exit| {
-            let when = exit.when.iter().map(|when| match when {
-                When::To(ends) => format!("it becomes {}", names(*ends)),
-                other => other.to_string(),
-            });
-            let when: Vec<_> = when.collect();
-            (names(exit.from), when.join(", and "))
+        let rows = outcome.allowed_transitions.iter();
+        rows.map(|row| TransitionDocs {
+            from: names(row.from),
+            to: row.to.map_or_else(|| "any state".to_owned(), names),
+            writer: row.writer.as_str(),
+            condition: row.condition.as_str(),
+            source: row.source.text,
         })
         .collect()
     }
 }
 
-impl fmt::Display for When {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Delegated => "the object is delegated",
-            Self::Standard => "the object is not delegated",
+/// Row of a kind's state table, as the documentation shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TransitionDocs {
+    /// The terminal states that a status may leave.
+    pub from: String,
+    /// The states that the new status must be in.
+    pub to: String,
+    /// The controller that runs the object, according to `managedBy`.
+    pub writer: &'static str,
+    /// A further condition on the update.
+    pub condition: &'static str,
+    /// Upstream functions, files and recordings that show the transition.
+    pub source: &'static str,
+}
+
+impl Writer {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::BuiltIn => "built-in",
+            Self::External => "external",
+        }
+    }
+}
+
+impl TransitionCondition {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "none",
             Self::BeingDeleted => "the object is being deleted",
             Self::NotBeingDeleted => "the object is not being deleted",
-            Self::WithoutEnd => "the stored status has no end time",
-            Self::KeepsEnd => "the status keeps its end time",
-            Self::To(_) => "it reaches another outcome",
-            Self::TriedAgain => "the update adds an attempt, and `spec.retries` allows it",
-            Self::NotTriedAgain => "the update adds no attempt",
-            Self::KeepsAttempts => "the update removes no attempt",
-            Self::Noting(FailureReasons::STOP_SIDECAR_FAILED) => {
-                "the failure is that the sidecars could not be stopped"
+            Self::NoEndTime => "the stored status has no end time",
+            Self::EndTimeKept => "the status keeps its end time",
+            Self::Retry => "a retry: the update adds an attempt, and `spec.retries` allows it",
+            Self::RetryAfterStopSidecarFailed => {
+                "a retry, and the last attempt has the reason `TaskRunStopSidecarFailed`"
             }
-            Self::Noting(FailureReasons::LAST_ATTEMPT_STOP_SIDECAR_FAILED) => {
-                "the last attempt failed because the sidecars could not be stopped"
+            Self::StopSidecarFailed => {
+                "the reason is `TaskRunStopSidecarFailed`, and the update neither retries nor removes an attempt"
             }
-            Self::Noting(_) => "the status reports the failure beside the success",
-            Self::UnlessNoted(_) => "the reason of the failure is not a deadline",
-            Self::StillDeployed => "its resources are still deployed",
-        })
+            Self::NotDeadlineExceeded => "the reason of the failure is not `DeadlineExceeded`",
+            Self::ResourcesDeployed => "`ResourcesDeployed` is True in the stored status",
+        }
     }
 }

@@ -1,8 +1,7 @@
 //! `kubeflow.org`: the Training Operator's jobs (`v1`), and the mpi-operator's MPIJob (`v2beta1`).
 
-use super::status::{
-    DualOutcome, End, Exit, Outcome, StatusProfile, TerminalStates, When, is_true,
-};
+use super::status::{DualOutcome, End, Outcome, StatusProfile, TerminalStates, is_true};
+use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{About, Form, Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, Status, TRAINING_OPERATOR};
 
 const MANAGED_BY: &str = "spec.runPolicy.managedBy";
@@ -55,9 +54,12 @@ static MPI_V1_STATUS: StatusProfile<'static> = status(&OUTCOME, TerminalStates::
 /// is finished.
 static MPI_STATUS: StatusProfile<'static> = status(
     &Outcome {
-        exits: &[Exit {
+        allowed_transitions: &[AllowedTransition {
             from: TerminalStates::FAILED,
-            when: &[When::WithoutEnd],
+            to: None,
+            writer: Writer::Any,
+            condition: TransitionCondition::NoEndTime,
+            source: Source::new("mpi_job_controller.go, mpi-operator 0.6.0 and 0.8.0"),
         }],
         ..OUTCOME
     },

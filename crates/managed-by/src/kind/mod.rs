@@ -10,10 +10,13 @@ mod ray;
 pub(crate) mod status;
 mod tekton;
 mod trainer;
+pub(crate) mod transitions;
 
 use status::StatusProfile;
 
 pub(crate) use batch::JOB;
+#[cfg(feature = "docs")]
+pub use docs::TransitionDocs;
 
 /// What a kind does with its `managedBy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

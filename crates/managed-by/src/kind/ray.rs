@@ -3,7 +3,8 @@
 //! `v1alpha1` is served too and has no such field in its schema: what is written through it loses the field before any
 //! webhook sees it.
 
-use super::status::{End, Exit, Outcome, StatusMatcher, StatusProfile, TerminalStates, When};
+use super::status::{End, Outcome, StatusMatcher, StatusProfile, TerminalStates};
+use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{About, Form, Holder, KUBERAY_OPERATOR, Kind, KindDocs, MULTIKUEUE, Status, Template};
 
 const VERSIONS: &[&str] = &["v1", "v1alpha1"];
@@ -57,7 +58,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
                 path: "status.jobStatus",
                 values: &["SUCCEEDED", "FAILED", "STOPPED"],
             }),
-            exits: EXITS,
+            allowed_transitions: RAY_JOB_TRANSITIONS,
             ..Outcome::new(state(&["Complete"]), state(&["Failed"]))
         }),
         start: Some("status.startTime"),
@@ -84,25 +85,32 @@ const fn state(values: &'static [&'static str]) -> StatusMatcher<'static> {
     }
 }
 
-/// From 1.5 on the operator validates before anything else, each time, so that a newer one may refuse a RayJob that has
-/// ended; it keeps the end, and the RayJob stays there. Whoever else runs it has no such state after an outcome; before
-/// one, it may dispatch the RayJob again.
-const EXITS: &[Exit] = &[
-    Exit {
+/// From 1.5 on, the operator validates a RayJob at each reconcile, so that a newer operator may refuse a RayJob that has
+/// ended. It keeps the end time, and the RayJob never leaves `ValidationFailed`. An external controller never enters that
+/// state after an outcome; before one, it may dispatch the RayJob again.
+const RAY_JOB_TRANSITIONS: &[AllowedTransition] = &[
+    AllowedTransition {
         from: TerminalStates::OUTCOMES,
-        when: &[
-            When::Standard,
-            When::To(TerminalStates::DEAD_END),
-            When::KeepsEnd,
-        ],
+        to: Some(TerminalStates::DEAD_END),
+        writer: Writer::BuiltIn,
+        condition: TransitionCondition::EndTimeKept,
+        source: Source::new("rayjob_controller.go, KubeRay 1.5.0 to 1.7.0"),
     },
-    Exit {
+    AllowedTransition {
         from: TerminalStates::DEAD_END,
-        when: &[When::Delegated],
+        to: None,
+        writer: Writer::External,
+        condition: TransitionCondition::Always,
+        source: Source::new(
+            "a new dispatch by MultiKueue, which copies the whole status (ray_multikueue_adapter.go)",
+        ),
     },
-    Exit {
+    AllowedTransition {
         from: TerminalStates::DEAD_END,
-        when: &[When::WithoutEnd],
+        to: None,
+        writer: Writer::Any,
+        condition: TransitionCondition::NoEndTime,
+        source: Source::new("rayjob_controller.go, KubeRay 1.5.0 to 1.7.0: no outcome came before"),
     },
 ];
 

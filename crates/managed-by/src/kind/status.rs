@@ -4,8 +4,10 @@ use std::fmt;
 
 use bitflags::bitflags;
 
+use super::transitions::AllowedTransition;
+
 bitflags! {
-    /// Set of terminal states, which a workload leaves only by an [`Exit`].
+    /// Set of terminal states, which a workload leaves only by an [`AllowedTransition`].
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub(crate) struct TerminalStates: u8 {
         /// The workload has succeeded.
@@ -177,8 +179,8 @@ pub(crate) struct Outcome<'k> {
     pub(crate) reason: Option<StatusMatcher<'k>>,
     /// The list of earlier attempts, which the built-in controller never shortens.
     pub(crate) attempts: Option<Attempts<'k>>,
-    /// The outcomes that the kind's own controller takes back, and when.
-    pub(crate) exits: &'k [Exit],
+    /// The kind's state table.
+    pub(crate) allowed_transitions: &'static [AllowedTransition],
 }
 
 impl<'k> Outcome<'k> {
@@ -201,7 +203,7 @@ impl<'k> Outcome<'k> {
             deployed: None,
             reason: None,
             attempts: None,
-            exits: &[],
+            allowed_transitions: &[],
         }
     }
 
@@ -268,44 +270,4 @@ pub(crate) struct End<'k> {
     pub(crate) needs_outcome: bool,
     /// The outcomes that always have an end time.
     pub(crate) required_by: TerminalStates,
-}
-
-/// A way out of an outcome that the kind's own controller takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Exit {
-    /// The states that it leads out of.
-    pub(crate) from: TerminalStates,
-    /// What must all hold of the update.
-    pub(crate) when: &'static [When],
-}
-
-/// Something that holds of a status update or does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
-    /// Another controller than the kind's own writes the status.
-    Delegated,
-    /// The kind's own controller writes it.
-    Standard,
-    /// The object is being deleted.
-    BeingDeleted,
-    /// It is not.
-    NotBeingDeleted,
-    /// The old status has no end.
-    WithoutEnd,
-    /// Both statuses have an end.
-    KeepsEnd,
-    /// The new status is in that state.
-    To(TerminalStates),
-    /// There is one more attempt, and the spec allows it.
-    TriedAgain,
-    /// There is none.
-    NotTriedAgain,
-    /// No attempt is gone.
-    KeepsAttempts,
-    /// The new status says that of its failure.
-    Noting(FailureReasons),
-    /// The old status does not say that of its failure.
-    UnlessNoted(FailureReasons),
-    /// What the workload made is still there.
-    StillDeployed,
 }

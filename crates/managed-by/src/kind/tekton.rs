@@ -1,9 +1,10 @@
 //! `tekton.dev`: PipelineRun and TaskRun. A PipelineRun does not hand the field on to its TaskRuns.
 
 use super::status::{
-    Attempts, End, Exit, FailureReasons, Outcome, StatusMatcher, StatusProfile, TerminalStates,
-    When, because, is_false, is_true,
+    Attempts, End, FailureReasons, Outcome, StatusMatcher, StatusProfile, TerminalStates, because,
+    is_false, is_true,
 };
+use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{About, Form, Kind, KindDocs, Status, TEKTON_PIPELINE};
 
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
@@ -13,19 +14,22 @@ const CHECKS: &str =
 
 const UNCHECKED: &str = "only an event filter keeps the built-in controller away from delegated objects, so events of their children can still start it";
 
-/// One condition says both.
-///
-/// Tekton takes back an outcome of its own where a cancel, a timeout or the deletion of a pod falls together with the end: its
-/// reconciler overwrites its own last write (recorded with 1.12, one success in 300 runs, and with 1.15, one failure in 114).
-/// Whoever else writes the status does not.
+/// One condition has both outcomes.
 const OUTCOME: Outcome<'static> = Outcome {
-    exits: &[OVERWRITTEN],
+    allowed_transitions: &[OVERWRITTEN],
     ..Outcome::new(is_true("Succeeded"), is_false("Succeeded"))
 };
 
-const OVERWRITTEN: Exit = Exit {
+/// The reconciler overwrites its own last write if a cancel, a timeout or the deletion of a pod coincides with the end.
+/// No other controller does.
+const OVERWRITTEN: AllowedTransition = AllowedTransition {
     from: TerminalStates::OUTCOMES,
-    when: &[When::Standard],
+    to: None,
+    writer: Writer::BuiltIn,
+    condition: TransitionCondition::Always,
+    source: Source::new(
+        "recorded with Tekton 1.12 (one success in 300 runs) and 1.15 (one failure in 114)",
+    ),
 };
 
 const START: Option<&str> = Some("status.startTime");
@@ -63,28 +67,30 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
 const SIDECARS_NOT_STOPPED: StatusMatcher<'static> =
     because("Succeeded", "False", "TaskRunStopSidecarFailed");
 
-/// A failure is tried again as often as the spec says, and noted as an attempt (`retryTaskRun`). A success becomes a failure
-/// where its sidecars cannot be stopped, and that one too is tried again, in the same reconcile.
-const EXITS: &[Exit] = &[
+/// A failed attempt moves to `status.retriesStatus`, as often as `spec.retries` says. A TaskRun that has succeeded fails if
+/// its sidecars cannot be stopped, and this failure is retried too, in the same reconcile.
+const TASK_RUN_TRANSITIONS: &[AllowedTransition] = &[
     OVERWRITTEN,
-    Exit {
+    AllowedTransition {
         from: TerminalStates::FAILED,
-        when: &[When::TriedAgain],
+        to: None,
+        writer: Writer::Any,
+        condition: TransitionCondition::Retry,
+        source: Source::new("`retryTaskRun`"),
     },
-    Exit {
+    AllowedTransition {
         from: TerminalStates::SUCCEEDED,
-        when: &[
-            When::TriedAgain,
-            When::Noting(FailureReasons::LAST_ATTEMPT_STOP_SIDECAR_FAILED),
-        ],
+        to: None,
+        writer: Writer::Any,
+        condition: TransitionCondition::RetryAfterStopSidecarFailed,
+        source: Source::new("`stopSidecars`, then `retryTaskRun` in the same reconcile"),
     },
-    Exit {
+    AllowedTransition {
         from: TerminalStates::SUCCEEDED,
-        when: &[
-            When::NotTriedAgain,
-            When::Noting(FailureReasons::STOP_SIDECAR_FAILED),
-            When::KeepsAttempts,
-        ],
+        to: Some(TerminalStates::FAILED),
+        writer: Writer::Any,
+        condition: TransitionCondition::StopSidecarFailed,
+        source: Source::new("`stopSidecars`, `TaskRunReasonStopSidecarFailed`"),
     },
 ];
 
@@ -106,7 +112,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
                     SIDECARS_NOT_STOPPED,
                 )],
             }),
-            exits: EXITS,
+            allowed_transitions: TASK_RUN_TRANSITIONS,
             ..OUTCOME
         }),
         start: START,

@@ -1,9 +1,9 @@
 //! `trainer.kubeflow.org`: TrainJob, which makes a JobSet, and OptimizationJob, which makes TrainJobs.
 
 use super::status::{
-    DualOutcome, Exit, FailureReasons, Outcome, StatusProfile, TerminalStates, When, because,
-    is_true,
+    DualOutcome, FailureReasons, Outcome, StatusProfile, TerminalStates, because, is_true,
 };
+use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{
     About, Form, Holder, Kind, KindDocs, MULTIKUEUE, Status, TRAIN_JOB_CONTROLLER as CONTROLLER,
 };
@@ -31,9 +31,12 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
             ],
             // Trainer 2.1 to 2.3 clears a failure on a reconcile (`removeFailedCondition`), but for a deadline's, and
             // runs the TrainJob again where its JobSet is gone.
-            exits: &[Exit {
+            allowed_transitions: &[AllowedTransition {
                 from: TerminalStates::FAILED,
-                when: &[When::UnlessNoted(FailureReasons::DEADLINE_EXCEEDED)],
+                to: None,
+                writer: Writer::Any,
+                condition: TransitionCondition::NotDeadlineExceeded,
+                source: Source::new("`removeFailedCondition`, Trainer 2.1 to 2.3"),
             }],
             ..Outcome::new(is_true("Complete"), is_true("Failed"))
         }),

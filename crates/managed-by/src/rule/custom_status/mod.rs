@@ -9,7 +9,8 @@ pub(crate) mod outcome;
 pub(crate) mod times;
 
 use crate::kind::Kind;
-use crate::kind::status::{Exit, StatusProfile, TerminalStates, When};
+use crate::kind::status::{FailureReasons, Outcome, StatusProfile, TerminalStates};
+use crate::kind::transitions::{AllowedTransition, TransitionCondition, Writer};
 use crate::object::Object;
 use crate::object::custom::{NO_STATUS, Status};
 use crate::request::Change;
@@ -59,31 +60,47 @@ impl<'a> Transition<'a> {
         self.old.unwrap_or(&NO_STATUS)
     }
 
-    /// The states that the kind's own controller leaves in a step like this.
-    fn leaves(&self, exits: &[Exit]) -> TerminalStates {
-        let open = exits
-            .iter()
-            .filter(|exit| exit.when.iter().all(|when| self.is(*when)));
-        open.fold(TerminalStates::empty(), |ends, exit| ends | exit.from)
+    /// Returns the terminal states that this update may leave.
+    fn leavable_states(&self, outcome: &Outcome<'_>) -> TerminalStates {
+        let rows = outcome.allowed_transitions.iter();
+        rows.filter(|row| self.matches(row))
+            .fold(TerminalStates::empty(), |states, row| states | row.from)
     }
 
-    fn is(&self, when: When) -> bool {
+    /// Returns true if this update has the new state, the writer and the condition of a row.
+    fn matches(&self, row: &AllowedTransition) -> bool {
+        let is_writer = match row.writer {
+            Writer::Any => true,
+            Writer::BuiltIn => !self.is_delegated,
+            Writer::External => self.is_delegated,
+        };
+        is_writer
+            && row.to.is_none_or(|to| self.new.ends.contains(to))
+            && self.satisfies(row.condition)
+    }
+
+    fn satisfies(&self, condition: TransitionCondition) -> bool {
         let (old, new) = (self.before(), self.new);
-        let tried_again = new.attempts > old.attempts && new.attempts <= self.retries;
-        match when {
-            When::Delegated => self.is_delegated,
-            When::Standard => !self.is_delegated,
-            When::BeingDeleted => self.is_being_deleted,
-            When::NotBeingDeleted => !self.is_being_deleted,
-            When::WithoutEnd => old.end.is_none(),
-            When::KeepsEnd => old.end.is_some() && new.end.is_some(),
-            When::To(ends) => new.ends.contains(ends),
-            When::TriedAgain => tried_again,
-            When::NotTriedAgain => !tried_again,
-            When::KeepsAttempts => new.attempts >= old.attempts,
-            When::Noting(notes) => new.notes.contains(notes),
-            When::UnlessNoted(notes) => !old.notes.contains(notes),
-            When::StillDeployed => old.is_deployed,
+        let is_retry = new.attempts > old.attempts && new.attempts <= self.retries;
+        match condition {
+            TransitionCondition::Always => true,
+            TransitionCondition::BeingDeleted => self.is_being_deleted,
+            TransitionCondition::NotBeingDeleted => !self.is_being_deleted,
+            TransitionCondition::NoEndTime => old.end.is_none(),
+            TransitionCondition::EndTimeKept => old.end.is_some() && new.end.is_some(),
+            TransitionCondition::Retry => is_retry,
+            TransitionCondition::RetryAfterStopSidecarFailed => {
+                let reason = FailureReasons::LAST_ATTEMPT_STOP_SIDECAR_FAILED;
+                is_retry && new.notes.contains(reason)
+            }
+            TransitionCondition::StopSidecarFailed => {
+                let reason = FailureReasons::STOP_SIDECAR_FAILED;
+                !is_retry && new.attempts >= old.attempts && new.notes.contains(reason)
+            }
+            TransitionCondition::NotDeadlineExceeded => {
+                !old.notes.contains(FailureReasons::DEADLINE_EXCEEDED)
+            }
+            TransitionCondition::ResourcesDeployed => old.is_deployed,
         }
     }
 }

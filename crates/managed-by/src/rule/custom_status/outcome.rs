@@ -22,10 +22,11 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     if old.ends.is_empty() {
         return;
     }
-    let is_final = old.ends.difference(status.leaves(outcome.exits));
+    let is_final = old.ends.difference(status.leavable_states(outcome));
     if !states_kept(status, outcome, is_final, findings) || status.new.ends.is_empty() {
         return;
     }
+    // The reason and the end time are as final as the outcome that they belong to.
     if !is_final.is_empty() || old.ends.intersects(TerminalStates::OUTCOMES) {
         reason_kept(status, outcome, old, findings);
     }
@@ -113,7 +114,7 @@ fn stays_final<'a>(
         old: Some(status.new),
         ..*status
     };
-    if is_final.intersects(repeated.leaves(outcome.exits)) {
+    if is_final.intersects(repeated.leavable_states(outcome)) {
         let detail = "cannot become an outcome that may be taken back";
         findings.invalid(outcome.path(), BadValue::Omitted, detail);
     }

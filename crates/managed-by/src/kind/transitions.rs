@@ -1,0 +1,86 @@
+//! State tables: the transitions out of terminal states that controllers make.
+
+use super::status::TerminalStates;
+
+/// Row of a kind's state table: a transition out of a terminal state that `status/outcome-changed` allows.
+///
+/// A terminal state is final unless a row of the kind allows the update to leave it. The rows list what the projects' own
+/// controllers do, and what MultiKueue copies from other clusters, and nothing else. For a TaskRun of Tekton:
+///
+/// | from | to | writer | condition | source |
+/// | --- | --- | --- | --- | --- |
+/// | Succeeded, Failed | any state | built-in | none | recorded overwrites of its own last write |
+/// | Failed | any state | any | a retry | `retryTaskRun` |
+/// | Succeeded | any state | any | a retry, the last attempt has `TaskRunStopSidecarFailed` | `stopSidecars`, `retryTaskRun` |
+/// | Succeeded | Failed | any | no retry, no attempt removed, `TaskRunStopSidecarFailed` | `stopSidecars` |
+///
+/// `docs/rules/status/outcome-changed.md` has the rows of all kinds (`make docs`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AllowedTransition {
+    /// The states that the update may leave.
+    pub(crate) from: TerminalStates,
+    /// The terminal states that the new status must be in, or [`None`] for any state.
+    pub(crate) to: Option<TerminalStates>,
+    /// The controller that runs the object.
+    pub(crate) writer: Writer,
+    /// A further condition on the update.
+    pub(crate) condition: TransitionCondition,
+    /// Where upstream makes the transition.
+    #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
+    pub(crate) source: Source,
+}
+
+/// Controller that runs the object, and so writes its status, according to `managedBy`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writer {
+    /// The built-in or an external controller.
+    Any,
+    /// The built-in controller.
+    BuiltIn,
+    /// An external controller: the object is delegated.
+    External,
+}
+
+/// Condition of a transition, beside its states and its writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TransitionCondition {
+    /// No condition.
+    Always,
+    /// The object has a `deletionTimestamp`.
+    BeingDeleted,
+    /// The object has no `deletionTimestamp`.
+    NotBeingDeleted,
+    /// The stored status has no end time.
+    NoEndTime,
+    /// Both the stored and the new status have an end time.
+    EndTimeKept,
+    /// The update adds an attempt, and `spec.retries` allows it.
+    Retry,
+    /// As `Retry`, and the last attempt has the reason `TaskRunStopSidecarFailed`.
+    RetryAfterStopSidecarFailed,
+    /// Not `Retry`, no attempt is removed, and the new status has the reason `TaskRunStopSidecarFailed`.
+    StopSidecarFailed,
+    /// The reason of the stored failure is not `DeadlineExceeded`.
+    NotDeadlineExceeded,
+    /// The stored status says that the resources of the workload are still deployed.
+    ResourcesDeployed,
+}
+
+/// Upstream functions, files and recordings that show a transition. Empty without the feature `docs`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source {
+    #[cfg(feature = "docs")]
+    pub(super) text: &'static str,
+}
+
+impl Source {
+    #[cfg(feature = "docs")]
+    pub(super) const fn new(text: &'static str) -> Self {
+        Self { text }
+    }
+
+    #[cfg(not(feature = "docs"))]
+    pub(super) const fn new(_: &'static str) -> Self {
+        Self {}
+    }
+}
