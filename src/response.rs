@@ -4,7 +4,7 @@
 //! a tenth of a small request and 15 KB of the module.
 
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
-use managed_by::{Problems, Settings, Verdict};
+use managed_by::{Decision, Problems, Settings, Verdict};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 /// The answer to `validate`. What is empty is left out.
@@ -14,12 +14,10 @@ impl Serialize for ValidationResponse<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let verdict = &self.0;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("accepted", &verdict.allowed)?;
-        if let Some(message) = &verdict.message {
+        map.serialize_entry("accepted", &verdict.decision.is_allowed())?;
+        if let Decision::Denied { code, message } = &verdict.decision {
             map.serialize_entry("message", message)?;
-        }
-        if let Some(code) = verdict.code {
-            map.serialize_entry("code", &code)?;
+            map.serialize_entry("code", code)?;
         }
         if !verdict.audit_annotations.is_empty() {
             let annotations = Annotations(&verdict.audit_annotations);

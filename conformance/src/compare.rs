@@ -11,7 +11,7 @@ pub fn ours(case: &Case, settings: &Settings) -> Answer {
     let release = settings.kubernetes_version().unwrap_or_default();
     let request = case.request().to_string();
     match AdmissionRequest::from_json(request.as_bytes()) {
-        Ok(request) => as_answer(review(&request, settings), release),
+        Ok(request) => as_answer(&review(&request, settings), release),
         Err(_) => Answer {
             releases: vec![release.as_str().to_owned()],
             errors: Vec::new(),
@@ -22,11 +22,11 @@ pub fn ours(case: &Case, settings: &Settings) -> Answer {
 }
 
 /// A verdict in the words of a release, as upstream's answer.
-pub(crate) fn as_answer(verdict: Verdict<'_>, release: Release) -> Answer {
+pub(crate) fn as_answer(verdict: &Verdict<'_>, release: Release) -> Answer {
     let mut answer = Answer {
         releases: vec![release.as_str().to_owned()],
         errors: Vec::new(),
-        message: String::new(),
+        message: verdict.decision.message().unwrap_or_default().to_owned(),
         unreadable: false,
     };
     for (_, finding) in verdict
@@ -43,7 +43,6 @@ pub(crate) fn as_answer(verdict: Verdict<'_>, release: Release) -> Answer {
             answer.errors.push(error);
         }
     }
-    answer.message = verdict.message.unwrap_or_default();
     answer
 }
 

@@ -30,7 +30,7 @@ impl Counts {
         };
         let denies = |release: &Release| {
             let settings = Settings::for_release(*release).for_tools();
-            !review(&request, &settings).allowed
+            !review(&request, &settings).decision.is_allowed()
         };
         let denying: ReleaseSet = Release::ALL.iter().copied().filter(denies).collect();
         let settings = Settings::default().for_tools();
@@ -47,10 +47,10 @@ impl Counts {
             (true, denying)
         };
         ensure!(
-            (verdict.allowed, named) == expected,
+            (verdict.decision.is_allowed(), named) == expected,
             "{}: denied by {denying}; without a release allowed: {}, releases named: {named}",
             case.name,
-            verdict.allowed
+            verdict.decision.is_allowed()
         );
         Ok(())
     }

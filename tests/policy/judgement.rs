@@ -69,8 +69,9 @@ impl Seen {
             expected.append(&mut alone(release, &verdict));
             let only = judgement.only(release).unwrap();
             assert_eq!(only.verdict(), &verdict, "{name} {release}");
-            assert_eq!(judgement.denied_by().contains(release), !verdict.allowed);
-            assert_eq!(judgement.accepted_by().contains(release), verdict.allowed);
+            let is_allowed = verdict.decision.is_allowed();
+            assert_eq!(judgement.denied_by().contains(release), !is_allowed);
+            assert_eq!(judgement.accepted_by().contains(release), is_allowed);
             let one = judge_in(&request, &settings, Some(release.into()), &Documented);
             assert_eq!(one.verdict(), &verdict, "{name} {release}");
         }
@@ -82,10 +83,10 @@ impl Seen {
         assert!(findings.map(rank).is_sorted(), "{name}");
         // A client that is denied reads of everything that a release denies, unless it has no access.
         let verdict = judgement.verdict();
-        if verdict.code == Some(422) {
+        if verdict.decision.code() == Some(422) {
             for finding in judgement.findings() {
                 let is_denial = finding.enforcement() == managed_by::Enforcement::Deny;
-                let message = verdict.message.as_deref().unwrap();
+                let message = verdict.decision.message().unwrap();
                 assert!(!is_denial || message.contains(&finding.text()), "{name}");
                 for said in finding.texts() {
                     // The path and the kind of trouble; the other words may be a newer release's.
@@ -108,7 +109,7 @@ impl Seen {
         let opinions = json["opinions"].as_array().unwrap();
         assert_eq!(opinions.len(), judgement.opinions().len());
         for (opinion, of_json) in judgement.opinions().iter().zip(opinions) {
-            assert_eq!(of_json["allowed"], opinion.verdict.allowed);
+            assert_eq!(of_json["allowed"], opinion.verdict.decision.is_allowed());
         }
         // And each annotation once.
         let annotations = json["auditAnnotations"].as_object().unwrap();

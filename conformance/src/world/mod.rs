@@ -217,7 +217,7 @@ impl Upstream {
             let upstream = pairs.answers.get(place);
             let ours = request.as_ref().map(|request| {
                 let verdict = review(request, &asked.settings);
-                (fired(&verdict), as_answer(verdict, asked.release))
+                (fired(&verdict), as_answer(&verdict, asked.release))
             });
             match (upstream, ours) {
                 (Some(upstream), Ok((fired, ours)))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use managed_by::{Enforcement, ReleaseSet, rule};
+use managed_by::{Decision, Enforcement, ReleaseSet, rule};
 use managed_by_offline::{MalformedText, Matrix};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -90,9 +90,7 @@ impl Outcome {
             };
         }
         if counted.count() == 0 {
-            self.is_allowed = true;
-            self.code = None;
-            self.message = None;
+            self.decision = Decision::Allowed;
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use managed_by::{Enforcement, ReleaseSet, Rule};
+use managed_by::{Decision, Enforcement, ReleaseSet, Rule};
 use managed_by_offline::Remark;
 use managed_by_offline::replay::ObjectName;
 use managed_by_offline::{Asks, Document, Found, Judgement, Located, MalformedText, Matrix, Path};
@@ -81,15 +81,9 @@ pub(crate) struct Outcome {
     /// When, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<String>,
-    /// Whether it is accepted.
-    #[serde(rename = "allowed")]
-    pub(crate) is_allowed: bool,
-    /// HTTP status of a denial.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) code: Option<u16>,
-    /// What the client reads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) message: Option<String>,
+    /// Whether the request is allowed; in JSON as `allowed`, `code` and `message`.
+    #[serde(flatten, serialize_with = "json::decision")]
+    pub(crate) decision: Decision,
     /// Shown to the client.
     pub(crate) warnings: Vec<String>,
     /// What each release says, where all are asked.
@@ -376,9 +370,7 @@ impl Outcome {
             user: None,
             time: None,
             findings: findings.collect(),
-            is_allowed: judgement.is_allowed,
-            code: judgement.code,
-            message: judgement.message,
+            decision: judgement.decision,
             warnings: judgement.warnings,
             releases: judgement.releases,
             dropped_by: ReleaseSet::default(),
@@ -417,11 +409,10 @@ pub(crate) struct Sums {
 
 impl Report {
     pub(crate) fn sums(&self) -> Sums {
-        let denied = self.results.iter().filter(|r| !r.is_allowed).count();
-        let warned = self
-            .results
-            .iter()
-            .filter(|r| r.is_allowed && r.is_warned());
+        let is_allowed = |outcome: &&Outcome| outcome.decision.is_allowed();
+        let allowed = self.results.iter().filter(is_allowed);
+        let denied = self.results.len().saturating_sub(allowed.clone().count());
+        let warned = allowed.filter(|outcome| outcome.is_warned());
         let findings = self.results.iter().flat_map(|r| &r.findings);
         let excuses = findings.filter_map(|finding| finding.excuse.as_ref());
         let unknown = self.unknown.values().copied().fold(0, u64::saturating_add);

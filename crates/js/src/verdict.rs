@@ -70,9 +70,9 @@ impl ReviewVerdict {
         let findings = judgement.findings.into_iter();
         let findings = findings.map(|found| Finding { found, place: None });
         Self {
-            allowed: judgement.is_allowed,
-            code: judgement.code,
-            message: judgement.message,
+            allowed: judgement.decision.is_allowed(),
+            code: judgement.decision.code(),
+            message: judgement.decision.message().map(str::to_owned),
             warnings: judgement.warnings,
             audit_annotations: judgement.audit_annotations,
             findings: findings.collect(),

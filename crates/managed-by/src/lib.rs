@@ -15,7 +15,7 @@
 //! let settings = Settings::default();
 //! let verdict = review(&request, &settings);
 //! assert_eq!(
-//!     verdict.message.as_deref(),
+//!     verdict.decision.message(),
 //!     Some(r#"Job.batch "pi" is invalid: spec.managedBy: Invalid value: "b.io/y": field is immutable"#),
 //! );
 //! # Ok::<(), managed_by::Malformed>(())
@@ -74,4 +74,4 @@ pub use settings::{
 };
 #[cfg(feature = "k8s-openapi")]
 pub use typed::{JobChecker, JobFindings};
-pub use verdict::Verdict;
+pub use verdict::{Decision, Verdict};

@@ -25,14 +25,8 @@ const MAX_ANNOTATION: usize = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict<'a> {
-    /// Whether the request may go on.
-    pub allowed: bool,
-    /// HTTP status of a denial: 422 for an invalid object, 403 for one that may not be written here or by this user, 400
-    /// for a request that makes no sense, 500 for settings that make none, 503 for a question that the cluster did not
-    /// answer.
-    pub code: Option<u16>,
-    /// What the client reads when denied: kube-apiserver's text, in its envelope.
-    pub message: Option<String>,
+    /// Whether the request is allowed.
+    pub decision: Decision,
     /// Shown to the client either way; at most 256 bytes each.
     pub warnings: Vec<String>,
     /// For the audit log. `denied` and `warned` list the rules that fired, each with its path, `exempted` the rules that
@@ -42,13 +36,49 @@ pub struct Verdict<'a> {
     pub findings: Vec<(Enforcement, Finding<'a>)>,
 }
 
+/// Whether a request is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// The request is allowed.
+    Allowed,
+    /// The request is denied.
+    Denied {
+        /// HTTP status: 422 for an invalid object, 403 for a forbidden write, 400 for a malformed request, 500 for invalid
+        /// settings, 503 if a lookup in the cluster failed.
+        code: u16,
+        /// Error message for the client, as kube-apiserver formats it.
+        message: String,
+    },
+}
+
+impl Decision {
+    /// Returns true if the request is allowed.
+    pub const fn is_allowed(&self) -> bool {
+        matches!(self, Self::Allowed)
+    }
+
+    /// Returns the HTTP status of a denial.
+    pub const fn code(&self) -> Option<u16> {
+        match self {
+            Self::Allowed => None,
+            Self::Denied { code, .. } => Some(*code),
+        }
+    }
+
+    /// Returns the message of a denial.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::Allowed => None,
+            Self::Denied { message, .. } => Some(message),
+        }
+    }
+}
+
 impl Verdict<'_> {
     /// The answer to a request without findings.
     pub(crate) fn accepted() -> Self {
         Self {
-            allowed: true,
-            code: None,
-            message: None,
+            decision: Decision::Allowed,
             warnings: Vec::new(),
             audit_annotations: Vec::new(),
             findings: Vec::new(),
@@ -114,9 +144,7 @@ impl Verdict<'_> {
     pub(crate) fn into_owned(self) -> Verdict<'static> {
         let findings = self.findings.into_iter();
         Verdict {
-            allowed: self.allowed,
-            code: self.code,
-            message: self.message,
+            decision: self.decision,
             warnings: self.warnings,
             audit_annotations: self.audit_annotations,
             findings: findings
@@ -127,9 +155,7 @@ impl Verdict<'_> {
 
     fn denied(code: u16, message: String) -> Self {
         Self {
-            allowed: false,
-            code: Some(code),
-            message: Some(message),
+            decision: Decision::Denied { code, message },
             ..Self::accepted()
         }
     }
@@ -162,17 +188,20 @@ pub(crate) fn answer<'a>(
     warnings.extend(rules_of_upstream_denials(&denials));
     let mut audit_annotations = annotations(request, &findings);
     audit_annotations.extend(exempted.map(|exempted| ("exempted", exempted.rules)));
-    let is_denied = !denials.is_empty();
-    let is_access_error = denials
-        .iter()
-        .any(|f| f.error().error_type().is_access_error());
-    let code = if is_access_error { 403 } else { 422 };
-    let told = denials.iter().map(|finding| (*finding, release));
-    let message = is_denied.then(|| envelope(request, told, is_access_error));
+    let decision = if denials.is_empty() {
+        Decision::Allowed
+    } else {
+        let is_access_error = denials
+            .iter()
+            .any(|f| f.error().error_type().is_access_error());
+        let told = denials.iter().map(|finding| (*finding, release));
+        Decision::Denied {
+            code: if is_access_error { 403 } else { 422 },
+            message: envelope(request, told, is_access_error),
+        }
+    };
     Ok(Verdict {
-        allowed: !is_denied,
-        code: is_denied.then_some(code),
-        message,
+        decision,
         warnings,
         audit_annotations,
         findings,
@@ -194,9 +223,9 @@ pub(crate) fn answer_of_all<'a>(
         .iter()
         .filter(|(level, ..)| *level == Enforcement::Deny)
         .map(|(_, finding, release)| (finding, *release));
+    let mut code = None;
     for one in verdicts {
-        verdict.allowed &= one.allowed;
-        verdict.code = one.code.or(verdict.code);
+        code = one.decision.code().or(code);
         for warning in &one.warnings {
             if !verdict.warnings.contains(warning) {
                 verdict.warnings.push(warning.clone());
@@ -210,9 +239,9 @@ pub(crate) fn answer_of_all<'a>(
     }
     // As many as one release gives, with the line that names the rules.
     verdict.warnings.truncate(MAX_WARNINGS + 1);
-    if !verdict.allowed {
-        let is_access_error = verdict.code == Some(403);
-        verdict.message = Some(envelope(request, denials, is_access_error));
+    if let Some(code) = code {
+        let message = envelope(request, denials, code == 403);
+        verdict.decision = Decision::Denied { code, message };
     }
     verdict.findings = findings.into_iter().map(|(e, f, _)| (e, f)).collect();
     let mut annotations = annotations(request, &verdict.findings);

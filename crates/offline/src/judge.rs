@@ -3,8 +3,8 @@
 use std::fmt;
 
 use managed_by::{
-    AdmissionRequest, Enforcement, ErrorType, JudgedFinding, Kind, Malformed, Release, ReleaseSet,
-    Rule, Settings, Words, judge,
+    AdmissionRequest, Decision, Enforcement, ErrorType, JudgedFinding, Kind, Malformed, Release,
+    ReleaseSet, Rule, Settings, Words, judge,
 };
 use serde::{Serialize, Serializer};
 
@@ -19,12 +19,9 @@ pub struct Judge<'s> {
 /// What the library said to a request. It borrows nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// Whether the request may go on; where all releases are asked, whether all say so.
-    pub is_allowed: bool,
-    /// HTTP status of a denial.
-    pub code: Option<u16>,
-    /// What the client reads when denied. Where all releases are asked, it tells what any of them finds.
-    pub message: Option<String>,
+    /// Whether the request is allowed. For several releases, it is denied if any of them denies it, and the message lists
+    /// the errors of all.
+    pub decision: Decision,
     /// Shown to the client.
     pub warnings: Vec<String>,
     /// For the audit log.
@@ -126,9 +123,7 @@ impl Judgement {
         let verdict = said.verdict().clone();
         let findings = said.findings().iter();
         Self {
-            is_allowed: verdict.allowed,
-            code: verdict.code,
-            message: verdict.message,
+            decision: verdict.decision,
             warnings: verdict.warnings,
             audit_annotations: verdict.audit_annotations,
             findings: findings
@@ -149,7 +144,7 @@ impl Judgement {
 
     /// Whether nothing is to be said about it.
     pub fn is_quiet(&self) -> bool {
-        self.is_allowed && self.warnings.is_empty() && self.findings.is_empty()
+        self.decision.is_allowed() && self.warnings.is_empty() && self.findings.is_empty()
     }
 }
 

@@ -77,9 +77,9 @@ impl From<Verdict<'_>> for Answer {
     fn from(verdict: Verdict<'_>) -> Self {
         let annotations = verdict.audit_annotations.into_iter();
         Self {
-            allowed: verdict.allowed,
-            code: verdict.code,
-            message: verdict.message,
+            allowed: verdict.decision.is_allowed(),
+            code: verdict.decision.code(),
+            message: verdict.decision.message().map(str::to_owned),
             warnings: verdict.warnings,
             annotations: annotations.map(|(k, v)| (k.to_owned(), v)).collect(),
         }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anstyle::{Effects, Style};
 use clap::CommandFactory as _;
-use managed_by::{AdmissionRequest, Anchor, Example, Rule, Settings, review, rule};
+use managed_by::{AdmissionRequest, Anchor, Decision, Example, Rule, Settings, review, rule};
 use textwrap::Options;
 
 use crate::args::{Args, did_you_mean, unknown_rule};
@@ -132,8 +132,9 @@ fn answer(example: &Example) -> Option<String> {
     let settings = Settings::from_json(example.settings.as_bytes()).ok()?;
     let json = example.full_request();
     let request = AdmissionRequest::from_json(json.as_bytes()).ok()?;
-    let verdict = review(&request, &settings);
-    let (code, message) = (verdict.code?, verdict.message?);
+    let Decision::Denied { code, message } = review(&request, &settings).decision else {
+        return None;
+    };
     Some(format!("The answer, with code {code}: {message}"))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
-use managed_by::Verdict;
+use managed_by::{Decision, Verdict};
 use managed_by_offline::replay::ObjectName;
 use managed_by_offline::{Asks, Judgement};
 use serde_json::value::RawValue;
@@ -60,7 +60,8 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, Stop> {
                     Err(malformed) => {
                         let of = path(malformed.path().unwrap_or_default());
                         let (place, source) = place(text, document, &of);
-                        let what = Verdict::malformed(&malformed).message.unwrap_or_default();
+                        let denial = Verdict::malformed(&malformed).decision;
+                        let what = denial.message().unwrap_or_default().to_owned();
                         let unjudged = Complaint::at(&input.name, &place, source, what);
                         report.unjudged.push(unjudged);
                     }
@@ -145,9 +146,8 @@ fn admission_review(uid: &str, answer: &Result<Judgement, managed_by::Malformed>
     // The policy reads a document that holds the request.
     let judgement = answer.clone();
     let judgement = judgement.unwrap_or_else(|e| Judgement::malformed(&e.within("request")));
-    response.insert("allowed".to_owned(), judgement.is_allowed.into());
-    if !judgement.is_allowed {
-        let (code, message) = (judgement.code, judgement.message);
+    response.insert("allowed".to_owned(), judgement.decision.is_allowed().into());
+    if let Decision::Denied { code, message } = judgement.decision {
         response.insert(
             "status".to_owned(),
             json!({"code": code, "message": message}),

@@ -9,9 +9,10 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use managed_by::{Enforcement, ReleaseSet};
+use managed_by::{Decision, Enforcement, ReleaseSet};
 use managed_by_offline::replay::Seen;
 use managed_by_offline::{Asks, Found, Judgement, Matrix, Why};
+use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -85,6 +86,17 @@ pub(crate) fn start<S: Serializer>(place: &Option<Span>, json: S) -> Result<S::O
 /// Whether a set has no release.
 pub(crate) fn is_none(set: &ReleaseSet) -> bool {
     set.is_empty()
+}
+
+/// Serializes `allowed`, and `code` and `message` of a denial.
+pub(crate) fn decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::Ok, S::Error> {
+    let mut map = json.serialize_map(None)?;
+    map.serialize_entry("allowed", &decision.is_allowed())?;
+    if let Decision::Denied { code, message } = decision {
+        map.serialize_entry("code", code)?;
+        map.serialize_entry("message", message)?;
+    }
+    map.end()
 }
 
 /// What a rule found, with what to do about it.
@@ -172,7 +184,6 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
         let mut found = row.found.clone();
         found.releases = row.releases;
         // What is stored already was asked of nobody.
-        let is_denied = key.is_denied && !key.is_stored;
         if key.is_stored {
             found.enforcement = Enforcement::Warn;
         }
@@ -180,10 +191,17 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
             "{} ({} times, first on {})",
             found.text, row.count, row.object
         );
+        let decision = if found.enforcement == Enforcement::Deny {
+            // The report formats do not show the code.
+            Decision::Denied {
+                code: 422,
+                message: found.text.clone(),
+            }
+        } else {
+            Decision::Allowed
+        };
         let judgement = Judgement {
-            is_allowed: !is_denied,
-            code: None,
-            message: (found.enforcement == Enforcement::Deny).then(|| found.text.clone()),
+            decision,
             warnings: Vec::new(),
             audit_annotations: Vec::new(),
             findings: vec![found],

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
 
-use managed_by::Enforcement;
+use managed_by::{Decision, Enforcement};
 use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
 
 use super::plain::plain;
@@ -46,11 +46,9 @@ fn judged(outcome: &Outcome) -> TestCase {
             .collect()
     };
     let denials = texts(Enforcement::Deny);
-    let status = if outcome.is_allowed {
-        TestCaseStatus::success()
-    } else {
+    let status = if let Decision::Denied { message, .. } = &outcome.decision {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        let mut message = outcome.message.clone().unwrap_or_default();
+        let mut message = message.clone();
         if let Some(releases) = outcome.releases {
             // Writing to a String cannot fail.
             let _ = write!(message, " ({releases})");
@@ -61,6 +59,8 @@ fn judged(outcome: &Outcome) -> TestCase {
         status.set_type(rule.map(|f| f.rule.id()).unwrap_or_default());
         status.set_description(denials.join("\n"));
         status
+    } else {
+        TestCaseStatus::success()
     };
     let name = outcome.asked();
     let mut case = TestCase::new(&*plain(&name), status);

@@ -30,9 +30,10 @@ pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()>
     }
     // A denial or a warning that no rule stands behind: an exemption, a kind that is not known.
     if outcome.findings.is_empty() {
-        let (level, said) = match &outcome.message {
+        let warnings = outcome.warnings.iter().map(String::as_str);
+        let (level, said) = match outcome.decision.message() {
             Some(message) => (Level::ERROR, vec![message]),
-            None => (Level::WARNING, outcome.warnings.iter().collect()),
+            None => (Level::WARNING, warnings.collect()),
         };
         for text in said {
             let group = at(

@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::{JudgedFinding, Judgement, Opinion};
 use crate::finding::ErrorType;
 use crate::release::{Release, ReleaseSet};
-use crate::verdict::Verdict;
+use crate::verdict::{Decision, Verdict};
 
 /// `allowed`, `code`, `message`, `warnings` and `auditAnnotations` of the answer as one, `findings`, and `opinions` if releases
 /// were asked.
@@ -85,11 +85,9 @@ impl Serialize for ReleaseSet {
 }
 
 fn answer<M: SerializeMap>(verdict: &Verdict<'_>, map: &mut M) -> Result<(), M::Error> {
-    map.serialize_entry("allowed", &verdict.allowed)?;
-    if let Some(code) = verdict.code {
-        map.serialize_entry("code", &code)?;
-    }
-    if let Some(message) = &verdict.message {
+    map.serialize_entry("allowed", &verdict.decision.is_allowed())?;
+    if let Decision::Denied { code, message } = &verdict.decision {
+        map.serialize_entry("code", code)?;
         map.serialize_entry("message", message)?;
     }
     map.serialize_entry("warnings", &verdict.warnings)?;

@@ -9,7 +9,7 @@ use crate::description::{Enforcement, Rule};
 use crate::finding::{ErrorType, FieldError, Finding};
 use crate::release::{Release, ReleaseSet};
 use crate::request::AdmissionRequest;
-use crate::verdict::{Verdict, answer_of_all};
+use crate::verdict::{Decision, Verdict, answer_of_all};
 
 /// The answer to a request, with everything that the releases find that were asked. [`judge`](crate::judge) makes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,14 +151,18 @@ impl<'a> Judgement<'a> {
 
     /// The releases that deny the request, of those that were asked.
     pub fn denied_by(&self) -> ReleaseSet {
-        let denials = self.opinions.iter().filter(|o| !o.verdict.allowed);
-        denials.fold(ReleaseSet::default(), |set, o| set.union(o.releases))
+        self.releases_where(|decision| !decision.is_allowed())
     }
 
     /// The releases that accept it.
     pub fn accepted_by(&self) -> ReleaseSet {
-        let accepting = self.opinions.iter().filter(|o| o.verdict.allowed);
-        accepting.fold(ReleaseSet::default(), |set, o| set.union(o.releases))
+        self.releases_where(Decision::is_allowed)
+    }
+
+    fn releases_where(&self, matches: impl Fn(&Decision) -> bool) -> ReleaseSet {
+        let opinions = self.opinions.iter();
+        let matching = opinions.filter(|opinion| matches(&opinion.verdict.decision));
+        matching.fold(ReleaseSet::default(), |set, o| set.union(o.releases))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use managed_by::{Enforcement, Malformed, ReleaseSet};
+use managed_by::{Decision, Enforcement, Malformed, ReleaseSet};
 
 use super::step::{Asked, ObjectName, Said, Seen, Step, kind_and_group};
 use super::task::Task;
@@ -113,9 +113,7 @@ impl Tally {
         }
         if is_stored {
             // It is found and not denied: nobody asks for it.
-            judgement.is_allowed = true;
-            judgement.code = None;
-            judgement.message = None;
+            judgement.decision = Decision::Allowed;
         }
         let asked = Asked {
             asks: asking.request.asks,
@@ -148,7 +146,7 @@ impl Tally {
         let is_stored = request.asks.is_stored();
         let counter = if is_stored {
             &mut self.stored_found
-        } else if request.judgement.is_allowed {
+        } else if request.judgement.decision.is_allowed() {
             &mut self.warned
         } else {
             &mut self.denied

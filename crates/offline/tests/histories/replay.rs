@@ -39,7 +39,7 @@ fn asked(name: &str, judge: &Judge<'_>) -> Vec<(u64, String, bool)> {
         .filter_map(|(case, line)| {
             let judgement = judge.ask(case.request().to_string().as_bytes()).unwrap();
             let what = format!("{}{}", case.operation, case.sub_resource);
-            (!judgement.is_quiet()).then_some((line, what, judgement.is_allowed))
+            (!judgement.is_quiet()).then_some((line, what, judgement.decision.is_allowed()))
         })
         .collect()
 }
@@ -52,7 +52,8 @@ fn told(steps: &[Step]) -> Vec<(u64, String, bool)> {
                 request.asks.operation(),
                 request.asks.sub_resource()
             );
-            Some((step.seen.line, what, request.judgement.is_allowed))
+            let is_allowed = request.judgement.decision.is_allowed();
+            Some((step.seen.line, what, is_allowed))
         }
         Said::Unjudged(_) => None,
     });
@@ -209,8 +210,8 @@ fn each_history_is_told() {
         for (_, found) in &found {
             // Nobody is denied for what is stored.
             let is_stored = found.asks.is_stored();
-            assert_eq!(found.judgement.is_allowed, is_stored, "{found:?}");
-            assert_eq!(found.judgement.message.is_none(), is_stored, "{found:?}");
+            let is_allowed = found.judgement.decision.is_allowed();
+            assert_eq!(is_allowed, is_stored, "{found:?}");
         }
         for (key, row) in &tally.rows {
             let of_row = found.iter().filter(|(_, found)| {
