@@ -1,10 +1,12 @@
-//! What a program that embeds the module asks besides a policy server's questions: findings as data, for many releases at once.
+//! Operations for programs that embed the module: findings as data, for many releases at once.
 //!
 //! No published policy has these operations.
 
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
 use managed_by::{AdmissionReview, Judgement, Release, ReleaseSet, Verdict, judge_in};
-use serde::Serialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use crate::Cluster;
 
@@ -31,23 +33,57 @@ fn describe(_: &[u8]) -> CallResult {
     Ok(serde_json::to_vec(&description)?)
 }
 
-/// Takes a line of releases, separated by blanks, and what `validate` takes, and gives the judgement by
-/// `docs/judgement.schema.json`. Each release is asked as if the settings named it, as tools have them; if the line is empty, the
-/// settings are taken as they are.
-fn judge(payload: &[u8]) -> CallResult {
-    let line_end = payload.iter().position(|byte| *byte == b'\n');
-    let (line, document) = payload
-        .split_at_checked(line_end.unwrap_or(0))
-        .ok_or("no line of releases")?;
-    let releases = std::str::from_utf8(line)?
-        .split_ascii_whitespace()
-        .map(str::parse)
-        .collect::<Result<Vec<Release>, _>>()?;
-    let releases = Some(releases).filter(|releases| !releases.is_empty());
-    let asked: Option<ReleaseSet> = releases.map(|releases| releases.into_iter().collect());
+/// Input of `judge`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+struct JudgeInput<'a> {
+    /// Releases to evaluate the request for, as if the settings named each of them. If absent or empty, the settings are used
+    /// unchanged.
+    #[serde(default, deserialize_with = "releases")]
+    releases: ReleaseSet,
+    /// Input of `validate`.
+    #[serde(borrow)]
+    review: &'a RawValue,
+}
 
-    let without_rules = |verdict| Ok(serde_json::to_vec(&Judgement::of_all(verdict, asked))?);
-    let review = match AdmissionReview::from_json(document) {
+impl<'a> JudgeInput<'a> {
+    fn from_json(payload: &'a [u8]) -> Result<Self, String> {
+        let is_object = |json: &[u8]| json.trim_ascii_start().starts_with(b"{");
+        let input = match serde_json::from_slice::<Self>(payload) {
+            Err(error) => Err(error.to_string()),
+            // Serde also decodes a struct from an array.
+            Ok(_) if !is_object(payload) => {
+                Err("invalid type: sequence, expected an object".to_owned())
+            }
+            Ok(input) if !is_object(input.review.get().as_bytes()) => {
+                Err("review is not an object".to_owned())
+            }
+            Ok(input) => Ok(input),
+        };
+        input.map_err(|reason| {
+            format!(
+                r#"invalid input: {reason}; expected {{"releases": ["{}", ...], "review": {{"request": ..., "settings": ...}}}}"#,
+                Release::default()
+            )
+        })
+    }
+}
+
+fn releases<'de, D: Deserializer<'de>>(json: D) -> Result<ReleaseSet, D::Error> {
+    let names = Vec::<String>::deserialize(json)?;
+    let releases = names.iter().map(|name| {
+        let unknown = |e| D::Error::custom(format!("unknown release {name:?}, {e}"));
+        name.parse::<Release>().map_err(unknown)
+    });
+    releases.collect()
+}
+
+/// Evaluates a review for several releases. The output is a judgement as in `docs/judgement.schema.json`.
+fn judge(payload: &[u8]) -> CallResult {
+    let input = JudgeInput::from_json(payload)?;
+    let releases = Some(input.releases).filter(|releases| !releases.is_empty());
+    let without_rules = |verdict| Ok(serde_json::to_vec(&Judgement::of_all(verdict, releases))?);
+    let review = match AdmissionReview::from_json(input.review.get().as_bytes()) {
         Ok(review) => review,
         Err(reason) => return without_rules(Verdict::malformed(&reason)),
     };
@@ -55,10 +91,10 @@ fn judge(payload: &[u8]) -> CallResult {
         Ok(settings) => settings,
         Err(problems) => return without_rules(Verdict::misconfigured(&problems)),
     };
-    let settings = match asked {
+    let settings = match releases {
         Some(_) => settings.for_tools(),
         None => settings,
     };
-    let judgement = judge_in(&review.request, &settings, asked, &Cluster);
+    let judgement = judge_in(&review.request, &settings, releases, &Cluster);
     Ok(serde_json::to_vec(&judgement)?)
 }

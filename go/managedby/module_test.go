@@ -1,6 +1,7 @@
 package managedby
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -75,7 +76,7 @@ func TestFailureOfTheGuest(t *testing.T) {
 	if _, err := m.call(t.Context(), "nonsense", nil); err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("no such operation: %v", err)
 	}
-	if _, err := m.call(t.Context(), "judge", []byte("1.29\n{}")); err == nil || !strings.Contains(err.Error(), "expected a release from 1.30 to 1.37") {
+	if _, err := m.call(t.Context(), "judge", []byte(`{"releases":["1.29"],"review":{}}`)); err == nil || !strings.Contains(err.Error(), "expected a release from 1.30 to 1.37") {
 		t.Errorf("no such release: %v", err)
 	}
 	if _, err := m.call(t.Context(), "describe", nil); err != nil {
@@ -94,7 +95,7 @@ func TestContextEndsInTheMiddle(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	long := []byte("\n{\"request\":[" + strings.Repeat("[],", 16<<20) + "[]]}")
+	long := []byte(`{"review":{"request":[` + strings.Repeat("[],", 16<<20) + "[]]}}")
 	if _, err := m.call(ctx, "judge", long); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the context has ended, and the call says %v", err)
 	}
@@ -109,7 +110,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	large := append([]byte("\n"), make([]byte, maxIdleMemory)...)
+	large := append([]byte(`{"review":{}}`), bytes.Repeat([]byte(" "), maxIdleMemory)...)
 	if _, err := m.call(t.Context(), "judge", large); err != nil {
 		t.Fatal(err)
 	}

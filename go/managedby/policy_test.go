@@ -357,9 +357,13 @@ func TestReview(t *testing.T) {
 	}
 
 	request.Object = runtime.RawExtension{Raw: []byte(`{"spec":`)}
+	if malformed, err := policy.Review(t.Context(), request); err == nil || !strings.Contains(err.Error(), "invalid input: expected value") {
+		t.Errorf("half an object: %+v, %v", malformed, err)
+	}
+	request.Object = runtime.RawExtension{Raw: []byte(`{"spec":7}`)}
 	malformed, err := policy.Review(t.Context(), request)
 	if err != nil || malformed.Allowed || malformed.Code != 400 || !strings.HasPrefix(malformed.Message, "malformed admission request") {
-		t.Errorf("half an object: %+v, %v", malformed, err)
+		t.Errorf("a wrong type: %+v, %v", malformed, err)
 	}
 
 	request.Object, request.Kind.Kind = runtime.RawExtension{Raw: []byte(`{}`)}, "SparkApplication"

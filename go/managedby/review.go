@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -50,7 +51,8 @@ func (v *Verdict) Response(uid types.UID) *admissionv1.AdmissionResponse {
 }
 
 // Review gives the policy's answer to a request, with the policy's settings: what a policy server would answer. Whether the
-// request makes sense is part of the answer; an error means that there is none, because the context ended or the module failed.
+// request makes sense is part of the answer. An error means that there is none, because the context ended, an object is not valid
+// JSON, or the module failed.
 func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionRequest) (*Verdict, error) {
 	if request == nil {
 		return nil, errors.New("managedby: Review of no request")
@@ -162,7 +164,7 @@ func (a *answer) details(request *admissionv1.AdmissionRequest, findings []Findi
 	return details
 }
 
-// judge asks the module for the judgement of the releases, or for the one of the settings if none are given.
+// judge evaluates the request for the releases. If there are none, it uses the settings unchanged.
 func (p *Policy) judge(ctx context.Context, request *admissionv1.AdmissionRequest, releases Releases) (*judgement, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -198,8 +200,8 @@ type requestHeader struct {
 	DryRun             *bool                        `json:"dryRun,omitempty"`
 }
 
-// question writes what the operation "judge" takes. The objects go in as they are, so that the module sees what a policy server
-// would, errors included.
+// question returns the input of the operation "judge": {"releases": [...], "review": {"request": ..., "settings": ...}}. It copies
+// the objects unchanged, so that the module sees what a policy server sees.
 func question(request *admissionv1.AdmissionRequest, releases Releases, settings json.RawMessage) ([]byte, error) {
 	header, err := json.Marshal(requestHeader{
 		Kind:               request.Kind,
@@ -229,16 +231,19 @@ func question(request *admissionv1.AdmissionRequest, releases Releases, settings
 		return nil, err
 	}
 
-	size := len(header) + len(settings) + len(releases)*5 + 64
+	size := len(header) + len(settings) + len(releases)*7 + 64
 	for _, member := range members {
 		size += len(member.raw) + len(member.name) + 4
 	}
 	q := bytes.NewBuffer(make([]byte, 0, size))
-	for _, release := range releases {
-		q.WriteString(string(release))
-		q.WriteByte(' ')
+	q.WriteString(`{"releases":[`)
+	for i, release := range releases {
+		if i > 0 {
+			q.WriteByte(',')
+		}
+		q.WriteString(strconv.Quote(string(release)))
 	}
-	q.WriteString("\n{\"request\":")
+	q.WriteString(`],"review":{"request":`)
 	q.Write(bytes.TrimSuffix(header, []byte("}")))
 	for _, member := range members {
 		if len(member.raw) > 0 {
@@ -248,7 +253,7 @@ func question(request *admissionv1.AdmissionRequest, releases Releases, settings
 	}
 	q.WriteString(`},"settings":`)
 	q.Write(settings)
-	q.WriteByte('}')
+	q.WriteString("}}")
 	return q.Bytes(), nil
 }
 

@@ -1,10 +1,11 @@
 //! Input that makes no sense and is no text of a file, or is asked in a loop. `cases/` has the rest.
 
 use managed_by::kinds;
+use managed_by_testing::{Engine, Policy};
 use serde_json::{Value, json};
 use xtask::kinds::objects::request;
 
-use crate::support::{GUEST, in_engine, natively_from};
+use crate::support::{GUEST, in_engine, module, natively_from};
 
 #[test]
 fn invalid_utf_8() {
@@ -38,6 +39,61 @@ fn settings_that_are_not_json() {
                 .starts_with("invalid settings: settings: not JSON:"),
             "{answer}"
         );
+    }
+}
+
+/// The operation `judge` of the module for embedders.
+#[test]
+fn invalid_input_of_judge() {
+    let module = module("go/managedby/module.wasm");
+    let policy = Policy::load_unannotated(Engine::Wasmi, &module).unwrap();
+    let judge = |input: &str| policy.call("judge", input.as_bytes());
+    for (input, reason) in [
+        ("", "EOF while parsing a value"),
+        (
+            "1.37\n{}",
+            "invalid type: floating point `1.37`, expected an object",
+        ),
+        (
+            r#"[["1.37"],{}]"#,
+            "invalid type: sequence, expected an object",
+        ),
+        (r#"{"review":{"request":}}"#, "expected value"),
+        (r#"{"review":{}} {}"#, "trailing characters"),
+        (
+            r#"{"review":{},"settings":{}}"#,
+            "unknown field `settings`, expected `releases` or `review`",
+        ),
+        (r#"{"review":{},"review":{}}"#, "duplicate field `review`"),
+        (r#"{"releases":["1.37"]}"#, "missing field `review`"),
+        (r#"{"review":null}"#, "review is not an object"),
+        (r#"{"review":[]}"#, "review is not an object"),
+        (
+            r#"{"releases":"1.37","review":{}}"#,
+            r#"invalid type: string "1.37", expected a sequence"#,
+        ),
+        (
+            r#"{"releases":[1.37],"review":{}}"#,
+            "invalid type: floating point `1.37`, expected a string",
+        ),
+        (
+            r#"{"releases":["1.29"],"review":{}}"#,
+            r#"unknown release "1.29", expected a release from 1.30 to 1.37"#,
+        ),
+    ] {
+        let error = judge(input).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("invalid input: {reason}")),
+            "{input}: {error}"
+        );
+        let expected = r#"; expected {"releases": ["1.37", ...], "review": {"request": ..., "settings": ...}}"#;
+        assert!(error.contains(expected), "{input}: {error}");
+    }
+    // A review is evaluated as `validate` does it.
+    for input in [r#"{"review":{}}"#, r#"{"releases":[],"review":{}}"#] {
+        let judgement: Value = serde_json::from_slice(&judge(input).unwrap()).unwrap();
+        let keys = ["code", "opinions"].map(|key| &judgement[key]);
+        assert_eq!(keys, [&json!(400), &Value::Null], "{input}");
     }
 }
 

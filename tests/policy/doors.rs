@@ -2,7 +2,7 @@
 //! doors have tests of this kind too: the command line, the npm package, the Go package, PolicyServer and kwctl.
 
 use k8s_openapi::api::batch::v1::{Job, JobStatus};
-use managed_by::{JobChecker, JudgedFinding, Release};
+use managed_by::{JobChecker, JudgedFinding, ReleaseSet};
 use managed_by_testing::answers::{Told, every_line, told};
 use managed_by_testing::{Engine, Policy, admission};
 use serde_json::{Value, json};
@@ -12,11 +12,7 @@ use crate::support::module;
 /// The answer of the policy; where the module with findings is asked too, its judgement of all releases.
 fn guest(engine: Engine, with_findings: Option<&Policy>) {
     let policy = Policy::load(engine, &module("annotated-policy.wasm")).unwrap();
-    let releases: Vec<&str> = Release::ALL
-        .iter()
-        .map(|release| release.as_str())
-        .collect();
-    let releases = releases.join(" ");
+    let releases = json!(ReleaseSet::all());
     let asked = every_line(&format!("{engine:?}"), |line| {
         let payload = admission::payload(&line.request().unwrap(), &line.settings);
         let answer = policy.call("validate", &payload).unwrap();
@@ -24,8 +20,9 @@ fn guest(engine: Engine, with_findings: Option<&Policy>) {
         assert_eq!(answer, line.answer, "{}: {}", line.name, line.request);
         let module = with_findings.filter(|_| !line.judgement.is_null());
         let Some(module) = module else { return Some(0) };
-        let question = [releases.as_bytes(), b"\n", &payload].concat();
-        let judgement = module.call("judge", &question).unwrap();
+        let review = std::str::from_utf8(&payload).unwrap();
+        let input = format!(r#"{{"releases":{releases},"review":{review}}}"#);
+        let judgement = module.call("judge", input.as_bytes()).unwrap();
         let judgement: Value = serde_json::from_slice(&judgement).unwrap();
         assert_eq!(judgement, line.judgement, "{}: {}", line.name, line.request);
         Some(told(&judgement["findings"]).len())

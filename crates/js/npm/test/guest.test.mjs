@@ -39,7 +39,7 @@ test("the policy gives the library's answer to every request, and the module of 
     if (judgement === null) {
       return 0;
     }
-    const ours = withFindings("judge", `${releases().join(" ")}\n${payload}`);
+    const ours = withFindings("judge", `{"releases":${JSON.stringify(releases())},"review":${payload}}`);
     assert.deepEqual(ours, judgement, `${name}: ${request}`);
     return ours.findings.reduce((sum, finding) => sum + finding.releases.length, 0);
   });
