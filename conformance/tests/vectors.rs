@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-use managed_by::{Release, Settings};
+use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings, exercised, judge};
 use managed_by_conformance::generate::Generator;
 use managed_by_conformance::vector::{self, Answer, Vector};
 use managed_by_conformance::{compare, difference, trace, unset};
@@ -83,4 +83,26 @@ fn without_a_release_only_what_all_deny_is_denied() {
     }
     assert!(counts.denied > 1_000, "{counts:?}");
     assert!(counts.disputed > 100, "{counts:?}");
+}
+
+/// A rule's check and what a report counts for it are separate conditions. The report must count at least what the rule denies.
+#[test]
+fn reports_count_every_denied_write() {
+    let settings = Settings::default().for_tools();
+    let mut count = 0_usize;
+    for Vector { case, .. } in vectors() {
+        let request = case.request().to_string();
+        let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) else {
+            continue;
+        };
+        let counted = exercised(&request, &settings).unwrap();
+        for found in judge(&request, &settings, Some(ReleaseSet::all())).findings() {
+            if counted.iter().any(|(rule, _)| *rule == found.rule()) {
+                let is_counted = counted.contains(&(found.rule(), true));
+                assert!(is_counted, "{}: {}", case.name, found.rule().id());
+                count = count.saturating_add(1);
+            }
+        }
+    }
+    assert!(count > 1_000, "{count}");
 }

@@ -7,6 +7,8 @@ pub(crate) mod job_status;
 mod owner;
 pub(crate) mod pods;
 pub(crate) mod status_writer;
+#[cfg(all(test, feature = "docs"))]
+mod tests;
 
 use std::borrow::Cow;
 
@@ -19,24 +21,25 @@ use crate::release::Release;
 use crate::request::{AdmissionRequest, Change};
 use crate::settings::{Problems, Settings};
 use custom_status::Transition;
-use job_status::StatusChange;
+use job_status::{Changed, StatusChange};
 
 /// A rule and what it does.
 pub(crate) struct Check {
     /// The rule as people know it.
     pub(crate) rule: Rule,
     run: Run,
-    exercised: Option<Exercised>,
+    applies_when: Option<fn(&Changed) -> bool>,
+    /// Only reports read this. Enforcement can't: the policy is built without the field.
+    #[cfg(feature = "docs")]
+    exercised_when: Option<Exercised>,
 }
 
-/// Which changes exercise a rule: it looks at them, and they could break it. The rule runs on these alone, so its check does not
-/// ask this again, and a report on a controller counts them. A rule that says nothing here is about somebody else's writes: it
-/// runs on every change, and is in no report. What exercises a rule on the status of custom resources is a [`Transition`].
+/// The changes that a report on a controller counts for a rule: those that could have broken it. A rule without is not about what
+/// a controller writes, and is in no report. A rule on the status of custom resources counts every [`Transition`].
+#[cfg(feature = "docs")]
 enum Exercised {
-    By(fn(&Change<Object<'_>>) -> bool),
-    /// For a check of kube-apiserver that is its switch (`getStatusValidationOptions`: what must have changed) together with
-    /// what the rule is about: a running Job exercises no rule on finished ones.
-    ByStatus(fn(&StatusChange<'_>) -> bool),
+    Change(fn(&Change<Object<'_>>) -> bool),
+    Status(fn(&StatusChange<'_>) -> bool),
 }
 
 /// What a rule looks at, and how.
@@ -60,37 +63,66 @@ impl Check {
         Self {
             rule,
             run,
-            exercised: None,
+            applies_when: None,
+            #[cfg(feature = "docs")]
+            exercised_when: None,
         }
     }
 
-    /// Says which changes exercise it.
-    pub(crate) const fn exercised_by_change(self, by: fn(&Change<Object<'_>>) -> bool) -> Self {
+    /// Runs the check only if certain parts of the Job's status have changed: the switch of kube-apiserver's option in
+    /// `getStatusValidationOptions`.
+    pub(crate) const fn applies_when(self, changed: fn(&Changed) -> bool) -> Self {
         Self {
-            exercised: Some(Exercised::By(by)),
+            applies_when: Some(changed),
             ..self
         }
     }
 
-    /// Says which changes of a Job's status exercise it.
-    pub(crate) const fn exercised_by(self, by: fn(&StatusChange<'_>) -> bool) -> Self {
+    /// Counts a change in reports if it satisfies a predicate. It has no influence on the verdict.
+    pub(crate) const fn exercised_when_change(
+        self,
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only reports ask"))]
+        counts: fn(&Change<Object<'_>>) -> bool,
+    ) -> Self {
         Self {
-            exercised: Some(Exercised::ByStatus(by)),
+            #[cfg(feature = "docs")]
+            exercised_when: Some(Exercised::Change(counts)),
             ..self
         }
     }
 
-    /// Whether a change exercises it, if it is about what a controller writes.
-    #[expect(clippy::inline_always, reason = "as of `Check::run`")]
-    #[inline(always)]
+    /// Counts a change of a Job's status in reports if the rule applies to it and it satisfies a predicate: a running Job exercises
+    /// no rule on finished ones. It has no influence on the verdict.
+    pub(crate) const fn exercised_when(
+        self,
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only reports ask"))]
+        counts: fn(&StatusChange<'_>) -> bool,
+    ) -> Self {
+        Self {
+            #[cfg(feature = "docs")]
+            exercised_when: Some(Exercised::Status(counts)),
+            ..self
+        }
+    }
+
+    /// Returns whether a report counts a change for the rule, if it counts any.
+    #[cfg(feature = "docs")]
     pub(crate) fn is_exercised(&self, context: &Context<'_>) -> Option<bool> {
         if let Run::CustomStatus(_) = self.run {
             return Some(context.transition.is_some());
         }
-        Some(match self.exercised.as_ref()? {
-            Exercised::By(by) => by(context.change),
-            Exercised::ByStatus(by) => context.status.as_ref().is_some_and(by),
+        Some(match self.exercised_when.as_ref()? {
+            Exercised::Change(counts) => counts(context.change),
+            Exercised::Status(counts) => self.status_in(context).is_some_and(counts),
         })
+    }
+
+    /// The Job's status, if it has changed as the rule wants.
+    #[expect(clippy::inline_always, reason = "as of `Check::run`")]
+    #[inline(always)]
+    fn status_in<'c, 'a>(&self, context: &'c Context<'a>) -> Option<&'c StatusChange<'a>> {
+        let status = context.status.as_ref();
+        status.filter(|status| self.applies_when.is_none_or(|when| when(&status.changed)))
     }
 
     /// Adds what the rule finds, if it holds and is not off, and if it is disputed where only such rules are asked.
@@ -120,23 +152,35 @@ impl Check {
         if self.rule.is_site_specific() && context.change.is_of_deleted() {
             return Ok(());
         }
-        if self.is_exercised(context) == Some(false) {
-            return Ok(());
-        }
-        findings.begin(&self.rule, enforcement);
-        match (&self.run, &context.status) {
-            (Run::Change(check), _) => check(context, findings),
-            (Run::Configured(check), _) => check(context, findings)?,
-            (Run::JobStatus(check), Some(status)) => check(status, findings),
-            (Run::JobStatusTransition(check), Some(status)) => {
-                if let Some(old) = status.old {
+        let mut begin = || findings.begin(&self.rule, enforcement);
+        match &self.run {
+            Run::Change(check) => {
+                begin();
+                check(context, findings);
+            }
+            Run::Configured(check) => {
+                begin();
+                check(context, findings)?;
+            }
+            Run::JobStatus(check) => {
+                if let Some(status) = self.status_in(context) {
+                    begin();
+                    check(status, findings);
+                }
+            }
+            Run::JobStatusTransition(check) => {
+                if let Some(status) = self.status_in(context)
+                    && let Some(old) = status.old
+                {
+                    begin();
                     check(status, old, findings);
                 }
             }
-            // No status, and no change of a workload is about a pod.
-            (Run::JobStatus(_) | Run::JobStatusTransition(_), None) | (Run::Pod, _) => {}
-            (Run::CustomStatus(check), _) => {
+            // No change of a workload is about a pod.
+            Run::Pod => {}
+            Run::CustomStatus(check) => {
                 if let Some(transition) = &context.transition {
+                    begin();
                     check(transition, findings);
                 }
             }

@@ -23,9 +23,7 @@ pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
     .of_kinds(is_job),
     Run::Change(check),
 )
-.exercised_by_change(|change| {
-    Suspended::of(change).is_some_and(|job| job.new.template != job.old.template)
-});
+.exercised_when_change(|change| Suspended::of(change).is_some_and(|job| job.changes_template()));
 
 /// An update of the main resource of a Job that is suspended as stored.
 pub(crate) struct Suspended<'a> {
@@ -41,6 +39,10 @@ impl<'a> Suspended<'a> {
         };
         let (new, old) = (object.job.as_ref()?, old.job.as_ref()?);
         old.spec.suspend.then_some(Self { new, old })
+    }
+
+    fn changes_template(&self) -> bool {
+        self.new.template != self.old.template
     }
 
     /// Whether the status lets the scheduling directives change (`validationOptionsForJob`).
@@ -64,7 +66,8 @@ const TEMPLATE: &str = "spec.template";
 const POD_SPEC: &str = "spec.template.spec";
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    let Some(job) = Suspended::of(context.change) else {
+    let job = Suspended::of(context.change);
+    let Some(job) = job.filter(Suspended::changes_template) else {
         return;
     };
     let release = context.release;

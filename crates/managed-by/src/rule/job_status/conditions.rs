@@ -17,7 +17,8 @@ pub(crate) static COMPLETE_AND_FAILED: Check = Check::new(
     ),
     Run::JobStatus(complete_and_failed),
 )
-.exercised_by(|status| (status.changed.complete || status.changed.failed) && status.is_finished());
+.applies_when(|changed| changed.complete || changed.failed)
+.exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
 fn complete_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_true(ConditionTypes::COMPLETE) && status.is_true(ConditionTypes::FAILED) {
@@ -34,10 +35,8 @@ pub(crate) static COMPLETE_AND_FAILURE_TARGET: Check = Check::new(
     ),
     Run::JobStatus(complete_and_failure_target),
 )
-.exercised_by(|status| {
-    let either = ConditionTypes::COMPLETE | ConditionTypes::FAILURE_TARGET;
-    (status.changed.complete || status.changed.failure_target) && status.is_true(either)
-});
+.applies_when(|changed| changed.complete || changed.failure_target)
+.exercised_when(|status| status.is_true(ConditionTypes::COMPLETE | ConditionTypes::FAILURE_TARGET));
 
 fn complete_and_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_true(ConditionTypes::COMPLETE) && status.is_true(ConditionTypes::FAILURE_TARGET) {
@@ -56,13 +55,11 @@ pub(crate) static FAILED_WITHOUT_FAILURE_TARGET: Check = Check::new(
     ),
     Run::JobStatus(failed_without_failure_target),
 )
-.exercised_by(|status| {
-    (status.changed.failed || status.changed.failed_indexes)
-        && status.is_true(ConditionTypes::FAILED)
-});
+.applies_when(|changed| changed.failed || changed.failed_indexes)
+.exercised_when(|status| status.is_true(ConditionTypes::FAILED));
 
 fn failed_without_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if !status.is_true(ConditionTypes::FAILURE_TARGET) {
+    if status.is_true(ConditionTypes::FAILED) && !status.is_true(ConditionTypes::FAILURE_TARGET) {
         let detail = "cannot set Failed=True condition without the FailureTarget=true condition";
         findings.invalid(PATH, BadValue::Omitted, detail);
     }
@@ -78,16 +75,16 @@ pub(crate) static COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET: Check = Check::new(
     ),
     Run::JobStatus(complete_without_success_criteria_met),
 )
-.exercised_by(|status| {
-    (status.changed.complete || status.changed.success_criteria_met)
-        && status.is_true(ConditionTypes::COMPLETE)
-});
+.applies_when(|changed| changed.complete || changed.success_criteria_met)
+.exercised_when(|status| status.is_true(ConditionTypes::COMPLETE));
 
 fn complete_without_success_criteria_met<'a>(
     status: &StatusChange<'a>,
     findings: &mut Findings<'a>,
 ) {
-    if !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
+    if status.is_true(ConditionTypes::COMPLETE)
+        && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+    {
         let detail =
             "cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
         findings.invalid(PATH, BadValue::Omitted, detail);
@@ -102,13 +99,15 @@ pub(crate) static SUCCESS_CRITERIA_MET_NON_INDEXED: Check = Check::new(
     ),
     Run::JobStatus(success_criteria_met_non_indexed),
 )
-.exercised_by(|status| {
+.exercised_when(|status| {
     !status.spec.is_indexed() && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
 });
 
-fn success_criteria_met_non_indexed<'a>(_: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let detail = "cannot set SuccessCriteriaMet to NonIndexed Job";
-    findings.invalid(PATH, BadValue::Omitted, detail);
+fn success_criteria_met_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    if !status.spec.is_indexed() && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
+        let detail = "cannot set SuccessCriteriaMet to NonIndexed Job";
+        findings.invalid(PATH, BadValue::Omitted, detail);
+    }
 }
 
 pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILED: Check = Check::new(
@@ -119,7 +118,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILED: Check = Check::new(
     ),
     Run::JobStatus(success_criteria_met_and_failed),
 )
-.exercised_by(|status| {
+.exercised_when(|status| {
     status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET | ConditionTypes::FAILED)
 });
 
@@ -140,7 +139,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET: Check = Check::new(
     ),
     Run::JobStatus(success_criteria_met_and_failure_target),
 )
-.exercised_by(|status| {
+.exercised_when(|status| {
     status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET | ConditionTypes::FAILURE_TARGET)
 });
 
@@ -164,13 +163,15 @@ pub(crate) static SUCCESS_CRITERIA_MET_WITHOUT_POLICY: Check = Check::new(
     ),
     Run::JobStatus(success_criteria_met_without_policy),
 )
-.exercised_by(|status| {
+.exercised_when(|status| {
     !status.spec.success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
 });
 
-fn success_criteria_met_without_policy<'a>(_: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let detail = "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy";
-    findings.invalid(PATH, BadValue::Omitted, detail);
+fn success_criteria_met_without_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+    if !status.spec.success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
+        let detail = "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy";
+        findings.invalid(PATH, BadValue::Omitted, detail);
+    }
 }
 
 pub(crate) static SUCCESS_POLICY: Check = Check::new(
@@ -181,10 +182,13 @@ pub(crate) static SUCCESS_POLICY: Check = Check::new(
     ),
     Run::JobStatus(success_policy),
 )
-.exercised_by(|status| status.spec.success_policy && status.is_true(ConditionTypes::COMPLETE));
+.exercised_when(|status| status.spec.success_policy && status.is_true(ConditionTypes::COMPLETE));
 
 fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
+    if status.spec.success_policy
+        && status.is_true(ConditionTypes::COMPLETE)
+        && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+    {
         let detail =
             "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True";
         findings.invalid(PATH, BadValue::Omitted, detail);
@@ -199,7 +203,7 @@ pub(crate) static TERMINAL_DISABLED: Check = Check::new(
     ),
     Run::JobStatusTransition(terminal_disabled),
 )
-.exercised_by(|status| {
+.exercised_when(|status| {
     status.was(|old| {
         old.conditions
             .is_true(ConditionTypes::FINISHED | ConditionTypes::FAILURE_TARGET)
@@ -229,14 +233,19 @@ pub(crate) static SUCCESS_CRITERIA_MET_DISABLED: Check = Check::new(
         include_str!("success-criteria-met-disabled.md"),
         Upstream::in_function(TRANSITION),
     ),
-    Run::JobStatus(success_criteria_met_disabled),
+    Run::JobStatusTransition(success_criteria_met_disabled),
 )
-.exercised_by(|status| {
+.exercised_when(|status| {
     status.was(|old| old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET))
 });
 
-fn success_criteria_met_disabled<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
+fn success_criteria_met_disabled<'a>(
+    status: &StatusChange<'a>,
+    old: &JobStatus<'a>,
+    findings: &mut Findings<'a>,
+) {
+    let was_met = old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET);
+    if was_met && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         let detail = "cannot disable the SuccessCriteriaMet=True condition";
         findings.invalid(PATH, BadValue::Omitted, detail);
     }
@@ -250,7 +259,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AFTER_COMPLETE: Check = Check::new(
     ),
     Run::JobStatusTransition(success_criteria_met_after_complete),
 )
-.exercised_by(|status| status.was(|old| old.conditions.is_true(ConditionTypes::COMPLETE)));
+.exercised_when(|status| status.was(|old| old.conditions.is_true(ConditionTypes::COMPLETE)));
 
 fn success_criteria_met_after_complete<'a>(
     status: &StatusChange<'a>,
@@ -258,7 +267,10 @@ fn success_criteria_met_after_complete<'a>(
     findings: &mut Findings<'a>,
 ) {
     let was_met = old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET);
-    if !was_met && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
+    if old.conditions.is_true(ConditionTypes::COMPLETE)
+        && !was_met
+        && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+    {
         let detail =
             "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions";
         findings.invalid(PATH, BadValue::Omitted, detail);

@@ -3,7 +3,7 @@
 use super::{STATE, StatusChange, TRANSITION, rule};
 use crate::description::Upstream;
 use crate::finding::BadValue;
-use crate::object::job::JobStatus;
+use crate::object::job::{ConditionTypes, JobStatus};
 use crate::release::Release;
 use crate::rule::{Check, Findings, Run};
 
@@ -15,7 +15,7 @@ pub(crate) static NEGATIVE: Check = Check::new(
     ),
     Run::JobStatus(negative),
 )
-.exercised_by(|status| {
+.exercised_when(|status| {
     let new = status.new;
     let counters = [
         new.active,
@@ -52,11 +52,12 @@ pub(crate) static ACTIVE_OF_FINISHED: Check = Check::new(
     ),
     Run::JobStatus(active_of_finished),
 )
-.exercised_by(|status| (status.changed.finished || status.changed.active) && status.is_finished());
+.applies_when(|changed| changed.finished || changed.active)
+.exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
 fn active_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let active = status.new.active;
-    if active > 0 {
+    if status.is_finished() && active > 0 {
         let detail = "active>0 is invalid for finished job";
         findings.invalid("status.active", BadValue::Int(active), detail);
     }
@@ -72,12 +73,13 @@ pub(crate) static TERMINATING_OF_FINISHED: Check = Check::new(
     ),
     Run::JobStatus(terminating_of_finished),
 )
-.exercised_by(|status| {
-    (status.changed.finished || status.changed.terminating) && status.is_finished()
-});
+.applies_when(|changed| changed.finished || changed.terminating)
+.exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
 fn terminating_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if let Some(terminating) = status.new.terminating.filter(|t| *t > 0) {
+    if status.is_finished()
+        && let Some(terminating) = status.new.terminating.filter(|t| *t > 0)
+    {
         let detail = "terminating>0 is invalid for finished job";
         findings.invalid("status.terminating", BadValue::Int(terminating), detail);
     }
@@ -93,9 +95,8 @@ pub(crate) static READY: Check = Check::new(
     ),
     Run::JobStatus(ready),
 )
-.exercised_by(|status| {
-    (status.changed.ready || status.changed.active) && status.new.ready.is_some()
-});
+.applies_when(|changed| changed.ready || changed.active)
+.exercised_when(|status| status.new.ready.is_some());
 
 fn ready<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if let Some(ready) = status.new.ready.filter(|r| *r > status.new.active) {
@@ -112,7 +113,7 @@ pub(crate) static FAILED_DECREASED: Check = Check::new(
     ),
     Run::JobStatusTransition(failed_decreased),
 )
-.exercised_by(|status| status.was(|old| old.failed > 0) || status.new.failed < 0);
+.exercised_when(|status| status.was(|old| old.failed > 0) || status.new.failed < 0);
 
 fn failed_decreased<'a>(
     status: &StatusChange<'a>,
@@ -134,7 +135,7 @@ pub(crate) static SUCCEEDED_DECREASED: Check = Check::new(
     ),
     Run::JobStatusTransition(succeeded_decreased),
 )
-.exercised_by(|status| {
+.exercised_when(|status| {
     !status.spec.is_elastic() && (status.was(|old| old.succeeded > 0) || status.new.succeeded < 0)
 });
 
@@ -144,7 +145,7 @@ fn succeeded_decreased<'a>(
     findings: &mut Findings<'a>,
 ) {
     let succeeded = status.new.succeeded;
-    if succeeded < old.succeeded {
+    if !status.spec.is_elastic() && succeeded < old.succeeded {
         let detail = "cannot decrease the succeeded counter";
         findings.invalid("status.succeeded", BadValue::Int(succeeded), detail);
     }

@@ -17,13 +17,13 @@ pub(crate) static INVALID_COMPLETED: Check = Check::new(
     ),
     Run::JobStatus(invalid_completed),
 )
-.exercised_by(|status| {
-    status.changed.completed_indexes && !status.new.completed_indexes.is_empty()
-});
+.applies_when(|changed| changed.completed_indexes)
+.exercised_when(|status| !status.new.completed_indexes.is_empty());
 
 fn invalid_completed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = &*status.new.completed_indexes;
-    if let Some(completions) = status.spec.completions
+    if !indexes.is_empty()
+        && let Some(completions) = status.spec.completions
         && let Err(error) = check_format(indexes, completions)
     {
         let detail = format!("error parsing completedIndexes: {error}");
@@ -39,17 +39,17 @@ pub(crate) static INVALID_FAILED: Check = Check::new(
     ),
     Run::JobStatus(invalid_failed),
 )
-.exercised_by(|status| {
-    status.changed.failed_indexes
-        && status
-            .new
-            .failed_indexes
-            .as_deref()
-            .is_some_and(|list| !list.is_empty())
-});
+.applies_when(|changed| changed.failed_indexes)
+.exercised_when(|status| failed_indexes(status).is_some());
+
+/// Returns the failed indexes, unless there are none.
+fn failed_indexes<'a>(status: &StatusChange<'a>) -> Option<&'a str> {
+    let indexes = status.new.failed_indexes.as_deref();
+    indexes.filter(|indexes| !indexes.is_empty())
+}
 
 fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let indexes = status.new.failed_indexes.as_deref();
+    let indexes = failed_indexes(status);
     if status.spec.backoff_limit_per_index
         && let Some((indexes, completions)) = indexes.zip(status.spec.completions)
         && let Err(error) = check_format(indexes, completions)
@@ -68,15 +68,18 @@ pub(crate) static COMPLETED_OF_NON_INDEXED: Check = Check::new(
     ),
     Run::JobStatus(completed_of_non_indexed),
 )
-.exercised_by(|status| {
+.exercised_when(|status| {
     !status.spec.is_indexed()
         && (status.changed.completed_indexes
             || status.new.succeeded != status.old.map_or(0, |old| old.succeeded))
 });
 
 fn completed_of_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let indexes = &*status.new.completed_indexes;
-    if status.changed.completed_indexes && !indexes.is_empty() {
+    if status.changed.completed_indexes
+        && !status.spec.is_indexed()
+        && !status.new.completed_indexes.is_empty()
+    {
+        let indexes = &*status.new.completed_indexes;
         let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
         findings.invalid(COMPLETED, BadValue::String(indexes.into()), detail);
     }
@@ -90,15 +93,16 @@ pub(crate) static FAILED_WITHOUT_LIMIT: Check = Check::new(
     ),
     Run::JobStatus(failed_without_limit),
 )
-.exercised_by(|status| {
+.exercised_when(|status| {
     !status.spec.backoff_limit_per_index
         && (status.changed.failed_indexes
             || status.new.failed != status.old.map_or(0, |old| old.failed))
 });
 
 fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if let Some(indexes) = status.new.failed_indexes.as_deref()
-        && status.changed.failed_indexes
+    if status.changed.failed_indexes
+        && !status.spec.backoff_limit_per_index
+        && let Some(indexes) = status.new.failed_indexes.as_deref()
     {
         let detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
         findings.invalid(FAILED, BadValue::String(indexes.into()), detail);
@@ -113,18 +117,13 @@ pub(crate) static OVERLAP: Check = Check::new(
     ),
     Run::JobStatus(overlap),
 )
-.exercised_by(|status| {
-    (status.changed.completed_indexes || status.changed.failed_indexes)
-        && !status.new.completed_indexes.is_empty()
-        && status
-            .new
-            .failed_indexes
-            .as_deref()
-            .is_some_and(|list| !list.is_empty())
+.applies_when(|changed| changed.completed_indexes || changed.failed_indexes)
+.exercised_when(|status| {
+    !status.new.completed_indexes.is_empty() && failed_indexes(status).is_some()
 });
 
 fn overlap<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let failed = status.new.failed_indexes.as_deref();
+    let failed = failed_indexes(status);
     if let Some((failed, completions)) = failed.zip(status.spec.completions)
         && let Some(index) = common_index(&status.new.completed_indexes, failed, completions)
     {

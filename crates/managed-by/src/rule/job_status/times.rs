@@ -18,13 +18,11 @@ pub(crate) static COMPLETION_WITHOUT_COMPLETE: Check = Check::new(
     ),
     Run::JobStatus(completion_without_complete),
 )
-.exercised_by(|status| {
-    (status.changed.complete || status.changed.completion_time)
-        && status.new.completion_time.is_some()
-});
+.applies_when(|changed| changed.complete || changed.completion_time)
+.exercised_when(|status| status.new.completion_time.is_some());
 
 fn completion_without_complete<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if !status.is_true(ConditionTypes::COMPLETE) {
+    if status.new.completion_time.is_some() && !status.is_true(ConditionTypes::COMPLETE) {
         let detail = "cannot set completionTime when there is no Complete=True condition";
         let value = BadValue::Time(status.new.completion_time);
         findings.invalid(COMPLETION, value, detail);
@@ -39,13 +37,11 @@ pub(crate) static COMPLETE_WITHOUT_COMPLETION: Check = Check::new(
     ),
     Run::JobStatus(complete_without_completion),
 )
-.exercised_by(|status| {
-    (status.changed.complete || status.changed.completion_time)
-        && status.is_true(ConditionTypes::COMPLETE)
-});
+.applies_when(|changed| changed.complete || changed.completion_time)
+.exercised_when(|status| status.is_true(ConditionTypes::COMPLETE));
 
 fn complete_without_completion<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if status.new.completion_time.is_none() {
+    if status.is_true(ConditionTypes::COMPLETE) && status.new.completion_time.is_none() {
         let detail = "completionTime is required for Complete jobs";
         findings.push(FieldError::required(COMPLETION, detail));
     }
@@ -59,13 +55,10 @@ pub(crate) static COMPLETION_BEFORE_START: Check = Check::new(
     ),
     Run::JobStatus(completion_before_start),
 )
-.exercised_by(|status| {
-    (status.changed.start_time || status.changed.completion_time)
-        && status
-            .new
-            .start_time
-            .and(status.new.completion_time)
-            .is_some()
+.applies_when(|changed| changed.start_time || changed.completion_time)
+.exercised_when(|status| {
+    let times = status.new.start_time.and(status.new.completion_time);
+    times.is_some()
 });
 
 fn completion_before_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -92,14 +85,13 @@ pub(crate) static FINISHED_WITHOUT_START: Check = Check::new(
     ),
     Run::JobStatus(finished_without_start),
 )
-.exercised_by(|status| {
-    (status.changed.finished || status.changed.start_time) && status.is_finished()
-});
+.applies_when(|changed| changed.finished || changed.start_time)
+.exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
 fn finished_without_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let nothing_to_start = status.spec.suspend && status.spec.completions == Some(0);
     let exempt = nothing_to_start && status.release >= Release::V1_32;
-    if !exempt && status.new.start_time.is_none() {
+    if status.is_finished() && !exempt && status.new.start_time.is_none() {
         let detail = "startTime is required for finished job";
         findings.push(FieldError::required(START, detail));
     }
@@ -111,15 +103,22 @@ pub(crate) static COMPLETION_CHANGED: Check = Check::new(
         include_str!("completion-time-changed.md"),
         Upstream::in_function(TRANSITION).with_option("RejectMutatingCompletionTime"),
     ),
-    Run::JobStatus(completion_changed),
+    Run::JobStatusTransition(completion_changed),
 )
-.exercised_by(|status| {
-    // Its removal is the business of complete-without-completion-time.
+.exercised_when(|status| {
     status.was(|old| old.completion_time.is_some()) && status.new.completion_time.is_some()
 });
 
-fn completion_changed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if status.changed.completion_time {
+fn completion_changed<'a>(
+    status: &StatusChange<'a>,
+    old: &JobStatus<'a>,
+    findings: &mut Findings<'a>,
+) {
+    // complete-without-completion-time reports that the time was removed.
+    if status.changed.completion_time
+        && old.completion_time.is_some()
+        && status.new.completion_time.is_some()
+    {
         let detail = if status.release < Release::V1_34 {
             "completionTime cannot be mutated"
         } else {
@@ -141,13 +140,16 @@ pub(crate) static START_CHANGED: Check = Check::new(
     ),
     Run::JobStatusTransition(start_changed),
 )
-.exercised_by(|status| status.was(|old| old.start_time.is_some()) && !status.spec.suspend);
+.exercised_when(|status| status.was(|old| old.start_time.is_some()) && !status.spec.suspend);
 
 fn start_changed<'a>(status: &StatusChange<'a>, old: &JobStatus<'a>, findings: &mut Findings<'a>) {
+    if !status.changed.start_time || old.start_time.is_none() || status.spec.suspend {
+        return;
+    }
     let resuming = old.conditions.is_true(ConditionTypes::SUSPENDED)
         && status.new.conditions.is_false(ConditionTypes::SUSPENDED);
     let exempt = resuming && status.release >= Release::V1_32;
-    if status.changed.start_time && !exempt {
+    if !exempt {
         findings.push(if status.release < Release::V1_36 {
             FieldError::required(START, "startTime cannot be removed for unsuspended job")
         } else {

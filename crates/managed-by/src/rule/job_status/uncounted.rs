@@ -3,7 +3,7 @@
 use super::{STATE, StatusChange, rule};
 use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
-use crate::object::job::Uncounted;
+use crate::object::job::{ConditionTypes, Uncounted};
 use crate::release::Release;
 use crate::rule::{Check, Findings, Run};
 use crate::sorted::Sorted;
@@ -24,12 +24,9 @@ pub(crate) static UIDS: Check = Check::new(
     ),
     Run::JobStatus(uids),
 )
-.exercised_by(|status| {
-    status
-        .new
-        .uncounted
-        .as_ref()
-        .is_some_and(|pods| !pods.is_empty())
+.exercised_when(|status| {
+    let pods = status.new.uncounted.as_ref();
+    pods.is_some_and(|pods| !pods.is_empty())
 });
 
 fn uids<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
@@ -78,12 +75,12 @@ pub(crate) static OF_FINISHED: Check = Check::new(
     ),
     Run::JobStatus(of_finished),
 )
-.exercised_by(|status| {
-    (status.changed.finished || status.changed.uncounted) && status.is_finished()
-});
+.applies_when(|changed| changed.finished || changed.uncounted)
+.exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
 fn of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if let Some(pods) = &status.new.uncounted
+    if status.is_finished()
+        && let Some(pods) = &status.new.uncounted
         && !pods.is_empty()
     {
         let detail = if status.release < Release::V1_34 {
