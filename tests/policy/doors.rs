@@ -2,7 +2,7 @@
 //! doors have tests of this kind too: the command line, the npm package, the Go package, PolicyServer and kwctl.
 
 use k8s_openapi::api::batch::v1::{Job, JobStatus};
-use managed_by::{JobChecker, JudgedFinding, ReleaseSet};
+use managed_by::{JobChecker, JudgedFinding, ReleaseSet, Settings};
 use managed_by_testing::answers::{Told, every_line, told};
 use managed_by_testing::{Engine, Policy, admission};
 use serde_json::{Value, json};
@@ -58,9 +58,9 @@ fn typed_jobs_are_judged_as_their_json_is() {
         let user = &request["userInfo"];
         let groups = user["groups"].as_array().into_iter().flatten();
         let groups: Vec<&str> = groups.map(|group| group.as_str().unwrap()).collect();
+        let settings = line.settings.to_string();
         let checker = JobChecker::default()
-            .with_settings(line.settings.to_string())
-            .unwrap()
+            .with_settings(Settings::from_json(settings.as_bytes()).unwrap())
             .as_user(user["username"].as_str().unwrap(), &groups);
         let old = || typed(&request["oldObject"]);
         let found = match (

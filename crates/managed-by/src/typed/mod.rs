@@ -19,7 +19,7 @@ use crate::object::Object;
 use crate::release::ReleaseSet;
 use crate::request::{AdmissionRequest, Change, UserInfo};
 use crate::review::judge;
-use crate::settings::{Problems, Settings};
+use crate::settings::Settings;
 use view::{Parts, object};
 
 /// Says what kube-apiserver would find wrong with changes of typed Jobs, where a controller is tested.
@@ -62,32 +62,50 @@ use view::{Parts, object};
 /// The API version of the types is yours to choose, with a feature of `k8s-openapi` in your own `Cargo.toml`
 /// (`k8s-openapi = { version = "0.29", features = ["v1_36"] }`): this crate chooses none, and works with each.
 ///
-/// A checker can be made once and shared; it owns its settings, and holds nothing of what it has judged.
+/// A checker can be made once and shared: it keeps nothing of the Jobs that it has checked. Its lifetime is that of the JSON
+/// that its settings were read from.
 #[derive(Debug, Clone)]
-pub struct JobChecker {
-    /// JSON that was found to be good; none for the defaults.
-    settings: Option<Vec<u8>>,
+pub struct JobChecker<'s> {
+    settings: Settings<'s>,
     releases: ReleaseSet,
     username: String,
     groups: Vec<String>,
 }
 
-impl Default for JobChecker {
+impl Default for JobChecker<'_> {
     /// Asks every release that the library knows.
     fn default() -> Self {
         Self::new(ReleaseSet::all())
     }
 }
 
-impl JobChecker {
+impl<'s> JobChecker<'s> {
     /// Asks these releases: one ([`Release::V1_36`](crate::Release::V1_36)), all ([`ReleaseSet::all`]), or those that you collect into a
     /// [`ReleaseSet`].
     pub fn new(releases: impl Into<ReleaseSet>) -> Self {
         Self {
-            settings: None,
+            settings: Settings::default().for_tools(),
             releases: releases.into(),
             username: String::new(),
             groups: Vec::new(),
+        }
+    }
+
+    /// Uses the policy's settings, so that a site's own rules are checked too. Their `kubernetes_version` is ignored: the releases
+    /// are those that the checker was created with.
+    ///
+    /// ```
+    /// use managed_by::{JobChecker, Settings};
+    ///
+    /// let settings = Settings::from_json(br#"{"controllers": {"acme.io/runner": {"status_writers": ["runners"]}}}"#)?;
+    /// let checker = JobChecker::default().with_settings(settings).as_user("ana", &["people"]);
+    /// # Ok::<(), managed_by::Problems>(())
+    /// ```
+    #[must_use]
+    pub fn with_settings(self, settings: Settings<'s>) -> Self {
+        Self {
+            settings: settings.for_tools(),
+            ..self
         }
     }
 
@@ -146,31 +164,14 @@ impl JobChecker {
         let Some(kind) = Kind::find("batch", "v1", "Job") else {
             return JobFindings::default();
         };
-        let settings = self.settings.as_deref().map(Settings::from_json);
-        let settings = settings.and_then(Result::ok).unwrap_or_default();
-        let settings = settings.for_tools();
         let user = UserInfo {
             username: self.username.as_str().into(),
             groups: self.groups.iter().map(Into::into).collect(),
         };
         let request = AdmissionRequest::of_typed(kind, change, user, new, old);
-        let judgement = judge(&request, &settings, Some(self.releases));
+        let judgement = judge(&request, &self.settings, Some(self.releases));
         let findings = judgement.findings().iter();
         JobFindings(findings.map(|found| found.clone().into_owned()).collect())
-    }
-
-    /// The same checker with the policy's settings, as JSON: a site's own rules are judged too. Of these, `kubernetes_version`
-    /// does not count: the releases are those that the checker was made with.
-    ///
-    /// # Errors
-    /// All problems of the settings, as [`Settings::from_json`] finds them.
-    pub fn with_settings(self, json: impl Into<Vec<u8>>) -> Result<Self, Problems> {
-        let json = json.into();
-        Settings::from_json(&json)?;
-        Ok(Self {
-            settings: Some(json),
-            ..self
-        })
     }
 }
 

@@ -15,6 +15,7 @@ use crate::kind::Kind;
 use crate::object::OfKind;
 use crate::release::{Release, ReleaseSet};
 use crate::request::{AdmissionRequest, Change, UserInfo};
+use crate::settings::Settings;
 
 prop_compose! {
     fn spec()(
@@ -197,9 +198,8 @@ fn what_releases_say_otherwise_is_told_apart() {
 #[test]
 fn a_status_writer_may_be_a_group() {
     let settings = br#"{"controllers":{"acme.io/runner":{"status_writers":["runners"]}}}"#;
-    let checker = JobChecker::new(Release::V1_37)
-        .with_settings(settings)
-        .unwrap();
+    let settings = Settings::from_json(settings).unwrap();
+    let checker = JobChecker::new(Release::V1_37).with_settings(settings);
     let old = with_status(JobStatus::default());
     let new = with_status(JobStatus {
         active: Some(1),

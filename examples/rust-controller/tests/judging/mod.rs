@@ -27,7 +27,7 @@ use tower::{BoxError, Layer, Service, ServiceExt as _};
 /// Judges what goes through a client. A write that a release denies is not made: the code under test gets the error 422.
 #[derive(Clone)]
 pub struct Judging {
-    checker: Arc<JobChecker>,
+    checker: Arc<JobChecker<'static>>,
     told: Arc<Mutex<Told>>,
 }
 
@@ -38,7 +38,7 @@ struct Told {
 }
 
 impl Judging {
-    pub fn new(checker: JobChecker) -> Self {
+    pub fn new(checker: JobChecker<'static>) -> Self {
         Self {
             checker: Arc::new(checker),
             told: Arc::default(),
