@@ -1,14 +1,11 @@
 //! The registry: every rule, in the order in which findings are reported, and what runs them.
 
-use crate::decode::{Outline, Raw};
 #[cfg(feature = "docs")]
 use crate::description::Scope;
 use crate::description::{Enforcement, Rule};
 use crate::finding::Finding;
 #[cfg(feature = "docs")]
 use crate::kind::{Kind, is_job, kinds};
-use crate::release::Release;
-use crate::request::AdmissionReview;
 #[cfg(feature = "docs")]
 use crate::rule::Check;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
@@ -142,51 +139,9 @@ pub(crate) fn place(rule: &Rule) -> Option<usize> {
     RULES.iter().position(|known| *known == rule)
 }
 
-/// The settings that `{}` means.
+/// The settings that `{}` means. They are here because settings learn the rules from the catalogue.
 impl Default for Settings<'_> {
     fn default() -> Self {
         Self::of_rules(RULES)
-    }
-}
-
-impl<'a> Settings<'a> {
-    /// Reads settings from JSON: an object, or `null` for none. A key whose value is `null` is as good as absent.
-    ///
-    /// # Errors
-    /// All problems: unknown keys, keys given twice, values that are not allowed, entries that can never apply, parts
-    /// that contradict each other.
-    pub fn from_json(bytes: &'a [u8]) -> Result<Self, Problems> {
-        let json = Raw::document(bytes).map_err(|e| Problems::unreadable(&e))?;
-        Self::default().read_all(&Outline::of(json))
-    }
-
-    /// Reads the parts of the settings that every request needs. A rule reads another part when it needs that part.
-    ///
-    /// If a part is invalid, this function or the rule that needs the part returns the problems, and the answer is
-    /// [`Verdict::misconfigured`](crate::Verdict::misconfigured). A part that no rule needs is not checked.
-    ///
-    /// # Errors
-    /// As [`Settings::from_json`], for the parts that were read.
-    pub fn lazy(bytes: &'a [u8]) -> Result<Self, Problems> {
-        let json = Raw::document(bytes).map_err(|e| Problems::unreadable(&e))?;
-        Self::default().read_lazily(&Outline::of(json))
-    }
-
-    /// The settings that choose a release and nothing else.
-    pub fn for_release(release: Release) -> Self {
-        Self::default().with_kubernetes_version(release)
-    }
-}
-
-impl<'a> AdmissionReview<'a> {
-    /// The settings beside the request, as [`Settings::lazy`] reads them; the default ones if there are none.
-    ///
-    /// # Errors
-    /// As [`Settings::lazy`].
-    pub fn settings(&self) -> Result<Settings<'a>, Problems> {
-        match &self.settings {
-            Some(json) => Settings::default().read_lazily(json),
-            None => Ok(Settings::default()),
-        }
     }
 }

@@ -88,13 +88,13 @@ impl From<Verdict<'_>> for Answer {
 
 /// The library's answer to a request, as text, in a cluster.
 pub fn judge_in(cluster: &impl Cluster, request: &str, settings: &str) -> Answer {
-    let settings = match Settings::lazy(settings.as_bytes()) {
-        Ok(settings) => settings,
-        Err(problems) => return Verdict::misconfigured(&problems).into(),
-    };
-    match AdmissionRequest::from_json(request.as_bytes()) {
-        Ok(request) => review_in(&request, &settings, cluster).into(),
-        Err(reason) => Verdict::malformed(&reason.within("request")).into(),
+    let document = format!(r#"{{"request":{request},"settings":{settings}}}"#);
+    let request = AdmissionRequest::from_json(request.as_bytes()).map_err(|e| e.within("request"));
+    let review = AdmissionReview::from_json(document.as_bytes());
+    match (request, review.map(|review| review.settings())) {
+        (Err(reason), _) | (_, Err(reason)) => Verdict::malformed(&reason).into(),
+        (_, Ok(Err(problems))) => Verdict::misconfigured(&problems).into(),
+        (Ok(request), Ok(Ok(settings))) => review_in(&request, &settings, cluster).into(),
     }
 }
 

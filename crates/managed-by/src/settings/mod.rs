@@ -3,9 +3,10 @@
 //! A policy reads its settings for every request, in a fresh instance. So they are borrowed, and what only some requests
 //! need (`controllers`, `namespaces`, `exempt`, `standard_status_writers`) is decoded when a rule asks for it, and no
 //! more of it than the rule asks for. What a verdict rests on has always been checked: bad settings deny
-//! ([`Settings::lazy`]), or were not looked at.
+//! ([`AdmissionReview::settings`]), or were not looked at.
 //!
-//! Rules are known here by their description alone.
+//! Rules are known here by their description alone. The list of rules comes with [`Settings::default`], which the catalogue
+//! implements; the other constructors start from it.
 
 mod controllers;
 mod custom_kinds;
@@ -22,7 +23,7 @@ mod standard;
 use crate::decode::{Outline, Part, Parts, Path, Raw, Type};
 use crate::description::{Enforcement, Rule};
 use crate::release::Release;
-use crate::request::GroupVersionKind;
+use crate::request::{AdmissionReview, GroupVersionKind};
 pub use controllers::kinds;
 pub(crate) use custom_kinds::CustomKind;
 use custom_kinds::CustomKinds;
@@ -136,7 +137,25 @@ pub const KEYS: &[&str] = &[
 ];
 
 impl<'a> Settings<'a> {
-    /// The settings that choose nothing.
+    /// Reads settings from JSON: an object, or `null` for none. A key whose value is `null` is as good as absent.
+    ///
+    /// # Errors
+    /// All problems: unknown keys, keys given twice, values that are not allowed, entries that can never apply, parts
+    /// that contradict each other.
+    pub fn from_json(bytes: &'a [u8]) -> Result<Self, Problems> {
+        let json = Raw::document(bytes).map_err(|e| Problems::unreadable(&e))?;
+        let mut reading = Reading::complete();
+        let settings = Self::default().filled(&Outline::of(json), &mut reading);
+        settings.check(&mut reading);
+        reading.end(settings)
+    }
+
+    /// The settings that choose a release and nothing else.
+    pub fn for_release(release: Release) -> Self {
+        Self::default().with_kubernetes_version(release)
+    }
+
+    /// The settings that choose nothing, for a list of rules.
     pub(crate) fn of_rules(rules: &'static [&'static Rule]) -> Self {
         Self {
             kubernetes_version: None,
@@ -151,28 +170,6 @@ impl<'a> Settings<'a> {
             standard_status_writers: None,
             exempt: None,
         }
-    }
-
-    /// Reads all of the settings.
-    ///
-    /// # Errors
-    /// All problems: unknown keys, keys given twice, values that are not allowed, entries that can never apply, parts
-    /// that contradict each other.
-    pub(crate) fn read_all(self, json: &Outline<'a>) -> Result<Self, Problems> {
-        let mut reading = Reading::complete();
-        let settings = self.filled(json, &mut reading);
-        settings.check(&mut reading);
-        reading.end(settings)
-    }
-
-    /// Reads the settings as far as every request needs them.
-    ///
-    /// # Errors
-    /// As [`Settings::read_all`], for the parts that were read.
-    pub(crate) fn read_lazily(self, json: &Outline<'a>) -> Result<Self, Problems> {
-        let mut reading = Reading::lazy();
-        let settings = self.filled(json, &mut reading);
-        reading.end(settings)
     }
 
     fn filled(mut self, json: &Outline<'a>, reading: &mut Reading) -> Self {
@@ -391,6 +388,25 @@ impl<'a> Settings<'a> {
         kind: &GroupVersionKind<'_>,
     ) -> Result<Option<CustomKind<'a>>, Problems> {
         self.custom_kinds.find(kind)
+    }
+}
+
+impl<'a> AdmissionReview<'a> {
+    /// Reads the parts of the settings beside the request that every request needs; the default settings if there are none. A rule
+    /// reads another part when it needs that part.
+    ///
+    /// If a part is invalid, this function or the rule that needs the part returns the problems, and the answer is
+    /// [`Verdict::misconfigured`](crate::Verdict::misconfigured). A part that no rule needs is not checked.
+    ///
+    /// # Errors
+    /// As [`Settings::from_json`], for the parts that were read.
+    pub fn settings(&self) -> Result<Settings<'a>, Problems> {
+        let Some(json) = &self.settings else {
+            return Ok(Settings::default());
+        };
+        let mut reading = Reading::lazy();
+        let settings = Settings::default().filled(json, &mut reading);
+        reading.end(settings)
     }
 }
 
