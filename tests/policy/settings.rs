@@ -22,10 +22,10 @@ fn the_examples_of_each_key_are_what_they_say() {
         let accepted: Value = from_str(key.accepted).unwrap();
         assert!(GUEST.validate_settings(&accepted).unwrap().valid);
         let top = key.path.split(['[', '.']).next().unwrap();
-        assert!(managed_by::SETTINGS_KEYS.contains(&top), "{top}");
+        assert!(managed_by::settings_keys().any(|key| key == top), "{top}");
         assert!(!accepted[top].is_null(), "{}", key.path);
     }
-    for name in managed_by::SETTINGS_KEYS {
+    for name in managed_by::settings_keys() {
         let about = |key: &&Key| key.path.split(['[', '.']).next() == Some(name);
         assert!(
             KEYS.iter().any(|key| about(&key)),

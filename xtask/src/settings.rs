@@ -73,7 +73,7 @@ fn schema() -> Result<Value> {
     ] {
         *at(&mut schema, &format!("/else/properties/{pointer}"))? = json!(kinds);
     }
-    for key in managed_by::SETTINGS_KEYS {
+    for key in managed_by::settings_keys() {
         ensure!(
             schema["properties"].get(key).is_some(),
             "the schema lacks {key}"

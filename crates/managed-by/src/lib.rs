@@ -69,8 +69,8 @@ pub use review::{judge, judge_in, review, review_in, with_kind};
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, Key};
 pub use settings::{
-    Delegation, KEYS as SETTINGS_KEYS, OnLookupFailure, Problem, Problems, ReservedValue, Role,
-    Settings, kinds as workload_kinds,
+    Delegation, OnLookupFailure, Problem, Problems, ReservedValue, Role, Settings,
+    keys as settings_keys, kinds as workload_kinds,
 };
 #[cfg(feature = "k8s-openapi")]
 pub use typed::{JobChecker, JobFindings};

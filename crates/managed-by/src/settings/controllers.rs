@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::custom_kinds::CustomKinds;
 use super::problem::{Problem, Problems};
-use super::reading::{List, MAX_ENTRIES, Reading};
+use super::reading::{List, MAX_ENTRIES, Reading, declare_keys};
 use super::{Settings, glob, names};
 use crate::decode::{Path, Raw, Type};
 use crate::kind::{self, Form, Holder, Kind};
@@ -14,7 +14,11 @@ use crate::upstream::names::is_managed_by;
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "controllers");
 
-const KEYS: [&str; 3] = ["kinds", "namespaces", "status_writers"];
+declare_keys!(Key {
+    "kinds" => Kinds,
+    "namespaces" => Namespaces,
+    "status_writers" => StatusWriters,
+});
 
 /// What an external controller may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,11 +99,11 @@ impl<'a> Controller<'a> {
             instead_of_none: Some(OR_ALL),
             ..List::of("a list of kinds", &wrong_kind)
         };
-        reading.fields(value, path, &KEYS, |reading, value, name, path| {
-            let (field, list) = match name {
-                "kinds" => (&mut controller.kinds, kinds_list),
-                "namespaces" => (&mut controller.namespaces, NAMESPACES_LIST),
-                _ => (&mut controller.status_writers, WRITERS_LIST),
+        reading.fields(value, path, Key::ALL, |reading, value, key, path| {
+            let (field, list) = match key {
+                Key::Kinds => (&mut controller.kinds, kinds_list),
+                Key::Namespaces => (&mut controller.namespaces, NAMESPACES_LIST),
+                Key::StatusWriters => (&mut controller.status_writers, WRITERS_LIST),
             };
             *field = Some(reading.strings(value, path, &list));
         });

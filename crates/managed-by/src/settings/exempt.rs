@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::problem::Problems;
-use super::reading::{List, Reading};
+use super::reading::{List, Reading, declare_keys};
 use super::{Settings, names};
 use crate::decode::Path;
 use crate::request::UserInfo;
@@ -11,7 +11,10 @@ use crate::upstream::go;
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "exempt");
 
-const KEYS: [&str; 2] = ["groups", "users"];
+declare_keys!(Key {
+    "groups" => Groups,
+    "users" => Users,
+});
 
 const USERS_LIST: List<'_> = List::of("a list of users", &names::wrong_user);
 
@@ -30,10 +33,10 @@ impl<'a> Settings<'a> {
     pub(super) fn exempt(&self, reading: &mut Reading) -> Exempt<'a> {
         let mut exempt = Exempt::default();
         if let Some(section) = self.exempt {
-            reading.fields(section, &PATH, &KEYS, |reading, value, name, path| {
-                let (field, list) = match name {
-                    "users" => (&mut exempt.users, &USERS_LIST),
-                    _ => (&mut exempt.groups, &GROUPS_LIST),
+            reading.fields(section, &PATH, Key::ALL, |reading, value, key, path| {
+                let (field, list) = match key {
+                    Key::Users => (&mut exempt.users, &USERS_LIST),
+                    Key::Groups => (&mut exempt.groups, &GROUPS_LIST),
                 };
                 *field = reading.strings(value, path, list);
             });

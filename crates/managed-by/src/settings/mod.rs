@@ -29,7 +29,7 @@ pub(crate) use custom_kinds::CustomKind;
 use custom_kinds::CustomKinds;
 pub use namespaces::Delegation;
 pub use problem::{Problem, Problems};
-use reading::Reading;
+use reading::{Reading, declare_keys};
 
 /// What the reserved value of a kind means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -122,19 +122,23 @@ pub struct Settings<'a> {
     exempt: Option<Raw<'a>>,
 }
 
+declare_keys!(Key {
+    "kubernetes_version" => KubernetesVersion,
+    "reserved_value" => ReservedValue,
+    "role" => Role,
+    "controllers" => Controllers,
+    "namespaces" => Namespaces,
+    "custom_kinds" => CustomKinds,
+    "standard_status_writers" => StandardStatusWriters,
+    "exempt" => Exempt,
+    "on_lookup_failure" => OnLookupFailure,
+    "rules" => Rules,
+});
+
 /// The keys of the settings.
-pub const KEYS: &[&str] = &[
-    "kubernetes_version",
-    "reserved_value",
-    "role",
-    "controllers",
-    "namespaces",
-    "custom_kinds",
-    "standard_status_writers",
-    "exempt",
-    "on_lookup_failure",
-    "rules",
-];
+pub fn keys() -> impl Iterator<Item = &'static str> {
+    Key::ALL.iter().map(|(name, _)| *name)
+}
 
 impl<'a> Settings<'a> {
     /// Reads settings from JSON: an object, or `null` for none. A key whose value is `null` is as good as absent.
@@ -178,44 +182,44 @@ impl<'a> Settings<'a> {
         {
             return self;
         }
-        let mut seen = Vec::with_capacity(KEYS.len());
+        let mut seen = Vec::with_capacity(Key::ALL.len());
         for (key, part) in &json.parts {
-            let known = reading.known(key, &Path::Root, KEYS, &mut seen);
+            let known = reading.known(key, &Path::Root, Key::ALL, &mut seen);
             let value = part.raw();
-            let Some(name) = known.filter(|_| value.json_type() != Type::Null) else {
+            let Some((name, key)) = known.filter(|_| value.json_type() != Type::Null) else {
                 continue;
             };
             let path = &Path::Member(&Path::Root, name);
-            match name {
-                "kubernetes_version" => {
+            match key {
+                Key::KubernetesVersion => {
                     let release = value.string().and_then(|text| text.parse().ok());
                     if release.is_none() {
                         reading.push_with(|| Problem::version(path, value));
                     }
                     self.kubernetes_version = release;
                 }
-                "reserved_value" => {
+                Key::ReservedValue => {
                     let word = reading.word(value, path, ReservedValue::ALL);
                     self.reserved_value = word.unwrap_or_default();
                 }
-                "role" => self.role = reading.word(value, path, Role::ALL),
-                "on_lookup_failure" => {
+                Key::Role => self.role = reading.word(value, path, Role::ALL),
+                Key::OnLookupFailure => {
                     let word = reading.word(value, path, OnLookupFailure::ALL);
                     self.on_lookup_failure = word.unwrap_or_default();
                 }
-                "controllers" => {
+                Key::Controllers => {
                     let expected = "an object of controllers' names";
                     self.controllers = reading.parts(part, Type::Object, path, expected);
                 }
-                "namespaces" => {
+                Key::Namespaces => {
                     let expected = "a list of entries with match and delegation";
                     let entries = reading.parts(part, Type::Array, path, expected);
                     self.namespaces = entries.unwrap_or_default();
                 }
-                "custom_kinds" => self.custom_kinds.section = Some(value),
-                "standard_status_writers" => self.standard_status_writers = Some(value),
-                "exempt" => self.exempt = Some(value),
-                _ => self.read_rules(part, path, reading),
+                Key::CustomKinds => self.custom_kinds.section = Some(value),
+                Key::StandardStatusWriters => self.standard_status_writers = Some(value),
+                Key::Exempt => self.exempt = Some(value),
+                Key::Rules => self.read_rules(part, path, reading),
             }
         }
         self

@@ -5,13 +5,17 @@ use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use super::problem::{Problem, Problems};
-use super::reading::{List, MAX_ENTRIES, Reading};
+use super::reading::{List, MAX_ENTRIES, Reading, declare_keys};
 use super::{Settings, glob};
 use crate::decode::{Path, Raw, Type, shown};
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "namespaces");
 
-const KEYS: [&str; 3] = ["delegation", "match", "matchLabels"];
+declare_keys!(Key {
+    "delegation" => Delegation,
+    "match" => Match,
+    "matchLabels" => MatchLabels,
+});
 
 /// No settings may have more patterns for namespaces in all.
 const MAX_PATTERNS: usize = 4096;
@@ -67,11 +71,11 @@ impl<'a> Entry<'a> {
         reading.fields(
             value,
             path,
-            &KEYS,
-            |reading, value, name, path| match name {
-                "match" => patterns = Some(reading.strings(value, path, &MATCH_LIST)),
-                "matchLabels" => labels = Some(read_labels(value, path, reading)),
-                _ => delegation = Some(reading.word(value, path, Delegation::ALL)),
+            Key::ALL,
+            |reading, value, key, path| match key {
+                Key::Match => patterns = Some(reading.strings(value, path, &MATCH_LIST)),
+                Key::MatchLabels => labels = Some(read_labels(value, path, reading)),
+                Key::Delegation => delegation = Some(reading.word(value, path, Delegation::ALL)),
             },
         );
         let is_object = value.json_type() == Type::Object;

@@ -5,6 +5,21 @@ use std::borrow::Cow;
 use super::problem::{Problem, Problems};
 use crate::decode::{Part, Parts, Path, Raw, Type, shown};
 
+/// Declares the keys of an object, each with its name.
+macro_rules! declare_keys {
+    ($keys:ident { $($name:literal => $key:ident,)+ }) => {
+        #[derive(Clone, Copy, PartialEq)]
+        enum $keys {
+            $($key,)+
+        }
+
+        impl $keys {
+            const ALL: &[(&'static str, Self)] = &[$(($name, Self::$key),)+];
+        }
+    };
+}
+pub(super) use declare_keys;
+
 /// No list may have more items.
 const MAX_ITEMS: usize = 256;
 
@@ -115,12 +130,12 @@ impl Reading {
 
     /// Reads an object with known keys: `field` is called for each, unless its value is `null`, which is as good as
     /// absent.
-    pub(super) fn fields<'a>(
+    pub(super) fn fields<'a, K: Copy>(
         &mut self,
         value: Raw<'a>,
         path: &Path<'_>,
-        keys: &[&'static str],
-        field: impl FnMut(&mut Self, Raw<'a>, &'static str, &Path<'_>),
+        keys: &[(&'static str, K)],
+        field: impl FnMut(&mut Self, Raw<'a>, K, &Path<'_>),
     ) {
         if self.is(value, Type::Object, path, "an object") {
             self.members(&value.members(), path, keys, field);
@@ -128,40 +143,43 @@ impl Reading {
     }
 
     /// The same with the members of the object.
-    pub(super) fn members<'a>(
+    pub(super) fn members<'a, K: Copy>(
         &mut self,
         members: &[(Cow<'a, str>, Raw<'a>)],
         path: &Path<'_>,
-        keys: &[&'static str],
-        mut field: impl FnMut(&mut Self, Raw<'a>, &'static str, &Path<'_>),
+        keys: &[(&'static str, K)],
+        mut field: impl FnMut(&mut Self, Raw<'a>, K, &Path<'_>),
     ) {
         let mut seen = Vec::with_capacity(keys.len());
         for (key, value) in members {
             let known = self.known(key, path, keys, &mut seen);
-            if let Some(name) = known.filter(|_| value.json_type() != Type::Null) {
-                field(self, *value, name, &Path::Member(path, name));
+            if let Some((name, key)) = known.filter(|_| value.json_type() != Type::Null) {
+                field(self, *value, key, &Path::Member(path, name));
             }
         }
     }
 
-    /// The key that a member has, if it is known. Another one is a problem, and so is one that was seen.
+    /// Returns the key of a member and its name, if it is known. An unknown key is a problem, and so is one that was seen.
     #[inline(never)]
-    pub(super) fn known(
+    pub(super) fn known<K: Copy>(
         &mut self,
         key: &str,
         path: &Path<'_>,
-        keys: &[&'static str],
+        keys: &[(&'static str, K)],
         seen: &mut Vec<&'static str>,
-    ) -> Option<&'static str> {
-        let Some(&name) = keys.iter().find(|name| **name == key) else {
-            self.push_with(|| Problem::unknown_key(path, key, keys));
+    ) -> Option<(&'static str, K)> {
+        let Some(&(name, known)) = keys.iter().find(|(name, _)| *name == key) else {
+            self.push_with(|| {
+                let names: Vec<_> = keys.iter().map(|(name, _)| *name).collect();
+                Problem::unknown_key(path, key, &names)
+            });
             return None;
         };
         if seen.contains(&name) {
             self.push(Problem::twice(&Path::Member(path, name)));
         }
         seen.push(name);
-        Some(name)
+        Some((name, known))
     }
 
     /// Reads one of a few words. [`None`] is a problem.

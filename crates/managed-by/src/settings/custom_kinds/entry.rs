@@ -11,26 +11,34 @@ use super::words::{
 use crate::decode::{Part, Path, Type};
 use crate::kind::{self, EXTERNAL, Form, Holder, Kind, Status};
 use crate::settings::problem::Problem;
-use crate::settings::reading::Reading;
+use crate::settings::reading::{Reading, declare_keys};
 use crate::upstream::names::is_managed_by;
 
-const KEYS: [&str; 9] = [
-    "group",
-    "versions",
-    "kind",
-    "plural",
-    "managed_by",
-    "reserved",
-    "form",
-    "holder",
-    "status",
-];
+declare_keys!(Key {
+    "group" => Group,
+    "versions" => Versions,
+    "kind" => Kind,
+    "plural" => Plural,
+    "managed_by" => ManagedBy,
+    "reserved" => Reserved,
+    "form" => Form,
+    "holder" => Holder,
+    "status" => Status,
+});
 
 /// The keys that no entry may leave out, and what they hold.
-const NEEDED: [(&str, &str); 3] = [
-    ("group", "the group of the kind, such as argoproj.io"),
-    ("kind", "the name of the kind, such as Workflow"),
-    ("plural", "the name of its resource, such as workflows"),
+const NEEDED: [(&str, Key, &str); 3] = [
+    (
+        "group",
+        Key::Group,
+        "the group of the kind, such as argoproj.io",
+    ),
+    ("kind", Key::Kind, "the name of the kind, such as Workflow"),
+    (
+        "plural",
+        Key::Plural,
+        "the name of its resource, such as workflows",
+    ),
 ];
 
 /// Where the field is, unless an entry says otherwise.
@@ -71,38 +79,39 @@ impl<'a> CustomKind<'a> {
             return kind;
         }
         let mut given = Vec::new();
-        reading.members(&entry.parts(), path, &KEYS, |reading, value, name, path| {
-            given.push(name);
-            match name {
-                "group" => kind.group = reading.text(value, path, &wrong_group),
-                "versions" => {
+        let members = entry.parts();
+        reading.members(&members, path, Key::ALL, |reading, value, key, path| {
+            given.push(key);
+            match key {
+                Key::Group => kind.group = reading.text(value, path, &wrong_group),
+                Key::Versions => {
                     kind.versions = Some(reading.strings(value, path, &VERSIONS_LIST));
                 }
-                "kind" => kind.kind = reading.text(value, path, &wrong_name),
-                "plural" => kind.plural = reading.text(value, path, &wrong_plural),
-                "managed_by" => {
+                Key::Kind => kind.kind = reading.text(value, path, &wrong_name),
+                Key::Plural => kind.plural = reading.text(value, path, &wrong_plural),
+                Key::ManagedBy => {
                     kind.managed_by = Some(reading.text(value, path, &wrong_field_path));
                 }
-                "reserved" => kind.reserved = Some(reading.text(value, path, &wrong_value)),
-                "form" if value.json_type() == Type::Array => {
+                Key::Reserved => kind.reserved = Some(reading.text(value, path, &wrong_value)),
+                Key::Form if value.json_type() == Type::Array => {
                     kind.form = DeclaredForm::OneOf(reading.strings(value, path, &VALUES_LIST));
                 }
-                "form" => {
+                Key::Form => {
                     let is_any = reading.word(value, path, &[("path", false), ("any", true)]);
                     if is_any == Some(true) {
                         kind.form = DeclaredForm::Any;
                     }
                 }
-                "holder" => {
+                Key::Holder => {
                     let words = &[("workload", false), ("template", true)];
                     kind.is_template = reading.word(value, path, words).unwrap_or_default();
                 }
-                _ => kind.status = Some(DeclaredStatus::read(value, path, reading)),
+                Key::Status => kind.status = Some(DeclaredStatus::read(value, path, reading)),
             }
         });
-        for (key, expected) in NEEDED {
+        for (name, key, expected) in NEEDED {
             if !given.contains(&key) {
-                reading.push(Problem::missing(&Path::Member(path, key), expected));
+                reading.push(Problem::missing(&Path::Member(path, name), expected));
             }
         }
         kind

@@ -9,11 +9,22 @@ use crate::kind::status::{
     CONDITIONS, End, Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true,
 };
 use crate::settings::problem::Problem;
-use crate::settings::reading::Reading;
+use crate::settings::reading::{Reading, declare_keys};
 
-const STATUS_KEYS: [&str; 6] = ["success", "failure", "start", "end", "counters", "totals"];
+declare_keys!(StatusKey {
+    "success" => Success,
+    "failure" => Failure,
+    "start" => Start,
+    "end" => End,
+    "counters" => Counters,
+    "totals" => Totals,
+});
 
-const MATCHER_KEYS: [&str; 3] = ["condition", "path", "values"];
+declare_keys!(MatcherKey {
+    "condition" => Condition,
+    "path" => Path,
+    "values" => Values,
+});
 
 /// What the status says, and where.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,14 +53,18 @@ impl<'a> DeclaredStatus<'a> {
         reading.fields(
             value,
             path,
-            &STATUS_KEYS,
-            |reading, value, name, path| match name {
-                "success" => status.success = DeclaredMatcher::read(value, path, reading),
-                "failure" => status.failure = DeclaredMatcher::read(value, path, reading),
-                "start" => status.start = Some(reading.text(value, path, &wrong_status_path)),
-                "end" => status.end = Some(reading.text(value, path, &wrong_status_path)),
-                "counters" => status.counters = reading.strings(value, path, &COUNTERS_LIST),
-                _ => status.totals = reading.strings(value, path, &TOTALS_LIST),
+            StatusKey::ALL,
+            |reading, value, key, path| match key {
+                StatusKey::Success => status.success = DeclaredMatcher::read(value, path, reading),
+                StatusKey::Failure => status.failure = DeclaredMatcher::read(value, path, reading),
+                StatusKey::Start => {
+                    status.start = Some(reading.text(value, path, &wrong_status_path));
+                }
+                StatusKey::End => status.end = Some(reading.text(value, path, &wrong_status_path)),
+                StatusKey::Counters => {
+                    status.counters = reading.strings(value, path, &COUNTERS_LIST);
+                }
+                StatusKey::Totals => status.totals = reading.strings(value, path, &TOTALS_LIST),
             },
         );
         status
@@ -133,11 +148,13 @@ impl<'a> DeclaredMatcher<'a> {
         reading.fields(
             value,
             path,
-            &MATCHER_KEYS,
-            |reading, value, name, path| match name {
-                "condition" => condition = Some(reading.text(value, path, &wrong_condition)),
-                "path" => word = Some(reading.text(value, path, &wrong_status_path)),
-                _ => values = Some(reading.strings(value, path, &WORDS_LIST)),
+            MatcherKey::ALL,
+            |reading, value, key, path| match key {
+                MatcherKey::Condition => {
+                    condition = Some(reading.text(value, path, &wrong_condition));
+                }
+                MatcherKey::Path => word = Some(reading.text(value, path, &wrong_status_path)),
+                MatcherKey::Values => values = Some(reading.strings(value, path, &WORDS_LIST)),
             },
         );
         let (key, expected) = match (condition, word, values) {
