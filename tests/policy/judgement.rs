@@ -8,7 +8,7 @@ use managed_by::{
 };
 use managed_by_conformance::trace;
 use managed_by_conformance::vector::{self, Vector};
-use managed_by_offline::Judge;
+use managed_by_offline::{Judge, Judgement};
 use managed_by_testing::answers;
 use serde_json::{Value, json};
 use xtask::examples;
@@ -43,6 +43,52 @@ fn together(finding: &JudgedFinding<'_>) -> Vec<Told> {
         }));
     }
     told
+}
+
+/// The suggestion is in the data and in the JSON, and only if there is one; the detail quotes it.
+#[test]
+fn a_typo_has_a_suggestion() {
+    let settings = br#"{"controllers":{"acme.io/runner":{},"kueue.x-k8s.io/multikueue":{}}}"#;
+    let settings = Settings::from_json(settings).unwrap();
+    let (reserved_domain, allowed) = ("managed-by/reserved-domain", "managed-by/allowed");
+    let multikueue = Some("kueue.x-k8s.io/multikueue");
+    let both = vec![(allowed, multikueue), (reserved_domain, multikueue)];
+    for (value, mut expected) in [
+        ("kueue.x-k8s.io/multikeueu", both),
+        ("acme.io/runer", vec![(allowed, Some("acme.io/runner"))]),
+        ("acme.io/other-program", vec![(allowed, None)]),
+        (
+            "jobset.sigs.k8s.io/jobset-controller",
+            vec![(allowed, None), ("managed-by/wrong-kind", None)],
+        ),
+        ("typo", vec![(allowed, None), ("managed-by/format", None)]),
+    ] {
+        let request = json!({
+            "kind": {"group": "batch", "version": "v1", "kind": "Job"}, "operation": "CREATE",
+            "object": {"metadata": {"name": "pi"}, "spec": {"managedBy": value}},
+        });
+        let request = request.to_string();
+        let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
+        let judgement = judge_in(&request, &settings, Some(ReleaseSet::all()), &Offline);
+        let mut suggested: Vec<_> = judgement
+            .findings()
+            .iter()
+            .map(|found| (found.rule().id(), found.error().suggestion()))
+            .collect();
+        suggested.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(suggested, expected, "{value}");
+        let json = serde_json::to_value(&judgement).unwrap();
+        let offline = Judgement::of(&judgement);
+        for (index, found) in judgement.findings().iter().enumerate() {
+            let suggestion = found.error().suggestion();
+            let of_json = json["findings"][index].get("suggestion");
+            assert_eq!(of_json.map(|value| value.as_str().unwrap()), suggestion);
+            assert_eq!(offline.findings[index].suggestion.as_deref(), suggestion);
+            let in_detail = |value: &str| found.detail().contains(&format!("mean \"{value}\"?"));
+            assert!(suggestion.is_none_or(in_detail), "{}", found.detail());
+        }
+    }
 }
 
 #[derive(Default)]

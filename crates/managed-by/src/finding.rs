@@ -161,6 +161,8 @@ pub struct FieldError<'a> {
     detail: Cow<'a, str>,
     /// What a warning says instead of the detail, where that is long.
     brief: Option<Cow<'a, str>>,
+    /// The value that the field was probably meant to have.
+    suggestion: Option<Cow<'a, str>>,
 }
 
 impl<'a> FieldError<'a> {
@@ -176,6 +178,7 @@ impl<'a> FieldError<'a> {
             value,
             detail: detail.into(),
             brief: None,
+            suggestion: None,
         }
     }
 
@@ -235,6 +238,13 @@ impl<'a> FieldError<'a> {
         self
     }
 
+    /// Adds the value that was probably meant. It must be one that could be written at the path; the detail names it too.
+    #[must_use]
+    pub(crate) fn suggesting(mut self, value: impl Into<Cow<'a, str>>) -> Self {
+        self.suggestion = Some(value.into());
+        self
+    }
+
     /// The same error, with nothing borrowed.
     fn into_owned(self) -> FieldError<'static> {
         FieldError {
@@ -243,12 +253,18 @@ impl<'a> FieldError<'a> {
             value: self.value.into_owned(),
             detail: owned(self.detail),
             brief: self.brief.map(owned),
+            suggestion: self.suggestion.map(owned),
         }
     }
 
     /// What is wrong, and what would do.
     pub fn detail(&self) -> &str {
         &self.detail
+    }
+
+    /// Returns the value that was probably meant: the bare text to write at the path instead of the one there.
+    pub fn suggestion(&self) -> Option<&str> {
+        self.suggestion.as_deref()
     }
 
     /// The field's path, from the object's root.

@@ -54,6 +54,10 @@ pub struct Found {
     pub text: String,
     /// What is wrong, and what would do; may be empty.
     pub detail: String,
+    /// The value that was probably meant, to be written at the path; `detail` names it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional))]
+    pub suggestion: Option<String>,
     /// Whether kube-apiserver finds it too.
     #[serde(rename = "upstream")]
     pub is_upstream: bool,
@@ -173,6 +177,7 @@ impl Found {
             texts,
             is_upstream: found.finding().is_upstream(),
             detail: found.detail().to_owned(),
+            suggestion: found.error().suggestion().map(str::to_owned),
             releases: is_of_releases.then(|| found.releases()).or(chosen),
         }
     }

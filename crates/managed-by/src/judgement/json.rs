@@ -58,6 +58,9 @@ impl Serialize for InJson<'_> {
         map.serialize_entry("type", &found.error().error_type())?;
         map.serialize_entry("text", &found.text())?;
         map.serialize_entry("detail", found.detail())?;
+        if let Some(suggestion) = found.error().suggestion() {
+            map.serialize_entry("suggestion", suggestion)?;
+        }
         let releases = found.finding().releases();
         if let Some(releases) = releases.or(is_of_releases.then(|| found.releases())) {
             map.serialize_entry("releases", &releases)?;

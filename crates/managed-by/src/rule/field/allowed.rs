@@ -44,12 +44,16 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
             detail = format!("{detail} and {more} more");
         }
     }
-    if let Some(meant) = nearest_name(value, names.iter().map(|n| &**n)) {
+    let meant = nearest_name(value, names.iter().map(|n| &**n));
+    if let Some(meant) = meant {
         brief = format!("did you mean {}?", go::quote(meant));
         detail = format!("{brief} {detail}");
     }
     let value = BadValue::String(value.into());
-    let error = FieldError::not_supported(context.path(), value, detail);
-    findings.push(error.briefly(brief));
+    let mut error = FieldError::not_supported(context.path(), value, detail).briefly(brief);
+    if let Some(meant) = meant {
+        error = error.suggesting(meant.to_owned());
+    }
+    findings.push(error);
     Ok(())
 }

@@ -41,12 +41,17 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         return Ok(());
     }
     let mut detail = "no known controller has this name".to_owned();
-    if let Some(name) = nearest(value, known(kind)) {
+    let meant = nearest(value, known(kind));
+    if let Some(name) = meant {
         detail.push_str(", did you mean \"");
         detail.push_str(name);
         detail.push_str("\"?");
     }
-    findings.push(context.invalid(value, detail));
+    let mut error = context.invalid(value, detail);
+    if let Some(name) = meant {
+        error = error.suggesting(name);
+    }
+    findings.push(error);
     Ok(())
 }
 
