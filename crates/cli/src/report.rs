@@ -152,7 +152,7 @@ pub(crate) struct Complaint {
     pub(crate) is_unreadable: bool,
     /// The lines of the file around it.
     #[serde(skip)]
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<Box<Source>>,
 }
 
 /// The longest line that is shown as it is.
@@ -262,7 +262,7 @@ impl Complaint {
             column: place.column,
             text,
             is_unreadable: false,
-            source,
+            source: source.map(Box::new),
         }
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::custom_kinds::CustomKinds;
-use super::problem::{Problem, Problems};
+use super::problem::{Problem, Problems, Rejection};
 use super::reading::{List, MAX_ENTRIES, Reading, declare_keys};
 use super::{Settings, glob, names};
 use crate::decode::{Path, Raw, Type};
@@ -55,7 +55,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 }
 
 /// The error about the name of a kind that neither the library knows nor the settings declare.
-pub(super) fn wrong_kind(kind: &str, declared: CustomKinds<'_>) -> Option<String> {
+pub(super) fn wrong_kind(kind: &str, declared: CustomKinds<'_>) -> Option<Rejection> {
     if kinds().any(|k| k == kind) {
         return None;
     }
@@ -65,9 +65,8 @@ pub(super) fn wrong_kind(kind: &str, declared: CustomKinds<'_>) -> Option<String
     }
     let mut words: Vec<&str> = kinds().collect();
     words.extend(names.iter().map(|name| &**name));
-    let mut text = format!("expected one of {}", words.join(", "));
-    super::problem::hint(&mut text, kind, &words);
-    Some(text)
+    let text = format!("expected one of {}", words.join(", "));
+    Some(Rejection::with_nearest(text, kind, &words))
 }
 
 impl<'a> Controller<'a> {
@@ -173,16 +172,17 @@ impl<'a> Settings<'a> {
                 reading.push(Problem::twice(&path));
             }
             if let Some(wrong) = names::wrong_controller(name) {
-                reading.push(Problem::new(&path, wrong));
+                reading.push(Problem::new(&path, wrong).of_key());
             } else if let Some(kind) = declared.reconciled_by(name) {
                 let text = format!(
                     "{}'s own controller needs no permission, expected an external one",
                     kind.name()
                 );
-                reading.push(Problem::semantic(&path, text));
+                reading.push(Problem::semantic(&path, text).of_key());
             } else if let Some(known) = names::lost_domain(name) {
                 let text = format!("a name without a domain, did you mean \"{known}\"?");
-                reading.push(Problem::semantic(&path, text));
+                let reason = Rejection::suggesting(text, Some(known.to_owned()));
+                reading.push(Problem::semantic(&path, reason).of_key());
             }
             let controller = Controller::read(*value, declared, &path, reading);
             let kinds = Path::Member(&path, "kinds");

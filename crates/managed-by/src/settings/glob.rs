@@ -1,5 +1,7 @@
 //! Patterns for the names of namespaces.
 
+use super::problem::Rejection;
+
 /// The longest name of a namespace (RFC 1123 label).
 const MAX_LEN: usize = 63;
 
@@ -36,7 +38,7 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
 }
 
 /// What is wrong with a pattern, if anything.
-pub(super) fn wrong(pattern: &str) -> Option<String> {
+pub(super) fn wrong(pattern: &str) -> Option<Rejection> {
     let mut right = (1..=MAX_LEN).contains(&pattern.len());
     let mut before = 0;
     for b in pattern.bytes() {
@@ -48,6 +50,7 @@ pub(super) fn wrong(pattern: &str) -> Option<String> {
         format!(
             "expected a namespace or a pattern such as team-*: up to {MAX_LEN} of a-z, 0-9, - and single *"
         )
+        .into()
     })
 }
 

@@ -1,6 +1,6 @@
 //! One line for each thing wrong with the settings: its path, what was got, what is allowed, the nearest word.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use crate::decode::{MAX_SHOWN, Malformed, Path, Raw, Type, shown};
 use crate::near::nearest;
@@ -21,11 +21,63 @@ impl fmt::Display for Got<'_> {
     }
 }
 
+/// Reason to reject something in the settings.
+pub(super) struct Rejection {
+    text: String,
+    /// The word that was probably meant; the text names it too.
+    suggestion: Option<String>,
+}
+
+impl Rejection {
+    /// Adds the allowed word that is nearest to the rejected one, if one is near.
+    pub(super) fn with_nearest(text: String, word: &str, words: &[&str]) -> Self {
+        match nearest(word, words.iter().copied()) {
+            Some(near) => Self {
+                text: format!("{text}; did you mean \"{near}\"?"),
+                suggestion: Some(near.to_owned()),
+            },
+            None => text.into(),
+        }
+    }
+
+    /// Adds the word that was probably meant. The text must name it.
+    pub(super) fn suggesting(text: String, word: Option<String>) -> Self {
+        Self {
+            text,
+            suggestion: word,
+        }
+    }
+
+    /// Puts text before the reason.
+    pub(super) fn after(self, before: &str) -> Self {
+        Self {
+            text: [before, &self.text].concat(),
+            ..self
+        }
+    }
+}
+
+impl From<String> for Rejection {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            suggestion: None,
+        }
+    }
+}
+
+impl From<&str> for Rejection {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
 /// One thing wrong with the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     path: String,
     text: String,
+    suggestion: Option<String>,
     /// Whether the value has the right form, but contradicts another part of the settings.
     is_semantic: bool,
     /// Whether it is the key itself that is wrong.
@@ -50,15 +102,23 @@ impl Problem {
         self.is_key
     }
 
+    /// Returns the string that was probably meant: to be written as the key at the path if [`Problem::is_key`], otherwise as the
+    /// value there.
+    pub fn suggestion(&self) -> Option<&str> {
+        self.suggestion.as_deref()
+    }
+
     #[cold]
     #[inline(never)]
-    pub(super) fn new(path: &Path<'_>, text: impl Into<String>) -> Self {
+    pub(super) fn new(path: &Path<'_>, reason: impl Into<Rejection>) -> Self {
+        let Rejection { text, suggestion } = reason.into();
         Self {
             path: match path {
                 Path::Root => "settings".to_owned(),
                 path => path.to_string(),
             },
-            text: text.into(),
+            text,
+            suggestion,
             is_semantic: false,
             is_key: false,
         }
@@ -66,10 +126,18 @@ impl Problem {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn semantic(path: &Path<'_>, text: impl Into<String>) -> Self {
+    pub(super) fn semantic(path: &Path<'_>, reason: impl Into<Rejection>) -> Self {
         Self {
             is_semantic: true,
-            ..Self::new(path, text)
+            ..Self::new(path, reason)
+        }
+    }
+
+    /// The same problem, with the key at the path rather than with the value.
+    pub(super) fn of_key(self) -> Self {
+        Self {
+            is_key: true,
+            ..self
         }
     }
 
@@ -83,13 +151,14 @@ impl Problem {
     #[cold]
     #[inline(never)]
     pub(super) fn not_one_of(path: &Path<'_>, got: Raw<'_>, words: &[&str]) -> Self {
-        let mut text = format!("got {}, expected one of {}", Got(got), words.join(", "));
-        if got.as_str() == "false" && words.contains(&"off") {
-            text.push_str("; write it in quotes, \"off\": YAML takes off for false");
+        let text = format!("got {}, expected one of {}", Got(got), words.join(", "));
+        let reason = if got.as_str() == "false" && words.contains(&"off") {
+            let text = text + "; write it in quotes, \"off\": YAML takes off for false";
+            Rejection::suggesting(text, Some("off".to_owned()))
         } else {
-            hint(&mut text, &got.string().unwrap_or_default(), words);
-        }
-        Self::new(path, text)
+            Rejection::with_nearest(text, &got.string().unwrap_or_default(), words)
+        };
+        Self::new(path, reason)
     }
 
     #[cold]
@@ -100,12 +169,9 @@ impl Problem {
             Path::Root => "settings".to_owned(),
             path => path.to_string(),
         };
-        let mut text = format!("{within} has no such key, expected one of {keys_list}");
-        hint(&mut text, key, keys);
-        Self {
-            is_key: true,
-            ..Self::new(&Path::Quoted(parent, key), text)
-        }
+        let text = format!("{within} has no such key, expected one of {keys_list}");
+        let reason = Rejection::with_nearest(text, key, keys);
+        Self::new(&Path::Quoted(parent, key), reason).of_key()
     }
 
     #[cold]
@@ -133,20 +199,23 @@ impl Problem {
     pub(super) fn version(path: &Path<'_>, got: Raw<'_>) -> Self {
         let words: Vec<_> = Release::ALL.iter().map(|r| format!("\"{r}\"")).collect();
         let list = words.join(", ");
-        let mut text = format!("got {}, expected a string, one of {list}", Got(got));
-        if got.json_type() == Type::Number {
+        let text = format!("got {}, expected a string, one of {list}", Got(got));
+        let reason = if got.json_type() == Type::Number {
             // YAML reads 1.30 as a number, which is 1.3.
             let written = got.as_str();
             let meant = [written.to_owned(), format!("{written}0")];
             let meant = meant.iter().find_map(|m| m.parse::<Release>().ok());
-            let meant = meant.unwrap_or_default();
-            let _ = write!(text, "; write it in quotes, such as \"{meant}\"");
+            let example = meant.unwrap_or_default();
+            let text = format!("{text}; write it in quotes, such as \"{example}\"");
+            Rejection::suggesting(text, meant.map(|release| release.to_string()))
         } else if let Some(word) = got.string() {
             // Of equally near ones the newest: who writes "1.38" runs something newer than "1.30".
             let releases: Vec<_> = Release::ALL.iter().rev().map(|r| r.as_str()).collect();
-            hint(&mut text, minor(&word), &releases);
-        }
-        Self::new(path, text)
+            Rejection::with_nearest(text, minor(&word), &releases)
+        } else {
+            text.into()
+        };
+        Self::new(path, reason)
     }
 }
 
@@ -156,13 +225,6 @@ fn minor(version: &str) -> &str {
     let patch = version.match_indices('.').nth(1);
     let end = patch.map_or(version.len(), |(at, _)| at);
     version.get(..end).unwrap_or(version)
-}
-
-pub(super) fn hint(text: &mut String, word: &str, words: &[&str]) {
-    if let Some(word) = nearest(word, words.iter().copied()) {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "; did you mean \"{word}\"?");
-    }
 }
 
 impl fmt::Display for Problem {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::problem::{Problem, Problems};
+use super::problem::{Problem, Problems, Rejection};
 use crate::decode::{Part, Parts, Path, Raw, Type, shown};
 
 /// Declares the keys of an object, each with its name.
@@ -27,7 +27,7 @@ const MAX_ITEMS: usize = 256;
 pub(super) const MAX_ENTRIES: usize = 1024;
 
 /// What is wrong with a text, if anything.
-pub(super) type Wrong<'w> = &'w dyn Fn(&str) -> Option<String>;
+pub(super) type Wrong<'w> = &'w dyn Fn(&str) -> Option<Rejection>;
 
 /// A list of strings that the settings may hold.
 #[derive(Clone, Copy)]
@@ -215,15 +215,15 @@ impl Reading {
         value: Raw<'a>,
         path: &Path<'_>,
         wrong: Wrong<'_>,
-        problem: fn(&Path<'_>, String) -> Problem,
+        problem: fn(&Path<'_>, Rejection) -> Problem,
     ) -> Cow<'a, str> {
         if !self.is(value, Type::String, path, "a string") {
             return Cow::Borrowed("");
         }
         let text = value.string().unwrap_or_default();
         if let Some(wrong) = wrong(&text) {
-            let got = ["got ", &shown(&text, "string"), ", ", &wrong];
-            self.push(problem(path, got.concat()));
+            let got = ["got ", &shown(&text, "string"), ", "].concat();
+            self.push(problem(path, wrong.after(&got)));
         }
         text
     }

@@ -30,12 +30,13 @@ impl<'a> Settings<'a> {
             }
             let path = Path::Quoted(&PATH, &kind);
             if let Some(wrong) = wrong_kind(&kind, self.custom_kinds) {
-                let text = ["no such kind, ", &wrong].concat();
-                reading.push(if self.custom_kinds.is_empty() {
-                    Problem::new(&path, text)
+                let reason = wrong.after("no such kind, ");
+                let problem = if self.custom_kinds.is_empty() {
+                    Problem::new(&path, reason)
                 } else {
-                    Problem::semantic(&path, text)
-                });
+                    Problem::semantic(&path, reason)
+                };
+                reading.push(problem.of_key());
             }
             if seen.contains(&kind) {
                 reading.push(Problem::twice(&path));

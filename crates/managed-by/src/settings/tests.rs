@@ -11,7 +11,8 @@ fn texts(json: &str) -> Vec<String> {
     problems(json).iter().map(ToString::to_string).collect()
 }
 
-/// `problems.txt` has settings on a line each, and indented below them everything that is wrong. `UPDATE_EXPECT=1` writes it.
+/// `problems.txt` has settings on a line each, and indented below them everything that is wrong, each problem with its suggestion.
+/// `UPDATE_EXPECT=1` writes it.
 #[test]
 fn every_problem_is_told_with_its_path() {
     let rules: Vec<_> = rules().iter().map(|rule| rule.id).collect();
@@ -29,15 +30,18 @@ fn every_problem_is_told_with_its_path() {
             for problem in problems(line) {
                 let mut text = problem.to_string();
                 assert!(text.starts_with(&format!("{}: ", problem.path())), "{text}");
-                assert_eq!(
-                    problem.is_key(),
-                    text.contains(" has no such key"),
-                    "{text}"
-                );
+                let is_unknown_key = text.contains(" has no such key");
+                assert!(problem.is_key() || !is_unknown_key, "{text}");
                 for (list, name) in &lists {
                     text = text.replace(list, name);
                 }
                 all.extend(["    ", &text, "\n"]);
+                if let Some(suggestion) = problem.suggestion() {
+                    let part = if problem.is_key() { "key" } else { "value" };
+                    all.extend(["        suggested ", part, ": ", suggestion, "\n"]);
+                    let quoted = format!("\"{suggestion}\"");
+                    assert!(text.contains(&quoted), "{text}");
+                }
             }
         }
     }

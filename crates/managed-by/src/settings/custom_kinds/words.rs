@@ -1,5 +1,6 @@
 //! Which names, values and paths an entry may hold.
 
+use crate::settings::problem::Rejection;
 use crate::settings::reading::List;
 use crate::upstream::names::{MAX_SUBDOMAIN, is_label, is_subdomain};
 
@@ -44,60 +45,60 @@ pub(super) const TOTALS_LIST: List<'_> = List {
 };
 
 /// What apiextensions asks of `spec.group`: a domain with a dot.
-pub(super) fn wrong_group(group: &str) -> Option<String> {
+pub(super) fn wrong_group(group: &str) -> Option<Rejection> {
     let right = is_subdomain(group) && group.contains('.') && group.len() <= MAX_SUBDOMAIN;
-    (!right).then(|| "expected a domain with a dot, such as argoproj.io".to_owned())
+    (!right).then(|| "expected a domain with a dot, such as argoproj.io".into())
 }
 
 fn is_name(name: &str) -> bool {
     is_label(name) && name.len() <= MAX_LABEL && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-fn wrong_version(version: &str) -> Option<String> {
-    (!is_name(version)).then(|| "expected a version, such as v1alpha1".to_owned())
+fn wrong_version(version: &str) -> Option<Rejection> {
+    (!is_name(version)).then(|| "expected a version, such as v1alpha1".into())
 }
 
 /// What apiextensions asks of `spec.names.kind`: in small letters it is a label.
-pub(super) fn wrong_name(kind: &str) -> Option<String> {
+pub(super) fn wrong_name(kind: &str) -> Option<Rejection> {
     let right =
         is_name(&kind.to_ascii_lowercase()) && kind.starts_with(|c: char| c.is_ascii_uppercase());
-    (!right).then(|| "expected the name of a kind, such as Workflow".to_owned())
+    (!right).then(|| "expected the name of a kind, such as Workflow".into())
 }
 
-pub(super) fn wrong_plural(plural: &str) -> Option<String> {
+pub(super) fn wrong_plural(plural: &str) -> Option<Rejection> {
     (!is_name(plural))
-        .then(|| "expected the name of a resource in small letters, such as workflows".to_owned())
+        .then(|| "expected the name of a resource in small letters, such as workflows".into())
 }
 
-pub(super) fn wrong_condition(condition: &str) -> Option<String> {
+pub(super) fn wrong_condition(condition: &str) -> Option<Rejection> {
     condition
         .is_empty()
-        .then(|| "expected the type of a condition, such as Succeeded".to_owned())
+        .then(|| "expected the type of a condition, such as Succeeded".into())
 }
 
-pub(super) fn wrong_value(value: &str) -> Option<String> {
+pub(super) fn wrong_value(value: &str) -> Option<Rejection> {
     value
         .is_empty()
-        .then(|| "expected a value that is not empty".to_owned())
+        .then(|| "expected a value that is not empty".into())
 }
 
 /// What is wrong with the path of the field.
-pub(super) fn wrong_field_path(path: &str) -> Option<String> {
+pub(super) fn wrong_field_path(path: &str) -> Option<Rejection> {
     wrong_path(path, "spec", "spec.managedBy", "")
 }
 
 /// What is wrong with a path in the status.
-pub(super) fn wrong_status_path(path: &str) -> Option<String> {
+pub(super) fn wrong_status_path(path: &str) -> Option<Rejection> {
     wrong_path(path, "status", "status.phase", "")
 }
 
 /// What is wrong with the path of a counter, which may be in lists and maps.
-fn wrong_counter(path: &str) -> Option<String> {
+fn wrong_counter(path: &str) -> Option<Rejection> {
     wrong_path(path, "status", "status.replicas[].failed", "[]")
 }
 
 /// What is wrong with a path that begins with `first`. Each name after that may have `suffix` behind it.
-fn wrong_path(path: &str, first: &str, example: &str, suffix: &str) -> Option<String> {
+fn wrong_path(path: &str, first: &str, example: &str, suffix: &str) -> Option<Rejection> {
     let is_name = |segment: &str| {
         let name = segment.strip_suffix(suffix).unwrap_or(segment);
         (1..=MAX_LABEL).contains(&name.len())
@@ -116,6 +117,6 @@ fn wrong_path(path: &str, first: &str, example: &str, suffix: &str) -> Option<St
     });
     let right = right && (2..=MAX_SEGMENTS).contains(&names);
     (!right).then(|| {
-        format!("expected a path such as {example}: {first} and what is in it, at most {MAX_SEGMENTS} names")
+        format!("expected a path such as {example}: {first} and what is in it, at most {MAX_SEGMENTS} names").into()
     })
 }
