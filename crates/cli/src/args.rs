@@ -151,7 +151,7 @@ pub(crate) struct Lint {
     /// Files, folders, or - for standard input
     #[arg(value_name = "PATH", default_value = "-")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Correct in the files what a rule asks about with "did you mean"
+    /// Write the values that rules suggest into the files
     #[arg(long)]
     pub(crate) fix: bool,
     #[command(flatten)]

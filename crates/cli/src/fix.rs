@@ -1,4 +1,4 @@
-//! `--fix`: writes what was probably meant into a file. Only the bytes of the value change, so that comments stay.
+//! `--fix`: writes the suggestions of findings into a file. Only the bytes of the value change, so that comments stay.
 
 use std::ops::Range;
 
@@ -12,17 +12,15 @@ pub(crate) struct Edit {
     new: String,
 }
 
-/// The edit of what a rule found at a path of a document, if the rule says what was probably meant. An error says why it must be
-/// done by hand.
+/// Returns the edit that writes the suggestion of a finding at its path in a document, if it has one. The error is the reason why
+/// the file must be edited by hand.
 pub(crate) fn edit(
     text: &str,
     document: &Document<'_>,
     path: &Path,
     found: &Found,
 ) -> Option<Result<Edit, &'static str>> {
-    let (_, meant) = found.detail.split_once("did you mean ")?;
-    let meant = serde_json::Deserializer::from_str(meant).into_iter().next();
-    let new: String = meant?.ok()?;
+    let new = found.suggestion.clone()?;
     let located = document.locate(path);
     let (before, rest) = text.split_at_checked(located.span.start)?;
     let written = rest.get(..located.span.len())?.trim_end();

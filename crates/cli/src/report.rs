@@ -147,6 +147,9 @@ pub(crate) struct Complaint {
     pub(crate) column: usize,
     /// Why, in one line.
     pub(crate) text: String,
+    /// In settings, the word that was probably meant; the text names it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) suggestion: Option<String>,
     /// Whether it is neither YAML nor JSON.
     #[serde(skip)]
     pub(crate) is_unreadable: bool,
@@ -241,6 +244,7 @@ impl Complaint {
             line: malformed.line,
             column: malformed.column,
             text: malformed.text,
+            suggestion: None,
             is_unreadable: false,
             source: None,
         }
@@ -261,6 +265,7 @@ impl Complaint {
             line: place.line,
             column: place.column,
             text,
+            suggestion: None,
             is_unreadable: false,
             source: source.map(Box::new),
         }

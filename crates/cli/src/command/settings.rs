@@ -115,7 +115,10 @@ fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Compl
         } else {
             report::place(text, &settings.document, &path)
         };
-        Complaint::at(&input.name, &place, source, problem.to_string())
+        Complaint {
+            suggestion: problem.suggestion().map(str::to_owned),
+            ..Complaint::at(&input.name, &place, source, problem.to_string())
+        }
     };
     problems.as_slice().iter().map(at).collect()
 }

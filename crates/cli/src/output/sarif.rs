@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use managed_by::{Enforcement, Rule, rules};
+use managed_by_offline::Found;
 use serde_json::{Value, json};
 
 use super::words;
@@ -35,8 +36,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io:
                     "logicalLocations": [{"fullyQualifiedName": format!("{}: {}", outcome.object, found.path)}],
                 }],
                 "suppressions": suppressions,
-                // Those that find it, where not all do or several are asked.
-                "properties": {"releases": found.releases},
+                "properties": properties(found),
             })
         })
     });
@@ -85,6 +85,15 @@ fn descriptor(rule: &Rule) -> Value {
         "helpUri": page(rule),
         "defaultConfiguration": {"level": level(rule.default_enforcement())},
     })
+}
+
+/// Returns the releases that find it, where not all do or several are asked, and the value to write instead, if one is suggested.
+fn properties(found: &Found) -> Value {
+    let mut properties = json!({"releases": found.releases});
+    if let (Value::Object(members), Some(suggestion)) = (&mut properties, &found.suggestion) {
+        members.insert("suggestion".to_owned(), json!(suggestion));
+    }
+    properties
 }
 
 fn location(file: &str, place: Option<&Span>) -> Value {
