@@ -29,6 +29,10 @@ pub struct SettingsProblem {
     pub path: String,
     /// The path, what is there, what is allowed, and the nearest word that would do.
     pub message: String,
+    /// The key or the string that was probably meant, to be written at the place; `message` names it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional))]
+    pub suggestion: Option<String>,
     /// Where that stands in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -109,6 +113,7 @@ fn whole(message: &str, place: Option<TextPlace>) -> Error {
     let problem = SettingsProblem {
         path: "settings".to_owned(),
         message: message.clone(),
+        suggestion: None,
         place,
     };
     Error::settings(message, vec![problem])
@@ -116,11 +121,16 @@ fn whole(message: &str, place: Option<TextPlace>) -> Error {
 
 fn refused(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
     let problem = |problem: &managed_by::Problem| {
-        // A key that is unknown, or a value that is missing, is told by the key.
-        let located = found.document.locate(&found.path_of(problem.path()));
+        let path = found.path_of(problem.path());
+        let located = if problem.is_key() {
+            found.document.locate_key(&path)
+        } else {
+            found.document.locate(&path)
+        };
         SettingsProblem {
             path: problem.path().to_owned(),
             message: problem.to_string(),
+            suggestion: problem.suggestion().map(str::to_owned),
             place: Some(TextPlace::of(text, &located)),
         }
     };

@@ -111,6 +111,7 @@ test("bad settings are thrown with all problems, by every function that takes th
     assert.equal(error.path, "settings.kubernetes_version");
     assert.deepEqual(error.problems.map((problem) => problem.path), ["kubernetes_version", 'rules["managed-by/formt"]']);
     assert.match(error.problems[1].message, /did you mean "managed-by\/format"\?/);
+    assert.equal(error.problems[1].suggestion, "managed-by/format");
   }
   await assert.rejects(replay([], bad).next(), { name: "ManagedByError", code: "ERR_BAD_SETTINGS" });
   await assert.rejects(replay([], {}, { relases: "all" }).next(), { code: "ERR_ARGUMENT", path: "options.relases" });
@@ -124,6 +125,10 @@ test("settings are judged as PolicyServer does, with places", () => {
   assert.equal(valid, false);
   assert.match(message, /^2 problems in the settings: /);
   assert.deepEqual(problems.map(({ place }) => text.slice(place.from, place.to)), ["manager", "maybe"]);
+  assert.ok(problems.every((problem) => !("suggestion" in problem)));
+  const typos = "role: managment\nruls: {}\n";
+  const suggested = validateSettings(typos).problems.map(({ place, suggestion }) => [typos.slice(place.from, place.to), suggestion]);
+  assert.deepEqual(suggested, [["managment", "management"], ["ruls", "rules"]]);
   for (const [broken, expected] of [["role: [", /line 1/], ["- 1\n- 2", /settings/], ["{}\n---\n{}", /2 times/], ["\u0000", /./]]) {
     const verdict = validateSettings(broken);
     assert.equal(verdict.valid, false, broken);
@@ -141,8 +146,9 @@ test("lint says where in the text a finding stands, as JavaScript counts", () =>
   assert.deepEqual({ unreadable, unknown }, { unreadable: [], unknown: [] });
   const [{ request, verdict }] = objects;
   assert.equal(request.object.spec.managedBy, "kubernetes.io/job-controler");
-  const [{ rule, place }] = verdict.findings;
+  const [{ rule, place, suggestion }] = verdict.findings;
   assert.equal(rule, "managed-by/reserved-domain");
+  assert.equal(suggestion, "kubernetes.io/job-controller");
   assert.equal(text.slice(place.from, place.to), "kubernetes.io/job-controler");
   assert.deepEqual([place.line, place.column, place.exact], [7, 14, true]);
 });

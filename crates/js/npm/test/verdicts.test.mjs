@@ -62,7 +62,7 @@ test("every vector gets kube-apiserver's answer, of each release", async () => {
 test("the library says the same, of each release", async () => {
   const told = ({ findings }, releases) => findings.flatMap((finding) => (finding.releases ?? releases).map((release) => {
     const text = finding.texts?.find((of) => of.releases.includes(release))?.text ?? finding.text;
-    return JSON.stringify([release, finding.rule, finding.enforcement, finding.path, text]);
+    return JSON.stringify([release, finding.rule, finding.enforcement, finding.path, text, finding.suggestion]);
   }));
   await everyLine("npm, of each release", ({ name, request, settings, judgement }) => {
     if (judgement === null) {
