@@ -18,7 +18,7 @@ import (
 type told struct {
 	release           managedby.Release
 	rule, level, path string
-	text              string
+	text, suggestion  string
 }
 
 // TestTheLibrarySaysTheSame holds CheckRequest and Review to what the library says of every example, vector, recorded and generated
@@ -58,6 +58,7 @@ func TestTheLibrarySaysTheSame(t *testing.T) {
 					Enforcement string             `json:"enforcement"`
 					Path        string             `json:"path"`
 					Text        string             `json:"text"`
+					Suggestion  string             `json:"suggestion"`
 					Releases    managedby.Releases `json:"releases"`
 					Texts       []struct {
 						Releases managedby.Releases `json:"releases"`
@@ -99,7 +100,7 @@ func TestTheLibrarySaysTheSame(t *testing.T) {
 		ours, library := map[told]bool{}, map[told]bool{}
 		for _, f := range found.All {
 			for _, release := range f.Releases {
-				ours[told{release, f.Rule, string(f.Enforcement), f.Path, f.Error(release)}] = true
+				ours[told{release, f.Rule, string(f.Enforcement), f.Path, f.Error(release), f.Suggestion}] = true
 			}
 		}
 		for _, f := range line.Judgement.Findings {
@@ -110,7 +111,7 @@ func TestTheLibrarySaysTheSame(t *testing.T) {
 						text = of.Text
 					}
 				}
-				library[told{release, f.Rule, f.Enforcement, f.Path, text}] = true
+				library[told{release, f.Rule, f.Enforcement, f.Path, text, f.Suggestion}] = true
 			}
 		}
 		if !maps.Equal(ours, library) {

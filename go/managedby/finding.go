@@ -33,6 +33,8 @@ type Finding struct {
 	Type field.ErrorType
 	// Detail says what is wrong and, if possible, what is valid.
 	Detail string
+	// Suggestion is the value that was probably meant, to be written at Path; empty if there is none. Detail names it too.
+	Suggestion string
 	// Upstream says whether kube-apiserver finds it too; what it does not find is this project's own.
 	Upstream bool
 	// Releases are the releases that report this finding. [Policy.Review] leaves it empty if the settings name no release.

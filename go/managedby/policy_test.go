@@ -136,11 +136,28 @@ func TestFindingsAreData(t *testing.T) {
 		}
 		is := found[0]
 		if is.Rule != "job-status/start-time-changed" || is.Path != "status.startTime" || is.Enforcement != managedby.Deny || !is.Upstream ||
-			is.Type != test.kind || is.Detail != test.detail || is.Error(test.release) != test.text {
+			is.Type != test.kind || is.Detail != test.detail || is.Suggestion != "" || is.Error(test.release) != test.text {
 			t.Errorf("%s finds %+v", test.release, is)
 		}
 		if want := "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/start-time-changed.md"; is.URL() != want {
 			t.Errorf("its page is %s", is.URL())
+		}
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	for value, want := range map[string]string{
+		"kubernetes.io/job-controler": "kubernetes.io/job-controller",
+		"kubernetes.io/other-program": "",
+	} {
+		job := delegated()
+		job.Spec.ManagedBy = &value
+		findings, err := newPolicy(t).CheckCreate(t.Context(), job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rules(findings.All) != "managed-by/reserved-domain" || findings.All[0].Suggestion != want {
+			t.Errorf("%s: %+v, want the suggestion %q", value, findings.All, want)
 		}
 	}
 }

@@ -81,6 +81,7 @@ type judgement struct {
 		Enforcement Enforcement `json:"enforcement"`
 		Upstream    bool        `json:"upstream"`
 		Path        string      `json:"path"`
+		Suggestion  string      `json:"suggestion"`
 		told
 		Texts []told `json:"texts"`
 	} `json:"findings"`
@@ -113,8 +114,8 @@ func (j *judgement) findings() []Finding {
 			f.Texts = []told{f.told}
 		}
 		found := Finding{
-			Rule: f.Rule, Enforcement: f.Enforcement, Path: f.Path, Type: field.ErrorType(f.Type), Detail: f.Detail, Upstream: f.Upstream,
-			Releases: f.Releases,
+			Rule: f.Rule, Enforcement: f.Enforcement, Path: f.Path, Type: field.ErrorType(f.Type), Detail: f.Detail,
+			Suggestion: f.Suggestion, Upstream: f.Upstream, Releases: f.Releases,
 		}
 		for _, t := range f.Texts {
 			found.Errors = append(found.Errors, ReleaseError{t.Releases, field.ErrorType(t.Type), t.Text, t.Detail})
