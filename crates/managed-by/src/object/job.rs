@@ -12,75 +12,60 @@ use crate::decode::Raw;
 use crate::decode::fields::{self, Text};
 use crate::upstream::time::Time;
 
-/// The parts of a Job that status rules read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The parts of a Job that rules read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "an object")]
 pub(crate) struct Job<'a> {
-    /// `spec`.
-    pub(crate) spec: JobSpec,
-    /// `spec.template`, decoded where a rule asks for it.
-    pub(crate) template: Option<Raw<'a>>,
-    /// `status`.
+    /// Moved to the object.
+    #[serde(borrow, deserialize_with = "fields::object")]
+    pub(crate) metadata: Metadata<'a>,
+    #[serde(borrow, deserialize_with = "fields::object")]
+    pub(crate) spec: JobSpec<'a>,
+    #[serde(borrow, deserialize_with = "fields::object")]
     pub(crate) status: JobStatus<'a>,
 }
 
-/// The parts of a Job's spec that status rules read, with the defaults of `SetDefaults_Job`: objects in a request have
-/// them already, manifests may not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct JobSpec {
-    /// `completions`.
+/// The parts of a Job's spec that rules read, as they are written. The methods apply the defaults of `SetDefaults_Job`: objects in
+/// a request have them already, manifests may not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, expecting = "an object", rename_all = "camelCase")]
+pub(crate) struct JobSpec<'a> {
+    /// Moved to the object.
+    #[serde(borrow, deserialize_with = "fields::optional_string")]
+    pub(crate) managed_by: Option<Cow<'a, str>>,
+    #[serde(deserialize_with = "fields::optional_int32")]
     pub(crate) completions: Option<i32>,
-    /// `parallelism`.
+    #[serde(deserialize_with = "fields::optional_int32")]
     pub(crate) parallelism: Option<i32>,
-    /// `completionMode`.
-    pub(crate) completion_mode: CompletionMode,
-    /// Whether `backoffLimitPerIndex` is set.
-    pub(crate) backoff_limit_per_index: bool,
-    /// `suspend`.
+    #[serde(borrow, deserialize_with = "fields::optional_string")]
+    pub(crate) completion_mode: Option<Cow<'a, str>>,
+    #[serde(deserialize_with = "fields::optional_int32")]
+    pub(crate) backoff_limit_per_index: Option<i32>,
+    #[serde(deserialize_with = "fields::or_default")]
     pub(crate) suspend: bool,
-    /// Whether `successPolicy` is set.
-    pub(crate) success_policy: bool,
+    #[serde(rename = "successPolicy", deserialize_with = "is_object")]
+    pub(crate) has_success_policy: bool,
+    /// Decoded where a rule asks for it.
+    #[serde(borrow)]
+    pub(crate) template: Option<Raw<'a>>,
 }
 
-impl JobSpec {
-    /// Whether each pod completes an index.
+impl JobSpec<'_> {
+    /// Returns true if each pod completes an index. kube-apiserver accepts `Indexed` and `NonIndexed`.
     pub(crate) fn is_indexed(&self) -> bool {
-        self.completion_mode == CompletionMode::Indexed
+        self.completion_mode.as_deref() == Some("Indexed")
     }
 
-    /// Whether it may shrink, so that fewer of its pods have succeeded than before.
+    /// Returns true if the Job may shrink, so that fewer of its pods have succeeded than before.
     pub(crate) fn is_elastic(&self) -> bool {
-        self.is_indexed() && self.completions == self.parallelism
+        self.is_indexed() && self.completions() == self.parallelism.or(Some(1))
     }
 
-    /// The spec with these numbers, as `SetDefaults_Job` leaves them: completions get a default only where both are unset.
-    pub(crate) fn with_numbers(self, completions: Option<i32>, parallelism: Option<i32>) -> Self {
-        let completions = match (completions, parallelism) {
+    /// Returns the completions, which default to 1 only if `parallelism` is unset, too.
+    pub(crate) fn completions(&self) -> Option<i32> {
+        match (self.completions, self.parallelism) {
             (None, None) => Some(1),
             (completions, _) => completions,
-        };
-        Self {
-            completions,
-            parallelism: parallelism.or(Some(1)),
-            ..self
-        }
-    }
-}
-
-/// How a Job counts its pods. kube-apiserver lets no other word pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CompletionMode {
-    /// All alike.
-    NonIndexed,
-    /// Each completes an index.
-    Indexed,
-}
-
-impl CompletionMode {
-    /// The mode that the API writes as a word; without one it is the default.
-    pub(crate) fn named(word: Option<&str>) -> Self {
-        match word {
-            Some("Indexed") => Self::Indexed,
-            _ => Self::NonIndexed,
         }
     }
 }
@@ -189,87 +174,24 @@ impl Conditions {
     }
 }
 
-impl Default for JobSpec {
-    fn default() -> Self {
-        Self {
-            completions: Some(1),
-            parallelism: Some(1),
-            completion_mode: CompletionMode::NonIndexed,
-            backoff_limit_per_index: false,
-            suspend: false,
-            success_policy: false,
-        }
-    }
-}
-
-/// A Job as it is written.
-#[derive(Default, Deserialize)]
-#[serde(default, expecting = "an object")]
-struct Manifest<'a> {
-    #[serde(borrow, deserialize_with = "fields::object")]
-    metadata: Metadata<'a>,
-    #[serde(borrow, deserialize_with = "fields::object")]
-    spec: SpecFields<'a>,
-    #[serde(borrow, deserialize_with = "fields::object")]
-    status: JobStatus<'a>,
-}
-
-/// The fields of a spec, before its defaults are applied.
-#[derive(Default, Deserialize)]
-#[serde(default, expecting = "an object", rename_all = "camelCase")]
-struct SpecFields<'a> {
-    #[serde(borrow, deserialize_with = "fields::optional_string")]
-    managed_by: Option<Cow<'a, str>>,
-    #[serde(deserialize_with = "fields::optional_int32")]
-    completions: Option<i32>,
-    #[serde(deserialize_with = "fields::optional_int32")]
-    parallelism: Option<i32>,
-    #[serde(borrow, deserialize_with = "fields::optional_string")]
-    completion_mode: Option<Cow<'a, str>>,
-    #[serde(deserialize_with = "fields::optional_int32")]
-    backoff_limit_per_index: Option<i32>,
-    #[serde(deserialize_with = "fields::or_default")]
-    suspend: bool,
-    #[serde(deserialize_with = "fields::optional_object")]
-    success_policy: Option<SuccessPolicy>,
-    #[serde(borrow)]
-    template: Option<Raw<'a>>,
-}
-
-/// `successPolicy`: no rule reads what is in it.
-#[derive(Deserialize)]
-#[serde(expecting = "an object")]
-struct SuccessPolicy {}
-
 /// Reads a Job; [`None`] for `null`.
 pub(super) fn read<'a, D: Deserializer<'a>>(json: D) -> Result<Option<Object<'a>>, D::Error> {
-    let manifest: Option<Manifest<'a>> = fields::optional_object(json)?;
-    Ok(manifest.map(
-        |Manifest {
-             metadata,
-             spec,
-             status,
-         }| {
-            let job_spec = JobSpec {
-                completion_mode: CompletionMode::named(spec.completion_mode.as_deref()),
-                backoff_limit_per_index: spec.backoff_limit_per_index.is_some(),
-                suspend: spec.suspend,
-                success_policy: spec.success_policy.is_some(),
-                ..JobSpec::default()
-            };
-            let job = Job {
-                spec: job_spec.with_numbers(spec.completions, spec.parallelism),
-                template: spec.template,
-                status,
-            };
-            Object {
-                metadata,
-                managed_by: spec.managed_by,
-                job: Some(Box::new(job)),
-                custom: None,
-            }
-        },
-    ))
+    let job: Option<Job<'a>> = fields::optional_object(json)?;
+    Ok(job.map(|mut job| Object {
+        metadata: std::mem::take(&mut job.metadata),
+        managed_by: job.spec.managed_by.take(),
+        job: Some(Box::new(job)),
+        custom: None,
+    }))
+}
+
+/// Reads whether an object is set. No rule reads what is in it.
+fn is_object<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(expecting = "an object")]
+    struct Any {}
+
+    fields::optional_object(json).map(|object: Option<Any>| object.is_some())
 }
 
 /// Reads a time that may be absent.

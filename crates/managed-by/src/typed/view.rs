@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::decode::Raw;
-use crate::object::job::{self as view, CompletionMode, Conditions, Uncounted};
+use crate::object::job::{self as view, Conditions, Uncounted};
 use crate::object::{Metadata, Object};
 use crate::upstream::time;
 
@@ -46,9 +46,15 @@ fn json(value: &impl Serialize) -> Option<Box<RawValue>> {
 pub(super) fn object<'a>(job: &'a Job, parts: &'a Parts) -> Object<'a> {
     let raw = |part: &'a Option<Box<RawValue>>| part.as_deref().map(Raw::from);
     let text = |text: &'a Option<String>| text.as_deref().unwrap_or_default().into();
-    let (spec, managed_by) = match &job.spec {
-        Some(spec) => (view_spec(spec), spec.managed_by.as_deref()),
-        None => (view::JobSpec::default(), None),
+    let managed_by = job.spec.as_ref().and_then(|s| s.managed_by.as_deref());
+    let view = view::Job {
+        spec: job
+            .spec
+            .as_ref()
+            .map(|spec| view_spec(spec, raw(&parts.template)))
+            .unwrap_or_default(),
+        status: job.status.as_ref().map(view_status).unwrap_or_default(),
+        ..view::Job::default()
     };
     Object {
         metadata: Metadata {
@@ -59,24 +65,22 @@ pub(super) fn object<'a>(job: &'a Job, parts: &'a Parts) -> Object<'a> {
             owner_references: raw(&parts.owner_references),
         },
         managed_by: managed_by.map(Into::into),
-        job: Some(Box::new(view::Job {
-            spec,
-            template: raw(&parts.template),
-            status: job.status.as_ref().map(view_status).unwrap_or_default(),
-        })),
+        job: Some(Box::new(view)),
         custom: None,
     }
 }
 
-fn view_spec(spec: &JobSpec) -> view::JobSpec {
-    let view = view::JobSpec {
-        completion_mode: CompletionMode::named(spec.completion_mode.as_deref()),
-        backoff_limit_per_index: spec.backoff_limit_per_index.is_some(),
+fn view_spec<'a>(spec: &'a JobSpec, template: Option<Raw<'a>>) -> view::JobSpec<'a> {
+    view::JobSpec {
+        completions: spec.completions,
+        parallelism: spec.parallelism,
+        completion_mode: spec.completion_mode.as_deref().map(Into::into),
+        backoff_limit_per_index: spec.backoff_limit_per_index,
         suspend: spec.suspend.unwrap_or_default(),
-        success_policy: spec.success_policy.is_some(),
+        has_success_policy: spec.success_policy.is_some(),
+        template,
         ..view::JobSpec::default()
-    };
-    view.with_numbers(spec.completions, spec.parallelism)
+    }
 }
 
 fn view_status(status: &JobStatus) -> view::JobStatus<'_> {

@@ -42,7 +42,7 @@ impl<'a> Suspended<'a> {
     }
 
     fn changes_template(&self) -> bool {
-        self.new.template != self.old.template
+        self.new.spec.template != self.old.spec.template
     }
 
     /// Whether the status lets the scheduling directives change (`validationOptionsForJob`).
@@ -71,7 +71,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let release = context.release;
-    let (new, old) = (job.new.template, job.old.template);
+    let (new, old) = (job.new.spec.template, job.old.spec.template);
     let immutable = |path: &'static str, detail: &'static str| {
         FieldError::invalid(path, BadValue::Omitted, detail)
     };

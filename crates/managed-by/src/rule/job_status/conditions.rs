@@ -164,11 +164,11 @@ pub(crate) static SUCCESS_CRITERIA_MET_WITHOUT_POLICY: Check = Check::new(
     Run::JobStatus(success_criteria_met_without_policy),
 )
 .exercised_when(|status| {
-    !status.spec.success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
+    !status.spec.has_success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
 });
 
 fn success_criteria_met_without_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if !status.spec.success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
+    if !status.spec.has_success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         let detail = "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy";
         findings.invalid(PATH, BadValue::Omitted, detail);
     }
@@ -182,10 +182,12 @@ pub(crate) static SUCCESS_POLICY: Check = Check::new(
     ),
     Run::JobStatus(success_policy),
 )
-.exercised_when(|status| status.spec.success_policy && status.is_true(ConditionTypes::COMPLETE));
+.exercised_when(|status| {
+    status.spec.has_success_policy && status.is_true(ConditionTypes::COMPLETE)
+});
 
 fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    if status.spec.success_policy
+    if status.spec.has_success_policy
         && status.is_true(ConditionTypes::COMPLETE)
         && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
     {

@@ -23,7 +23,7 @@ pub(crate) static INVALID_COMPLETED: Check = Check::new(
 fn invalid_completed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = &*status.new.completed_indexes;
     if !indexes.is_empty()
-        && let Some(completions) = status.spec.completions
+        && let Some(completions) = status.spec.completions()
         && let Err(error) = check_format(indexes, completions)
     {
         let detail = format!("error parsing completedIndexes: {error}");
@@ -50,8 +50,8 @@ fn failed_indexes<'a>(status: &StatusChange<'a>) -> Option<&'a str> {
 
 fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = failed_indexes(status);
-    if status.spec.backoff_limit_per_index
-        && let Some((indexes, completions)) = indexes.zip(status.spec.completions)
+    if status.spec.backoff_limit_per_index.is_some()
+        && let Some((indexes, completions)) = indexes.zip(status.spec.completions())
         && let Err(error) = check_format(indexes, completions)
     {
         let detail = format!("error parsing failedIndexes: {error}");
@@ -94,14 +94,14 @@ pub(crate) static FAILED_WITHOUT_LIMIT: Check = Check::new(
     Run::JobStatus(failed_without_limit),
 )
 .exercised_when(|status| {
-    !status.spec.backoff_limit_per_index
+    status.spec.backoff_limit_per_index.is_none()
         && (status.changed.failed_indexes
             || status.new.failed != status.old.map_or(0, |old| old.failed))
 });
 
 fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.changed.failed_indexes
-        && !status.spec.backoff_limit_per_index
+        && status.spec.backoff_limit_per_index.is_none()
         && let Some(indexes) = status.new.failed_indexes.as_deref()
     {
         let detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
@@ -124,7 +124,7 @@ pub(crate) static OVERLAP: Check = Check::new(
 
 fn overlap<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let failed = failed_indexes(status);
-    if let Some((failed, completions)) = failed.zip(status.spec.completions)
+    if let Some((failed, completions)) = failed.zip(status.spec.completions())
         && let Some(index) = common_index(&status.new.completed_indexes, failed, completions)
     {
         let detail = format!("failedIndexes and completedIndexes overlap at index: {index}");

@@ -26,7 +26,7 @@ const TRANSITION: &str = "ValidateJobStatusUpdate";
 pub(crate) struct StatusChange<'a> {
     pub(crate) release: Release,
     /// The spec that counts: on a status update the old one, which kube-apiserver keeps.
-    pub(crate) spec: &'a JobSpec,
+    pub(crate) spec: &'a JobSpec<'a>,
     pub(crate) new: &'a JobStatus<'a>,
     /// [`None`] of a stored object.
     pub(crate) old: Option<&'a JobStatus<'a>>,

@@ -89,7 +89,7 @@ pub(crate) static FINISHED_WITHOUT_START: Check = Check::new(
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
 fn finished_without_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
-    let nothing_to_start = status.spec.suspend && status.spec.completions == Some(0);
+    let nothing_to_start = status.spec.suspend && status.spec.completions() == Some(0);
     let exempt = nothing_to_start && status.release >= Release::V1_32;
     if status.is_finished() && !exempt && status.new.start_time.is_none() {
         let detail = "startTime is required for finished job";
