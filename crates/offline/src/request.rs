@@ -74,8 +74,12 @@ impl Request<'_> {
         let object = self.state.object();
         let before = self.before.map(State::object);
         let before = before.as_deref().filter(|_| self.asks.is_update());
-        let half = before.filter(|_| self.is_half);
-        let half = half.map(|before| object.with_status_of(before));
+        let half = self
+            .before
+            .filter(|_| self.is_half && self.asks.is_update());
+        let half = half.map(|before| Written::WithStatus(self.state.text, before.status));
+        let half = half.and_then(|half| serde_json::to_string(&half).ok());
+        let half = half.as_deref().map(|half| self.state.with_text(half));
         let (object, half) = (&*object, half.as_ref());
         let change = match before {
             Some(old) if self.asks == Asks::UpdateStatus => Change::UpdateStatus {

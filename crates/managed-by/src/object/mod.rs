@@ -4,7 +4,6 @@ pub(crate) mod custom;
 pub(crate) mod job;
 pub(crate) mod pod;
 pub(crate) mod template;
-pub(crate) mod unread;
 mod walk;
 
 use std::borrow::Cow;
@@ -16,6 +15,7 @@ use crate::decode::{Raw, fields};
 use crate::kind::{Kind, Mode, Status};
 use custom::{Custom, NO_STATUS};
 use job::{Job, JobStatus};
+pub(crate) use walk::read_members;
 
 /// An object, by the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,17 +41,6 @@ impl Object<'_> {
         let custom = self.custom.as_deref();
         job.is_some_and(|job| job.status != JobStatus::default())
             || custom.is_some_and(|custom| custom.status != NO_STATUS)
-    }
-
-    /// The object with the status of another one of its kind.
-    pub(crate) fn with_status_of(mut self, other: Self) -> Self {
-        if let Some(job) = &mut self.job {
-            job.status = other.job.map(|job| job.status).unwrap_or_default();
-        } else {
-            let status = other.custom.map(|custom| custom.status);
-            self.custom.get_or_insert_default().status = status.unwrap_or_default();
-        }
-        self
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is to change in an object.
 
-use crate::decode::{Malformed, Result};
+use crate::decode::Result;
 use crate::object::Object;
 
 /// What happens to an object, with the objects that rules judge.
@@ -52,20 +52,19 @@ impl<O> Change<O> {
         }
     }
 
-    /// What a request says that asks for it.
-    pub(super) const fn says(&self) -> Says {
+    pub(super) fn as_ref(&self) -> Change<&O> {
         match self {
-            Self::Create { .. } => Says::Create,
-            Self::Stored { .. } => Says::Stored,
-            Self::Update { .. } => Says::Update,
-            Self::UpdateStatus { .. } => Says::UpdateStatus,
+            Self::Create { object } => Change::Create { object },
+            Self::Stored { object } => Change::Stored { object },
+            Self::Update { object, old } => Change::Update { object, old },
+            Self::UpdateStatus { object, old } => Change::UpdateStatus { object, old },
         }
     }
 
-    /// The same change of the objects as something else reads them, which is told their names in a request.
-    pub(super) fn read<P>(&self, read: impl Fn(&O, &str) -> Result<P>) -> Result<Change<P>> {
-        let new = |object| read(object, "object");
-        let before = |old| read(old, "oldObject");
+    /// Converts the objects, with the names of their members in a request.
+    pub(super) fn try_map<P>(self, convert: impl Fn(O, &str) -> Result<P>) -> Result<Change<P>> {
+        let new = |object| convert(object, "object");
+        let stored = |old| convert(old, "oldObject");
         Ok(match self {
             Self::Create { object } => Change::Create {
                 object: new(object)?,
@@ -75,38 +74,24 @@ impl<O> Change<O> {
             },
             Self::Update { object, old } => Change::Update {
                 object: new(object)?,
-                old: before(old)?,
+                old: stored(old)?,
             },
             Self::UpdateStatus { object, old } => Change::UpdateStatus {
                 object: new(object)?,
-                old: before(old)?,
+                old: stored(old)?,
             },
         })
     }
 }
 
 impl<'a> Change<Object<'a>> {
-    /// What a request says that an API server sends, or the background audit in its name. The stored object is read if there
-    /// must be one.
-    pub(super) fn of(
-        says: Says,
-        object: Object<'a>,
-        old: impl FnOnce() -> Result<Object<'a>>,
-    ) -> Result<Self> {
-        Ok(match says {
-            // An API server has dropped the status of a real create before it asks: this one lies in the store.
-            Says::CreateOrStored if object.has_status() => Self::Stored { object },
-            Says::Stored => Self::Stored { object },
-            Says::Create | Says::CreateOrStored => Self::Create { object },
-            Says::Update => Self::Update {
-                object,
-                old: old()?,
-            },
-            Says::UpdateStatus => Self::UpdateStatus {
-                object,
-                old: old()?,
-            },
-        })
+    /// The change that a request means. An API server drops the status of a real create before it asks, so a create with a status is
+    /// a stored object of the background audit.
+    pub(super) fn of_request(self) -> Self {
+        match self {
+            Self::Create { object } if object.has_status() => Self::Stored { object },
+            change => change,
+        }
     }
 
     /// The object whose spec counts: kube-apiserver keeps the old spec in an update of the status.
@@ -124,26 +109,4 @@ impl<'a> Change<Object<'a>> {
         let stored = self.old().unwrap_or_else(|| self.object());
         stored.metadata.is_being_deleted
     }
-}
-
-/// What a request says of an object that is judged: its operation and its subresource.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Says {
-    Create,
-    Stored,
-    /// A request of an API server: with a status it is one of the background audit.
-    CreateOrStored,
-    Update,
-    UpdateStatus,
-}
-
-/// The object that a member of the request must hold.
-pub(super) fn required<'a>(object: Result<Option<Object<'a>>>, member: &str) -> Result<Object<'a>> {
-    object
-        .map_err(|e| e.within(member))?
-        .ok_or_else(|| nothing(member))
-}
-
-pub(super) fn nothing(member: &str) -> Malformed {
-    Malformed::unexpected(member, "an object", "nothing")
 }

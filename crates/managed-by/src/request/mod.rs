@@ -1,5 +1,6 @@
 //! The borrowed view of an admission request: what rules read of it, and nothing else.
 
+mod body;
 mod change;
 mod identity;
 mod read_object;
@@ -16,11 +17,10 @@ use crate::decode::{Malformed, Raw, Result, decode};
 use crate::kind::{Kind, is_job};
 use crate::object::Object;
 use crate::object::pod::Pod;
-use crate::object::unread::Unread;
 use crate::release::{Release, ReleaseSet};
-use change::{Says, required};
-use reading::Objects;
-use source::{Part, Source, StatusOf};
+use body::Body;
+use reading::ObjectDecoding;
+use source::Source;
 
 pub use change::Change;
 pub(crate) use identity::GroupVersionKind;
@@ -45,9 +45,7 @@ pub(crate) enum Subject<'a> {
 #[derive(Debug)]
 pub(crate) struct UnreadChange<'a> {
     pub(crate) kind: GroupVersionKind<'a>,
-    says: Says,
-    object: Option<Unread<'a>>,
-    old: Option<Unread<'a>>,
+    change: Change<Body<'a>>,
     user: Option<Raw<'a>>,
 }
 
@@ -77,8 +75,8 @@ impl<'a> AdmissionRequest<'a> {
     /// type; if a field that rules read is of the wrong type. Parts that no rule judges are not read, such as the object of
     /// a deletion.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
-        let read = |objects: Objects| decode(bytes, objects)?.finish(Source::Request(bytes));
-        Objects::read(read)
+        let read = |objects: ObjectDecoding| decode(bytes, objects)?.finish(Source::Request(bytes));
+        ObjectDecoding::read(read)
     }
 
     /// The request that asks for a change of a typed Job.
@@ -90,11 +88,11 @@ impl<'a> AdmissionRequest<'a> {
         new: &'a Job,
         old: Option<&'a Job>,
     ) -> Self {
-        let status = match &change {
-            Change::Create { .. } => StatusOf::Nothing,
-            _ => StatusOf::Itself,
-        };
-        let source = Source::Typed(new, status, old);
+        let source = Source::Typed(source::ObjectPair {
+            object: new,
+            is_create: matches!(change, Change::Create { .. }),
+            old,
+        });
         Self {
             name: change.object().metadata.name.clone(),
             namespace: new.metadata.namespace.as_deref().unwrap_or_default().into(),
@@ -118,18 +116,20 @@ impl<'a> AdmissionRequest<'a> {
         user: UserInfo<'a>,
     ) -> Result<Self> {
         let object = *change.object();
+        let source = Source::Objects(source::ObjectPair {
+            object: object.text,
+            is_create: matches!(change, Change::Create { .. }),
+            old: change.old().map(|old| old.text),
+        });
         let subject = if let Some(kind) = object.profile() {
-            let change = change.read(|object, member| {
-                let read = object.of_kind(kind);
-                read.map_err(|malformed| malformed.within(member))
-            });
-            Subject::Change(kind, change?)
+            let read = |object: &ReadObject<'a>, member: &str| {
+                object.of_kind(kind).map_err(|e| e.within(member))
+            };
+            Subject::Change(kind, change.try_map(read)?)
         } else {
             Subject::UnknownKind(Box::new(UnreadChange {
                 kind: object.kind.clone(),
-                says: change.says(),
-                object: Some(object.unread()),
-                old: change.old().map(|old| old.unread()),
+                change: change.try_map(|object, _| Ok(Body::Text(Raw::new(object.text))))?,
                 user: None,
             }))
         };
@@ -141,16 +141,7 @@ impl<'a> AdmissionRequest<'a> {
             request_kind: None,
             user,
             subject,
-            source: Source::Objects(
-                match &change {
-                    Change::Create { .. } => Part {
-                        text: object.text,
-                        status: StatusOf::Nothing,
-                    },
-                    _ => object.part(),
-                },
-                change.old().map(|old| old.part()),
-            ),
+            source,
         };
         request.take_own_name();
         Ok(request)
@@ -202,23 +193,24 @@ impl<'a> AdmissionRequest<'a> {
     where
         'a: 'k,
     {
+        let is_read_from_json = matches!(self.source, Source::Review(_) | Source::Request(_));
         let read = || {
-            let read = |body: &'k Option<Unread<'a>>, member| {
-                let object = body.as_ref().map_or(Ok(None), |unread| unread.read(kind));
-                required(object, member)
+            let change = unread.change.as_ref();
+            let change = change.try_map(|body, member| body.of_kind(kind, member))?;
+            let change = if is_read_from_json {
+                change.of_request()
+            } else {
+                change
             };
-            let object = read(&unread.object, "object")?;
-            let change = Change::of(unread.says, object, || read(&unread.old, "oldObject"))?;
             let user = match unread.user {
                 Some(user) => UserInfo::read(Some(user))?,
                 None => self.user.clone(),
             };
             Ok((change, user))
         };
-        // It becomes a verdict here, so nobody can say later what was read.
-        let within_request = matches!(self.source, Source::Review(_) | Source::Request(_));
+        // It becomes a verdict here, where the document is no longer known.
         let (change, user) = read().map_err(|malformed: Malformed| {
-            if within_request {
+            if is_read_from_json {
                 malformed.within("request")
             } else {
                 malformed
@@ -394,26 +386,24 @@ mod tests {
         }
     }
 
-    /// A status that is dropped has no bytes, and one of another object has those that it has there.
+    /// A status that is dropped has no bytes.
     #[test]
     fn objects_are_as_large_as_they_are_stored() {
         const BARE: &str = r#"{"metadata":{"name":"pi"},"spec":{"managedBy":"typo"}}"#;
         let read = |text| ReadObject::from_json("batch".into(), "v1".into(), "Job".into(), text);
         let (job, bare) = (read(JOB), read(BARE));
-        let both = bare.with_status_of(&job);
         let (all, none) = (JOB.len(), BARE.len());
         for (change, sizes, most) in [
             (Change::Create { object: &job }, [none, 0], all),
             (Change::Create { object: &bare }, [none, 0], none),
             (Change::Stored { object: &job }, [all, 0], all),
-            (Change::Stored { object: &both }, [all, 0], none + all),
             (
                 Change::Update {
                     object: &bare,
-                    old: &both,
+                    old: &job,
                 },
                 [none, all],
-                none + none + all,
+                none + all,
             ),
         ] {
             let request = AdmissionRequest::from_objects(change, "", UserInfo::default()).unwrap();
@@ -428,8 +418,8 @@ mod tests {
         let of_request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
         let of_review = AdmissionReview::from_json(review.as_bytes()).unwrap();
         for (read, text) in [(of_request, &request), (of_review.request, &review)] {
-            assert_eq!(read.object_sizes(text.len() - 1), [none, all]);
-            assert_eq!(read.object_sizes(text.len()), [0, 0]);
+            assert_eq!(read.object_sizes(6 * text.len() - 1), [none, all]);
+            assert_eq!(read.object_sizes(6 * text.len()), [0, 0]);
         }
     }
 }

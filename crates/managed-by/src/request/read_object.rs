@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 
 use super::identity::GroupVersionKind;
-use super::source::{Part, StatusOf};
 use crate::decode::{Malformed, Result, decode_str};
 use crate::kind::Kind;
-use crate::object::unread::Unread;
 use crate::object::{Object, OfKind};
 
 /// An object that was read once, to be part of several requests: the new one of an update is the old one of the next.
@@ -14,8 +12,6 @@ use crate::object::{Object, OfKind};
 pub struct ReadObject<'a> {
     pub(super) kind: GroupVersionKind<'a>,
     pub(super) text: &'a str,
-    /// The text that the status is taken from, if it is not the object's own.
-    status_of: Option<&'a str>,
     read: Option<(&'a Kind<'a>, Result<Object<'a>>)>,
 }
 
@@ -36,33 +32,7 @@ impl<'a> ReadObject<'a> {
         let read = kind
             .profile()
             .map(|profile| (profile, object(text, profile)));
-        Self {
-            kind,
-            text,
-            status_of: None,
-            read,
-        }
-    }
-
-    /// The object with the status of another object of its kind. It is the state between two updates, one of the object and
-    /// one of its status.
-    #[must_use]
-    pub fn with_status_of(&self, other: &Self) -> Self {
-        let read = self.read.as_ref().map(|(profile, own)| {
-            let both = own.as_ref().ok().zip(other.of_kind(profile).ok());
-            let read = match both {
-                Some((own, other)) => Ok(own.clone().with_status_of(other)),
-                // Its own trouble first.
-                None => own.clone().and_then(|_| other.of_kind(profile)),
-            };
-            (*profile, read)
-        });
-        Self {
-            kind: self.kind.clone(),
-            text: self.text,
-            status_of: Some(other.status_of.unwrap_or(other.text)),
-            read,
-        }
+        Self { kind, text, read }
     }
 
     /// The kind, if the library knows it.
@@ -76,19 +46,6 @@ impl<'a> ReadObject<'a> {
             Some((known, read)) if std::ptr::eq(*known, profile) => read.clone(),
             _ => object(self.text, profile),
         }
-    }
-
-    /// The object by its text.
-    pub(super) fn part(&self) -> Part<'a> {
-        Part {
-            text: self.text,
-            status: self.status_of.map_or(StatusOf::Itself, StatusOf::Other),
-        }
-    }
-
-    /// The object as it is kept until its kind is known.
-    pub(super) fn unread(&self) -> Unread<'a> {
-        Unread::of_text(self.text, self.status_of)
     }
 }
 

@@ -6,31 +6,28 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::change::{Change, Says, nothing, required};
+use super::body::{Body, BodyOf};
+use super::change::Change;
 use super::identity::{GroupVersionKind, UserInfo};
 use super::source::Source;
 use super::{AdmissionRequest, Subject, UnreadChange};
 use crate::decode::fields::{self, Nullable, Text, put, put_seed};
-use crate::decode::{Malformed, Raw, Result, decode_str, of};
-use crate::kind::Kind;
-use crate::object::pod::Pod;
-use crate::object::unread::{MembersOf, Unread};
-use crate::object::{Object, OfKind};
+use crate::decode::{Malformed, Raw, Result};
 
 /// When the objects of a request are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Objects {
+pub(super) enum ObjectDecoding {
     /// With the request, if its kind comes before them: each byte is read once.
-    InPassing,
+    Inline,
     /// After it. The operation, which comes after them, tells which objects must make sense.
-    Later,
+    Deferred,
 }
 
-impl Objects {
+impl ObjectDecoding {
     /// Reads a document in passing; if a value is of the wrong type, reads it again to tell whether that matters.
     pub(super) fn read<T>(read: impl Fn(Self) -> Result<T>) -> Result<T> {
-        match read(Self::InPassing) {
-            Err(error) if error.path().is_some() => read(Self::Later),
+        match read(Self::Inline) {
+            Err(error) if error.path().is_some() => read(Self::Deferred),
             result => result,
         }
     }
@@ -82,17 +79,7 @@ struct Resource<'a> {
     resource: Cow<'a, str>,
 }
 
-/// An object of the request.
-#[derive(Default)]
-enum Body<'a> {
-    #[default]
-    Absent,
-    /// Its kind comes later, or is none that the library knows.
-    Unread(Unread<'a>),
-    Read(Object<'a>),
-}
-
-impl<'a> DeserializeSeed<'a> for Objects {
+impl<'a> DeserializeSeed<'a> for ObjectDecoding {
     type Value = RequestReading<'a>;
 
     fn deserialize<D: Deserializer<'a>>(
@@ -103,7 +90,7 @@ impl<'a> DeserializeSeed<'a> for Objects {
     }
 }
 
-impl<'a> Visitor<'a> for Objects {
+impl<'a> Visitor<'a> for ObjectDecoding {
     type Value = RequestReading<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -114,7 +101,7 @@ impl<'a> Visitor<'a> for Objects {
         let mut reading = RequestReading::default();
         while let Some(member) = map.next_key()? {
             let kind = reading.kind.as_ref().map(|fields::Object(kind)| kind);
-            let body = BodyOf(kind.filter(|_| self == Self::InPassing));
+            let body = BodyOf(kind.filter(|_| self == Self::Inline));
             match member {
                 Member::Kind => put(&mut reading.kind, &mut map)?,
                 Member::RequestKind => put(&mut reading.request_kind, &mut map)?,
@@ -160,12 +147,14 @@ impl<'a> RequestReading<'a> {
         let sub_resource = text(self.sub_resource);
         let is_status = sub_resource == "status";
         let is_pod = kind.is_pod();
+        let object = self.object.unwrap_or_default();
+        let old = self.old_object.unwrap_or_default();
         let operation = self.operation.map(|Text(operation)| operation);
-        let says = match operation.as_deref() {
-            Some("CREATE") => Says::CreateOrStored,
+        let change = match operation.as_deref() {
+            Some("CREATE") => Change::Create { object },
             Some("UPDATE") if is_pod => return Ok(request),
-            Some("UPDATE") if is_status => Says::UpdateStatus,
-            Some("UPDATE") => Says::Update,
+            Some("UPDATE") if is_status => Change::UpdateStatus { object, old },
+            Some("UPDATE") => Change::Update { object, old },
             Some("DELETE" | "CONNECT") => return Ok(request),
             other => {
                 let got = other.map_or("nothing", |_| "another word");
@@ -178,73 +167,18 @@ impl<'a> RequestReading<'a> {
         request.namespace = text(self.namespace);
         let resource = self.resource.map(|Nullable(resource)| resource.resource);
         request.resource = resource.unwrap_or_default();
-        let object = self.object.unwrap_or_default();
-        let old_object = self.old_object.unwrap_or_default();
         request.subject = if is_pod {
-            Subject::Pod(object.pod()?)
+            Subject::Pod(change.object().pod()?)
         } else if let Some(profile) = kind.profile() {
-            let object = object.of_kind(profile, "object")?;
-            let old = || old_object.of_kind(profile, "oldObject");
-            Subject::Change(profile, Change::of(says, object, old)?)
+            let change = change.try_map(|body, member| body.into_kind(profile, member))?;
+            Subject::Change(profile, change.of_request())
         } else {
-            request.subject = Subject::UnknownKind(Box::new(UnreadChange {
-                kind,
-                says,
-                object: object.unread(),
-                old: old_object.unread(),
-                user: self.user,
-            }));
+            let user = self.user;
+            request.subject = Subject::UnknownKind(Box::new(UnreadChange { kind, change, user }));
             return Ok(request);
         };
         request.take_own_name();
         request.user = UserInfo::read(self.user)?;
         Ok(request)
-    }
-}
-
-/// The seed of an object of a request, with its kind if that is known.
-struct BodyOf<'r, 'a>(Option<&'r GroupVersionKind<'a>>);
-
-impl<'a> DeserializeSeed<'a> for BodyOf<'_, 'a> {
-    type Value = Body<'a>;
-
-    fn deserialize<D: Deserializer<'a>>(self, json: D) -> std::result::Result<Body<'a>, D::Error> {
-        let Some(kind) = self.0.filter(|kind| !kind.is_pod()) else {
-            let text = Option::<Raw<'a>>::deserialize(json)?;
-            return Ok(text.map_or(Body::Absent, |text| Body::Unread(Unread::Text(text))));
-        };
-        Ok(match kind.profile() {
-            Some(profile) => OfKind(profile).deserialize(json)?.map(Body::Read),
-            None => MembersOf.deserialize(json)?.map(Body::Unread),
-        }
-        .unwrap_or_default())
-    }
-}
-
-impl<'a> Body<'a> {
-    fn pod(self) -> Result<Pod<'a>> {
-        let Self::Unread(Unread::Text(raw)) = self else {
-            return Err(nothing("object"));
-        };
-        let pod = decode_str(raw.as_str(), of());
-        pod.map(|fields::Object(pod)| pod)
-            .map_err(|e| e.within("object"))
-    }
-
-    /// The object of an unknown kind, to be read where the settings declare it.
-    fn unread(self) -> Option<Unread<'a>> {
-        match self {
-            Self::Unread(unread) => Some(unread),
-            Self::Absent | Self::Read(_) => None,
-        }
-    }
-
-    fn of_kind(self, profile: &'a Kind<'a>, member: &str) -> Result<Object<'a>> {
-        let object = match self {
-            Self::Read(object) => Ok(Some(object)),
-            Self::Unread(Unread::Text(raw)) => decode_str(raw.as_str(), OfKind(profile)),
-            Self::Unread(Unread::Members(..) | Unread::WithStatusOf(..)) | Self::Absent => Ok(None),
-        };
-        required(object, member)
     }
 }

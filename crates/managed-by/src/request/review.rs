@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::AdmissionRequest;
-use super::reading::{Objects, RequestReading};
+use super::reading::{ObjectDecoding, RequestReading};
 use super::source::Source;
 use crate::decode::fields::{Text, put_seed};
 use crate::decode::{Malformed, Outline, OutlineOf, Result, decode};
@@ -41,7 +41,7 @@ impl<'a> AdmissionReview<'a> {
                 settings: reading.settings,
             })
         };
-        Objects::read(reading)
+        ObjectDecoding::read(reading)
     }
 }
 
@@ -51,7 +51,7 @@ struct ReviewReading<'a> {
     settings: Option<Outline<'a>>,
 }
 
-struct ReviewSeed(Objects);
+struct ReviewSeed(ObjectDecoding);
 
 impl<'a> DeserializeSeed<'a> for ReviewSeed {
     type Value = ReviewReading<'a>;
@@ -76,10 +76,10 @@ impl<'a> Visitor<'a> for ReviewSeed {
         while let Some(Text(name)) = map.next_key()? {
             match (&*name, self.0) {
                 ("request", objects) => put_seed(&mut reading.request, &mut map, objects)?,
-                ("settings", Objects::InPassing) => {
+                ("settings", ObjectDecoding::Inline) => {
                     put_seed(&mut reading.settings, &mut map, OutlineOf(LARGE_SETTINGS))?;
                 }
-                ("settings", Objects::Later) => {
+                ("settings", ObjectDecoding::Deferred) => {
                     reading.settings = Some(Outline::of(map.next_value()?));
                 }
                 _ => map.next_value().map(|IgnoredAny| ())?,

@@ -9,125 +9,95 @@ use crate::upstream::go;
 /// The document or the objects that a request was read from.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source<'a> {
-    /// The objects were read by themselves.
-    Objects(Part<'a>, Option<Part<'a>>),
     /// A request.
     Request(&'a [u8]),
     /// A document with the request as its member `request`.
     Review(&'a [u8]),
-    /// A typed Job, whose status may be dropped, and the stored one.
+    /// The objects were read by themselves.
+    Objects(ObjectPair<&'a str>),
     #[cfg(feature = "k8s-openapi")]
-    Typed(&'a Job, StatusOf<'a>, Option<&'a Job>),
+    Typed(ObjectPair<&'a Job>),
 }
 
-/// An object of a request by its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part<'a> {
-    pub(super) text: &'a str,
-    pub(super) status: StatusOf<'a>,
-}
-
-/// The status that an object of a request has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StatusOf<'a> {
-    Itself,
-    /// None: the API server drops it.
-    Nothing,
-    /// The one of the object with this text.
-    Other(&'a str),
-}
-
-impl Part<'_> {
-    /// More bytes than an API server writes.
-    fn max_size(self) -> usize {
-        let other = match self.status {
-            StatusOf::Other(text) => text.len(),
-            StatusOf::Itself | StatusOf::Nothing => 0,
-        };
-        let read = self.text.len().saturating_add(other);
-        read.saturating_mul(go::MAX_JSON_GROWTH)
-    }
-
-    /// The number of bytes that an API server writes.
-    fn size(self) -> usize {
-        let whole = go::json_size(self.text.as_bytes());
-        let without = || whole.saturating_sub(status_size(self.text));
-        match self.status {
-            StatusOf::Itself => whole,
-            StatusOf::Nothing => without(),
-            StatusOf::Other(text) => without().saturating_add(status_size(text)),
-        }
-    }
-}
-
-/// The number of bytes of the status of an object.
-fn status_size(object: &str) -> usize {
-    let status = Raw::new(object).member("status");
-    let size = status.map(|status| go::json_size(status.as_str().as_bytes()));
-    size.map_or(0, |size| size.saturating_add("\"status\":,".len()))
+/// The objects of a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ObjectPair<T> {
+    pub(super) object: T,
+    /// Whether the API server drops the object's status.
+    pub(super) is_create: bool,
+    /// The stored object.
+    pub(super) old: Option<T>,
 }
 
 impl<'a> Source<'a> {
     /// Returns true if the object is, to the byte, the stored one. Reads a document again, because few requests ask.
     pub(super) fn is_noop(self) -> bool {
         #[cfg(feature = "k8s-openapi")]
-        if let Self::Typed(new, _, old) = self {
-            return old == Some(new);
+        if let Self::Typed(jobs) = self {
+            return jobs.old == Some(jobs.object);
         }
-        let [object, old] = self.parts();
-        object.is_some() && object == old
+        let texts = self.texts();
+        texts.is_some_and(|texts| texts.old == Some(texts.object))
     }
 
     /// The sizes of the object and of the stored one as an API server writes them, or 0 if both together are surely at most `limit`.
     pub(super) fn object_sizes(self, limit: usize) -> [usize; 2] {
-        let is_small = match self {
-            Self::Objects(object, old) => {
-                let old = old.map_or(0, Part::max_size);
-                object.max_size().saturating_add(old) <= limit
-            }
-            Self::Request(bytes) | Self::Review(bytes) => {
-                let max_size = bytes.len().saturating_mul(go::MAX_JSON_GROWTH);
-                max_size <= limit || go::json_size(bytes) <= limit
+        let read = match self {
+            Self::Request(bytes) | Self::Review(bytes) => bytes.len(),
+            Self::Objects(texts) => {
+                let old = texts.old.map_or(0, str::len);
+                texts.object.len().saturating_add(old)
             }
             #[cfg(feature = "k8s-openapi")]
-            Self::Typed(object, status, old) => return typed_sizes(object, status, old),
+            Self::Typed(jobs) => {
+                let json = |job: &Job| serde_json::to_string(job).unwrap_or_default();
+                let (object, old) = (json(jobs.object), jobs.old.map(json));
+                return ObjectPair {
+                    object: &*object,
+                    is_create: jobs.is_create,
+                    old: old.as_deref(),
+                }
+                .sizes();
+            }
         };
-        if is_small {
+        if read.saturating_mul(go::MAX_JSON_GROWTH) <= limit {
             return [0, 0];
         }
-        self.parts().map(|part| part.map_or(0, Part::size))
+        self.texts().map_or([0, 0], ObjectPair::sizes)
     }
 
-    /// The object and the stored one.
-    fn parts(self) -> [Option<Part<'a>>; 2] {
+    fn texts(self) -> Option<ObjectPair<&'a str>> {
         let document = |bytes| std::str::from_utf8(bytes).ok().map(Raw::new);
         let request = match self {
-            Self::Objects(object, old) => return [Some(object), old],
-            Self::Request(bytes) => document(bytes),
-            Self::Review(bytes) => document(bytes).and_then(|review| review.member("request")),
+            Self::Request(bytes) => document(bytes)?,
+            Self::Review(bytes) => document(bytes)?.member("request")?,
+            Self::Objects(texts) => return Some(texts),
             #[cfg(feature = "k8s-openapi")]
-            Self::Typed(..) => None,
+            Self::Typed(_) => return None,
         };
-        let members = request.map(Raw::members).unwrap_or_default();
-        ["object", "oldObject"].map(|member| {
-            let (_, object) = members.iter().find(|(name, _)| name == member)?;
-            Some(Part {
-                text: object.as_str(),
-                status: StatusOf::Itself,
-            })
+        let members = request.members();
+        let text = |member| {
+            let found = members.iter().find(|(name, _)| name == member);
+            found.map(|(_, object)| object.as_str())
+        };
+        Some(ObjectPair {
+            object: text("object")?,
+            is_create: false,
+            old: text("oldObject"),
         })
     }
 }
 
-#[cfg(feature = "k8s-openapi")]
-fn typed_sizes(object: &Job, status: StatusOf<'_>, old: Option<&Job>) -> [usize; 2] {
-    let size = |job: &Job| go::json_size(&serde_json::to_vec(job).unwrap_or_default());
-    if status == StatusOf::Nothing {
-        let created = Job {
-            status: None,
-            ..object.clone()
-        };
-        return [size(&created), 0];
+impl ObjectPair<&str> {
+    fn sizes(self) -> [usize; 2] {
+        let size = |text: &str| go::json_size(text.as_bytes());
+        let mut object = size(self.object);
+        if self.is_create
+            && let Some(status) = Raw::new(self.object).member("status")
+        {
+            let status = size(status.as_str()).saturating_add("\"status\":,".len());
+            object = object.saturating_sub(status);
+        }
+        [object, self.old.map_or(0, size)]
     }
-    [size(object), old.map_or(0, size)]
 }

@@ -152,7 +152,10 @@ impl<'a> State<'a> {
     }
 
     /// Another state of an object of this kind, as the library reads it.
-    fn with_text(&self, text: &'a str) -> ReadObject<'a> {
+    pub(crate) fn with_text<'t>(&self, text: &'t str) -> ReadObject<'t>
+    where
+        'a: 't,
+    {
         let (group, version, kind) = (&self.group, &self.version, &self.kind);
         ReadObject::from_json(group.clone(), version.clone(), kind.clone(), text)
     }

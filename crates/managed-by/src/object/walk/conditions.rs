@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-
-use crate::decode::{Raw, fields};
+use crate::decode::Raw;
 use crate::kind::status::{FailureReasons, StatusMatcher, StatusProfile, TerminalStates, is_true};
 
 /// What a list of conditions says.
@@ -80,9 +78,7 @@ impl<'p> Conditions<'p, '_> {
 impl<'a> Conditions<'_, 'a> {
     pub(super) fn read(&mut self, list: Raw<'a>) {
         list.for_each(|entry: Raw<'a>| {
-            let Some(condition) = Condition::read(entry) else {
-                return;
-            };
+            let condition = Condition::read(entry);
             if let Some(name) = &condition.name
                 && self.reads(name)
                 && !self.seen.contains(name)
@@ -107,6 +103,7 @@ pub(super) fn notes_of(
 }
 
 /// An entry of the list. A value that is no string counts as absent.
+#[derive(Default)]
 struct Condition<'a> {
     name: Option<Cow<'a, str>>,
     status: Option<Cow<'a, str>>,
@@ -114,24 +111,17 @@ struct Condition<'a> {
 }
 
 impl<'a> Condition<'a> {
-    fn read(entry: Raw<'a>) -> Option<Self> {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Fields<'a> {
-            #[serde(borrow, rename = "type")]
-            name: Option<Raw<'a>>,
-            #[serde(borrow)]
-            status: Option<Raw<'a>>,
-            #[serde(borrow)]
-            reason: Option<Raw<'a>>,
+    fn read(entry: Raw<'a>) -> Self {
+        let mut condition = Self::default();
+        for (name, value) in entry.members() {
+            match &*name {
+                "type" => condition.name = value.string(),
+                "status" => condition.status = value.string(),
+                "reason" => condition.reason = value.string(),
+                _ => {}
+            }
         }
-
-        let fields::Object(fields) = entry.decode::<fields::Object<Fields<'a>>>()?;
-        Some(Self {
-            name: fields.name.and_then(Raw::string),
-            status: fields.status.and_then(Raw::string),
-            reason: fields.reason.and_then(Raw::string),
-        })
+        condition
     }
 }
 

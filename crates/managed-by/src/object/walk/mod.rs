@@ -39,7 +39,7 @@ pub(super) fn read<'a, D: Deserializer<'a>>(
 ///
 /// # Errors
 /// If a strict value is of the wrong type, with its path from the object.
-pub(super) fn read_members<'a>(
+pub(crate) fn read_members<'a>(
     metadata: Metadata<'a>,
     members: &[(Cow<'a, str>, Part<'a>)],
     kind: &'a Kind<'a>,

@@ -1,0 +1,125 @@
+//! The objects of a request.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+
+use super::identity::GroupVersionKind;
+use crate::decode::fields::{Nullable, Object as Struct, Text, put};
+use crate::decode::{Malformed, Part, Raw, Result, decode_str, of};
+use crate::kind::Kind;
+use crate::object::pod::Pod;
+use crate::object::{Metadata, Object, OfKind, read_members};
+
+/// An object of a request, read as far as its kind is known.
+#[derive(Debug, Default)]
+pub(super) enum Body<'a> {
+    #[default]
+    Absent,
+    /// The object of a pod, or of a kind that comes later in the document.
+    Text(Raw<'a>),
+    /// The object of a kind that the library does not know, but the settings, which come later, may declare.
+    Members(Metadata<'a>, Vec<(Cow<'a, str>, Part<'a>)>),
+    /// The object of a kind that the library knows.
+    Read(Object<'a>),
+}
+
+impl<'a> Body<'a> {
+    /// Reads the object of a kind.
+    ///
+    /// # Errors
+    /// If there is none, or a strict value is of the wrong type, with its path from the request.
+    #[inline(never)]
+    pub(super) fn of_kind<'k>(&self, kind: &'k Kind<'k>, member: &str) -> Result<Object<'k>>
+    where
+        'a: 'k,
+    {
+        let object = match self {
+            Self::Absent => Ok(None),
+            Self::Text(raw) => decode_str(raw.as_str(), OfKind(kind)),
+            Self::Members(metadata, members) => {
+                read_members(metadata.clone(), members, kind).map(Some)
+            }
+            Self::Read(object) => Ok(Some(object.clone())),
+        };
+        let object = object.map_err(|e| e.within(member))?;
+        object.ok_or_else(|| Malformed::unexpected(member, "an object", "nothing"))
+    }
+
+    /// Converts to the object of a kind, as [`Body::of_kind`] does.
+    #[inline(never)]
+    pub(super) fn into_kind(self, kind: &'a Kind<'a>, member: &str) -> Result<Object<'a>> {
+        match self {
+            Self::Read(object) => Ok(object),
+            body => body.of_kind(kind, member),
+        }
+    }
+
+    /// Reads a pod.
+    ///
+    /// # Errors
+    /// As of [`Body::of_kind`].
+    pub(super) fn pod(&self) -> Result<Pod<'a>> {
+        let Self::Text(raw) = self else {
+            return Err(Malformed::unexpected("object", "an object", "nothing"));
+        };
+        let pod = decode_str(raw.as_str(), of());
+        pod.map(|Struct(pod)| pod).map_err(|e| e.within("object"))
+    }
+}
+
+/// The seed of a body, with its kind if that is known.
+pub(super) struct BodyOf<'r, 'a>(pub(super) Option<&'r GroupVersionKind<'a>>);
+
+impl<'a> DeserializeSeed<'a> for BodyOf<'_, 'a> {
+    type Value = Body<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, json: D) -> std::result::Result<Body<'a>, D::Error> {
+        let Some(kind) = self.0.filter(|kind| !kind.is_pod()) else {
+            let text = Option::<Raw<'a>>::deserialize(json)?;
+            return Ok(text.map_or(Body::Absent, Body::Text));
+        };
+        match kind.profile() {
+            Some(profile) => {
+                let object = OfKind(profile).deserialize(json)?;
+                Ok(object.map_or(Body::Absent, Body::Read))
+            }
+            None => json.deserialize_option(Members),
+        }
+    }
+}
+
+/// The members of an object of a kind that the library does not know.
+struct Members;
+
+impl<'a> Visitor<'a> for Members {
+    type Value = Body<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_none<E>(self) -> std::result::Result<Body<'a>, E> {
+        Ok(Body::Absent)
+    }
+
+    fn visit_some<D: Deserializer<'a>>(self, json: D) -> std::result::Result<Body<'a>, D::Error> {
+        json.deserialize_map(self)
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> std::result::Result<Body<'a>, A::Error> {
+        let mut metadata = None;
+        let mut members = Vec::new();
+        while let Some(Text(name)) = map.next_key()? {
+            if name == "metadata" {
+                put(&mut metadata, &mut map)?;
+            } else {
+                members.push((name, map.next_value()?));
+            }
+        }
+        let metadata = metadata.map(|Nullable(metadata)| metadata);
+        Ok(Body::Members(metadata.unwrap_or_default(), members))
+    }
+}
