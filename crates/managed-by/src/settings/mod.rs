@@ -233,12 +233,7 @@ impl<'a> Settings<'a> {
         let mut chosen = vec![None; self.rules.len()];
         let mut seen = vec![false; self.rules.len()];
         for (id, value) in section.parts().iter() {
-            // Ids of one length are many, ids of one length and last letter few.
-            let is_it = |known: &str| {
-                let ends = (known.len(), known.as_bytes().last());
-                ends == (id.len(), id.as_bytes().last()) && known == id
-            };
-            let index = self.rules.iter().position(|rule| is_it(rule.id));
+            let index = self.rules.iter().position(|rule| rule.id == id);
             let slot = index.and_then(|i| seen.get_mut(i).zip(chosen.get_mut(i)));
             let Some((seen, slot)) = slot else {
                 reading.push_with(|| {
