@@ -32,14 +32,17 @@ func FuzzText(f *testing.F) {
 			}
 			return
 		}
-		// What only looks like one object, what has a member twice, which the API server merges, and templates, of which the policy
-		// checks no type.
-		if !json.Valid(c.Object) || !json.Valid(c.OldObject) || repeats(c.Object) || repeats(c.OldObject) || bytes.Contains(question, []byte("template")) {
+		// What only looks like one object; what PolicyServer never sends, because it writes requests anew: a member twice, which the
+		// API server merges, half of a surrogate pair, and -0 as another number; and templates, of which the policy checks no type.
+		if notSent.Match(question) || !json.Valid(c.Object) || !json.Valid(c.OldObject) || repeats(c.Object) || repeats(c.OldObject) || bytes.Contains(question, []byte("template")) {
 			return
 		}
 		hold(t, c)
 	})
 }
+
+// notSent is what PolicyServer writes otherwise: it escapes control characters alone, and -0 becomes -0.0.
+var notSent = regexp.MustCompile(`(?i)\\ud[89a-f]|-0[.e]`)
 
 // readByRules gives a case without what no rule reads: there kube-apiserver refuses a value of another type, and the policy does not.
 func readByRules(c *Case) *Case {
@@ -95,7 +98,7 @@ var tokens = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.\w]+|[^"]`)
 // pieces are what edits put into a text.
 var pieces = []string{
 	"null", "1.0", "1e2", "-0", "01", "2147483647", "2147483648", "-2147483649", "9223372036854775808", "1E400", `"1"`, "true", "false", "[]", "{}",
-	`""`, `"\ud800"`, `"\u0000"`, `"\ud83d\ude00"`, `"é"`, `"2026-01-01T00:00:00Z"`, `"2026-13-01T00:00:00Z"`, `"True"`, `"Complete"`, `"Indexed"`,
+	`""`, `"\u0000"`, `"😀"`, `"é"`, `"2026-01-01T00:00:00Z"`, `"2026-13-01T00:00:00Z"`, `"True"`, `"Complete"`, `"Indexed"`,
 	`"status"`, `"Status"`, `"startTime"`, `"starttime"`, `"conditions"`, `"type"`, `"managedBy"`, `"acme.io/a"`, `{"a":{"b":[null,1,"c"]}}`, `[null]`, `[[]]`,
 	"", ",", ":", "{", "}", "[", "]", " ", "\t\n\r", "\u00a0", "\ufeff", "NaN", `\`, `"`,
 	`"uncountedTerminatedPods":{"succeeded":[null],"failed":null}`, `"conditions":[null,{"type":"Failed","status":null}]`,

@@ -78,7 +78,7 @@ impl Request<'_> {
             .before
             .filter(|_| self.is_half && self.asks.is_update());
         let half = half.map(|before| Written::WithStatus(self.state.text, before.status));
-        let half = half.and_then(|half| serde_json::to_string(&half).ok());
+        let half = half.map(|half| serde_json::to_string(&half).unwrap_or_default());
         let half = half.as_deref().map(|half| self.state.with_text(half));
         let (object, half) = (&*object, half.as_ref());
         let change = match before {

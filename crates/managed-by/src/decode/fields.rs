@@ -106,18 +106,18 @@ where
     json.deserialize_option(Each(element, PhantomData))
 }
 
-/// Reads the next value of an object into the place for it, which must be empty: the member must not occur twice.
-pub(crate) fn put<'de, A, T>(place: &mut Option<T>, map: &mut A) -> Result<(), A::Error>
+/// Reads the next value of an object into a slot, which must be empty: the member must not occur twice.
+pub(crate) fn put<'de, A, T>(slot: &mut Option<T>, map: &mut A) -> Result<(), A::Error>
 where
     A: MapAccess<'de>,
     T: Deserialize<'de>,
 {
-    put_seed(place, map, PhantomData)
+    put_seed(slot, map, PhantomData)
 }
 
 /// Reads the next value with a seed, as [`put`] does.
 pub(crate) fn put_seed<'de, A, S>(
-    place: &mut Option<S::Value>,
+    slot: &mut Option<S::Value>,
     map: &mut A,
     seed: S,
 ) -> Result<(), A::Error>
@@ -125,10 +125,10 @@ where
     A: MapAccess<'de>,
     S: DeserializeSeed<'de>,
 {
-    if place.is_some() {
+    if slot.is_some() {
         return Err(duplicate());
     }
-    *place = Some(map.next_value_seed(seed)?);
+    *slot = Some(map.next_value_seed(seed)?);
     Ok(())
 }
 
@@ -163,7 +163,7 @@ impl<'de> Deserialize<'de> for Int32 {
             }
 
             fn visit_f64<E: Error>(self, number: f64) -> Result<Int32, E> {
-                // `-0`, which is an integer for Go.
+                // `-0` is an integer for Go, and PolicyServer writes it as `-0.0`.
                 if number == 0.0 && number.is_sign_negative() {
                     return Ok(Int32(0));
                 }
@@ -184,7 +184,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// The same, or the default for `null`.
+/// A struct that is read from a JSON object, or its default for `null`.
 pub(crate) struct Nullable<T>(pub(crate) T);
 
 impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Nullable<T> {

@@ -1,5 +1,6 @@
 //! The path of the value at a line and column of a document.
 
+use super::path::{is_plain, shown};
 use super::{Raw, Type};
 
 /// The value that an error of `serde_json` is about.
@@ -89,7 +90,7 @@ fn token(text: &str) -> Option<&str> {
     text.get(..length)
 }
 
-/// Whether the token that ends there is the name of a member.
+/// Returns true if the token that ends there is the name of a member.
 fn is_name(text: &str, end: usize) -> bool {
     let rest = text.get(end..).unwrap_or_default();
     rest.trim_ascii_start().starts_with(':')
@@ -98,16 +99,16 @@ fn is_name(text: &str, end: usize) -> bool {
 fn path(steps: &[Step<'_>]) -> String {
     let mut path = String::new();
     for step in steps {
-        match step {
-            Step::Member("") => {}
-            Step::Member(name) => {
-                if !path.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(&Raw::new(name).string().unwrap_or_default());
-            }
-            Step::Element(index) => path.extend(["[", &index.to_string(), "]"]),
-        }
+        let step = match step {
+            Step::Member("") => continue,
+            Step::Member(name) => match Raw::new(name).string().unwrap_or_default() {
+                name if !is_plain(&name) => format!("[{}]", shown(&name, "key")),
+                name if path.is_empty() => name.into_owned(),
+                name => format!(".{name}"),
+            },
+            Step::Element(index) => format!("[{index}]"),
+        };
+        path.push_str(&step);
     }
     path
 }

@@ -49,7 +49,7 @@ impl Malformed {
             return Self::duplicate(path);
         }
         // `invalid type: string "...", expected an object at line 1 column 5`: only what was expected is ours.
-        let (_, expected) = message.rsplit_once("expected ").unwrap_or_default();
+        let (_, expected) = message.rsplit_once(", expected ").unwrap_or_default();
         let expected = expected.split(" at line ").next().unwrap_or_default();
         let got = match located.json_type {
             Type::Number if message.starts_with(INVALID_VALUE) => "another number",

@@ -7,23 +7,23 @@
 //! An error of `serde_json` has a line and a column. [`Malformed`] makes a path of them, out of the way of requests that decode.
 
 pub(crate) mod fields;
-mod lenient;
 mod locate;
 mod malformed;
 mod outline;
 mod path;
 mod raw;
+mod visit;
 
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, DeserializeSeed};
 
-pub(crate) use lenient::{Lenient, VisitContainer};
 pub use malformed::Malformed;
 pub(crate) use malformed::duplicate;
-pub(crate) use outline::{Outline, OutlineOf, Part};
+pub(crate) use outline::{MembersOnly, Outline, OutlineOf, Part};
 pub(crate) use path::{MAX_SHOWN, Path, shown};
 pub(crate) use raw::{Parts, Raw, Type};
+pub(crate) use visit::{Lenient, Strict, VisitContainer};
 
 /// The result of decoding.
 pub(crate) type Result<T> = std::result::Result<T, Malformed>;

@@ -88,7 +88,9 @@ impl<'a> DeserializeSeed<'a> for OutlineOf {
 fn no_scalar<E: Error>(json_type: Type) -> Result<(), E> {
     match json_type {
         Type::Object | Type::Array | Type::Null => Ok(()),
-        Type::String | Type::Number | Type::Bool => Err(E::custom("expected no scalar")),
+        Type::String | Type::Number | Type::Bool => {
+            Err(E::custom("scalar, expected an object or an array"))
+        }
     }
 }
 
@@ -119,5 +121,24 @@ impl<'de: 'a, 'a> Deserialize<'de> for Part<'a> {
         let mut split = Split::default();
         let json_type = json.deserialize_any(Lenient(&mut split))?;
         Ok(Self::Split(json_type, split.0))
+    }
+}
+
+/// A part of which the members are split. No rule reads the elements of an array there, which may be many.
+pub(crate) struct MembersOnly<'a>(pub(crate) Part<'a>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for MembersOnly<'a> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        struct OfObject<'a>(Split<'a>);
+
+        impl<'a> VisitContainer<'a> for OfObject<'a> {
+            fn visit_members<A: MapAccess<'a>>(&mut self, map: A) -> Result<(), A::Error> {
+                self.0.visit_members(map)
+            }
+        }
+
+        let mut members = OfObject(Split::default());
+        let json_type = json.deserialize_any(Lenient(&mut members))?;
+        Ok(Self(Part::Split(json_type, members.0.0)))
     }
 }

@@ -43,7 +43,8 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-fn is_plain(key: &str) -> bool {
+/// Returns true if a name is shown as it is: Kubernetes has no longer ones, and none of other characters.
+pub(super) fn is_plain(key: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._/".contains(&b);
     (1..=MAX_PLAIN).contains(&key.len()) && key.bytes().all(plain)
 }

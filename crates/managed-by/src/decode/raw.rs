@@ -141,9 +141,9 @@ impl<'a> Raw<'a> {
         serde_json::from_str(self.0).ok()
     }
 
-    /// The member of the object with a name.
+    /// The member of the object with a name; if it occurs twice, the last one.
     pub(crate) fn member(self, name: &str) -> Option<Self> {
-        let mut members = self.members().into_iter();
+        let mut members = self.members().into_iter().rev();
         members.find_map(|(known, value)| (known == name).then_some(value))
     }
 
@@ -157,11 +157,15 @@ impl<'a> Raw<'a> {
         self.parts(Type::Array)
     }
 
-    /// Calls a function with each element of the array; with none for a value of another type.
-    pub(crate) fn for_each<T: Deserialize<'a>>(self, element: impl FnMut(T)) {
+    /// Calls a function with each element of the array. Returns false if the value or an element is of another type.
+    pub(crate) fn for_each<T: Deserialize<'a>>(self, element: impl FnMut(T)) -> bool {
         let mut json = serde_json::Deserializer::from_str(self.0);
-        // The text is JSON, so that the one error is another type than a list of `T`.
-        let _ = fields::for_each(&mut json, element);
+        fields::for_each(&mut json, element).is_ok()
+    }
+
+    /// The one part of an object in which the name of a member is no text, but half of a surrogate pair: under a name that none has.
+    pub(crate) fn unnamed(self) -> (Cow<'a, str>, Self) {
+        (Cow::Borrowed("\u{fffd}"), self)
     }
 
     /// The members with their names, or the elements, of a value of a type; none for a value of another type.
@@ -169,8 +173,9 @@ impl<'a> Raw<'a> {
         let mut split = Split::default();
         if self.json_type() == wanted {
             let mut json = serde_json::Deserializer::from_str(self.0);
-            // A name with a lone surrogate is an error; such names are no text, and nothing is called so.
-            let _ = json.deserialize_any(Lenient(&mut split));
+            if json.deserialize_any(Lenient(&mut split)).is_err() {
+                return vec![self.unnamed()];
+            }
         }
         split.0
     }

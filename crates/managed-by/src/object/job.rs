@@ -84,9 +84,7 @@ pub(crate) struct JobStatus<'a> {
     pub(crate) ready: Option<i32>,
     #[serde(deserialize_with = "fields::optional_int32")]
     pub(crate) terminating: Option<i32>,
-    #[serde(deserialize_with = "optional_time")]
     pub(crate) start_time: Option<Time>,
-    #[serde(deserialize_with = "optional_time")]
     pub(crate) completion_time: Option<Time>,
     #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) completed_indexes: Cow<'a, str>,
@@ -194,34 +192,24 @@ fn is_object<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Error> {
     fields::optional_object(json).map(|object: Option<Any>| object.is_some())
 }
 
-/// Reads a time that may be absent.
-fn optional_time<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Time>, D::Error> {
-    struct Rfc3339;
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        struct Rfc3339;
 
-    impl<'de> Visitor<'de> for Rfc3339 {
-        type Value = Option<Time>;
+        impl Visitor<'_> for Rfc3339 {
+            type Value = Time;
 
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an RFC 3339 time")
-        }
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an RFC 3339 time")
+            }
 
-        fn visit_none<E>(self) -> Result<Option<Time>, E> {
-            Ok(None)
-        }
-
-        fn visit_some<D: Deserializer<'de>>(self, json: D) -> Result<Option<Time>, D::Error> {
-            json.deserialize_str(self)
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<Option<Time>, E> {
-            match Time::parse(text) {
-                Some(time) => Ok(Some(time)),
-                None => Err(E::invalid_value(Unexpected::Str(text), &self)),
+            fn visit_str<E: Error>(self, text: &str) -> Result<Time, E> {
+                Time::parse(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
             }
         }
-    }
 
-    json.deserialize_option(Rfc3339)
+        json.deserialize_str(Rfc3339)
+    }
 }
 
 /// Reads a list of UIDs that may be absent. A `null` among them is an empty string for Go.

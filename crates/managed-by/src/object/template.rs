@@ -204,9 +204,9 @@ fn members(object: Option<Raw<'_>>) -> Parts<'_> {
     object.map(Raw::members).unwrap_or_default()
 }
 
-/// The member with a name.
+/// The member with a name; if it occurs twice, the last one.
 fn find<'a>(members: &Parts<'a>, name: &str) -> Option<Raw<'a>> {
-    let found = members.iter().find(|(known, _)| known == name);
+    let found = members.iter().rfind(|(known, _)| known == name);
     found.map(|(_, value)| *value)
 }
 

@@ -1,14 +1,15 @@
 //! The objects of a request.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess};
 
 use super::identity::GroupVersionKind;
 use crate::decode::fields::{Nullable, Object as Struct, Text, put};
-use crate::decode::{Malformed, Part, Raw, Result, decode_str, of};
+use crate::decode::{
+    Malformed, MembersOnly, Part, Raw, Result, Strict, VisitContainer, decode_str, of,
+};
 use crate::kind::Kind;
 use crate::object::pod::Pod;
 use crate::object::{Metadata, Object, OfKind, read_members};
@@ -86,40 +87,34 @@ impl<'a> DeserializeSeed<'a> for BodyOf<'_, 'a> {
                 let object = OfKind(profile).deserialize(json)?;
                 Ok(object.map_or(Body::Absent, Body::Read))
             }
-            None => json.deserialize_option(Members),
+            None => {
+                let mut members = Members::default();
+                let is_set = json.deserialize_option(Strict(&mut members))?;
+                let metadata = members.metadata.map(|Nullable(metadata)| metadata);
+                let body = || Body::Members(metadata.unwrap_or_default(), members.others);
+                Ok(if is_set { body() } else { Body::Absent })
+            }
         }
     }
 }
 
 /// The members of an object of a kind that the library does not know.
-struct Members;
+#[derive(Default)]
+struct Members<'a> {
+    metadata: Option<Nullable<Metadata<'a>>>,
+    others: Vec<(Cow<'a, str>, Part<'a>)>,
+}
 
-impl<'a> Visitor<'a> for Members {
-    type Value = Body<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_none<E>(self) -> std::result::Result<Body<'a>, E> {
-        Ok(Body::Absent)
-    }
-
-    fn visit_some<D: Deserializer<'a>>(self, json: D) -> std::result::Result<Body<'a>, D::Error> {
-        json.deserialize_map(self)
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> std::result::Result<Body<'a>, A::Error> {
-        let mut metadata = None;
-        let mut members = Vec::new();
+impl<'a> VisitContainer<'a> for Members<'a> {
+    fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(Text(name)) = map.next_key()? {
             if name == "metadata" {
-                put(&mut metadata, &mut map)?;
+                put(&mut self.metadata, &mut map)?;
             } else {
-                members.push((name, map.next_value()?));
+                let MembersOnly(part) = map.next_value()?;
+                self.others.push((name, part));
             }
         }
-        let metadata = metadata.map(|Nullable(metadata)| metadata);
-        Ok(Body::Members(metadata.unwrap_or_default(), members))
+        Ok(())
     }
 }

@@ -329,6 +329,7 @@ mod tests {
         let malformed = r#""object":{"metadata":7,"spec":[]}"#;
         for members in [
             format!(r#"{KIND},{malformed},"operation":"DELETE","userInfo":7"#),
+            format!(r#"{KIND},"object":{{"spec":{{"completions":1e999}}}},"operation":"DELETE""#),
             format!(r#"{malformed},"operation":"CONNECT",{KIND}"#),
             format!(r#"{KIND},{malformed},"operation":"UPDATE","subResource":"scale""#),
             format!(r#"{KIND},"object":{{}},"oldObject":{{"spec":7}},"operation":"CREATE""#),

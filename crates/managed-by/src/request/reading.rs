@@ -1,10 +1,9 @@
 //! Reads a request.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
 
 use super::body::{Body, BodyOf};
 use super::change::Change;
@@ -12,24 +11,25 @@ use super::identity::{GroupVersionKind, UserInfo};
 use super::source::Source;
 use super::{AdmissionRequest, Subject, UnreadChange};
 use crate::decode::fields::{self, Nullable, Text, put, put_seed};
-use crate::decode::{Malformed, Raw, Result};
+use crate::decode::{Malformed, Raw, Result, Strict, VisitContainer};
 
 /// When the objects of a request are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ObjectDecoding {
     /// With the request, if its kind comes before them: each byte is read once.
     Inline,
-    /// After it. The operation, which comes after them, tells which objects must make sense.
+    /// After it: the operation, which comes after them, decides which objects must be valid.
     Deferred,
 }
 
 impl ObjectDecoding {
-    /// Reads a document in passing; if a value is of the wrong type, reads it again to tell whether that matters.
+    /// Reads a document with the objects inline. If there is an error, reads it again, to decide whether the error matters.
     pub(super) fn read<T>(read: impl Fn(Self) -> Result<T>) -> Result<T> {
-        match read(Self::Inline) {
-            Err(error) if error.path().is_some() => read(Self::Deferred),
+        read(Self::Inline).or_else(|error| match read(Self::Deferred) {
+            // Lines and columns of the whole document.
+            Err(deferred) if deferred.path().is_none() => Err(error),
             result => result,
-        }
+        })
     }
 }
 
@@ -38,6 +38,8 @@ const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 /// A request whose members were read. They may come in any order, but come sorted from Kubewarden: `kind` before the objects.
 #[derive(Default)]
 pub(super) struct RequestReading<'a> {
+    /// Whether the objects are read with the request.
+    is_inline: bool,
     kind: Option<fields::Object<GroupVersionKind<'a>>>,
     request_kind: Option<Raw<'a>>,
     operation: Option<Text<'a>>,
@@ -86,37 +88,35 @@ impl<'a> DeserializeSeed<'a> for ObjectDecoding {
         self,
         json: D,
     ) -> std::result::Result<Self::Value, D::Error> {
-        json.deserialize_map(self)
+        let mut reading = RequestReading {
+            is_inline: self == Self::Inline,
+            ..RequestReading::default()
+        };
+        json.deserialize_map(Strict(&mut reading))?;
+        Ok(reading)
     }
 }
 
-impl<'a> Visitor<'a> for ObjectDecoding {
-    type Value = RequestReading<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
-        let mut reading = RequestReading::default();
+impl<'a> VisitContainer<'a> for RequestReading<'a> {
+    fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(member) = map.next_key()? {
-            let kind = reading.kind.as_ref().map(|fields::Object(kind)| kind);
-            let body = BodyOf(kind.filter(|_| self == Self::Inline));
+            let kind = self.kind.as_ref().map(|fields::Object(kind)| kind);
+            let body = BodyOf(kind.filter(|_| self.is_inline));
             match member {
-                Member::Kind => put(&mut reading.kind, &mut map)?,
-                Member::RequestKind => put(&mut reading.request_kind, &mut map)?,
-                Member::Operation => put(&mut reading.operation, &mut map)?,
-                Member::SubResource => put(&mut reading.sub_resource, &mut map)?,
-                Member::Name => put(&mut reading.name, &mut map)?,
-                Member::Namespace => put(&mut reading.namespace, &mut map)?,
-                Member::Resource => put(&mut reading.resource, &mut map)?,
-                Member::UserInfo => put(&mut reading.user, &mut map)?,
-                Member::Object => put_seed(&mut reading.object, &mut map, body)?,
-                Member::OldObject => put_seed(&mut reading.old_object, &mut map, body)?,
+                Member::Kind => put(&mut self.kind, &mut map)?,
+                Member::RequestKind => put(&mut self.request_kind, &mut map)?,
+                Member::Operation => put(&mut self.operation, &mut map)?,
+                Member::SubResource => put(&mut self.sub_resource, &mut map)?,
+                Member::Name => put(&mut self.name, &mut map)?,
+                Member::Namespace => put(&mut self.namespace, &mut map)?,
+                Member::Resource => put(&mut self.resource, &mut map)?,
+                Member::UserInfo => put(&mut self.user, &mut map)?,
+                Member::Object => put_seed(&mut self.object, &mut map, body)?,
+                Member::OldObject => put_seed(&mut self.old_object, &mut map, body)?,
                 Member::Other => map.next_value().map(|IgnoredAny| ())?,
             }
         }
-        Ok(reading)
+        Ok(())
     }
 }
 
@@ -124,7 +124,7 @@ impl<'a> RequestReading<'a> {
     /// Makes a request of the members.
     ///
     /// # Errors
-    /// If a member that the operation needs is missing or makes no sense, with its path from the request.
+    /// If a member that the operation needs is missing or invalid, with its path from the request.
     pub(super) fn finish(self, source: Source<'a>) -> Result<AdmissionRequest<'a>> {
         let fields::Object(kind) = self
             .kind

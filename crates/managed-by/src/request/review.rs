@@ -1,14 +1,12 @@
 //! A document with a request in it.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
 
 use super::AdmissionRequest;
 use super::reading::{ObjectDecoding, RequestReading};
 use super::source::Source;
-use crate::decode::fields::{Text, put_seed};
-use crate::decode::{Malformed, Outline, OutlineOf, Result, decode};
+use crate::decode::fields::{Text, put, put_seed};
+use crate::decode::{Malformed, Outline, OutlineOf, Result, Strict, VisitContainer, decode};
 
 /// A document that holds a request as its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or what a policy
 /// engine sends, with the policy's settings beside it.
@@ -45,8 +43,8 @@ impl<'a> AdmissionReview<'a> {
     }
 }
 
-#[derive(Default)]
 struct ReviewReading<'a> {
+    objects: ObjectDecoding,
     request: Option<RequestReading<'a>>,
     settings: Option<Outline<'a>>,
 }
@@ -60,31 +58,32 @@ impl<'a> DeserializeSeed<'a> for ReviewSeed {
         self,
         json: D,
     ) -> std::result::Result<Self::Value, D::Error> {
-        json.deserialize_map(self)
+        let mut reading = ReviewReading {
+            objects: self.0,
+            request: None,
+            settings: None,
+        };
+        json.deserialize_map(Strict(&mut reading))?;
+        Ok(reading)
     }
 }
 
-impl<'a> Visitor<'a> for ReviewSeed {
-    type Value = ReviewReading<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
-        let mut reading = ReviewReading::default();
+impl<'a> VisitContainer<'a> for ReviewReading<'a> {
+    fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(Text(name)) = map.next_key()? {
-            match (&*name, self.0) {
-                ("request", objects) => put_seed(&mut reading.request, &mut map, objects)?,
+            match (&*name, self.objects) {
+                ("request", objects) => put_seed(&mut self.request, &mut map, objects)?,
                 ("settings", ObjectDecoding::Inline) => {
-                    put_seed(&mut reading.settings, &mut map, OutlineOf(LARGE_SETTINGS))?;
+                    put_seed(&mut self.settings, &mut map, OutlineOf(LARGE_SETTINGS))?;
                 }
                 ("settings", ObjectDecoding::Deferred) => {
-                    reading.settings = Some(Outline::of(map.next_value()?));
+                    let mut text = self.settings.take().map(|outline| outline.raw);
+                    put(&mut text, &mut map)?;
+                    self.settings = text.map(Outline::of);
                 }
                 _ => map.next_value().map(|IgnoredAny| ())?,
             }
         }
-        Ok(reading)
+        Ok(())
     }
 }

@@ -80,7 +80,7 @@ impl<'a> Source<'a> {
         };
         let members = request.members();
         let text = |member| {
-            let found = members.iter().find(|(name, _)| name == member);
+            let found = members.iter().rfind(|(name, _)| name == member);
             found.map(|(_, object)| object.as_str())
         };
         Some(ObjectPair {

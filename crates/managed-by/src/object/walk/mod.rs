@@ -4,7 +4,7 @@
 //! set of paths that still match, and skips what is on none of them: pod templates above all.
 //!
 //! The field `managedBy`, the objects that it is in and the metadata are strict: a value of the wrong type is an error, `null` aside.
-//! Everything else is the business of the kind's own schema, and a value of another type is skipped.
+//! Everything else is for the kind's own schema, and a value of another type is skipped.
 
 mod conditions;
 mod nested;
@@ -12,14 +12,13 @@ mod paths;
 mod reading;
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess};
 
 use super::{Metadata, Object};
-use crate::decode::fields::{self, Text, put};
-use crate::decode::{self, Lenient, Part, Path, Raw, Type, VisitContainer, decode_str};
+use crate::decode::fields::{self, Nullable, Text, put};
+use crate::decode::{self, Lenient, Part, Path, Raw, Strict, Type, VisitContainer, decode_str};
 use crate::kind::Kind;
 use paths::{EACH, Leaf, Paths, Set};
 use reading::Reading;
@@ -31,8 +30,13 @@ pub(super) fn read<'a, D: Deserializer<'a>>(
 ) -> Result<Option<Object<'a>>, D::Error> {
     let paths = Paths::of(kind);
     let mut reading = Reading::default();
-    let metadata = json.deserialize_option(Root(Level::root(&paths, &mut reading)))?;
-    Ok(metadata.map(|metadata| reading.object(metadata, kind)))
+    let mut root = Root {
+        metadata: None,
+        level: Level::root(&paths, &mut reading),
+    };
+    let is_set = json.deserialize_option(Strict(&mut root))?;
+    let metadata = root.metadata.map(|Nullable(metadata)| metadata);
+    Ok(is_set.then(|| reading.object(metadata.unwrap_or_default(), kind)))
 }
 
 /// Reads an object from its metadata and its other members, as [`read`] does. Each path of its kind has two members or more.
@@ -70,34 +74,21 @@ pub(crate) fn read_members<'a>(
 }
 
 /// The object itself: its metadata and the paths of its kind.
-struct Root<'r, 'a>(Level<'r, 'a>);
+struct Root<'r, 'a> {
+    metadata: Option<Nullable<Metadata<'a>>>,
+    level: Level<'r, 'a>,
+}
 
-impl<'a> Visitor<'a> for Root<'_, 'a> {
-    type Value = Option<Metadata<'a>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_none<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_some<D: Deserializer<'a>>(self, json: D) -> Result<Self::Value, D::Error> {
-        json.deserialize_map(self)
-    }
-
-    fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut metadata = None;
+impl<'a> VisitContainer<'a> for Root<'_, 'a> {
+    fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(Text(name)) = map.next_key()? {
             if name == "metadata" {
-                put(&mut metadata, &mut map)?;
+                put(&mut self.metadata, &mut map)?;
             } else {
-                self.0.read_member(&name, &mut map)?;
+                self.level.read_member(&name, &mut map)?;
             }
         }
-        let metadata = metadata.map(|fields::Nullable(metadata)| metadata);
-        Ok(Some(metadata.unwrap_or_default()))
+        Ok(())
     }
 }
 
@@ -122,7 +113,7 @@ impl<'r, 'a> Level<'r, 'a> {
             left: paths.all(),
             paths,
             offset: 0,
-            entered: Set::EMPTY,
+            entered: Set::empty(),
             is_strict: true,
             path: Path::Root,
             reading,
@@ -135,19 +126,19 @@ impl<'r, 'a> Level<'r, 'a> {
             paths: self.paths,
             left,
             offset,
-            entered: Set::EMPTY,
+            entered: Set::empty(),
             is_strict: self.is_strict,
             path,
             reading: &mut *self.reading,
         }
     }
 
-    /// The paths that lead on through a step, and how many of their bytes do.
+    /// Returns the paths that continue with a step, and the length of their part that does.
     fn through(&self, separator: &str, name: &str) -> (Set, usize) {
         let start = self.offset.saturating_add(separator.len());
         let end = start.saturating_add(name.len());
-        let mut on = Set::EMPTY;
-        for index in self.left.iter() {
+        let mut on = Set::empty();
+        for index in self.left.indexes() {
             let Some((path, _)) = self.paths.get(index) else {
                 continue;
             };
@@ -165,13 +156,17 @@ impl<'r, 'a> Level<'r, 'a> {
                 && path.get(start..end) == Some(name)
                 && path.get(self.offset..start) == Some(separator.as_bytes());
             if is_step {
-                on = on.with(index);
+                on |= Set::of(index);
             }
+        }
+        // A name with a separator in it is another member than the ones that a path names.
+        if !on.is_empty() && name.bytes().any(|b| b == b'.' || b == b'[') {
+            on = Set::empty();
         }
         (on, end)
     }
 
-    /// The paths that lead on through a member.
+    /// Returns the paths that continue with a member, as [`Level::through`] does.
     fn through_member(&self, name: &str) -> (Set, usize) {
         let separator = if self.offset == 0 { "" } else { "." };
         self.through(separator, name)
@@ -179,26 +174,32 @@ impl<'r, 'a> Level<'r, 'a> {
 
     /// Marks the paths through a member as entered. Returns false if they were, which means that the member occurs twice.
     fn enter(&mut self, on: Set) -> bool {
-        let is_first = self.entered.and(on).is_empty();
-        self.entered = self.entered.or(on);
+        let is_first = !self.entered.intersects(on);
+        self.entered |= on;
         is_first
+    }
+
+    /// What some paths lead to, with the paths.
+    fn leaves(&self, paths: Set) -> impl Iterator<Item = &(&'a str, Leaf<'a>)> {
+        let leaves = paths.indexes();
+        leaves.filter_map(|index| self.paths.get(index))
     }
 
     /// Returns true if all of some paths lead to templates.
     fn leads_to_templates_alone(&self, left: Set) -> bool {
-        let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
-        leaves.all(|(_, leaf)| matches!(leaf, Leaf::Template(_)))
+        self.leaves(left)
+            .all(|(_, leaf)| matches!(leaf, Leaf::Template(_)))
     }
 
     /// Returns true if one of some paths leads to the field of the object itself.
     fn leads_to_field(&self, left: Set) -> bool {
-        let mut leaves = left.iter().filter_map(|index| self.paths.get(index));
+        let mut leaves = self.leaves(left);
         self.is_strict && leaves.any(|(_, leaf)| matches!(leaf, Leaf::ManagedBy))
     }
 
-    /// What is here, if a path ends here.
+    /// Returns the leaf whose path ends here.
     fn leaf(&self) -> Option<Leaf<'a>> {
-        let mut leaves = self.left.iter().filter_map(|index| self.paths.get(index));
+        let mut leaves = self.leaves(self.left);
         let found = leaves.find(|(path, _)| path.len() == self.offset);
         found.map(|(_, leaf)| *leaf)
     }
@@ -258,7 +259,9 @@ impl<'a> DeserializeSeed<'a> for Level<'_, 'a> {
                 let raw = Raw::deserialize(json)?;
                 self.reading.raw(leaf, raw, &self.path);
             }
-            None if self.leads_to_field(self.left) => json.deserialize_option(self)?,
+            None if self.leads_to_field(self.left) => {
+                json.deserialize_option(Strict(&mut self))?;
+            }
             None => {
                 json.deserialize_any(Lenient(&mut self))?;
             }
@@ -292,26 +295,5 @@ impl<'a> VisitContainer<'a> for Level<'_, 'a> {
             }
             index = index.saturating_add(1);
         }
-    }
-}
-
-/// An object that the field of the object itself is in.
-impl<'a> Visitor<'a> for Level<'_, 'a> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_none<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_some<D: Deserializer<'a>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_map(self)
-    }
-
-    fn visit_map<A: MapAccess<'a>>(mut self, map: A) -> Result<(), A::Error> {
-        self.visit_members(map)
     }
 }

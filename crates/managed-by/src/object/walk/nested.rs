@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
 
 use super::Level;
 use super::paths::{Paths, SPEC, Set};
 use super::reading::Reading;
 use crate::decode::fields::Text;
-use crate::decode::{Lenient, Path, Raw, Type, VisitContainer};
+use crate::decode::{Lenient, Path, Raw, Type, VisitContainer, duplicate};
 use crate::kind::{JOB, Kind, Template};
 use crate::object::custom::{MAX_NESTED, MAX_TEMPLATES, Nested};
 use crate::upstream::go;
@@ -64,7 +64,8 @@ impl<'a> Reading<'a> {
             reading: self,
         };
         let mut json = serde_json::Deserializer::from_str(spec.as_str());
-        child.deserialize(&mut json).map_err(D::Error::custom)
+        // The text is JSON, and the one error is a member that occurs twice.
+        child.deserialize(&mut json).map_err(|_| duplicate())
     }
 
     /// Returns true if a template was left out, so that the others are too.
@@ -120,7 +121,7 @@ impl<'a> DeserializeSeed<'a> for Child<'_, 'a> {
             left: paths.all(),
             paths: &paths,
             offset: SPEC.len(),
-            entered: Set::EMPTY,
+            entered: Set::empty(),
             is_strict: false,
             path,
             reading: &mut *reading,

@@ -1,5 +1,7 @@
 //! The paths of a kind, and sets of them.
 
+use bitflags::bitflags;
+
 use crate::kind::status::{Attempts, CONDITIONS, StatusMatcher, StatusProfile};
 use crate::kind::{Kind, Template};
 
@@ -81,7 +83,7 @@ impl<'k> Paths<'k> {
     }
 
     pub(super) fn all(&self) -> Set {
-        Set::up_to(self.0.len())
+        Set::first(self.0.len())
     }
 
     pub(super) fn get(&self, index: usize) -> Option<&(&'k str, Leaf<'k>)> {
@@ -95,38 +97,29 @@ pub(super) const EACH: &str = "[]";
 /// What the paths into a spec begin with.
 pub(super) const SPEC: &str = "spec";
 
-/// A set of paths, by their places.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Set(u64);
+bitflags! {
+    /// A set of paths, by their indexes.
+    #[derive(Clone, Copy)]
+    pub(super) struct Set: u64 {
+        const _ = !0;
+    }
+}
 
 impl Set {
-    pub(super) const EMPTY: Self = Self(0);
-
-    pub(super) fn up_to(len: usize) -> Self {
+    /// The first `len` paths.
+    fn first(len: usize) -> Self {
         let unused = 64_usize.saturating_sub(len);
         let unused = u32::try_from(unused).unwrap_or(0);
-        Self(u64::MAX.checked_shr(unused).unwrap_or(0))
+        Self::from_bits_retain(u64::MAX.checked_shr(unused).unwrap_or(0))
     }
 
-    pub(super) fn is_empty(self) -> bool {
-        self == Self::EMPTY
-    }
-
-    pub(super) fn with(self, index: usize) -> Self {
+    pub(super) fn of(index: usize) -> Self {
         let index = u32::try_from(index).unwrap_or(u32::MAX);
-        Self(self.0 | 1_u64.checked_shl(index).unwrap_or(0))
+        Self::from_bits_retain(1_u64.checked_shl(index).unwrap_or(0))
     }
 
-    pub(super) fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    pub(super) fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
-        let mut left = self.0;
+    pub(super) fn indexes(self) -> impl Iterator<Item = usize> {
+        let mut left = self.bits();
         std::iter::from_fn(move || {
             let first = left.trailing_zeros();
             left &= left.wrapping_sub(1);

@@ -33,7 +33,9 @@ impl<'a> CustomKinds<'a> {
             return Vec::new();
         };
         let mut entries = Vec::new();
-        section.for_each(|entry| entries.push(entry));
+        if !section.for_each(|entry| entries.push(entry)) {
+            entries.push(Part::Split(Type::Object, vec![section.unnamed()]));
+        }
         entries
     }
 

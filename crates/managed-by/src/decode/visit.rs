@@ -1,12 +1,12 @@
-//! Visiting values whose type is the business of another schema.
+//! Visitors of objects and arrays: lenient where another schema defines the type, or strict.
 
 use std::fmt;
 
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::Type;
 
-/// Visits an object or an array. The defaults pass over them.
+/// Visits an object or an array. The defaults skip them.
 pub(crate) trait VisitContainer<'de>: Sized {
     /// Visits the members of an object.
     fn visit_members<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
@@ -19,7 +19,7 @@ pub(crate) trait VisitContainer<'de>: Sized {
     }
 }
 
-/// A visitor that hands objects and arrays on, passes over scalars, and returns the type that it found.
+/// A visitor that forwards objects and arrays, skips scalars, and returns the type that it found.
 pub(crate) struct Lenient<'v, V>(pub(crate) &'v mut V);
 
 impl<'de, V: VisitContainer<'de>> Visitor<'de> for Lenient<'_, V> {
@@ -59,5 +59,28 @@ impl<'de, V: VisitContainer<'de>> Visitor<'de> for Lenient<'_, V> {
 
     fn visit_str<E>(self, _: &str) -> Result<Type, E> {
         Ok(Type::String)
+    }
+}
+
+/// A visitor that forwards objects, and for which any other type is an error. Returns false for `null` if it visits an option.
+pub(crate) struct Strict<'v, V>(pub(crate) &'v mut V);
+
+impl<'de, V: VisitContainer<'de>> Visitor<'de> for Strict<'_, V> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_none<E>(self) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, json: D) -> Result<bool, D::Error> {
+        json.deserialize_map(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<bool, A::Error> {
+        self.0.visit_members(map).map(|()| true)
     }
 }
