@@ -38,8 +38,8 @@ where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    let object = Option::<Object<T>>::deserialize(json)?;
-    Ok(object.map(|Object(value)| value))
+    let object = Option::<StrictObject<T>>::deserialize(json)?;
+    Ok(object.map(|StrictObject(value)| value))
 }
 
 /// Reads a string, borrowed unless it is written with escapes; empty for `null`.
@@ -176,9 +176,9 @@ impl<'de> Deserialize<'de> for Int32 {
 }
 
 /// A struct that is read from a JSON object. What serde derives takes an array of the fields' values, too.
-pub(crate) struct Object<T>(pub(crate) T);
+pub(crate) struct StrictObject<T>(pub(crate) T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
         T::deserialize(StructFromMap(json)).map(Self)
     }

@@ -14,9 +14,7 @@ mod path;
 mod raw;
 mod visit;
 
-use std::marker::PhantomData;
-
-use serde::de::{Deserialize, DeserializeSeed};
+use serde::de::DeserializeSeed;
 
 pub use malformed::Malformed;
 pub(crate) use malformed::duplicate;
@@ -45,11 +43,6 @@ pub(crate) fn decode_str<'de, S: DeserializeSeed<'de>>(
     seed.deserialize(&mut json)
         .and_then(|value| json.end().map(|()| value))
         .map_err(|e| Malformed::decoding(text, &e))
-}
-
-/// The seed of a type that needs none.
-pub(crate) fn of<'de, T: Deserialize<'de>>() -> PhantomData<T> {
-    PhantomData
 }
 
 fn utf_8(bytes: &[u8]) -> Result<&str> {

@@ -1,5 +1,6 @@
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -7,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Unex
 use serde_json::Value as Json;
 
 use super::fields::{self, Nullable, Text};
-use super::{Malformed, Raw, decode, decode_str, of};
+use super::{Malformed, Raw, decode, decode_str};
 
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, expecting = "an object")]
@@ -45,8 +46,8 @@ fn name<'de, D: Deserializer<'de>>(json: D) -> Result<String, D::Error> {
 }
 
 fn read(json: &str) -> Result<Fields, String> {
-    let read: Result<fields::Object<Fields>, Malformed> = decode_str(json, of());
-    read.map(|fields::Object(read)| read)
+    let read: Result<fields::StrictObject<Fields>, Malformed> = decode_str(json, PhantomData);
+    read.map(|fields::StrictObject(read)| read)
         .map_err(|e| e.to_string())
 }
 
@@ -122,7 +123,7 @@ fn errors_name_the_path() {
     ] {
         assert_eq!(read(json).unwrap_err(), expected, "{json}");
     }
-    let error = decode::<std::marker::PhantomData<Raw<'_>>>(b"\"ab\xff\"", of()).unwrap_err();
+    let error = decode::<PhantomData<Raw<'_>>>(b"\"ab\xff\"", PhantomData).unwrap_err();
     assert_eq!(error.to_string(), "not JSON: expected UTF-8 at byte 3");
 }
 
@@ -187,7 +188,7 @@ fn numbers_are_the_nearest_that_fit() {
 
 /// Fails at a scalar of a document, and knows its path.
 struct FailAt<'c> {
-    /// How many scalars come before it.
+    /// The number of scalars before it.
     left: &'c Cell<usize>,
     path: String,
     failed_at: &'c Cell<String>,

@@ -25,7 +25,7 @@ pub(crate) struct AllowedTransition {
     pub(crate) writer: Writer,
     /// A further condition on the update.
     pub(crate) condition: TransitionCondition,
-    /// Where upstream makes the transition.
+    /// The upstream code or page that documents the transition.
     #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
     pub(crate) source: Source,
 }
@@ -56,7 +56,7 @@ pub(crate) enum TransitionCondition {
     EndTimeKept,
     /// The update adds an attempt, and `spec.retries` allows it.
     Retry,
-    /// As `Retry`, and the last attempt has the reason `TaskRunStopSidecarFailed`.
+    /// `Retry`, and the last attempt has the reason `TaskRunStopSidecarFailed`.
     RetryAfterStopSidecarFailed,
     /// Not `Retry`, no attempt is removed, and the new status has the reason `TaskRunStopSidecarFailed`.
     StopSidecarFailed,

@@ -1,4 +1,4 @@
-//! What rules read of a custom resource: the objects that will be made of it, and its status.
+//! The parts of a custom resource that rules read: the objects that controllers create from it, and its status.
 
 use std::borrow::Cow;
 
@@ -6,26 +6,26 @@ use crate::kind::Kind;
 use crate::kind::status::{FailureReasons, TerminalStates};
 use crate::upstream::time::Time;
 
-/// Of more nested values than these, or more negative counters, the first are read.
+/// The most nested values, and the most negative counters, that are read.
 pub(crate) const MAX_NESTED: usize = 1000;
 
-/// Of more templates than these, the first are looked at: each costs a walk of its own, and 20,000 of them fit into a request.
+/// The most templates that are read: each costs a walk of its own, and 20,000 of them fit into a request.
 pub(crate) const MAX_TEMPLATES: usize = 1000;
 
-/// What is read of a custom resource beside the field.
+/// The parts of a custom resource that rules read, besides the field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Custom<'a> {
     /// The values of `managedBy` in its templates, other than reserved ones, in their order.
     pub(crate) nested: Vec<Nested<'a>>,
     pub(crate) status: Status<'a>,
-    /// How often it may be tried again, if its kind says so.
+    /// The number of retries that its spec allows.
     pub(crate) retries: usize,
 }
 
 /// A value of `managedBy` in a template.
 #[derive(Debug, Clone)]
 pub(crate) struct Nested<'a> {
-    /// Where it is: `spec.replicatedJobs[2].template.spec.managedBy`.
+    /// For example `spec.replicatedJobs[2].template.spec.managedBy`.
     pub(crate) path: String,
     /// The kind that is made of the template.
     pub(crate) kind: &'a Kind<'a>,

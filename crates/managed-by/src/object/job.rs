@@ -238,11 +238,14 @@ impl<'de> Deserialize<'de> for Conditions {
 
         let mut conditions = Self::default();
         // A status may have thousands of conditions, so none is kept.
-        fields::for_each(json, |condition: Option<fields::Object<Condition<'de>>>| {
-            if let Some(fields::Object(condition)) = condition {
-                conditions.add(&condition.name, &condition.status);
-            }
-        })?;
+        fields::for_each(
+            json,
+            |condition: Option<fields::StrictObject<Condition<'de>>>| {
+                if let Some(fields::StrictObject(condition)) = condition {
+                    conditions.add(&condition.name, &condition.status);
+                }
+            },
+        )?;
         Ok(conditions)
     }
 }

@@ -23,19 +23,19 @@ pub(crate) struct Object<'a> {
     pub(crate) metadata: Metadata<'a>,
     /// `managedBy`, wherever the kind has it. [`None`] is unset, which `""` is not.
     pub(crate) managed_by: Option<Cow<'a, str>>,
-    /// What else is read of a Job. Boxed, because objects are moved about.
+    /// The other parts of a Job. Boxed, because objects are moved.
     pub(crate) job: Option<Box<Job<'a>>>,
-    /// What else is read of a custom resource, where there is anything.
+    /// The other parts of a custom resource, if there are any.
     pub(crate) custom: Option<Box<Custom<'a>>>,
 }
 
 impl Object<'_> {
-    /// Who reconciles the object, which is of a kind.
+    /// Returns who reconciles the object, which is of a kind.
     pub(crate) fn mode(&self, kind: &Kind<'_>) -> Mode<'_> {
         kind.mode(self.managed_by.as_deref())
     }
 
-    /// Whether it has a status, as far as rules read it.
+    /// Returns true if the object has a status, as far as rules read it.
     pub(crate) fn has_status(&self) -> bool {
         let job = self.job.as_deref();
         let custom = self.custom.as_deref();
@@ -46,7 +46,8 @@ impl Object<'_> {
 
 /// The seed of an object of a kind; [`None`] for `null`.
 ///
-/// Strict are the fields that rules read of a Job, and of other kinds the field `managedBy`, what it is in, and the metadata.
+/// A value of the wrong type is an error in the fields that rules read of a Job and, for other kinds, in `managedBy`, the objects
+/// that it is in, and the metadata.
 #[derive(Clone, Copy)]
 pub(crate) struct OfKind<'k>(pub(crate) &'k Kind<'k>);
 
@@ -69,7 +70,7 @@ pub(crate) struct Metadata<'a> {
     pub(crate) name: Cow<'a, str>,
     #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) uid: Cow<'a, str>,
-    /// Whether the object waits for its finalizers.
+    /// True if the object is being deleted and waits for its finalizers.
     #[serde(rename = "deletionTimestamp", deserialize_with = "fields::is_set")]
     pub(crate) is_being_deleted: bool,
     /// Decoded where a setting asks for them.

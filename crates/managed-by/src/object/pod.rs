@@ -1,11 +1,12 @@
 //! Pods: no workloads themselves, but evidence that a controller runs one.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::Deserializer;
 
-use crate::decode::{Raw, Result, decode_str, fields, of};
+use crate::decode::{Raw, Result, decode_str, fields};
 use crate::upstream::names::is_subdomain;
 
 /// A pod that is to be created.
@@ -67,12 +68,15 @@ impl<'de: 'a, 'a> Deserialize<'de> for Controller<'a> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> std::result::Result<Self, D::Error> {
         let mut controller = None;
         let mut index = 0_usize;
-        fields::for_each(json, |fields::Object(owner): fields::Object<Owner<'a>>| {
-            if owner.controller {
-                controller = Some(Owner { index, ..owner });
-            }
-            index = index.saturating_add(1);
-        })?;
+        fields::for_each(
+            json,
+            |fields::StrictObject(owner): fields::StrictObject<Owner<'a>>| {
+                if owner.controller {
+                    controller = Some(Owner { index, ..owner });
+                }
+                index = index.saturating_add(1);
+            },
+        )?;
         Ok(Self(controller))
     }
 }
@@ -83,7 +87,7 @@ impl<'a> Owner<'a> {
     /// # Errors
     /// If one of them is of another type than it must be.
     pub(crate) fn controller_of(references: Raw<'a>) -> Result<Option<Self>> {
-        let Controller(owner) = decode_str(references.as_str(), of())?;
+        let Controller(owner) = decode_str(references.as_str(), PhantomData)?;
         Ok(owner)
     }
 }

@@ -1,5 +1,5 @@
-//! What the pod template of a Job says of where its pods go: the parts that may change while the Job is suspended, and the
-//! rest of `affinity`, which may not.
+//! Scheduling directives in the pod template of a Job: the parts that may change while the Job is suspended, and the rest of
+//! `affinity`, which may not.
 //!
 //! Two templates are compared as kube-apiserver compares them (`Semantic.DeepEqual` on the API's types): an empty list is an
 //! absent one, a member at its zero value too, and an absent struct is an empty one only where the API has no pointer.
@@ -10,7 +10,7 @@ use crate::decode::{Parts, Raw, Type};
 use crate::release::Release;
 use crate::sorted::Sorted;
 
-/// Whether two pod templates send pods to the same places. Values of a wrong type are skipped, because kube-apiserver has
+/// Returns true if two pod templates have the same scheduling directives. Values of a wrong type are skipped, because kube-apiserver has
 /// decoded the template before.
 pub(crate) fn same_directives(
     new: Option<Raw<'_>>,
@@ -20,7 +20,7 @@ pub(crate) fn same_directives(
     Comparison::with(old, release).same(new, old, &TEMPLATE)
 }
 
-/// Whether two pod templates say the same of what never changes: which pods theirs seek and shun.
+/// Returns true if two pod templates have the same pod affinity and anti-affinity, which never change.
 pub(crate) fn same_for_good(new: Option<Raw<'_>>, old: Option<Raw<'_>>, release: Release) -> bool {
     Comparison::with(old, release).same(new, old, &FOR_GOOD)
 }
@@ -155,7 +155,7 @@ const GATES: Shape = Shape::List(&Shape::Struct(&[("name", Shape::Scalar)]));
 /// Compares values of one type.
 #[derive(Clone, Copy)]
 struct Comparison {
-    /// Whether label keys in pod affinity do not count.
+    /// True if label keys in pod affinity do not count.
     drops_keys: bool,
 }
 
@@ -220,7 +220,7 @@ fn by_name<'m, 'a>(members: &'m Parts<'a>) -> Vec<(&'m str, Raw<'a>)> {
         .collect()
 }
 
-/// Whether a template has label keys in a term of its pod affinity.
+/// Returns true if a template has label keys in a term of its pod affinity.
 fn uses_keys(template: Option<Raw<'_>>) -> bool {
     let affinity = get(get(template, "spec"), "affinity");
     ["podAffinity", "podAntiAffinity"].iter().any(|kind| {

@@ -1,14 +1,15 @@
 //! The objects of a request.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess};
 
 use super::identity::GroupVersionKind;
-use crate::decode::fields::{Nullable, Object as Struct, Text, put};
+use crate::decode::fields::{Nullable, StrictObject, Text, put};
 use crate::decode::{
-    Malformed, MembersOnly, Part, Raw, Result, Strict, VisitContainer, decode_str, of,
+    Malformed, MembersOnly, Part, Raw, Result, Strict, VisitContainer, decode_str,
 };
 use crate::kind::Kind;
 use crate::object::pod::Pod;
@@ -61,13 +62,14 @@ impl<'a> Body<'a> {
     /// Reads a pod.
     ///
     /// # Errors
-    /// As of [`Body::of_kind`].
+    /// Errors as in [`Body::of_kind`].
     pub(super) fn pod(&self) -> Result<Pod<'a>> {
         let Self::Text(raw) = self else {
             return Err(Malformed::unexpected("object", "an object", "nothing"));
         };
-        let pod = decode_str(raw.as_str(), of());
-        pod.map(|Struct(pod)| pod).map_err(|e| e.within("object"))
+        let pod = decode_str(raw.as_str(), PhantomData);
+        pod.map(|StrictObject(pod)| pod)
+            .map_err(|e| e.within("object"))
     }
 }
 
@@ -82,19 +84,16 @@ impl<'a> DeserializeSeed<'a> for BodyOf<'_, 'a> {
             let text = Option::<Raw<'a>>::deserialize(json)?;
             return Ok(text.map_or(Body::Absent, Body::Text));
         };
-        match kind.profile() {
-            Some(profile) => {
-                let object = OfKind(profile).deserialize(json)?;
-                Ok(object.map_or(Body::Absent, Body::Read))
-            }
-            None => {
-                let mut members = Members::default();
-                let is_set = json.deserialize_option(Strict(&mut members))?;
-                let metadata = members.metadata.map(|Nullable(metadata)| metadata);
-                let body = || Body::Members(metadata.unwrap_or_default(), members.others);
-                Ok(if is_set { body() } else { Body::Absent })
-            }
+        if let Some(profile) = kind.profile() {
+            let object = OfKind(profile).deserialize(json)?;
+            return Ok(object.map_or(Body::Absent, Body::Read));
         }
+        let mut members = Members::default();
+        if !json.deserialize_option(Strict(&mut members))? {
+            return Ok(Body::Absent);
+        }
+        let metadata = members.metadata.map(|Nullable(metadata)| metadata);
+        Ok(Body::Members(metadata.unwrap_or_default(), members.others))
     }
 }
 

@@ -1,9 +1,9 @@
-//! What is to change in an object.
+//! Changes of an object.
 
 use crate::decode::Result;
 use crate::object::Object;
 
-/// What happens to an object, with the objects that rules judge.
+/// A change of an object, with the objects that rules evaluate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<O> {
     /// A client creates it. A status in it counts for nothing: kube-apiserver drops the status of a create.
@@ -85,8 +85,8 @@ impl<O> Change<O> {
 }
 
 impl<'a> Change<Object<'a>> {
-    /// The change that a request means. An API server drops the status of a real create before it asks, so a create with a status is
-    /// a stored object of the background audit.
+    /// Converts a create with a status to [`Change::Stored`]: an API server drops the status of a real create before it calls webhooks,
+    /// so the background audit sent this one.
     pub(super) fn of_request(self) -> Self {
         match self {
             Self::Create { object } if object.has_status() => Self::Stored { object },
@@ -104,7 +104,7 @@ impl<'a> Change<Object<'a>> {
         }
     }
 
-    /// Whether the object is being deleted. The stored object decides, because an update cannot set `deletionTimestamp`.
+    /// Returns true if the object is being deleted. The stored object decides, because an update cannot set `deletionTimestamp`.
     pub(crate) fn is_of_deleted(&self) -> bool {
         let stored = self.old().unwrap_or_else(|| self.object());
         stored.metadata.is_being_deleted

@@ -1,12 +1,13 @@
 //! The kind of the object in a request, and the user who makes it.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::Deserializer;
 
 use crate::decode::fields::{self, Text};
-use crate::decode::{Raw, Result, decode_str, of};
+use crate::decode::{Raw, Result, decode_str};
 use crate::kind::Kind;
 
 /// Group, version and kind of the object in a request.
@@ -49,7 +50,7 @@ impl<'a> UserInfo<'a> {
     /// # Errors
     /// If the text is not JSON, or one of the fields is of the wrong type.
     pub fn from_json(json: &'a str) -> Result<Self> {
-        let fields::Nullable(user) = decode_str(json, of())?;
+        let fields::Nullable(user) = decode_str(json, PhantomData)?;
         Ok(user)
     }
 

@@ -28,7 +28,7 @@ pub use identity::UserInfo;
 pub use read_object::ReadObject;
 pub use review::AdmissionReview;
 
-/// What a request asks for, as far as this library is concerned.
+/// The subject of a request.
 #[derive(Debug)]
 pub(crate) enum Subject<'a> {
     /// Nothing that is judged: a deletion, a connection, or a subresource other than `status`.
@@ -59,9 +59,8 @@ pub struct AdmissionRequest<'a> {
     version: Cow<'a, str>,
     /// `requestKind`, decoded where a rule asks for it.
     request_kind: Option<Raw<'a>>,
-    /// Who asks. Not read if no rule judges the request.
+    /// Not read if no rule evaluates the request.
     pub(crate) user: UserInfo<'a>,
-    /// What is asked for.
     pub(crate) subject: Subject<'a>,
     /// The document that it was read from.
     source: Source<'a>,
@@ -242,14 +241,13 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// How many bytes the object and the stored one have as an API server writes them; at most `limit` where that is sure at first
-    /// sight.
+    /// Returns the sizes of the object and of the stored one as an API server writes them, or 0 if both together are surely at most
+    /// `limit`.
     pub(crate) fn object_sizes(&self, limit: usize) -> [usize; 2] {
         self.source.object_sizes(limit)
     }
 
-    /// Whether the update leaves every byte of the object as it was. The document is read again, because hardly any request
-    /// needs to know.
+    /// Returns true if the update leaves every byte of the object as it was.
     pub(crate) fn is_noop(&self) -> bool {
         self.source.is_noop()
     }

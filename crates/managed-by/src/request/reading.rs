@@ -13,7 +13,7 @@ use super::{AdmissionRequest, Subject, UnreadChange};
 use crate::decode::fields::{self, Nullable, Text, put, put_seed};
 use crate::decode::{Malformed, Raw, Result, Strict, VisitContainer};
 
-/// When the objects of a request are read.
+/// The time at which the objects of a request are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ObjectDecoding {
     /// With the request, if its kind comes before them: each byte is read once.
@@ -38,9 +38,9 @@ const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 /// A request whose members were read. They may come in any order, but come sorted from Kubewarden: `kind` before the objects.
 #[derive(Default)]
 pub(super) struct RequestReading<'a> {
-    /// Whether the objects are read with the request.
+    /// True if the objects are read with the request.
     is_inline: bool,
-    kind: Option<fields::Object<GroupVersionKind<'a>>>,
+    kind: Option<fields::StrictObject<GroupVersionKind<'a>>>,
     request_kind: Option<Raw<'a>>,
     operation: Option<Text<'a>>,
     sub_resource: Option<Name<'a>>,
@@ -100,7 +100,7 @@ impl<'a> DeserializeSeed<'a> for ObjectDecoding {
 impl<'a> VisitContainer<'a> for RequestReading<'a> {
     fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(member) = map.next_key()? {
-            let kind = self.kind.as_ref().map(|fields::Object(kind)| kind);
+            let kind = self.kind.as_ref().map(|fields::StrictObject(kind)| kind);
             let body = BodyOf(kind.filter(|_| self.is_inline));
             match member {
                 Member::Kind => put(&mut self.kind, &mut map)?,
@@ -126,7 +126,7 @@ impl<'a> RequestReading<'a> {
     /// # Errors
     /// If a member that the operation needs is missing or invalid, with its path from the request.
     pub(super) fn finish(self, source: Source<'a>) -> Result<AdmissionRequest<'a>> {
-        let fields::Object(kind) = self
+        let fields::StrictObject(kind) = self
             .kind
             .ok_or_else(|| Malformed::unexpected("kind", "an object", "nothing"))?;
         if kind.kind.is_empty() {

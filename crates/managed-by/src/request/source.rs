@@ -23,7 +23,7 @@ pub(super) enum Source<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ObjectPair<T> {
     pub(super) object: T,
-    /// Whether the API server drops the object's status.
+    /// True for a create: the API server drops the object's status.
     pub(super) is_create: bool,
     /// The stored object.
     pub(super) old: Option<T>,

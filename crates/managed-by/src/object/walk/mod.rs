@@ -179,7 +179,7 @@ impl<'r, 'a> Level<'r, 'a> {
         is_first
     }
 
-    /// What some paths lead to, with the paths.
+    /// Returns some paths with their leaves.
     fn leaves(&self, paths: Set) -> impl Iterator<Item = &(&'a str, Leaf<'a>)> {
         let leaves = paths.indexes();
         leaves.filter_map(|index| self.paths.get(index))

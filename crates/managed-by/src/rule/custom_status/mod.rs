@@ -63,12 +63,12 @@ impl<'a> Transition<'a> {
     /// Returns the terminal states that this update may leave.
     fn leavable_states(&self, outcome: &Outcome<'_>) -> TerminalStates {
         let rows = outcome.allowed_transitions.iter();
-        rows.filter(|row| self.matches(row))
+        rows.filter(|row| self.matches(**row))
             .fold(TerminalStates::empty(), |states, row| states | row.from)
     }
 
     /// Returns true if this update has the new state, the writer and the condition of a row.
-    fn matches(&self, row: &AllowedTransition) -> bool {
+    fn matches(&self, row: AllowedTransition) -> bool {
         let is_writer = match row.writer {
             Writer::Any => true,
             Writer::BuiltIn => !self.is_delegated,
