@@ -69,7 +69,7 @@ fn a_request_of_2_mib() {
     assert_eq!(answer.annotations["controller"], r#""acme.io/x""#);
 }
 
-/// What no rule reads is passed over without recursion.
+/// Values that no rule reads are skipped without recursion.
 #[test]
 fn nesting_of_100_000_levels() {
     let n = 100_000;

@@ -81,7 +81,7 @@ pub(crate) struct Outcome {
     /// When, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<String>,
-    /// Whether the request is allowed; in JSON as `allowed`, `code` and `message`.
+    /// The decision on the request; in JSON as `allowed`, `code` and `message`.
     #[serde(flatten, serialize_with = "json::decision")]
     pub(crate) decision: Decision,
     /// Shown to the client.

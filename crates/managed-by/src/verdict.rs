@@ -25,7 +25,7 @@ const MAX_ANNOTATION: usize = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict<'a> {
-    /// Whether the request is allowed.
+    /// The decision on the request.
     pub decision: Decision,
     /// Shown to the client either way; at most 256 bytes each.
     pub warnings: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Verdict<'a> {
     pub findings: Vec<(Enforcement, Finding<'a>)>,
 }
 
-/// Whether a request is allowed.
+/// The decision on a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// The request is allowed.

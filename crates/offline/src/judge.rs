@@ -19,7 +19,7 @@ pub struct Judge<'s> {
 /// What the library said to a request. It borrows nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// Whether the request is allowed. For several releases, it is denied if any of them denies it, and the message lists
+    /// The decision on the request. For several releases, it is denied if any of them denies it, and the message lists
     /// the errors of all.
     pub decision: Decision,
     /// Shown to the client.

@@ -160,7 +160,7 @@ impl StatusProfile<'_> {
     };
 }
 
-/// How the status of a kind shows an outcome, and which outcomes are final.
+/// The outcomes of a kind: how its status shows them, and which are final.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome<'k> {
     /// [`None`] only for a declared kind without it.
@@ -169,7 +169,7 @@ pub(crate) struct Outcome<'k> {
     pub(crate) failure: Option<StatusMatcher<'k>>,
     /// [`TerminalStates::DEAD_END`], if the kind has one.
     pub(crate) dead_end: Option<StatusMatcher<'k>>,
-    /// Whether the built-in controller writes both outcomes.
+    /// The policy on both outcomes at once.
     pub(crate) dual: DualOutcome,
     /// Failure reasons, each with its matcher.
     pub(crate) failure_reasons: &'k [(FailureReasons, StatusMatcher<'k>)],
@@ -241,7 +241,7 @@ impl<'k> Outcome<'k> {
     }
 }
 
-/// Whether the built-in controller writes that a workload has both succeeded and failed.
+/// The ways in which the built-in controller writes both a success and a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DualOutcome {
     /// It never does.
@@ -266,7 +266,7 @@ pub(crate) struct Attempts<'k> {
 pub(crate) struct End<'k> {
     /// The field's path.
     pub(crate) path: &'k str,
-    /// Whether only a status with an outcome has an end time.
+    /// True if only a status with an outcome has an end time.
     pub(crate) needs_outcome: bool,
     /// The outcomes that always have an end time.
     pub(crate) required_by: TerminalStates,

@@ -398,7 +398,7 @@ impl<'a> AdmissionReview<'a> {
     /// [`Verdict::misconfigured`](crate::Verdict::misconfigured). A part that no rule needs is not checked.
     ///
     /// # Errors
-    /// As [`Settings::from_json`], for the parts that were read.
+    /// The problems of the parts that were read, as in [`Settings::from_json`].
     pub fn settings(&self) -> Result<Settings<'a>, Problems> {
         let Some(json) = &self.settings else {
             return Ok(Settings::default());
