@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use crate::decode::{Parts, Raw, Type};
+use Shape::{List, Map, OptionalInt, Pointer, Scalar, Struct};
+
+use crate::decode::{Raw, Type};
 use crate::release::Release;
 use crate::sorted::Sorted;
 
@@ -23,11 +25,6 @@ pub(crate) fn same_directives(
 /// Returns true if two pod templates have the same pod affinity and anti-affinity, which never change.
 pub(crate) fn same_for_good(new: Option<Raw<'_>>, old: Option<Raw<'_>>, release: Release) -> bool {
     Comparison::with(old, release).same(new, old, &FOR_GOOD)
-}
-
-/// A value, unless it is `null`.
-fn set(value: Raw<'_>) -> Option<Raw<'_>> {
-    Some(value).filter(|value| value.json_type() != Type::Null)
 }
 
 /// The Go type of a value, as far as its equality depends on it.
@@ -49,108 +46,83 @@ enum Shape {
 type Fields = &'static [(&'static str, Shape)];
 
 /// `core/v1`: the parts of `PodTemplateSpec` that may change in a suspended Job, and what is in them.
-const TEMPLATE: Shape = Shape::Struct(&[
-    (
-        "metadata",
-        Shape::Struct(&[("labels", Shape::Map), ("annotations", Shape::Map)]),
-    ),
-    (
-        "spec",
-        Shape::Struct(&[
-            ("nodeSelector", Shape::Map),
-            ("tolerations", TOLERATIONS),
-            ("schedulingGates", GATES),
-            ("affinity", AFFINITY),
-        ]),
-    ),
-]);
+const TEMPLATE: Shape = Struct(&[("metadata", OBJECT_META), ("spec", POD_SPEC)]);
 
 /// The parts of the scheduling directives that may not. Whether there is an `affinity` at all does not matter.
-const FOR_GOOD: Shape = Shape::Struct(&[(
-    "spec",
-    Shape::Struct(&[(
-        "affinity",
-        Shape::Struct(&[
-            ("podAffinity", POD_AFFINITY),
-            ("podAntiAffinity", POD_AFFINITY),
-        ]),
-    )]),
-)]);
+const FOR_GOOD: Shape = Struct(&[("spec", Struct(&[("affinity", Struct(POD_AFFINITIES))]))]);
 
-const AFFINITY: Shape = Shape::Pointer(&[
+const OBJECT_META: Shape = Struct(&[("labels", Map), ("annotations", Map)]);
+
+const POD_SPEC: Shape = Struct(&[
+    ("nodeSelector", Map),
+    ("tolerations", List(&TOLERATION)),
+    ("schedulingGates", List(&Struct(&[("name", Scalar)]))),
+    ("affinity", AFFINITY),
+]);
+
+const TOLERATION: Shape = Struct(&[
+    ("key", Scalar),
+    ("operator", Scalar),
+    ("value", Scalar),
+    ("effect", Scalar),
+    ("tolerationSeconds", OptionalInt),
+]);
+
+const AFFINITY: Shape = Pointer(&[
     ("nodeAffinity", NODE_AFFINITY),
     ("podAffinity", POD_AFFINITY),
     ("podAntiAffinity", POD_AFFINITY),
 ]);
 
+const POD_AFFINITIES: Fields = &[
+    ("podAffinity", POD_AFFINITY),
+    ("podAntiAffinity", POD_AFFINITY),
+];
+
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-const NODE_AFFINITY: Shape = Shape::Pointer(&[
-    (
-        REQUIRED,
-        Shape::Pointer(&[("nodeSelectorTerms", Shape::List(&NODE_SELECTOR_TERM))]),
-    ),
-    (
-        PREFERRED,
-        Shape::List(&Shape::Struct(&[
-            ("weight", Shape::Scalar),
-            ("preference", NODE_SELECTOR_TERM),
-        ])),
-    ),
+const NODE_AFFINITY: Shape = Pointer(&[
+    (REQUIRED, NODE_SELECTOR),
+    (PREFERRED, List(&PREFERRED_TERM)),
 ]);
 
-const NODE_SELECTOR_TERM: Shape = Shape::Struct(&[
-    ("matchExpressions", Shape::List(&REQUIREMENT)),
-    ("matchFields", Shape::List(&REQUIREMENT)),
+const NODE_SELECTOR: Shape = Pointer(&[("nodeSelectorTerms", List(&NODE_SELECTOR_TERM))]);
+
+const PREFERRED_TERM: Shape = Struct(&[("weight", Scalar), ("preference", NODE_SELECTOR_TERM)]);
+
+const NODE_SELECTOR_TERM: Shape = Struct(&[
+    ("matchExpressions", List(&REQUIREMENT)),
+    ("matchFields", List(&REQUIREMENT)),
 ]);
 
-const REQUIREMENT: Shape = Shape::Struct(&[
-    ("key", Shape::Scalar),
-    ("operator", Shape::Scalar),
-    ("values", STRINGS),
+const REQUIREMENT: Shape = Struct(&[("key", Scalar), ("operator", Scalar), ("values", STRINGS)]);
+
+const STRINGS: Shape = List(&Scalar);
+
+const POD_AFFINITY: Shape = Pointer(&[
+    (REQUIRED, List(&POD_AFFINITY_TERM)),
+    (PREFERRED, List(&WEIGHTED_TERM)),
 ]);
 
-const STRINGS: Shape = Shape::List(&Shape::Scalar);
+const WEIGHTED_TERM: Shape = Struct(&[("weight", Scalar), ("podAffinityTerm", POD_AFFINITY_TERM)]);
 
-const POD_AFFINITY: Shape = Shape::Pointer(&[
-    (REQUIRED, Shape::List(&POD_AFFINITY_TERM)),
-    (
-        PREFERRED,
-        Shape::List(&Shape::Struct(&[
-            ("weight", Shape::Scalar),
-            ("podAffinityTerm", POD_AFFINITY_TERM),
-        ])),
-    ),
-]);
-
-const POD_AFFINITY_TERM: Shape = Shape::Struct(&[
+const POD_AFFINITY_TERM: Shape = Struct(&[
     ("labelSelector", LABEL_SELECTOR),
     ("namespaces", STRINGS),
-    ("topologyKey", Shape::Scalar),
+    ("topologyKey", Scalar),
     ("namespaceSelector", LABEL_SELECTOR),
-    (MATCH_LABEL_KEYS, STRINGS),
-    (MISMATCH_LABEL_KEYS, STRINGS),
+    ("matchLabelKeys", STRINGS),
+    ("mismatchLabelKeys", STRINGS),
 ]);
 
 /// The gate `MatchLabelKeysInPodAffinity` is off in 1.30: kube-apiserver drops these, unless the stored object has some.
-const MATCH_LABEL_KEYS: &str = "matchLabelKeys";
-const MISMATCH_LABEL_KEYS: &str = "mismatchLabelKeys";
+const LABEL_KEYS: [&str; 2] = ["matchLabelKeys", "mismatchLabelKeys"];
 
-const LABEL_SELECTOR: Shape = Shape::Pointer(&[
-    ("matchLabels", Shape::Map),
-    ("matchExpressions", Shape::List(&REQUIREMENT)),
+const LABEL_SELECTOR: Shape = Pointer(&[
+    ("matchLabels", Map),
+    ("matchExpressions", List(&REQUIREMENT)),
 ]);
-
-const TOLERATIONS: Shape = Shape::List(&Shape::Struct(&[
-    ("key", Shape::Scalar),
-    ("operator", Shape::Scalar),
-    ("value", Shape::Scalar),
-    ("effect", Shape::Scalar),
-    ("tolerationSeconds", Shape::OptionalInt),
-]));
-
-const GATES: Shape = Shape::List(&Shape::Struct(&[("name", Shape::Scalar)]));
 
 /// Compares values of one type.
 #[derive(Clone, Copy)]
@@ -161,94 +133,70 @@ struct Comparison {
 
 impl Comparison {
     fn with(old: Option<Raw<'_>>, release: Release) -> Self {
-        let drops_keys = release < Release::V1_31 && !uses_keys(old);
-        Self { drops_keys }
+        let affinity = member(member(old, "spec"), "affinity");
+        let mut affinities = POD_AFFINITIES.iter();
+        let uses_keys = |(name, _): &(&str, _)| member(affinity, name).is_some_and(uses_keys);
+        Self {
+            drops_keys: release < Release::V1_31 && !affinities.any(uses_keys),
+        }
     }
 
     fn same(self, a: Option<Raw<'_>>, b: Option<Raw<'_>>, shape: &Shape) -> bool {
-        let (a, b) = (a.and_then(set), b.and_then(set));
+        let (a, b) = (a.filter(is_set), b.filter(is_set));
         if a.map(Raw::as_str) == b.map(Raw::as_str) {
             return true;
         }
         match shape {
-            Shape::Scalar => scalar(a) == scalar(b),
-            Shape::OptionalInt => a.and_then(Raw::number) == b.and_then(Raw::number),
-            Shape::Map => {
-                let (a, b) = (members(a), members(b));
-                let (a, b) = (by_name(&a), by_name(&b));
-                let value = |of: &(&str, Raw<'_>)| of.1.string().unwrap_or_default().into_owned();
-                let mut pairs = a.iter().zip(&b);
-                a.len() == b.len() && pairs.all(|(a, b)| a.0 == b.0 && value(a) == value(b))
-            }
-            Shape::List(element) => {
-                let (a, b) = (elements(a), elements(b));
+            Scalar => scalar(a) == scalar(b),
+            OptionalInt => a.and_then(Raw::number) == b.and_then(Raw::number),
+            Map => strings(a) == strings(b),
+            List(element) => {
+                let [a, b] = [a, b].map(|list| list.map(Raw::elements).unwrap_or_default());
                 let mut pairs = a.iter().zip(&b);
                 a.len() == b.len()
                     && pairs.all(|((_, a), (_, b))| self.same(Some(*a), Some(*b), element))
             }
-            Shape::Struct(fields) => self.same_members(a, b, fields),
-            Shape::Pointer(fields) => a.is_some() == b.is_some() && self.same_members(a, b, fields),
+            Struct(fields) => self.same_members(a, b, fields),
+            Pointer(fields) => a.is_some() == b.is_some() && self.same_members(a, b, fields),
         }
     }
 
     fn same_members(self, a: Option<Raw<'_>>, b: Option<Raw<'_>>, fields: Fields) -> bool {
-        let (a, b) = (members(a), members(b));
         fields.iter().all(|(name, shape)| {
-            let dropped = self.drops_keys && [MATCH_LABEL_KEYS, MISMATCH_LABEL_KEYS].contains(name);
-            dropped || self.same(find(&a, name), find(&b, name), shape)
+            self.drops_keys && LABEL_KEYS.contains(name)
+                || self.same(member(a, name), member(b, name), shape)
         })
     }
 }
 
-fn members(object: Option<Raw<'_>>) -> Parts<'_> {
-    object.map(Raw::members).unwrap_or_default()
+fn is_set(value: &Raw<'_>) -> bool {
+    value.json_type() != Type::Null
 }
 
-/// The member with a name; if it occurs twice, the last one.
-fn find<'a>(members: &Parts<'a>, name: &str) -> Option<Raw<'a>> {
-    let found = members.iter().rfind(|(known, _)| known == name);
-    found.map(|(_, value)| *value)
+/// Returns the member with a name of an object that may be absent.
+fn member<'a>(object: Option<Raw<'a>>, name: &str) -> Option<Raw<'a>> {
+    object?.member(name)
 }
 
-/// Sorts the members by name.
-fn by_name<'m, 'a>(members: &'m Parts<'a>) -> Vec<(&'m str, Raw<'a>)> {
+/// Returns the strings of a map, sorted by name.
+fn strings(map: Option<Raw<'_>>) -> Vec<(String, String)> {
+    let members = map.map(Raw::members).unwrap_or_default();
     let sorted = Sorted::of(members.iter().map(|(name, _)| &**name));
-    let value = |place: usize| members.get(place).map(|(_, value)| *value);
-    let members = sorted.iter();
-    members
-        .filter_map(|(name, place)| Some((name, value(place)?)))
+    let sorted = sorted.iter().filter_map(|(_, index)| members.get(index));
+    sorted
+        .map(|(name, value)| (name.to_string(), value.string().unwrap_or_default().into()))
         .collect()
 }
 
-/// Returns true if a template has label keys in a term of its pod affinity.
-fn uses_keys(template: Option<Raw<'_>>) -> bool {
-    let affinity = get(get(template, "spec"), "affinity");
-    ["podAffinity", "podAntiAffinity"].iter().any(|kind| {
-        let terms = get(affinity, kind);
-        let required = elements(get(terms, REQUIRED)).into_iter();
-        let required = required.map(|(_, term)| Some(term));
-        let preferred = elements(get(terms, PREFERRED)).into_iter();
-        let preferred = preferred.map(|(_, term)| get(Some(term), "podAffinityTerm"));
-        let mut terms = required.chain(preferred);
-        terms.any(|term| {
-            let keys = [MATCH_LABEL_KEYS, MISMATCH_LABEL_KEYS];
-            keys.iter()
-                .any(|name| !elements(get(term, name)).is_empty())
-        })
+/// Returns true if pod affinity has label keys in one of its terms.
+fn uses_keys(affinity: Raw<'_>) -> bool {
+    let parts = affinity.parts(affinity.json_type());
+    parts.iter().any(|(name, value)| {
+        LABEL_KEYS.contains(&&**name) && !value.elements().is_empty() || uses_keys(*value)
     })
 }
 
-/// The member with a name of an object that may be absent.
-fn get<'a>(object: Option<Raw<'a>>, name: &str) -> Option<Raw<'a>> {
-    object?.member(name).and_then(set)
-}
-
-/// The elements of a list.
-fn elements(list: Option<Raw<'_>>) -> Parts<'_> {
-    list.map(Raw::elements).unwrap_or_default()
-}
-
-/// A string or an integer, nothing for the zero value.
+/// Returns a string or an integer; nothing for the zero value.
 fn scalar(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
     let value = value?;
     let text = value.string().unwrap_or(Cow::Borrowed(value.as_str()));
