@@ -107,16 +107,7 @@ where
 }
 
 /// Reads the next value of an object into a slot, which must be empty: the member must not occur twice.
-pub(crate) fn put<'de, A, T>(slot: &mut Option<T>, map: &mut A) -> Result<(), A::Error>
-where
-    A: MapAccess<'de>,
-    T: Deserialize<'de>,
-{
-    put_seed(slot, map, PhantomData)
-}
-
-/// Reads the next value with a seed, as [`put`] does.
-pub(crate) fn put_seed<'de, A, S>(
+pub(crate) fn put<'de, A, S>(
     slot: &mut Option<S::Value>,
     map: &mut A,
     seed: S,
@@ -141,37 +132,32 @@ struct Int32(i32);
 
 impl<'de> Deserialize<'de> for Int32 {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        struct Number;
+        json.deserialize_i32(Int32Visitor)
+    }
+}
 
-        impl Visitor<'_> for Number {
-            type Value = Int32;
+struct Int32Visitor;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a 32-bit integer")
-            }
+impl Visitor<'_> for Int32Visitor {
+    type Value = Int32;
 
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Int32, E> {
-                let number = number.try_into();
-                number.map_or_else(
-                    |_| Err(E::invalid_value(Unexpected::Other("number"), &self)),
-                    |number| Ok(Int32(number)),
-                )
-            }
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a 32-bit integer")
+    }
 
-            fn visit_u64<E: Error>(self, number: u64) -> Result<Int32, E> {
-                self.visit_i64(number.try_into().unwrap_or(i64::MAX))
-            }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Int32, E> {
+        let number = number.try_into().map(Int32);
+        number.map_err(|_| E::invalid_value(Unexpected::Other("number"), &self))
+    }
 
-            fn visit_f64<E: Error>(self, number: f64) -> Result<Int32, E> {
-                // `-0` is an integer for Go, and PolicyServer writes it as `-0.0`.
-                if number == 0.0 && number.is_sign_negative() {
-                    return Ok(Int32(0));
-                }
-                Err(E::invalid_value(Unexpected::Other("number"), &self))
-            }
-        }
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Int32, E> {
+        self.visit_i64(number.try_into().unwrap_or(i64::MAX))
+    }
 
-        json.deserialize_i32(Number)
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Int32, E> {
+        // `-0` is an integer for Go, and PolicyServer writes it as `-0.0`.
+        let is_zero = number == 0.0 && number.is_sign_negative();
+        self.visit_i64(if is_zero { 0 } else { i64::MAX })
     }
 }
 
@@ -185,6 +171,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {
 }
 
 /// A struct that is read from a JSON object, or its default for `null`.
+#[derive(Default)]
 pub(crate) struct Nullable<T>(pub(crate) T);
 
 impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Nullable<T> {

@@ -3,23 +3,17 @@
 use super::path::{is_plain, shown};
 use super::{Raw, Type};
 
-/// The value that an error of `serde_json` is about.
-pub(super) struct Located {
-    /// From the root of the document: `request.object.spec.managedBy`.
-    pub(super) path: String,
-    pub(super) json_type: Type,
-}
-
 enum Step<'t> {
     /// The member that was read last, its name as it is written.
     Member(&'t str),
     Element(usize),
 }
 
-/// Finds the value that an error is about. The document is JSON up to there, and the position is where `serde_json` stopped: after a
-/// scalar, before an object or an array, or after the name of a member.
+/// Finds the value that an error of `serde_json` is about: its path from the root of the document, and its type. The document is JSON
+/// up to there, and the position is where `serde_json` stopped: after a scalar, before an object or an array, or after the name of a
+/// member.
 #[cold]
-pub(super) fn locate(text: &str, line: usize, column: usize) -> Located {
+pub(super) fn locate(text: &str, line: usize, column: usize) -> (String, Type) {
     let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
     let line_start: usize = lines.map(str::len).sum();
     let end = line_start.saturating_add(column);
@@ -60,10 +54,7 @@ pub(super) fn locate(text: &str, line: usize, column: usize) -> Located {
             }
         }
     }
-    Located {
-        path: path(&steps),
-        json_type,
-    }
+    (path(&steps), json_type)
 }
 
 /// The next token: a string, a number, a word, or one character.

@@ -10,17 +10,10 @@ use super::locate::locate;
 pub struct Malformed(Box<Reason>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Reason {
-    /// The document is not JSON.
-    Syntax(String),
-    /// A value is missing, or is of another type or form than expected.
-    Unexpected {
-        path: String,
-        expected: String,
-        got: &'static str,
-    },
-    /// A member occurs twice.
-    Duplicate { path: String },
+struct Reason {
+    /// [`None`] if the document is not JSON.
+    path: Option<String>,
+    message: String,
 }
 
 /// The beginning of serde's error about a member that occurs twice.
@@ -41,61 +34,52 @@ impl Malformed {
     pub(super) fn decoding(text: &str, error: &serde_json::Error) -> Self {
         let message = error.to_string();
         if !error.is_data() {
-            return Self(Box::new(Reason::Syntax(message)));
+            return Self::new(None, format!("not JSON: {message}"));
         }
-        let located = locate(text, error.line(), error.column());
-        let path = located.path;
+        let (path, json_type) = locate(text, error.line(), error.column());
         if message.starts_with(DUPLICATE) {
             return Self::duplicate(path);
         }
         // `invalid type: string "...", expected an object at line 1 column 5`: only what was expected is ours.
         let (_, expected) = message.rsplit_once(", expected ").unwrap_or_default();
         let expected = expected.split(" at line ").next().unwrap_or_default();
-        let got = match located.json_type {
+        let got = match json_type {
             Type::Number if message.starts_with(INVALID_VALUE) => "another number",
             Type::String if message.starts_with(INVALID_VALUE) => "another string",
-            json_type => json_type.name(),
+            _ => json_type.name(),
         };
         Self::unexpected(path, expected, got)
     }
 
     pub(super) fn utf_8(at: usize) -> Self {
-        let text = format!("expected UTF-8 at byte {at}");
-        Self(Box::new(Reason::Syntax(text)))
+        Self::new(None, format!("not JSON: expected UTF-8 at byte {at}"))
     }
 
     /// A value that is missing, or is of another type or form than expected.
-    pub(crate) fn unexpected(path: impl Into<String>, expected: &str, got: &'static str) -> Self {
-        Self(Box::new(Reason::Unexpected {
-            path: path.into(),
-            expected: expected.to_owned(),
-            got,
-        }))
+    pub(crate) fn unexpected(path: impl Into<String>, expected: &str, got: &str) -> Self {
+        Self::new(Some(path.into()), format!("expected {expected}, got {got}"))
     }
 
     /// A member that occurs twice.
     pub(crate) fn duplicate(path: impl Into<String>) -> Self {
-        Self(Box::new(Reason::Duplicate { path: path.into() }))
+        Self::new(Some(path.into()), DUPLICATE.to_owned())
+    }
+
+    fn new(path: Option<String>, message: String) -> Self {
+        Self(Box::new(Reason { path, message }))
     }
 
     /// The path of the value, from the root of the document. [`None`] if the document is not JSON.
     pub fn path(&self) -> Option<&str> {
-        match &*self.0 {
-            Reason::Syntax(_) => None,
-            Reason::Unexpected { path, .. } | Reason::Duplicate { path } => Some(path),
-        }
+        self.0.path.as_deref()
     }
 
     /// Prefixes the path with the name of the member that holds the document.
     #[must_use]
     pub fn within(mut self, name: &str) -> Self {
-        if let Reason::Unexpected { path, .. } | Reason::Duplicate { path } = &mut *self.0 {
-            let dot = if path.is_empty() || path.starts_with('[') {
-                ""
-            } else {
-                "."
-            };
-            *path = format!("{name}{dot}{path}");
+        if let Some(path) = &mut self.0.path {
+            let is_joined = path.is_empty() || path.starts_with('[');
+            *path = format!("{name}{}{path}", if is_joined { "" } else { "." });
         }
         self
     }
@@ -103,17 +87,10 @@ impl Malformed {
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
-            Reason::Syntax(text) => write!(f, "not JSON: {text}"),
-            Reason::Unexpected {
-                path,
-                expected,
-                got,
-            } => {
-                let colon = if path.is_empty() { "" } else { ": " };
-                write!(f, "{path}{colon}expected {expected}, got {got}")
-            }
-            Reason::Duplicate { path } => write!(f, "{path}: duplicate field"),
+        let Reason { path, message } = &*self.0;
+        match path.as_deref() {
+            None | Some("") => f.write_str(message),
+            Some(path) => write!(f, "{path}: {message}"),
         }
     }
 }

@@ -18,10 +18,10 @@ use serde::de::DeserializeSeed;
 
 pub use malformed::Malformed;
 pub(crate) use malformed::duplicate;
-pub(crate) use outline::{MembersOnly, Outline, OutlineOf, Part};
+pub(crate) use outline::{Outline, Part};
 pub(crate) use path::{MAX_SHOWN, Path, shown};
-pub(crate) use raw::{Parts, Raw, Type};
-pub(crate) use visit::{Lenient, Strict, VisitContainer};
+pub(crate) use raw::{Parts, Raw, Split, Type};
+pub(crate) use visit::{Collect, Lenient, Strict, VisitContainer};
 
 /// The result of decoding.
 pub(crate) type Result<T> = std::result::Result<T, Malformed>;
@@ -31,7 +31,8 @@ pub(crate) type Result<T> = std::result::Result<T, Malformed>;
 /// # Errors
 /// If it is not UTF-8 or not JSON, or if the value is not what the seed expects.
 pub(crate) fn decode<'de, S: DeserializeSeed<'de>>(bytes: &'de [u8], seed: S) -> Result<S::Value> {
-    decode_str(utf_8(bytes)?, seed)
+    let text = std::str::from_utf8(bytes).map_err(|e| Malformed::utf_8(e.valid_up_to()))?;
+    decode_str(text, seed)
 }
 
 /// Decodes a document that is known to be UTF-8, as [`decode`] does.
@@ -43,10 +44,6 @@ pub(crate) fn decode_str<'de, S: DeserializeSeed<'de>>(
     seed.deserialize(&mut json)
         .and_then(|value| json.end().map(|()| value))
         .map_err(|e| Malformed::decoding(text, &e))
-}
-
-fn utf_8(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|e| Malformed::utf_8(e.valid_up_to()))
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! A JSON value as its text.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::fields::{self, Text};
-use super::{Lenient, Malformed, VisitContainer, utf_8};
+use super::{Lenient, Malformed, VisitContainer};
 
 /// The types of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,15 +47,9 @@ pub(crate) struct Raw<'a>(&'a str);
 /// The members of an object with their names, or the elements of an array without.
 pub(crate) type Parts<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;
 
-impl<'a> From<&'a RawValue> for Raw<'a> {
-    fn from(value: &'a RawValue) -> Self {
-        Self(value.get())
-    }
-}
-
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(json).map(Self::from)
+        <&RawValue>::deserialize(json).map(|value| Self(value.get()))
     }
 }
 
@@ -64,11 +59,7 @@ impl<'a> Raw<'a> {
     /// # Errors
     /// If the bytes are not UTF-8 or not JSON.
     pub(crate) fn document(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let text = utf_8(bytes)?;
-        let value = serde_json::from_str::<&RawValue>(text);
-        value
-            .map(Self::from)
-            .map_err(|e| Malformed::decoding(text, &e))
+        super::decode(bytes, PhantomData)
     }
 
     /// The value of a text that is known to be JSON.
@@ -177,25 +168,41 @@ impl<'a> Raw<'a> {
                 return vec![self.unnamed()];
             }
         }
-        split.0
+        split.parts
     }
 }
 
 /// Splits an object or an array into its parts.
 #[derive(Default)]
-pub(super) struct Split<'a>(pub(super) Parts<'a>);
+pub(crate) struct Split<'a> {
+    pub(super) parts: Parts<'a>,
+    /// True if the elements of an array are skipped: they may be many.
+    members_only: bool,
+}
+
+impl Split<'_> {
+    pub(crate) fn members_only() -> Self {
+        Self {
+            members_only: true,
+            ..Self::default()
+        }
+    }
+}
 
 impl<'a> VisitContainer<'a> for Split<'a> {
     fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> Result<(), A::Error> {
         while let Some((Text(name), value)) = map.next_entry()? {
-            self.0.push((name, value));
+            self.parts.push((name, value));
         }
         Ok(())
     }
 
     fn visit_elements<A: SeqAccess<'a>>(&mut self, mut seq: A) -> Result<(), A::Error> {
+        if self.members_only {
+            return IgnoredAny.visit_seq(seq).map(|_| ());
+        }
         while let Some(value) = seq.next_element()? {
-            self.0.push((Cow::Borrowed(""), value));
+            self.parts.push((Cow::Borrowed(""), value));
         }
         Ok(())
     }

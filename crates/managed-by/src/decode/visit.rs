@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::Type;
 
@@ -82,5 +82,17 @@ impl<'de, V: VisitContainer<'de>> Visitor<'de> for Strict<'_, V> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<bool, A::Error> {
         self.0.visit_members(map).map(|()| true)
+    }
+}
+
+/// The seed of an object that a visitor collects, for which any other type is an error.
+pub(crate) struct Collect<V>(pub(crate) V);
+
+impl<'de, V: VisitContainer<'de>> DeserializeSeed<'de> for Collect<V> {
+    type Value = V;
+
+    fn deserialize<D: Deserializer<'de>>(mut self, json: D) -> Result<V, D::Error> {
+        json.deserialize_map(Strict(&mut self.0))?;
+        Ok(self.0)
     }
 }

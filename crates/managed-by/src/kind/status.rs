@@ -99,6 +99,11 @@ impl<'k> StatusMatcher<'k> {
         }
     }
 
+    /// Returns true if it matches a field with a value.
+    pub(crate) fn has_value(&self, value: &str) -> bool {
+        matches!(self, Self::Field { values, .. } if values.contains(&value))
+    }
+
     /// Returns true if both read the same condition type or the same field, so that only one can match.
     pub(crate) fn excludes(&self, other: &Self) -> bool {
         match (*self, *other) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::kind::Kind;
-use crate::kind::status::{FailureReasons, TerminalStates};
+use crate::kind::status::{FailureReasons, Outcome, StatusMatcher, TerminalStates};
 use crate::upstream::time::Time;
 
 /// The most nested values, and the most negative counters, that are read.
@@ -13,7 +13,7 @@ pub(crate) const MAX_NESTED: usize = 1000;
 pub(crate) const MAX_TEMPLATES: usize = 1000;
 
 /// The parts of a custom resource that rules read, besides the field.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Custom<'a> {
     /// The values of `managedBy` in its templates, other than reserved ones, in their order.
     pub(crate) nested: Vec<Nested<'a>>,
@@ -57,14 +57,6 @@ impl<'a> Nested<'a> {
     }
 }
 
-impl PartialEq for Nested<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.path == other.path && self.value == other.value && self.is_of_kind(other)
-    }
-}
-
-impl Eq for Nested<'_> {}
-
 /// A status, by what rules judge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Status<'a> {
@@ -91,6 +83,20 @@ pub(crate) struct Status<'a> {
 }
 
 impl Status<'_> {
+    /// Adds what an outcome derives from a part of the status, by the matchers that match it.
+    pub(super) fn add(
+        &mut self,
+        outcome: &Outcome<'_>,
+        matches: impl Fn(&StatusMatcher<'_>) -> bool,
+    ) {
+        for (state, matcher) in outcome.terminal_states() {
+            if matcher.as_ref().is_some_and(&matches) {
+                self.ends |= state;
+            }
+        }
+        self.is_deployed |= outcome.deployed.as_ref().is_some_and(matches);
+    }
+
     /// A counter that only goes up, by its place in the profile; 0 where it is not given.
     pub(crate) fn total(&self, index: usize) -> i64 {
         self.totals.get(index).copied().unwrap_or_default()

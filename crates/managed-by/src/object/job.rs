@@ -267,15 +267,11 @@ impl Uncounted<'_> {
 impl<'a> Uncounted<'a> {
     /// Both lists, succeeded first, with the path of each.
     pub(crate) fn lists(&self) -> [(&'static str, &[Cow<'a, str>]); 2] {
+        let uids = [&self.succeeded, &self.failed].map(|uids| uids.as_deref().unwrap_or_default());
+        let [succeeded, failed] = uids;
         [
-            (
-                "status.uncountedTerminatedPods.succeeded",
-                self.succeeded.as_deref().unwrap_or_default(),
-            ),
-            (
-                "status.uncountedTerminatedPods.failed",
-                self.failed.as_deref().unwrap_or_default(),
-            ),
+            ("status.uncountedTerminatedPods.succeeded", succeeded),
+            ("status.uncountedTerminatedPods.failed", failed),
         ]
     }
 

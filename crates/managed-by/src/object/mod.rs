@@ -18,7 +18,7 @@ use job::{Job, JobStatus};
 pub(crate) use walk::read_members;
 
 /// An object, by the fields that rules read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Object<'a> {
     pub(crate) metadata: Metadata<'a>,
     /// `managedBy`, wherever the kind has it. [`None`] is unset, which `""` is not.

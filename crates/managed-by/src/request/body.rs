@@ -7,13 +7,11 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess};
 
 use super::identity::GroupVersionKind;
-use crate::decode::fields::{Nullable, StrictObject, Text, put};
-use crate::decode::{
-    Malformed, MembersOnly, Part, Raw, Result, Strict, VisitContainer, decode_str,
-};
+use crate::decode::fields::{StrictObject, Text};
+use crate::decode::{Malformed, Part, Raw, Result, Split, Strict, VisitContainer, decode_str};
 use crate::kind::Kind;
 use crate::object::pod::Pod;
-use crate::object::{Metadata, Object, OfKind, read_members};
+use crate::object::{Object, OfKind, read_members};
 
 /// An object of a request, read as far as its kind is known.
 #[derive(Debug, Default)]
@@ -23,7 +21,7 @@ pub(super) enum Body<'a> {
     /// The object of a pod, or of a kind that comes later in the document.
     Text(Raw<'a>),
     /// The object of a kind that the library does not know, but the settings, which come later, may declare.
-    Members(Metadata<'a>, Vec<(Cow<'a, str>, Part<'a>)>),
+    Members(Members<'a>),
     /// The object of a kind that the library knows.
     Read(Object<'a>),
 }
@@ -41,9 +39,7 @@ impl<'a> Body<'a> {
         let object = match self {
             Self::Absent => Ok(None),
             Self::Text(raw) => decode_str(raw.as_str(), OfKind(kind)),
-            Self::Members(metadata, members) => {
-                read_members(metadata.clone(), members, kind).map(Some)
-            }
+            Self::Members(Members(members)) => read_members(members, kind).map(Some),
             Self::Read(object) => Ok(Some(object.clone())),
         };
         let object = object.map_err(|e| e.within(member))?;
@@ -89,30 +85,26 @@ impl<'a> DeserializeSeed<'a> for BodyOf<'_, 'a> {
             return Ok(object.map_or(Body::Absent, Body::Read));
         }
         let mut members = Members::default();
-        if !json.deserialize_option(Strict(&mut members))? {
-            return Ok(Body::Absent);
-        }
-        let metadata = members.metadata.map(|Nullable(metadata)| metadata);
-        Ok(Body::Members(metadata.unwrap_or_default(), members.others))
+        let is_set = json.deserialize_option(Strict(&mut members))?;
+        Ok(is_set
+            .then_some(members)
+            .map_or(Body::Absent, Body::Members))
     }
 }
 
-/// The members of an object of a kind that the library does not know.
-#[derive(Default)]
-struct Members<'a> {
-    metadata: Option<Nullable<Metadata<'a>>>,
-    others: Vec<(Cow<'a, str>, Part<'a>)>,
-}
+/// The members of an object of a kind that the library does not know, with theirs, but for the metadata.
+#[derive(Debug, Default)]
+pub(super) struct Members<'a>(Vec<(Cow<'a, str>, Part<'a>)>);
 
 impl<'a> VisitContainer<'a> for Members<'a> {
     fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(Text(name)) = map.next_key()? {
-            if name == "metadata" {
-                put(&mut self.metadata, &mut map)?;
+            let part = if name == "metadata" {
+                Part::Text(map.next_value()?)
             } else {
-                let MembersOnly(part) = map.next_value()?;
-                self.others.push((name, part));
-            }
+                map.next_value_seed(Split::members_only())?
+            };
+            self.0.push((name, part));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 
 use crate::decode::fields::{self, Text};
-use crate::decode::{Raw, Result, decode_str};
+use crate::decode::{Result, decode_str};
 use crate::kind::Kind;
 
 /// Group, version and kind of the object in a request.
@@ -52,14 +52,6 @@ impl<'a> UserInfo<'a> {
     pub fn from_json(json: &'a str) -> Result<Self> {
         let fields::Nullable(user) = decode_str(json, PhantomData)?;
         Ok(user)
-    }
-
-    /// Reads the member `userInfo` of a request, if there is one.
-    pub(super) fn read(raw: Option<Raw<'a>>) -> Result<Self> {
-        let Some(raw) = raw else {
-            return Ok(Self::default());
-        };
-        Self::from_json(raw.as_str()).map_err(|e| e.within("userInfo"))
     }
 }
 

@@ -13,14 +13,14 @@ use std::borrow::Cow;
 #[cfg(feature = "k8s-openapi")]
 use k8s_openapi::api::batch::v1::Job;
 
-use crate::decode::{Malformed, Raw, Result, decode};
+use crate::decode::{Collect, Raw, Result, decode};
 use crate::kind::{Kind, is_job};
 use crate::object::Object;
 use crate::object::pod::Pod;
 use crate::release::{Release, ReleaseSet};
 use body::Body;
-use reading::ObjectDecoding;
-use source::Source;
+use reading::{ObjectDecoding, RequestReading};
+pub(crate) use source::Source;
 
 pub use change::Change;
 pub(crate) use identity::GroupVersionKind;
@@ -46,7 +46,6 @@ pub(crate) enum Subject<'a> {
 pub(crate) struct UnreadChange<'a> {
     pub(crate) kind: GroupVersionKind<'a>,
     change: Change<Body<'a>>,
-    user: Option<Raw<'a>>,
 }
 
 /// An admission request (`AdmissionRequest` of `admission.k8s.io/v1`), by what rules read of it.
@@ -55,15 +54,12 @@ pub struct AdmissionRequest<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) namespace: Cow<'a, str>,
     pub(crate) resource: Cow<'a, str>,
-    /// The version in `kind`.
-    version: Cow<'a, str>,
-    /// `requestKind`, decoded where a rule asks for it.
-    request_kind: Option<Raw<'a>>,
-    /// Not read if no rule evaluates the request.
+    /// The version that the client wrote.
+    pub(crate) version: Cow<'a, str>,
     pub(crate) user: UserInfo<'a>,
     pub(crate) subject: Subject<'a>,
     /// The document that it was read from.
-    source: Source<'a>,
+    pub(crate) source: Source<'a>,
 }
 
 impl<'a> AdmissionRequest<'a> {
@@ -74,8 +70,35 @@ impl<'a> AdmissionRequest<'a> {
     /// type; if a field that rules read is of the wrong type. Parts that no rule judges are not read, such as the object of
     /// a deletion.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
-        let read = |objects: ObjectDecoding| decode(bytes, objects)?.finish(Source::Request(bytes));
-        ObjectDecoding::read(read)
+        ObjectDecoding::read(|objects| {
+            let reading = decode(bytes, Collect(RequestReading::new(objects)))?;
+            reading.finish(Source::Request(bytes))
+        })
+    }
+
+    /// Makes a request that has no other members. The object's own name goes before the one in the request.
+    fn new(
+        name: Cow<'a, str>,
+        version: Cow<'a, str>,
+        user: UserInfo<'a>,
+        subject: Subject<'a>,
+        source: Source<'a>,
+    ) -> Self {
+        let own_name = match &subject {
+            Subject::Pod(pod) => Some(pod.name()),
+            Subject::Change(_, change) => Some(&change.object().metadata.name),
+            Subject::NotJudged | Subject::UnknownKind(_) => None,
+        };
+        let own_name = own_name.filter(|name| !name.is_empty());
+        Self {
+            name: own_name.cloned().unwrap_or(name),
+            namespace: Cow::default(),
+            resource: Cow::default(),
+            version,
+            user,
+            subject,
+            source,
+        }
     }
 
     /// The request that asks for a change of a typed Job.
@@ -92,15 +115,12 @@ impl<'a> AdmissionRequest<'a> {
             is_create: matches!(change, Change::Create { .. }),
             old,
         });
+        let version = kind.versions().first().copied().unwrap_or_default().into();
+        let subject = Subject::Change(kind, change);
         Self {
-            name: change.object().metadata.name.clone(),
             namespace: new.metadata.namespace.as_deref().unwrap_or_default().into(),
             resource: kind.plural().into(),
-            version: kind.versions().first().copied().unwrap_or_default().into(),
-            request_kind: None,
-            user,
-            subject: Subject::Change(kind, change),
-            source,
+            ..Self::new(Cow::default(), version, user, subject, source)
         }
     }
 
@@ -129,35 +149,18 @@ impl<'a> AdmissionRequest<'a> {
             Subject::UnknownKind(Box::new(UnreadChange {
                 kind: object.kind.clone(),
                 change: change.try_map(|object, _| Ok(Body::Text(Raw::new(object.text))))?,
-                user: None,
             }))
         };
-        let mut request = Self {
-            name: Cow::default(),
+        let version = object.kind.version.clone();
+        Ok(Self {
             namespace: namespace.into(),
-            resource: Cow::default(),
-            version: object.kind.version.clone(),
-            request_kind: None,
-            user,
-            subject,
-            source,
-        };
-        request.take_own_name();
-        Ok(request)
+            ..Self::new(Cow::default(), version, user, subject, source)
+        })
     }
 
     /// The name of the object: its own, else the request's. Empty if neither says.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// The version that the client wrote: of `requestKind`, else of `kind`. Nothing in `requestKind` makes a request malformed.
-    pub(crate) fn written_version(&self) -> Cow<'a, str> {
-        let written = self.request_kind.and_then(|kind| kind.member("version"));
-        written
-            .and_then(Raw::string)
-            .filter(|version| !version.is_empty())
-            .unwrap_or_else(|| self.version.clone())
     }
 
     /// The object's namespace; empty if it has none.
@@ -192,64 +195,21 @@ impl<'a> AdmissionRequest<'a> {
     where
         'a: 'k,
     {
-        let is_read_from_json = matches!(self.source, Source::Review(_) | Source::Request(_));
-        let read = || {
-            let change = unread.change.as_ref();
-            let change = change.try_map(|body, member| body.of_kind(kind, member))?;
-            let change = if is_read_from_json {
-                change.of_request()
-            } else {
-                change
-            };
-            let user = match unread.user {
-                Some(user) => UserInfo::read(Some(user))?,
-                None => self.user.clone(),
-            };
-            Ok((change, user))
+        let change = unread.change.as_ref();
+        let change = change.try_map(|body, member| body.of_kind(kind, member));
+        let change = if matches!(self.source, Source::Review(_) | Source::Request(_)) {
+            // The error becomes a verdict here, where the document is no longer known.
+            change.map_err(|e| e.within("request"))?.of_request()
+        } else {
+            change?
         };
-        // It becomes a verdict here, where the document is no longer known.
-        let (change, user) = read().map_err(|malformed: Malformed| {
-            if is_read_from_json {
-                malformed.within("request")
-            } else {
-                malformed
-            }
-        })?;
-        let mut request = AdmissionRequest {
-            name: self.name.clone(),
+        let (name, version, user) = (self.name.clone(), self.version.clone(), self.user.clone());
+        let subject = Subject::Change(kind, change);
+        Ok(AdmissionRequest {
             namespace: self.namespace.clone(),
             resource: self.resource.clone(),
-            version: self.version.clone(),
-            request_kind: self.request_kind,
-            user,
-            subject: Subject::Change(kind, change),
-            source: self.source,
-        };
-        request.take_own_name();
-        Ok(request)
-    }
-
-    /// The object's own name goes before the one in the request.
-    fn take_own_name(&mut self) {
-        let own_name = match &self.subject {
-            Subject::Pod(pod) => pod.name().clone(),
-            Subject::Change(_, change) => change.object().metadata.name.clone(),
-            Subject::NotJudged | Subject::UnknownKind(_) => Cow::default(),
-        };
-        if !own_name.is_empty() {
-            self.name = own_name;
-        }
-    }
-
-    /// Returns the sizes of the object and of the stored one as an API server writes them, or 0 if both together are surely at most
-    /// `limit`.
-    pub(crate) fn object_sizes(&self, limit: usize) -> [usize; 2] {
-        self.source.object_sizes(limit)
-    }
-
-    /// Returns true if the update leaves every byte of the object as it was.
-    pub(crate) fn is_noop(&self) -> bool {
-        self.source.is_noop()
+            ..AdmissionRequest::new(name, version, user, subject, self.source)
+        })
     }
 }
 
@@ -326,7 +286,7 @@ mod tests {
         let unknown = r#""kind":{"group":"acme.io","version":"v1","kind":"Run"}"#;
         let malformed = r#""object":{"metadata":7,"spec":[]}"#;
         for members in [
-            format!(r#"{KIND},{malformed},"operation":"DELETE","userInfo":7"#),
+            format!(r#"{KIND},{malformed},"operation":"DELETE""#),
             format!(r#"{KIND},"object":{{"spec":{{"completions":1e999}}}},"operation":"DELETE""#),
             format!(r#"{malformed},"operation":"CONNECT",{KIND}"#),
             format!(r#"{KIND},{malformed},"operation":"UPDATE","subResource":"scale""#),
@@ -407,8 +367,8 @@ mod tests {
         ] {
             let request = AdmissionRequest::from_objects(change, "", UserInfo::default()).unwrap();
             // Six bytes may become of one.
-            assert_eq!(request.object_sizes(6 * most - 1), sizes);
-            assert_eq!(request.object_sizes(6 * most), [0, 0]);
+            assert_eq!(request.source.object_sizes(6 * most - 1), sizes);
+            assert_eq!(request.source.object_sizes(6 * most), [0, 0]);
         }
 
         let request =
@@ -417,8 +377,8 @@ mod tests {
         let of_request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
         let of_review = AdmissionReview::from_json(review.as_bytes()).unwrap();
         for (read, text) in [(of_request, &request), (of_review.request, &review)] {
-            assert_eq!(read.object_sizes(text.len() - 1), [none, all]);
-            assert_eq!(read.object_sizes(text.len()), [0, 0]);
+            assert_eq!(read.source.object_sizes(text.len() - 1), [none, all]);
+            assert_eq!(read.source.object_sizes(text.len()), [0, 0]);
         }
     }
 }

@@ -1,17 +1,18 @@
 //! Reads a request.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
+use serde::de::{IgnoredAny, MapAccess};
 
 use super::body::{Body, BodyOf};
 use super::change::Change;
 use super::identity::{GroupVersionKind, UserInfo};
 use super::source::Source;
 use super::{AdmissionRequest, Subject, UnreadChange};
-use crate::decode::fields::{self, Nullable, Text, put, put_seed};
-use crate::decode::{Malformed, Raw, Result, Strict, VisitContainer};
+use crate::decode::fields::{self, Nullable, Text, put};
+use crate::decode::{Malformed, Result, VisitContainer};
 
 /// The time at which the objects of a request are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,13 +42,13 @@ pub(super) struct RequestReading<'a> {
     /// True if the objects are read with the request.
     is_inline: bool,
     kind: Option<fields::StrictObject<GroupVersionKind<'a>>>,
-    request_kind: Option<Raw<'a>>,
+    request_kind: Option<Nullable<GroupVersionKind<'a>>>,
     operation: Option<Text<'a>>,
     sub_resource: Option<Name<'a>>,
     name: Option<Name<'a>>,
     namespace: Option<Name<'a>>,
     resource: Option<Nullable<Resource<'a>>>,
-    user: Option<Raw<'a>>,
+    user: Option<Nullable<UserInfo<'a>>>,
     object: Option<Body<'a>>,
     old_object: Option<Body<'a>>,
 }
@@ -81,38 +82,22 @@ struct Resource<'a> {
     resource: Cow<'a, str>,
 }
 
-impl<'a> DeserializeSeed<'a> for ObjectDecoding {
-    type Value = RequestReading<'a>;
-
-    fn deserialize<D: Deserializer<'a>>(
-        self,
-        json: D,
-    ) -> std::result::Result<Self::Value, D::Error> {
-        let mut reading = RequestReading {
-            is_inline: self == Self::Inline,
-            ..RequestReading::default()
-        };
-        json.deserialize_map(Strict(&mut reading))?;
-        Ok(reading)
-    }
-}
-
 impl<'a> VisitContainer<'a> for RequestReading<'a> {
     fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(member) = map.next_key()? {
             let kind = self.kind.as_ref().map(|fields::StrictObject(kind)| kind);
             let body = BodyOf(kind.filter(|_| self.is_inline));
             match member {
-                Member::Kind => put(&mut self.kind, &mut map)?,
-                Member::RequestKind => put(&mut self.request_kind, &mut map)?,
-                Member::Operation => put(&mut self.operation, &mut map)?,
-                Member::SubResource => put(&mut self.sub_resource, &mut map)?,
-                Member::Name => put(&mut self.name, &mut map)?,
-                Member::Namespace => put(&mut self.namespace, &mut map)?,
-                Member::Resource => put(&mut self.resource, &mut map)?,
-                Member::UserInfo => put(&mut self.user, &mut map)?,
-                Member::Object => put_seed(&mut self.object, &mut map, body)?,
-                Member::OldObject => put_seed(&mut self.old_object, &mut map, body)?,
+                Member::Kind => put(&mut self.kind, &mut map, PhantomData)?,
+                Member::RequestKind => put(&mut self.request_kind, &mut map, PhantomData)?,
+                Member::Operation => put(&mut self.operation, &mut map, PhantomData)?,
+                Member::SubResource => put(&mut self.sub_resource, &mut map, PhantomData)?,
+                Member::Name => put(&mut self.name, &mut map, PhantomData)?,
+                Member::Namespace => put(&mut self.namespace, &mut map, PhantomData)?,
+                Member::Resource => put(&mut self.resource, &mut map, PhantomData)?,
+                Member::UserInfo => put(&mut self.user, &mut map, PhantomData)?,
+                Member::Object => put(&mut self.object, &mut map, body)?,
+                Member::OldObject => put(&mut self.old_object, &mut map, body)?,
                 Member::Other => map.next_value().map(|IgnoredAny| ())?,
             }
         }
@@ -121,64 +106,62 @@ impl<'a> VisitContainer<'a> for RequestReading<'a> {
 }
 
 impl<'a> RequestReading<'a> {
+    pub(super) fn new(objects: ObjectDecoding) -> Self {
+        Self {
+            is_inline: objects == ObjectDecoding::Inline,
+            ..Self::default()
+        }
+    }
+
     /// Makes a request of the members.
     ///
     /// # Errors
     /// If a member that the operation needs is missing or invalid, with its path from the request.
     pub(super) fn finish(self, source: Source<'a>) -> Result<AdmissionRequest<'a>> {
-        let fields::StrictObject(kind) = self
-            .kind
-            .ok_or_else(|| Malformed::unexpected("kind", "an object", "nothing"))?;
+        let missing = |member, expected| Malformed::unexpected(member, expected, "nothing");
+        let kind = self.kind.ok_or_else(|| missing("kind", "an object"))?.0;
         if kind.kind.is_empty() {
-            let expected = "the name of a kind";
-            return Err(Malformed::unexpected("kind.kind", expected, "nothing"));
+            return Err(missing("kind.kind", "the name of a kind"));
         }
         let text = |name: Option<Name<'a>>| name.unwrap_or_default().0;
-        let mut request = AdmissionRequest {
-            name: text(self.name),
-            namespace: Cow::default(),
-            resource: Cow::default(),
-            version: kind.version.clone(),
-            request_kind: self.request_kind,
-            user: UserInfo::default(),
-            subject: Subject::NotJudged,
-            source,
-        };
         let sub_resource = text(self.sub_resource);
         let is_status = sub_resource == "status";
-        let is_pod = kind.is_pod();
         let object = self.object.unwrap_or_default();
         let old = self.old_object.unwrap_or_default();
         let operation = self.operation.map(|Text(operation)| operation);
         let change = match operation.as_deref() {
-            Some("CREATE") => Change::Create { object },
-            Some("UPDATE") if is_pod => return Ok(request),
-            Some("UPDATE") if is_status => Change::UpdateStatus { object, old },
-            Some("UPDATE") => Change::Update { object, old },
-            Some("DELETE" | "CONNECT") => return Ok(request),
+            Some("CREATE") => Some(Change::Create { object }),
+            Some("UPDATE") if kind.is_pod() => None,
+            Some("UPDATE") if is_status => Some(Change::UpdateStatus { object, old }),
+            Some("UPDATE") => Some(Change::Update { object, old }),
+            Some("DELETE" | "CONNECT") => None,
             other => {
                 let got = other.map_or("nothing", |_| "another word");
                 return Err(Malformed::unexpected("operation", OPERATIONS, got));
             }
         };
-        if !(is_status || sub_resource.is_empty()) {
-            return Ok(request);
-        }
-        request.namespace = text(self.namespace);
-        let resource = self.resource.map(|Nullable(resource)| resource.resource);
-        request.resource = resource.unwrap_or_default();
-        request.subject = if is_pod {
-            Subject::Pod(change.object().pod()?)
-        } else if let Some(profile) = kind.profile() {
-            let change = change.try_map(|body, member| body.into_kind(profile, member))?;
-            Subject::Change(profile, change.of_request())
-        } else {
-            let user = self.user;
-            request.subject = Subject::UnknownKind(Box::new(UnreadChange { kind, change, user }));
-            return Ok(request);
+        let Nullable(written) = self.request_kind.unwrap_or_default();
+        let version = match &*written.version {
+            "" => kind.version.clone(),
+            _ => written.version,
         };
-        request.take_own_name();
-        request.user = UserInfo::read(self.user)?;
-        Ok(request)
+        let subject = match change.filter(|_| is_status || sub_resource.is_empty()) {
+            None => Subject::NotJudged,
+            Some(change) if kind.is_pod() => Subject::Pod(change.object().pod()?),
+            Some(change) => match kind.profile() {
+                Some(profile) => {
+                    let change = change.try_map(|body, member| body.into_kind(profile, member))?;
+                    Subject::Change(profile, change.of_request())
+                }
+                None => Subject::UnknownKind(Box::new(UnreadChange { kind, change })),
+            },
+        };
+        let Nullable(Resource { resource }) = self.resource.unwrap_or_default();
+        let Nullable(user) = self.user.unwrap_or_default();
+        Ok(AdmissionRequest {
+            namespace: text(self.namespace),
+            resource,
+            ..AdmissionRequest::new(text(self.name), version, user, subject, source)
+        })
     }
 }

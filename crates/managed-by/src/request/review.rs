@@ -1,12 +1,14 @@
 //! A document with a request in it.
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
+use std::marker::PhantomData;
+
+use serde::de::{IgnoredAny, MapAccess};
 
 use super::AdmissionRequest;
 use super::reading::{ObjectDecoding, RequestReading};
 use super::source::Source;
-use crate::decode::fields::{Text, put, put_seed};
-use crate::decode::{Malformed, Outline, OutlineOf, Result, Strict, VisitContainer, decode};
+use crate::decode::fields::{Text, put};
+use crate::decode::{Collect, Malformed, Outline, Result, VisitContainer, decode};
 
 /// A document that holds a request as its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or what a policy
 /// engine sends, with the policy's settings beside it.
@@ -29,10 +31,15 @@ impl<'a> AdmissionReview<'a> {
     /// As [`AdmissionRequest::from_json`], with paths that begin with `request`.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
         let reading = |objects| {
-            let reading = decode(bytes, ReviewSeed(objects))?;
-            let request = reading
-                .request
-                .ok_or_else(|| Malformed::unexpected("request", "an object", "nothing"))?;
+            let (request, settings) = (None, None);
+            let reading = ReviewReading {
+                objects,
+                request,
+                settings,
+            };
+            let reading = decode(bytes, Collect(reading))?;
+            let missing = || Malformed::unexpected("request", "an object", "nothing");
+            let request = reading.request.ok_or_else(missing)?;
             let request = request.finish(Source::Review(bytes));
             Ok(Self {
                 request: request.map_err(|e| e.within("request"))?,
@@ -49,36 +56,21 @@ struct ReviewReading<'a> {
     settings: Option<Outline<'a>>,
 }
 
-struct ReviewSeed(ObjectDecoding);
-
-impl<'a> DeserializeSeed<'a> for ReviewSeed {
-    type Value = ReviewReading<'a>;
-
-    fn deserialize<D: Deserializer<'a>>(
-        self,
-        json: D,
-    ) -> std::result::Result<Self::Value, D::Error> {
-        let mut reading = ReviewReading {
-            objects: self.0,
-            request: None,
-            settings: None,
-        };
-        json.deserialize_map(Strict(&mut reading))?;
-        Ok(reading)
-    }
-}
-
 impl<'a> VisitContainer<'a> for ReviewReading<'a> {
     fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(Text(name)) = map.next_key()? {
             match (&*name, self.objects) {
-                ("request", objects) => put_seed(&mut self.request, &mut map, objects)?,
+                ("request", objects) => {
+                    let request = Collect(RequestReading::new(objects));
+                    put(&mut self.request, &mut map, request)?;
+                }
                 ("settings", ObjectDecoding::Inline) => {
-                    put_seed(&mut self.settings, &mut map, OutlineOf(LARGE_SETTINGS))?;
+                    let settings = Collect(Outline::splitting(LARGE_SETTINGS));
+                    put(&mut self.settings, &mut map, settings)?;
                 }
                 ("settings", ObjectDecoding::Deferred) => {
                     let mut text = self.settings.take().map(|outline| outline.raw);
-                    put(&mut text, &mut map)?;
+                    put(&mut text, &mut map, PhantomData)?;
                     self.settings = text.map(Outline::of);
                 }
                 _ => map.next_value().map(|IgnoredAny| ())?,

@@ -8,7 +8,7 @@ use crate::upstream::go;
 
 /// The document or the objects that a request was read from.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Source<'a> {
+pub(crate) enum Source<'a> {
     /// A request.
     Request(&'a [u8]),
     /// A document with the request as its member `request`.
@@ -21,7 +21,7 @@ pub(super) enum Source<'a> {
 
 /// The objects of a request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ObjectPair<T> {
+pub(crate) struct ObjectPair<T> {
     pub(super) object: T,
     /// True for a create: the API server drops the object's status.
     pub(super) is_create: bool,
@@ -31,7 +31,7 @@ pub(super) struct ObjectPair<T> {
 
 impl<'a> Source<'a> {
     /// Returns true if the object is, to the byte, the stored one. Reads a document again, because few requests ask.
-    pub(super) fn is_noop(self) -> bool {
+    pub(crate) fn is_noop(self) -> bool {
         #[cfg(feature = "k8s-openapi")]
         if let Self::Typed(jobs) = self {
             return jobs.old == Some(jobs.object);
@@ -41,7 +41,7 @@ impl<'a> Source<'a> {
     }
 
     /// The sizes of the object and of the stored one as an API server writes them, or 0 if both together are surely at most `limit`.
-    pub(super) fn object_sizes(self, limit: usize) -> [usize; 2] {
+    pub(crate) fn object_sizes(self, limit: usize) -> [usize; 2] {
         let most = |bytes: usize| bytes.saturating_mul(go::MAX_JSON_GROWTH);
         let is_small = match self {
             Self::Request(bytes) | Self::Review(bytes) => {

@@ -44,7 +44,7 @@ fn json(value: &impl Serialize) -> Option<Box<RawValue>> {
 
 /// The view of a Job, and of the parts that were written as JSON.
 pub(super) fn object<'a>(job: &'a Job, parts: &'a Parts) -> Object<'a> {
-    let raw = |part: &'a Option<Box<RawValue>>| part.as_deref().map(Raw::from);
+    let raw = |part: &'a Option<Box<RawValue>>| part.as_deref().map(|json| Raw::new(json.get()));
     let text = |text: &'a Option<String>| text.as_deref().unwrap_or_default().into();
     let managed_by = job.spec.as_ref().and_then(|s| s.managed_by.as_deref());
     let view = view::Job {

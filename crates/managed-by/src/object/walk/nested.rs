@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
 
-use super::Level;
-use super::paths::{Paths, SPEC, Set};
+use super::paths::{self, SPEC};
 use super::reading::Reading;
+use super::{Level, Set};
 use crate::decode::fields::Text;
 use crate::decode::{Lenient, Path, Raw, Type, VisitContainer, duplicate};
 use crate::kind::{JOB, Kind, Template};
@@ -28,11 +28,19 @@ impl<'a> Reading<'a> {
         path: &Path<'_>,
         json: D,
     ) -> Result<(), D::Error> {
-        if self.templates >= MAX_TEMPLATES {
-            self.leave_out(template, path);
+        self.templates = self.templates.saturating_add(1);
+        if self.templates > MAX_TEMPLATES {
+            // The first one is reported.
+            if self.templates == MAX_TEMPLATES.saturating_add(1) {
+                let kind = match *template {
+                    Template::Spec(kind) | Template::Object(kind) => kind,
+                    // It would name one.
+                    Template::Any => &JOB,
+                };
+                self.nested.push(Nested::unread(kind, path.to_string()));
+            }
             return IgnoredAny::deserialize(json).map(|_| ());
         }
-        self.templates = self.templates.saturating_add(1);
         let kind = match *template {
             Template::Spec(kind) => {
                 return Child {
@@ -67,24 +75,6 @@ impl<'a> Reading<'a> {
         // The text is JSON, and the one error is a member that occurs twice.
         child.deserialize(&mut json).map_err(|_| duplicate())
     }
-
-    /// Returns true if a template was left out, so that the others are too.
-    pub(super) fn leaves_templates_out(&self) -> bool {
-        self.templates > MAX_TEMPLATES
-    }
-
-    /// Notes the first template that is left out.
-    fn leave_out(&mut self, template: &'a Template<'a>, path: &Path<'_>) {
-        if self.templates == MAX_TEMPLATES {
-            self.templates = self.templates.saturating_add(1);
-            let kind = match *template {
-                Template::Spec(kind) | Template::Object(kind) => kind,
-                // It would name one.
-                Template::Any => &JOB,
-            };
-            self.nested.push(Nested::unread(kind, path.to_string()));
-        }
-    }
 }
 
 /// The spec of an object that is nested in the one being read.
@@ -116,12 +106,11 @@ impl<'a> DeserializeSeed<'a> for Child<'_, 'a> {
         let outer_kind = reading.kind.replace(kind);
         let depth = reading.depth.saturating_add(1);
         reading.depth = depth;
-        let paths = Paths::of_spec(kind);
         json.deserialize_any(Lenient(&mut Level {
-            left: paths.all(),
-            paths: &paths,
+            paths: &paths::of_spec(kind),
+            left: Set::MAX,
             offset: SPEC.len(),
-            entered: Set::empty(),
+            entered: 0,
             is_strict: false,
             path,
             reading: &mut *reading,

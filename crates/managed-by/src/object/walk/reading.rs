@@ -2,29 +2,24 @@
 
 use std::borrow::Cow;
 
-use super::conditions::{ConditionFacts, Conditions, notes_of};
+use super::conditions::Conditions;
 use super::paths::Leaf;
 use crate::decode::{Path, Raw};
 use crate::kind::Kind;
-use crate::kind::status::{FailureReasons, StatusMatcher};
-use crate::object::custom::{Custom, MAX_NESTED, Nested, Status};
+use crate::object::custom::{Custom, MAX_NESTED, NO_STATUS, Nested, Status};
 use crate::object::{Metadata, Object};
 use crate::upstream::time::Time;
 
 /// What was read so far.
 #[derive(Default)]
 pub(super) struct Reading<'a> {
+    pub(super) metadata: Metadata<'a>,
     /// Of the object that is being read: the outer one, or one that is nested in it.
     pub(super) managed_by: Option<Cow<'a, str>>,
     pub(super) nested: Vec<Nested<'a>>,
-    /// How many templates were looked at, and one more once the first was left out.
+    /// The number of templates so far.
     pub(super) templates: usize,
     retries: usize,
-    /// What conditions say.
-    facts: ConditionFacts,
-    states: Vec<(&'a str, Cow<'a, str>)>,
-    /// What the last attempt says of its failure.
-    attempt_notes: FailureReasons,
     status: Status<'a>,
     /// The kind of the nested object that is being read.
     pub(super) kind: Option<&'a Kind<'a>>,
@@ -33,49 +28,19 @@ pub(super) struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// The object of what was read.
-    pub(super) fn object(mut self, metadata: Metadata<'a>, kind: &Kind<'_>) -> Object<'a> {
-        Object {
-            metadata,
-            managed_by: self.managed_by.take(),
-            job: None,
-            custom: self.custom(kind),
-        }
-    }
-
-    /// What was read beside the field, if there is anything.
-    fn custom(self, kind: &Kind<'_>) -> Option<Box<Custom<'a>>> {
-        let mut status = self.status;
-        status.ends = self.facts.ends;
-        status.notes = self.facts.notes | self.attempt_notes;
-        status.exclusive = self.facts.exclusive;
-        status.is_deployed = self.facts.is_deployed;
-        if let Some(outcome) = kind.status_profile().and_then(|s| s.outcome) {
-            let is = |sign: &StatusMatcher<'_>| match *sign {
-                StatusMatcher::Field { path, values } => {
-                    let mut words = self.states.iter();
-                    words.any(|(at, word)| *at == path && values.contains(&&**word))
-                }
-                StatusMatcher::Condition { .. } => false,
-            };
-            for (end, sign) in outcome.terminal_states() {
-                status.ends.set(
-                    end,
-                    status.ends.contains(end) || sign.as_ref().is_some_and(is),
-                );
-            }
-            status.is_deployed |= outcome.deployed.as_ref().is_some_and(is);
-            let is_final = |word: &Cow<'_, str>| match outcome.reason {
-                Some(StatusMatcher::Field { values, .. }) => values.contains(&&**word),
-                _ => false,
-            };
-            status.reason = status.reason.filter(is_final);
-        }
+    pub(super) fn object(self) -> Object<'a> {
         let custom = Custom {
             nested: self.nested,
-            status,
+            status: self.status,
             retries: self.retries,
         };
-        (!custom.nested.is_empty() || custom.status != Status::default()).then(|| Box::new(custom))
+        let is_empty = custom.nested.is_empty() && custom.status == NO_STATUS;
+        Object {
+            metadata: self.metadata,
+            managed_by: self.managed_by,
+            job: None,
+            custom: (!is_empty).then(|| Box::new(custom)),
+        }
     }
 
     /// Reads what is at the end of a path from its text: all but templates.
@@ -83,22 +48,23 @@ impl<'a> Reading<'a> {
         match leaf {
             Leaf::ManagedBy => self.managed_by = raw.string(),
             // Read in passing.
-            Leaf::Template(_) => {}
+            Leaf::Metadata | Leaf::Template(_) => {}
             Leaf::Retries => {
                 let retries = raw.number().unwrap_or_default().max(0);
                 self.retries = retries.try_into().unwrap_or(usize::MAX);
             }
             Leaf::Conditions(profile) => {
-                let mut conditions = Conditions::new(&[], Some(profile));
-                conditions.read(raw);
-                self.facts = conditions.facts;
+                Conditions::of_profile(profile).read(raw, &mut self.status);
             }
-            Leaf::State(path) => {
-                let word = raw.string();
-                self.states.extend(word.map(|word| (path, word)));
+            Leaf::State(path, outcome) => {
+                let word = raw.string().unwrap_or_default();
+                self.status
+                    .add(outcome, |sign| sign.path() == path && sign.has_value(&word));
             }
             Leaf::TerminalState => self.status.terminal_state = raw.string(),
-            Leaf::Reason => self.status.reason = raw.string(),
+            Leaf::Reason(sign) => {
+                self.status.reason = raw.string().filter(|word| sign.has_value(word));
+            }
             Leaf::Attempts(attempts) => {
                 let (mut count, mut last) = (0_usize, None);
                 raw.for_each(|attempt: Raw<'a>| {
@@ -106,11 +72,17 @@ impl<'a> Reading<'a> {
                     last = Some(attempt);
                 });
                 self.status.attempts = count;
-                let notes = last.map(|attempt| notes_of(attempt, attempts.failure_reasons));
-                self.attempt_notes = notes.unwrap_or_default();
+                let conditions = last.and_then(|attempt| attempt.member("conditions"));
+                if let Some(list) = conditions {
+                    let conditions = Conditions {
+                        failure_reasons: attempts.failure_reasons,
+                        ..Conditions::default()
+                    };
+                    conditions.read(list, &mut self.status);
+                }
             }
-            Leaf::Start => self.status.start = time(raw),
-            Leaf::End => self.status.end = time(raw),
+            Leaf::Start => self.status.start = raw.string().and_then(|text| Time::parse(&text)),
+            Leaf::End => self.status.end = raw.string().and_then(|text| Time::parse(&text)),
             Leaf::Counter => self.count(raw.number(), path),
             Leaf::Total(index) => {
                 let total = raw.number();
@@ -130,9 +102,4 @@ impl<'a> Reading<'a> {
             self.status.negative.push((path.to_string(), count));
         }
     }
-}
-
-/// A time; [`None`] where something else is.
-fn time(raw: Raw<'_>) -> Option<Time> {
-    Time::parse(&raw.string()?)
 }

@@ -40,7 +40,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         let stored = paths
             .place(&nested.path)
             .and_then(|place| stored.get(place));
-        let same = stored.filter(|stored| *stored == nested);
+        let is_same = |old: &&Nested<'_>| old.value == nested.value && old.is_of_kind(nested);
+        let same = stored.filter(is_same);
         same.is_some_and(|stored| trap(context.kind, old_outermost, stored).is_some())
     };
     // That not all was looked at comes first: of many warnings the last are cut.

@@ -22,8 +22,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     if pruned_in.is_empty() {
         return;
     }
-    let version = context.request.written_version();
-    if pruned_in.contains(&&*version) {
+    let version = &*context.request.version;
+    if pruned_in.contains(&version) {
         let group_version = go::quote(&format!("{}/{version}", context.kind.group));
         let detail = format!(
             "{group_version} has no such field, so this write drops it: write through another version"

@@ -34,7 +34,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         }
         Change::UpdateStatus { .. } => return Ok(()),
     };
-    let [size, stored] = context.request.object_sizes(LARGEST_OBJECT);
+    let [size, stored] = context.request.source.object_sizes(LARGEST_OBJECT);
     if size <= LARGEST_OBJECT || stored > LARGEST_OBJECT {
         return Ok(());
     }

@@ -68,7 +68,7 @@ fn stored<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
 
 /// Whether who asks is listed, or changes nothing.
 fn may_write(context: &Context<'_>, writers: &[Cow<'_, str>]) -> bool {
-    is_listed(&context.request.user, writers) || context.request.is_noop()
+    is_listed(&context.request.user, writers) || context.request.source.is_noop()
 }
 
 /// Denies who is not listed. Controllers write the status of children too: of what a known `parent` controls, the denial says
