@@ -72,20 +72,19 @@ else \
 fi
 endef
 
-# What every way to ask the library or the module is held to: the library's answers to the examples, the vectors, the recordings and
-# some generated requests.
+# The library's answers to the examples, the vectors, the recordings and some generated requests, for the differential tests.
 target/answers.ndjson: $(RUST_SOURCES) xtask/src/answers.rs $(shell find examples crates/testing/src conformance/src conformance/vectors conformance/traces -type f -not -path '*/target/*')
 	@mkdir -p target && $(XTASK) answers $@ 2000 1
 
-# How many requests are generated. kwctl, which compiles the module for each, is asked about 200 of them.
-DOORS_REQUESTS ?= 20000
-.PHONY: doors
-doors: export ANSWERS = $(CURDIR)/target/doors.ndjson
-doors: setup annotated-policy.wasm go/managedby/module.wasm npm ## Ask DOORS_REQUESTS generated requests from SEED, and all that is kept, in every way there is; all must say what the library says (needs Go, node, policy-server, kwctl)
-	@$(XTASK) answers $(ANSWERS) $(DOORS_REQUESTS) $(SEED)
-	@cargo test --quiet --package managed-by-policy --test policy -- doors:: --nocapture --test-threads 1
+# kwctl, which compiles the module for each request, gets 200 of them.
+REQUESTS ?= 20000
+.PHONY: differential-test
+differential-test: export ANSWERS = $(CURDIR)/target/differential-test.ndjson
+differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## Compare every entry point with the library, on all kept requests and REQUESTS generated ones from SEED (needs Go, node, policy-server, kwctl)
+	@$(XTASK) answers $(ANSWERS) $(REQUESTS) $(SEED)
+	@cargo test --quiet --package managed-by-policy --test policy -- differential:: --nocapture --test-threads 1
 	@cargo test --quiet --package managed-by-cli --test cli -- doors:: --nocapture --test-threads 1
-	@cd go && go test -count 1 -v -timeout 2h -run TestTheLibrarySaysTheSame ./managedby
+	@cd go && go test -count 1 -v -timeout 2h -run TestDifferential ./managedby
 	@cd crates/js/npm && node --test --test-reporter=spec --test-name-pattern='every request|of each release' test/verdicts.test.mjs test/guest.test.mjs
 	@$(E2E) doors
 
@@ -98,7 +97,7 @@ fmt: ## Fail unless the code is formatted
 	cargo fmt --all -- --check
 
 # Alone and without the tests' dependencies, a crate may lack a feature that another one lends it.
-lint: $(PYTHON_TOOLS)/zizmor ## Clippy, warnings denied; zizmor and, where there is Go, actionlint on the workflows and the Action
+lint: $(PYTHON_TOOLS)/zizmor ## Run clippy, zizmor, typos and actionlint; warnings are errors
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --test library --quiet -- -D warnings
 	for crate in cli conformance report offline; do cargo clippy --package managed-by-$$crate --quiet -- -D warnings || exit 1; done
@@ -107,6 +106,7 @@ lint: $(PYTHON_TOOLS)/zizmor ## Clippy, warnings denied; zizmor and, where there
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features findings --target $(TARGET) --quiet -- -D warnings
 	$(PYTHON_TOOLS)/zizmor --offline --quiet .
+	@if command -v typos >/dev/null; then typos; else echo "skipped: typos is not on the PATH (cargo install --locked typos-cli)"; fi
 	@if command -v go >/dev/null; then go run $(ACTIONLINT); else echo "skipped: actionlint needs Go"; fi
 
 hook-test: setup $(PYTHON_TOOLS)/zizmor ## Run the hook for pre-commit with pre-commit itself
@@ -285,14 +285,11 @@ crates/js/npm/generated/managed_by.wasm: $(RUST_SOURCES) $(JS_SOURCES) docs/sett
 crates/js/npm/node_modules crates/js/playground/node_modules $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules): %/node_modules: %/package-lock.json
 	cd $* && npm ci --ignore-scripts --silent && touch node_modules
 
-.PHONY: bench fuel-update
-bench: policy.wasm noop.wasm ## Time the policy against one that does nothing, in the engine
-	cargo --config 'profile.dev.package.wasmtime.opt-level=1' bench --quiet --profile dev --package managed-by-policy --bench engine
-
+.PHONY: fuel-update
 fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
 	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::
 
-.PHONY: conformance conformance-verify conformance-live small-world conditions-upstream oracle
+.PHONY: conformance conformance-verify conformance-live conditions-upstream oracle
 conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)
 	cargo run --quiet --package managed-by-conformance -- update
 
@@ -303,11 +300,6 @@ CASES ?= 100000
 SEED ?= 1
 conformance-live: oracle ## Ask upstream's code and the library CASES generated cases from SEED, for each of RELEASES
 	cargo run --quiet --profile live --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
-
-# The releases whose verdicts differ.
-WORLD := 1.30 1.31 1.37
-small-world: $(WORLD:%=conformance/oracle/bin/%) ## Ask upstream's code and the library about every pair of Jobs of a small world, and print what follows from it (needs Go)
-	cargo run --quiet --profile live --package managed-by-conformance -- world $(SEED) $(WORLD)
 
 QUESTIONS := $(CURDIR)/target/questions.ndjson
 conditions-upstream: ## Put the matchConditions of deploy/ to kube-apiserver's own matcher, with the requests of the test in Rust (needs Go)
@@ -393,7 +385,7 @@ kubectl-answers: ## Ask kubectl's own decoder the rows of conformance/kubectl/an
 $(PRINTABLE): conformance/printable/main.go ## Go's table of printable characters (needs Go)
 	go run $< > $@
 
-.PHONY: book words record
+.PHONY: book record
 MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
 HOME_PAGE := https://github.com/managed-by-policy/managed-by-policy
 ROOT_PAGES := README|CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
@@ -401,7 +393,7 @@ ROOT_PAGES := README|CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
 book: $(MDBOOK) ## Build the documentation as a site, in target/book/html; fail at a dead link
 	@rm -rf target/book && mkdir -p target/book && cp -r docs target/book/src
 	@cp $(addsuffix .md,$(subst |, ,$(ROOT_PAGES))) target/book/src && cp pods/README.md target/book/src/pods.md
-	@cd target/book/src && mv README.md index.md && mv rules/README.md rules/index.md && rm book.toml phrases.tsv
+	@cd target/book/src && mv README.md index.md && mv rules/README.md rules/index.md && rm book.toml
 	@perl -pi -e 's{\]\((docs/|$(HOME_PAGE)/(blob|tree)/main/docs/|https://raw\.githubusercontent\.com/[^()]*/main/docs/)}{](}g;' \
 		-e 's{\]\((\.\./|$(HOME_PAGE)/blob/main/)(($(ROOT_PAGES))\.md)}{]($$2}g;' \
 		-e 's{\]\((rules/)?README\.md}{]($$1index.md}g;' \
@@ -416,11 +408,6 @@ book: $(MDBOOK) ## Build the documentation as a site, in target/book/html; fail 
 
 target/tools/bin/mdbook:
 	cargo install --quiet --locked --root target/tools --no-default-features --features search mdbook@0.5.4
-
-words: ## Check the spelling (needs typos), and look for phrases that readers stumbled over
-	@if command -v typos >/dev/null; then typos; else echo "skip: typos is not on the PATH; cargo install --locked typos-cli"; fi
-	@cut -f 1 docs/phrases.tsv | git grep -n -i -w -F -f - -- '*.md' '*questions-ui.yml' deploy examples/settings; \
-	test $$? = 1 || { echo "docs/phrases.tsv says what to write instead"; exit 1; }
 
 record: annotated-policy.wasm annotated-pods-policy.wasm ## Record the Job of the README and of docs/operations.md in a real cluster (needs what e2e-kubewarden needs)
 	@RECORD=1 $(E2E) kubewarden readme

@@ -1,16 +1,17 @@
 //! Input that makes no sense and is no text of a file, or is asked in a loop. `cases/` has the rest.
 
 use managed_by::kinds;
-use managed_by_testing::{Engine, Policy};
+use managed_by_testing::Policy;
 use serde_json::{Value, json};
 use xtask::kinds::objects::request;
 
-use crate::support::{GUEST, in_engine, module, natively_from};
+use crate::support::{GUEST, module, review_with};
 
 #[test]
 fn invalid_utf_8() {
-    let answer =
-        in_engine(b"{\"request\":{\"object\":{\"spec\":{\"managedBy\":\"\xffcme.io/x\"}}}}");
+    let answer = GUEST
+        .validate_bytes(b"{\"request\":{\"object\":{\"spec\":{\"managedBy\":\"\xffcme.io/x\"}}}}")
+        .unwrap();
     let expected = "malformed admission request: not JSON: expected UTF-8 at byte 43";
     assert_eq!((answer.code, answer.message()), (Some(400), expected));
 }
@@ -20,7 +21,9 @@ fn the_name_of_an_unknown_kind_is_cut() {
     let absurd = "\u{1}".repeat(100_000);
     let kind = json!({"group": absurd, "version": absurd, "kind": absurd});
     let payload = json!({"request": {"kind": kind, "operation": "CREATE", "object": {}}});
-    let answer = in_engine(payload.to_string().as_bytes());
+    let answer = GUEST
+        .validate_bytes(payload.to_string().as_bytes())
+        .unwrap();
     assert!(answer.allowed, "{answer:?}");
     assert_eq!(answer.warnings.len(), 1, "{answer:?}");
     assert!(answer.warnings[0].len() <= 256, "{answer:?}");
@@ -46,7 +49,7 @@ fn settings_that_are_not_json() {
 #[test]
 fn invalid_input_of_judge() {
     let module = module("go/managedby/module.wasm");
-    let policy = Policy::load_unannotated(Engine::Wasmi, &module).unwrap();
+    let policy = Policy::load_unannotated(&module).unwrap();
     let judge = |input: &str| policy.call("judge", input.as_bytes());
     for (input, reason) in [
         ("", "EOF while parsing a value"),
@@ -108,7 +111,7 @@ fn too_many_patterns_are_refused_in_every_order() {
         format!(r#"{{"delegation":"allowed","match":{patterns}}}"#),
         format!(r#"{{"match":{patterns},"delegation":"allowed"}}"#),
     ] {
-        let answer = natively_from(&request, &format!(r#"{{"namespaces":[{entry}]}}"#));
+        let answer = review_with(&request, &format!(r#"{{"namespaces":[{entry}]}}"#));
         let expected = "namespaces[0].match: got 257 items, expected at most 256";
         assert_eq!(answer.code, Some(500));
         assert!(answer.message().ends_with(expected), "{answer:?}");

@@ -1,5 +1,5 @@
-//! What a request costs, in wasmtime fuel (about one for each instruction), and the module's size, against the record in
-//! `costs.tsv`. `make fuel-update` writes the record anew.
+//! Fuel of requests, as wasmi counts it, and the module's size, against the record in `costs.tsv`. wasmi counts 2.9 times as much as
+//! wasmtime for a status update. `make test UPDATE=costs` writes the record.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,8 +8,7 @@ use std::{env, fs};
 
 use crate::support::payload::{self, intervals, sized, uncounted};
 use crate::support::{module, root};
-use managed_by_testing::admission;
-use managed_by_testing::meter::Meter;
+use managed_by_testing::{Policy, admission};
 use serde_json::{Map, Value, json};
 use xtask::examples;
 
@@ -22,7 +21,8 @@ const MAX_SIZE: u64 = 400 * 1024;
 const RECORD: &str = "tests/policy/costs.tsv";
 
 /// The policy, compiled once for all tests.
-static POLICY: LazyLock<Meter> = LazyLock::new(|| Meter::load(&module("policy.wasm")).unwrap());
+static POLICY: LazyLock<Policy> =
+    LazyLock::new(|| Policy::load_unannotated(&module("policy.wasm")).unwrap());
 
 /// What a call of `validate` costs the policy.
 pub(crate) fn fuel(payload: &[u8]) -> u64 {
@@ -70,7 +70,7 @@ fn worst_settings() -> [(&'static str, Value); 2] {
 
 /// The costs of today, by name. Those of the policy that does nothing are taken off: they are the SDK's and the host's.
 fn costs() -> BTreeMap<String, u64> {
-    let floor = Meter::load(&module("noop.wasm")).unwrap();
+    let floor = Policy::load_unannotated(&module("noop.wasm")).unwrap();
     let own = |payload: &[u8]| fuel(payload) - floor.measure("validate", payload).unwrap().fuel;
     let mut costs: BTreeMap<_, _> = payloads()
         .iter()
@@ -204,7 +204,7 @@ fn denials_are_linear_in_the_request() {
     for count in [125, 250, 500, 1000, 2000] {
         let status = json!({"uncountedTerminatedPods": {"failed": vec!["a"; count]}});
         let fuel = fuel(&payload::status(status));
-        assert!(fuel <= 5_000_000, "{count} equal UIDs: {fuel}");
+        assert!(fuel <= 10_000_000, "{count} equal UIDs: {fuel}");
     }
 }
 

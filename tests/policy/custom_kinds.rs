@@ -30,7 +30,7 @@ fn twin(group: &str) -> Value {
     })
 }
 
-/// A request of a declared kind costs at most 1.3 times one of a built-in kind of the same shape.
+/// A request of a declared kind costs at most 1.4 times one of a built-in kind of the same shape.
 #[test]
 fn a_declared_kind_costs_little_more_than_a_built_in_one() {
     for bytes in [6 * 1024, 118 * 1024] {
@@ -43,7 +43,7 @@ fn a_declared_kind_costs_little_more_than_a_built_in_one() {
         let settings = json!({"custom_kinds": [twin("ray.example.com")]});
         let (_, declared) = cost(&update, &settings);
         assert!(
-            declared * 10 <= built_in * 13,
+            declared * 10 <= built_in * 14,
             "{bytes} bytes: {built_in}, {declared}"
         );
     }

@@ -1,7 +1,7 @@
 //! The built module as a file: what it imports, what it says of itself, what PolicyServer would refuse.
 
 use crate::support::{GUEST, module, root};
-use managed_by_testing::{Engine, Error, Policy, module as inspect};
+use managed_by_testing::{Error, Policy, module as inspect};
 use xtask::metadata::{self, Metadata};
 
 #[test]
@@ -55,10 +55,8 @@ fn it_speaks_the_protocol_that_its_metadata_names() {
 
 #[test]
 fn a_module_without_metadata_is_refused_as_by_policy_server() {
-    for engine in Engine::ALL {
-        let refused = Policy::load(*engine, &module("policy.wasm"));
-        assert!(matches!(refused, Err(Error::NoProtocolVersion)));
-    }
+    let refused = Policy::load(&module("policy.wasm"));
+    assert!(matches!(refused, Err(Error::NoProtocolVersion)));
     assert!(inspect::metadata(&module("policy.wasm")).unwrap().is_none());
 }
 
@@ -89,9 +87,5 @@ fn metadata_with_a_misspelt_key_is_refused() {
 #[test]
 fn an_operation_that_it_does_not_have_is_an_error() {
     let error = GUEST.call("mutate", b"{}").unwrap_err().to_string();
-    assert!(
-        error.starts_with("internal server error: Guest call failure:"),
-        "{error}"
-    );
-    assert!(!error.contains("wasm backtrace"), "{error}");
+    assert!(error.contains("mutate"), "{error}");
 }

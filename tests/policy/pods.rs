@@ -1,11 +1,9 @@
 //! `pods/delegated-owner`: pods whose Job is looked up through the host, in clusters of all sorts. `cases/pods.yml` has the answers
 //! in the recorded one.
 
-use std::time::Duration;
-
 use crate::support::cluster::{Played, job};
 use crate::support::{Answer, module, pods_guest_in, root};
-use managed_by_testing::{Engine, admission, module as inspect};
+use managed_by_testing::{admission, module as inspect};
 use serde_json::{Value, json};
 use xtask::judge::judge_in;
 use xtask::metadata::Metadata;
@@ -130,20 +128,6 @@ fn a_failed_look_up_passes_with_a_warning_or_is_denied() {
             )
         );
     }
-}
-
-/// PolicyServer cannot interrupt its own look-up, but what comes after it: that is an error, which the webhook's
-/// `failurePolicy` answers.
-#[test]
-fn a_host_that_is_too_slow_ends_the_call() {
-    let payload = admission::payload(&delegated(), &management());
-    let guest = pods_guest_in(Played::Slow(Duration::from_millis(3200)));
-    // wasmi counts instructions, and the host takes none.
-    let wasmtime = guest.on(Engine::Wasmtime);
-    let error = wasmtime.validate_bytes(&payload).unwrap_err().to_string();
-    assert!(error.contains("deadline"), "{error}");
-    let guest = pods_guest_in(Played::Slow(Duration::from_millis(100)));
-    assert!(!guest.validate_bytes(&payload).unwrap().allowed);
 }
 
 /// The plain module cannot ask the host for anything, and the other one asks for what its metadata declares.

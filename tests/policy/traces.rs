@@ -7,20 +7,22 @@ use managed_by_conformance::trace::{self, CUSTOM, JOBS};
 use serde_json::{Value, json};
 use xtask::manifests;
 
-use crate::support::{everywhere, root};
+use crate::support::{review, root};
 
 /// With the release of the cluster nothing is denied, deletions included. What warns is what is meant to: the traps that were recorded on
 /// purpose. With default settings nothing is denied either, and of Jobs there are warnings for older releases alone.
 #[test]
 fn nothing_that_controllers_wrote_is_denied() {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut warned: BTreeMap<String, usize> = BTreeMap::new();
     let mut warnings = 0;
-    let streams = JOBS.into_iter().chain(CUSTOM);
-    for case in streams.flat_map(|stream| trace::requests(stream).unwrap()) {
+    let recorded = |stream| {
+        let requests = trace::requests(stream).unwrap();
+        assert!(requests.len() > 5, "{stream}");
+        requests
+    };
+    for case in JOBS.into_iter().chain(CUSTOM).flat_map(recorded) {
         let kind = case.object["kind"].as_str().unwrap();
-        *counts.entry(kind.to_owned()).or_default() += 1;
-        let answer = everywhere(&case.request(), &json!({"kubernetes_version": "1.36"}));
+        let answer = review(&case.request(), &json!({"kubernetes_version": "1.36"}));
         assert!(answer.allowed, "{}: {answer:?}", case.name);
         assert_eq!(answer.warnings.is_empty(), answer.warned().is_empty());
         for warning in answer.warned() {
@@ -30,7 +32,7 @@ fn nothing_that_controllers_wrote_is_denied() {
             let what = format!("{kind} {name}: {warning}");
             *warned.entry(what).or_default() += 1;
         }
-        let answer = everywhere(&case.request(), &json!({}));
+        let answer = review(&case.request(), &json!({}));
         assert!(answer.allowed, "{}: {answer:?}", case.name);
         for warning in answer.warnings.iter().filter(|_| kind == "Job") {
             let is_of_old = ["1.30", "1.31", "1.30 to 1.31"]
@@ -41,26 +43,6 @@ fn nothing_that_controllers_wrote_is_denied() {
         }
     }
     assert!(warnings > 50, "{warnings}");
-    let counts: Vec<_> = counts.iter().map(|(kind, n)| (&**kind, *n)).collect();
-    assert_eq!(
-        counts,
-        [
-            ("AppWrapper", 62),
-            ("JAXJob", 57),
-            ("Job", 789),
-            ("JobSet", 269),
-            ("MPIJob", 78),
-            ("PaddleJob", 143),
-            ("PipelineRun", 323),
-            ("PyTorchJob", 209),
-            ("RayCluster", 92),
-            ("RayJob", 25),
-            ("TFJob", 158),
-            ("TaskRun", 609),
-            ("TrainJob", 20),
-            ("XGBoostJob", 166),
-        ]
-    );
     let warned: Vec<_> = warned.iter().map(|(what, n)| (&**what, *n)).collect();
     assert_eq!(
         warned,
@@ -103,7 +85,7 @@ fn a_hub_works_under_the_settings_of_a_management_cluster() {
             let mut request = case.request();
             request["namespace"] = case.object["metadata"]["namespace"].clone();
             request["userInfo"] = json!({"username": user});
-            everywhere(&request, &settings)
+            review(&request, &settings)
         };
         let answer = by("system:serviceaccount:kueue-system:kueue-controller-manager");
         assert!(answer.allowed, "{}: {answer:?}", case.name);
@@ -159,7 +141,7 @@ fn multikueue_works_under_the_settings_of_the_manifests() {
         let settings = without_writers(file);
         let requests = trace::requests(stream).unwrap();
         for case in &requests {
-            let answer = everywhere(&case.request(), &settings);
+            let answer = review(&case.request(), &settings);
             assert!(answer.allowed, "{}: {answer:?}", case.name);
             assert_eq!(answer.warnings, Vec::<String>::new(), "{}", case.name);
         }
@@ -179,7 +161,7 @@ fn jobset_resumes_its_jobs_under_the_settings_of_a_worker() {
     let updates = trace::status_updates("jobset-resume-denied").unwrap();
     let mut denied = 0;
     for (name, request, code) in &updates {
-        let answer = everywhere(request, &without);
+        let answer = review(request, &without);
         assert_eq!(answer.allowed, *code != 403, "{name}: {answer:?}");
         if !answer.allowed {
             assert_eq!(answer.denied(), ["status-writer/standard status"], "{name}");
@@ -189,7 +171,7 @@ fn jobset_resumes_its_jobs_under_the_settings_of_a_worker() {
     }
     assert_eq!((updates.len(), denied), (29, 14));
     for (name, request, _) in &updates {
-        let answer = everywhere(request, &settings);
+        let answer = review(request, &settings);
         assert!(answer.allowed, "{name}: {answer:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use managed_by_testing::{Engine, Policy};
+use managed_by_testing::Policy;
 use xtask::answers;
 use xtask::demo;
 use xtask::generated;
@@ -53,7 +53,7 @@ enum Command {
 fn main() -> Result<()> {
     match Command::parse() {
         Command::Demo { module, examples } => {
-            let policy = Policy::load(Engine::Wasmi, &read(&module)?)?;
+            let policy = Policy::load(&read(&module)?)?;
             demo::run(&mut anstream::stdout().lock(), &policy, &examples)
         }
         Command::Annotate {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 use managed_by_testing::module::METADATA_SECTION;
-use managed_by_testing::{Engine, Policy, module};
+use managed_by_testing::{Policy, module};
 use serde::{Deserialize, Serialize};
 use wasm_encoder::{CustomSection, Encode as _, Section as _};
 
@@ -101,7 +101,7 @@ impl Metadata {
 pub fn annotate(wasm: &[u8], mut metadata: Metadata, usage: &str) -> Result<Vec<u8>> {
     let is_annotated = module::metadata(wasm)?.is_some();
     ensure!(!is_annotated, "the module is annotated already");
-    let version = Policy::load_unannotated(Engine::Wasmi, wasm)?.protocol_version()?;
+    let version = Policy::load_unannotated(wasm)?.protocol_version()?;
     metadata.protocol_version = version.as_str().map(str::to_owned);
     metadata
         .annotations

@@ -1,12 +1,5 @@
-//! What tests, benchmarks and tools share: the examples with their answers ([`examples`]), the library's answer ([`judge`]), to every
-//! request that tests ask about too ([`answers`]), and the built module's, in a wasm engine that hosts it the way Kubewarden's
-//! PolicyServer does.
-//!
-//! As there: the module is compiled once, every request gets a fresh instance, the request is sent as compact JSON with
-//! sorted keys, a call that takes too long is interrupted, and a module without metadata is refused.
-//!
-//! There are two engines, each behind a feature. `wasmtime` is what PolicyServer has, with all that it has there, and takes
-//! minutes to build. `wasmi` takes seconds.
+//! Shared code of tests and tools: the examples ([`examples`]), the library's answers ([`judge`], [`answers`]), and the built module in a
+//! wasm engine ([`Policy`]).
 
 use std::path::{Path, PathBuf};
 
@@ -14,16 +7,10 @@ pub mod admission;
 pub mod answers;
 pub mod examples;
 pub mod judge;
-#[cfg(feature = "wasmtime")]
-pub mod meter;
 pub mod module;
 mod policy;
-#[cfg(feature = "wasmi")]
-mod wasmi;
-#[cfg(feature = "wasmtime")]
-mod wasmtime;
 
-pub use policy::{Engine, GuestSettingsVerdict, Host, Policy};
+pub use policy::{Cost, GuestSettingsVerdict, Host, Policy};
 
 /// A file or folder of this repository.
 pub fn root(path: impl AsRef<Path>) -> PathBuf {
@@ -65,10 +52,4 @@ pub enum Error {
     /// A request that PolicyServer would not pass on.
     #[error("cannot build AdmissionRequest object from given input: {0}")]
     Request(String),
-}
-
-impl From<wapc::errors::Error> for Error {
-    fn from(error: wapc::errors::Error) -> Self {
-        Self::Call(error.to_string())
-    }
 }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
-use std::thread::sleep;
-use std::time::Duration;
 
 use managed_by::{Cluster, FoundJob, Unanswered};
 use managed_by_testing::Host;
@@ -21,8 +19,6 @@ pub(crate) enum Played {
     Failing(&'static str),
     /// The host gives this for a Job.
     Giving(&'static str),
-    /// The host takes so long before it answers.
-    Slow(Duration),
 }
 
 /// The Jobs by namespace and name, as they were last seen.
@@ -61,7 +57,6 @@ impl Played {
         match self {
             Self::Failing(error) => return Err(error.to_owned()),
             Self::Giving(bytes) => return Ok(bytes.as_bytes().to_vec()),
-            Self::Slow(time) => sleep(time),
             Self::Recorded => {}
         }
         let job = JOBS.get(&(namespace.to_owned(), name.to_owned()));

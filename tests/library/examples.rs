@@ -1,17 +1,17 @@
 //! What every front end answers to each file of `examples/`, as its answer file says. kwctl (`e2e/kwctl.yml`) and PolicyServer
 //! (`make e2e-server`) are held to the same files.
 //!
-//! `UPDATE_EXAMPLES=1 cargo test --test policy examples::` writes the answers.
+//! `UPDATE_EXAMPLES=1 cargo test --test library examples::` writes the answers.
 
 use xtask::{examples, root};
 
-use crate::support::everywhere;
+use crate::support::review;
 
 #[test]
 fn each_example_gets_its_answer() {
     let is_update = std::env::var_os("UPDATE_EXAMPLES").is_some();
     for example in examples::all().unwrap() {
-        let answer = everywhere(&example.request, &example.settings);
+        let answer = review(&example.request, &example.settings);
         let response = answer.response(&example.request["uid"]);
         if is_update {
             let file = root(format!("examples/{}.answer.json", example.name));

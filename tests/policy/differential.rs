@@ -1,45 +1,36 @@
-//! Each request of `target/answers.ndjson` through the module in both engines and through typed Jobs: the library's answer. The other
-//! doors have tests of this kind too: the command line, the npm package, the Go package, PolicyServer and kwctl.
+//! The one differential test of the module and of typed Jobs: each request of `target/answers.ndjson` gets the library's answer. The
+//! command line, the npm package, the Go package, PolicyServer and kwctl have one each, over the same file.
 
 use k8s_openapi::api::batch::v1::{Job, JobStatus};
 use managed_by::{JobChecker, JudgedFinding, ReleaseSet, Settings};
 use managed_by_testing::answers::{Told, every_line, told};
-use managed_by_testing::{Engine, Policy, admission};
+use managed_by_testing::{Policy, admission};
 use serde_json::{Value, json};
 
 use crate::support::module;
 
-/// The answer of the policy; where the module with findings is asked too, its judgement of all releases.
-fn guest(engine: Engine, with_findings: Option<&Policy>) {
-    let policy = Policy::load(engine, &module("annotated-policy.wasm")).unwrap();
+/// The module answers as the library does, and the module of the Go package has its findings.
+#[test]
+fn the_module_answers_as_the_library_does() {
+    let policy = Policy::load(&module("annotated-policy.wasm")).unwrap();
+    let with_findings = Policy::load_unannotated(&module("go/managedby/module.wasm")).unwrap();
     let releases = json!(ReleaseSet::all());
-    let asked = every_line(&format!("{engine:?}"), |line| {
+    let asked = every_line("module", |line| {
         let payload = admission::payload(&line.request().unwrap(), &line.settings);
         let answer = policy.call("validate", &payload).unwrap();
         let answer: Value = serde_json::from_slice(&answer).unwrap();
         assert_eq!(answer, line.answer, "{}: {}", line.name, line.request);
-        let module = with_findings.filter(|_| !line.judgement.is_null());
-        let Some(module) = module else { return Some(0) };
+        if line.judgement.is_null() {
+            return Some(0);
+        }
         let review = std::str::from_utf8(&payload).unwrap();
         let input = format!(r#"{{"releases":{releases},"review":{review}}}"#);
-        let judgement = module.call("judge", input.as_bytes()).unwrap();
+        let judgement = with_findings.call("judge", input.as_bytes()).unwrap();
         let judgement: Value = serde_json::from_slice(&judgement).unwrap();
         assert_eq!(judgement, line.judgement, "{}: {}", line.name, line.request);
         Some(told(&judgement["findings"]).len())
     });
     assert!(asked.unwrap().0 > 1000);
-}
-
-#[test]
-fn wasmtime_says_what_the_library_says() {
-    let module = module("go/managedby/module.wasm");
-    let with_findings = Policy::load_unannotated(Engine::Wasmtime, &module).unwrap();
-    guest(Engine::Wasmtime, Some(&with_findings));
-}
-
-#[test]
-fn wasmi_answers_what_the_library_answers() {
-    guest(Engine::Wasmi, None);
 }
 
 #[test]

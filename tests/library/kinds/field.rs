@@ -1,7 +1,7 @@
 //! The field of every kind.
 
 use super::{all, create, find, request, silent, with};
-use crate::support::everywhere;
+use crate::support::review;
 use managed_by::{Form, Holder, Kind, RESERVED, kinds};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn what_every_api_accepts_is_accepted_in_silence() {
                 &Value::Null,
                 &with(kind, value),
             );
-            let answer = everywhere(&request, &json!({}));
+            let answer = review(&request, &json!({}));
             assert_eq!(answer.warned(), of_version(kind, version), "{answer:?}");
             assert!(answer.allowed, "{answer:?}");
         }
@@ -48,7 +48,7 @@ fn the_field_of_a_workload_is_immutable_and_that_of_a_template_is_not() {
         ] {
             let (old, new_object) = (with(kind, old), with(kind, new));
             let request = request((kind, version), "UPDATE", "", &old, &new_object);
-            let answer = everywhere(&request, &json!({}));
+            let answer = review(&request, &json!({}));
             if kind.holder() != Holder::Workload {
                 silent(&answer);
                 continue;
@@ -139,7 +139,7 @@ fn what_is_stored_is_not_judged_again() {
         let mut new = old.clone();
         new["metadata"]["finalizers"] = json!([]);
         let request = request(find(kind.name()), "UPDATE", "", &old, &new);
-        silent(&everywhere(&request, &json!({})));
+        silent(&review(&request, &json!({})));
     }
 }
 
@@ -149,7 +149,7 @@ fn no_status_is_accepted() {
     for (kind, version) in all() {
         let object = json!({"metadata": {"name": "x"}, "spec": {}});
         let update = request((kind, version), "UPDATE", "status", &object, &object);
-        let answer = everywhere(&update, &json!({}));
+        let answer = review(&update, &json!({}));
         if kind.pruned_in().contains(&version) {
             // The write itself drops the field.
             assert_eq!(

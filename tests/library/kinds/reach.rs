@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{find, request};
 use crate::cases::written_out;
-use crate::support::{natively, root};
+use crate::support::{review, root};
 use managed_by::rules;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -40,7 +40,7 @@ impl Search {
 
 #[test]
 fn outcomes_are_lost_where_a_controller_loses_them_and_nowhere_else() {
-    let text = std::fs::read_to_string(root("tests/policy/kinds/reach.yml")).unwrap();
+    let text = std::fs::read_to_string(root("tests/library/kinds/reach.yml")).unwrap();
     let file: Value = serde_yaml_ng::from_str(&text).unwrap();
     let searches: Vec<Search> = serde_json::from_value(file["searches"].clone()).unwrap();
     let mut count = 0;
@@ -152,7 +152,7 @@ fn search(kind: &str, object: &Value, states: &[Value], lost: &str) -> usize {
     let settings = json!({ "rules": rules });
     let may = |old: &Value, new: &Value| {
         let request = request(find(kind), "UPDATE", "status", &with(old), &with(new));
-        natively(&request, &settings).allowed
+        review(&request, &settings).allowed
     };
     let steps: Vec<Vec<usize>> = states
         .iter()
@@ -180,7 +180,7 @@ fn search(kind: &str, object: &Value, states: &[Value], lost: &str) -> usize {
             &Value::Null,
             &with(&states[index]),
         );
-        let answer = natively(&request, &settings);
+        let answer = review(&request, &settings);
         assert!(
             answer.allowed,
             "{kind}: {} is denied: {answer:?}",

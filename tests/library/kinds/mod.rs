@@ -8,7 +8,7 @@ mod reach;
 use managed_by::{Form, Holder, Kind, kinds};
 use serde_json::Value;
 
-use crate::support::{Answer, everywhere, root};
+use crate::support::{Answer, review, root};
 use xtask::kinds::objects::{request, with};
 
 /// Each kind, once for each of its versions.
@@ -27,7 +27,7 @@ fn find(kind: &str) -> (&'static Kind<'static>, &'static str) {
 
 fn create(kind: &str, object: &Value) -> Answer {
     let request = request(find(kind), "CREATE", "", &Value::Null, object);
-    everywhere(&request, &strict())
+    review(&request, &strict())
 }
 
 /// Settings under which the rules about a status deny on objects that their own controllers reconcile too.

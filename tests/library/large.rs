@@ -4,7 +4,7 @@ use managed_by::{Kind, kinds};
 use serde_json::{Value, json};
 use xtask::kinds::objects::request;
 
-use crate::support::{Answer, everywhere, in_engine};
+use crate::support::{Answer, review, review_of};
 
 const OWN: &str = "acme.io/runner";
 
@@ -18,7 +18,7 @@ fn of(spec: &Value) -> Value {
 }
 
 fn create(kind: &str, spec: &Value, settings: &Value) -> Answer {
-    everywhere(
+    review(
         &request(find(kind), "CREATE", "", &Value::Null, &of(spec)),
         settings,
     )
@@ -27,7 +27,7 @@ fn create(kind: &str, spec: &Value, settings: &Value) -> Answer {
 /// The status update of a Job with that spec, from one status to another.
 fn status(spec: &Value, old: &Value, new: &Value, settings: &Value) -> Answer {
     let with = |status: &Value| json!({"metadata": {"name": "x"}, "spec": spec, "status": status});
-    everywhere(
+    review(
         &request(find("Job"), "UPDATE", "status", &with(old), &with(new)),
         settings,
     )
@@ -39,7 +39,7 @@ fn created(member: &str) -> Answer {
     let payload = format!(
         r#"{{"request":{{"kind":{kind},"operation":"CREATE","object":{{"spec":{{{member}}}}}}},"settings":{{}}}}"#
     );
-    in_engine(payload.as_bytes())
+    review_of(payload.as_bytes())
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn nesting_of_100_000_levels() {
         assert!(created(&nested).allowed);
     }
     // A container that is never closed.
-    let answer = in_engine("[".repeat(2 * n).as_bytes());
+    let answer = review_of("[".repeat(2 * n).as_bytes());
     assert_eq!((answer.allowed, answer.code), (false, Some(400)));
 }
 
@@ -203,7 +203,7 @@ fn of_many_some_are_reported_and_what_was_not_read_is_said() {
     let (old, new) = (counting(999), counting(1001));
     let update = request(find("JobSet"), "UPDATE", "status", &old, &new);
     assert_eq!(
-        everywhere(&update, &json!({})).denied(),
+        review(&update, &json!({})).denied(),
         ["status/negative-counter status.replicatedJobsStatus[999].failed"]
     );
 }
@@ -219,7 +219,7 @@ fn the_status_behind_many_templates_is_judged() {
     };
     let update = request(find("JobSet"), "UPDATE", "status", &with(0), &with(-1));
     assert_eq!(
-        everywhere(&update, &json!({})).denied(),
+        review(&update, &json!({})).denied(),
         ["status/negative-counter status.replicatedJobsStatus[0].failed"]
     );
 }
@@ -278,7 +278,7 @@ fn an_object_whose_updates_are_too_large_is_denied_where_the_settings_say_who_de
         ("", &large, &small, &[]),
     ] {
         let update = request(find("Job"), "UPDATE", sub_resource, &of(old), &of(new));
-        let answer = everywhere(&update, &settings);
+        let answer = review(&update, &settings);
         assert!(
             answer.denied().contains(&fired[0]) != expected.is_empty(),
             "{:?}",

@@ -1,0 +1,57 @@
+//! The layers of `docs/architecture.md`.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::support::{files_with_ending, root};
+
+/// The library's modules use only those above them in the list of the architecture, so there is no circle.
+#[test]
+fn modules_use_only_those_above_them() {
+    let page = fs::read_to_string(root("docs/architecture.md")).unwrap();
+    let (_, layers) = page.split_once("## Layers\n").unwrap();
+    let layers = layers.split("\n## ").next().unwrap();
+    let rows = layers.lines().filter_map(|line| line.strip_prefix("| `"));
+    let cells = rows.map(|row| row.split(" | ").next().unwrap());
+    let order: Vec<_> = cells
+        .flat_map(|cell| cell.split('`').step_by(2))
+        .map(|name| name.trim_end_matches('/').trim_end_matches(".rs"))
+        .collect();
+    let source = root("crates/managed-by/src");
+    let library = fs::read_to_string(source.join("lib.rs")).unwrap();
+    let modules: BTreeSet<_> = library
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+        .collect();
+    assert_eq!(order.iter().copied().collect::<BTreeSet<_>>(), modules);
+    let mut count = 0;
+    for file in files_with_ending(&source, "rs") {
+        let place = file.strip_prefix(&source).unwrap().with_extension("");
+        let parts: Vec<_> = place.iter().map(|part| part.to_str().unwrap()).collect();
+        if parts == ["lib"] || parts.contains(&"tests") {
+            continue;
+        }
+        let position = |name: &str| order.iter().position(|module| *module == name);
+        let own = position(parts[0]).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let is_top = parts.len() == 1 || parts[1] == "mod";
+        for line in code.lines() {
+            if line.trim_start().starts_with("//") {
+                continue;
+            }
+            let at = format!("{}: {line}", file.display());
+            // Other ways to the root than `crate::`.
+            let up = if is_top { "super::" } else { "super::super::" };
+            assert!(!line.contains(up), "{at}");
+            for used in line.split("crate::").skip(1) {
+                let end = used.find(|c: char| !c.is_alphanumeric() && c != '_');
+                let name = used.split_at(end.unwrap_or(used.len())).0;
+                let used = position(name).unwrap_or_else(|| panic!("{at}: no module"));
+                assert!(used <= own, "{at}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 200, "{count}");
+}
