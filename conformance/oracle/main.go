@@ -35,8 +35,6 @@ type Case struct {
 	SubResource string          `json:"subResource,omitempty"`
 	Object      json.RawMessage `json:"object"`
 	OldObject   json.RawMessage `json:"oldObject,omitempty"`
-	// Objects asks about every pair of Jobs, in place of one.
-	Objects []json.RawMessage `json:"objects,omitempty"`
 }
 
 // FieldError is one error of upstream's list, whole (Error) and in its parts.
@@ -74,13 +72,7 @@ func main() {
 			fmt.Fprintln(os.Stderr, "oracle: not a case:", err)
 			os.Exit(2)
 		}
-		var answers any
-		if len(c.Objects) > 0 {
-			answers = answerPairs(&c)
-		} else {
-			answers = answer(&c)
-		}
-		if err := encoder.Encode(answers); err != nil {
+		if err := encoder.Encode(answer(&c)); err != nil {
 			fmt.Fprintln(os.Stderr, "oracle:", err)
 			os.Exit(1)
 		}

@@ -9,4 +9,3 @@ pub mod oracle;
 pub mod trace;
 pub mod unset;
 pub mod vector;
-pub mod world;

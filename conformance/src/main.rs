@@ -3,13 +3,12 @@
 use std::fs;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use managed_by::Release;
 use managed_by_conformance::generate::Generator;
 use managed_by_conformance::unset::Counts;
 use managed_by_conformance::vector::write_lines;
-use managed_by_conformance::world::{self, Seen, Tally, Upstream};
 use managed_by_conformance::{cases, live, oracle, trace, vector};
 
 #[derive(Parser)]
@@ -22,13 +21,6 @@ enum Command {
     /// Ask upstream's code and the library about generated cases
     Live {
         cases: u64,
-        seed: u64,
-        /// All, if none is named
-        releases: Vec<Release>,
-    },
-    /// Ask upstream's code and the library about every pair of Jobs of a small world
-    World {
-        #[arg(default_value_t = 1)]
         seed: u64,
         /// All, if none is named
         releases: Vec<Release>,
@@ -47,7 +39,6 @@ fn main() -> Result<()> {
             seed,
             releases,
         } => live(cases, seed, &or_all(releases)),
-        Command::World { seed, releases } => world(seed, &or_all(releases)),
         Command::Unset { cases, seed } => unset(cases, seed),
     }?;
     println!("{line}");
@@ -86,59 +77,6 @@ fn live(cases: u64, seed: u64, releases: &[Release]) -> Result<String> {
         }
     }
     ensure!(mismatches == 0, "{mismatches} mismatches");
-    Ok(format!("seed {seed}: no mismatch"))
-}
-
-/// Groups of Jobs of any values.
-const JOINT: u64 = 20;
-
-#[expect(
-    clippy::print_stdout,
-    reason = "a command that takes long tells how far it is"
-)]
-fn world(seed: u64, releases: &[Release]) -> Result<String> {
-    let mut upstream = Upstream::start(releases)?;
-    let mut found = vec![Seen::default(); releases.len()];
-    let mut mismatches = 0_u64;
-    let mut print = |name: &str, start: Instant, tallies: Vec<Tally>| {
-        for (release, tally) in releases.iter().zip(tallies) {
-            mismatches = mismatches.saturating_add(tally.mismatches);
-            let Tally {
-                pairs,
-                denied,
-                mismatches,
-                first,
-            } = tally;
-            let seconds = start.elapsed().as_secs();
-            println!("{name} | {release} | {pairs} | {denied} | {mismatches} | {seconds} s");
-            if let Some(first) = first {
-                println!("{first}");
-            }
-        }
-    };
-    for part in world::worlds() {
-        let start = Instant::now();
-        let tallies = world::exhaust(&mut upstream, part, &mut found)?;
-        print(&part.name, start, tallies);
-    }
-    for (release, of_release) in releases.iter().zip(found) {
-        for (rule, [fired, alone, lawful]) in of_release.alone.rules() {
-            println!("{release} | {rule} | {fired} | {alone} | {lawful}");
-        }
-        for (trap, (jobs, specs)) in of_release.stuck.traps() {
-            println!(
-                "{release} | {jobs} Jobs {} | {:?} | {specs:?} | {:?}",
-                trap.what, trap.conditions, trap.rules
-            );
-        }
-    }
-    let start = Instant::now();
-    let (tallies, open) = world::joint(&mut upstream, JOINT, seed)?;
-    print("joint", start, tallies);
-    upstream.finish()?;
-    if mismatches > 0 || !open.is_empty() {
-        bail!("{mismatches} mismatches; decided by no part: {open:?}");
-    }
     Ok(format!("seed {seed}: no mismatch"))
 }
 

@@ -34,24 +34,6 @@ struct ErrorLine {
     error: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PairsLine {
-    name: String,
-    answers: Vec<Line>,
-    pairs: Vec<u32>,
-    #[serde(default)]
-    panic: String,
-}
-
-/// What is said of every pair of some Jobs: the first as the old one with each as the new one, then the second.
-pub struct Pairs {
-    /// The answers, none twice.
-    pub answers: Vec<Answer>,
-    /// For each pair the place of its answer.
-    pub places: Vec<u32>,
-}
-
 /// A running program of one release.
 pub struct Oracle {
     name: String,
@@ -115,24 +97,6 @@ impl Answers {
     /// If there is none, if upstream's code panicked, or if it found faults that are not the case's point.
     fn next(&mut self, release: Release, case: &Case) -> Result<Answer> {
         parse(release, &case.name, self.line(&case.name)?)
-    }
-
-    /// The answers to a question about pairs.
-    ///
-    /// # Errors
-    /// As [`Self::next`].
-    pub fn next_pairs(&mut self, release: Release, name: &str) -> Result<Pairs> {
-        let line: PairsLine = self.line(name)?;
-        if line.name != name || !line.panic.is_empty() {
-            bail!("{release} on {name}: {}", line.panic);
-        }
-        let answers = line.answers.into_iter();
-        Ok(Pairs {
-            answers: answers
-                .map(|answer| parse(release, name, answer))
-                .collect::<Result<_>>()?,
-            places: line.pairs,
-        })
     }
 
     fn line<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
