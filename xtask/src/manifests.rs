@@ -1,5 +1,5 @@
 //! What several manifests share stands in `deploy/management.yml`, written by hand; `make docs` copies it into the others. Tests compare
-//! it with the library: `tests/conditions/` the conditions, `tests/manifests.rs` the lists of writers, `tests/policy/deploy.rs` the rules.
+//! it with the library: `tests/conditions/` the conditions, `tests/policy/deploy.rs` the rules.
 //!
 //! An admin lists only what is installed, because a name that is free can be taken by whoever creates namespaces. So the lines of a
 //! project stand behind its tag, `#jobset ` for example, in the rules and in the lists, and removing the tag takes the project in.

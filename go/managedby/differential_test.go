@@ -21,9 +21,9 @@ type told struct {
 	text, suggestion  string
 }
 
-// TestTheLibrarySaysTheSame holds CheckRequest and Review to what the library says of every example, vector, recorded and generated
+// TestDifferential holds CheckRequest and Review to what the library says of every example, vector, recorded and generated
 // request, as the other ways to ask it are held to it: `make target/answers.ndjson` writes that down, ANSWERS names another file.
-func TestTheLibrarySaysTheSame(t *testing.T) {
+func TestDifferential(t *testing.T) {
 	name := os.Getenv("ANSWERS")
 	if name == "" {
 		name = tree(t, "target", "answers.ndjson")
