@@ -86,7 +86,7 @@ differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## C
 	@cargo test --quiet --package managed-by-cli --test cli -- doors:: --nocapture --test-threads 1
 	@cd go && go test -count 1 -v -timeout 2h -run TestDifferential ./managedby
 	@cd crates/js/npm && node --test --test-reporter=spec --test-name-pattern='every request|of each release' test/verdicts.test.mjs test/guest.test.mjs
-	@$(E2E) doors
+	@$(MAKE) --no-print-directory e2e ONLY=server FILTER="library's answers"
 
 PRINTABLE := crates/managed-by/src/upstream/go/printable.rs
 # The tools that are written for Python's package index.
@@ -160,17 +160,23 @@ release-notes: ## Print what the changelog says of TAG
 
 E2E := cargo run --quiet --package managed-by-e2e --
 
-.PHONY: e2e e2e-server e2e-cluster soak e2e-kubewarden e2e-kind bench-server deny reproducible rust-controller publish-check
-e2e: annotated-policy.wasm annotated-pods-policy.wasm target/answers.ndjson ## Run kwctl as the README says: the examples, and what else it is used for (docs/testing.md)
-	@$(E2E) kwctl
+# The tests in the real programs are files of e2e/, run by bats.
+E2E_PARTS := kwctl server
+ONLY ?= $(E2E_PARTS)
+FILTER ?= .
+BATS := target/tools/bats/node_modules/bats/bin/bats
+BATS_VERSION := 1.13.0
 
-e2e-server: annotated-policy.wasm annotated-pods-policy.wasm target/answers.ndjson ## Ask a real PolicyServer everything, over HTTPS
-	@$(E2E) server
+.PHONY: e2e e2e-cluster soak e2e-kubewarden e2e-kind bench-server deny reproducible rust-controller publish-check
+e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/answers.ndjson ## Test with the programs that users run, kwctl and PolicyServer (docs/testing.md): the parts in ONLY, or all; FILTER is a regular expression
+	@command -v npm >/dev/null || test -x $(BATS) || { echo "skipped: make e2e needs npm to install bats"; exit $(if $(NO_SKIP),1,0); }
+	@test -x $(BATS) || npm install --silent --no-audit --no-fund --prefix target/tools/bats bats@$(BATS_VERSION)
+	@ls $(ONLY:%=e2e/%.bats) >/dev/null && test "$$($(BATS) --count --filter '$(FILTER)' $(ONLY:%=e2e/%.bats))" -gt 0 || { echo "no test matches $(FILTER)"; exit 1; }
+	@$(BATS) --timing --filter '$(FILTER)' $(if $(KEEP),--no-tempdir-cleanup) $(ONLY:%=e2e/%.bats)
 
 # Of people, external, failures, conditions, ends, tenant, jobs, resume, multikueue, soak and faults (one of those: faults:hub, faults:unconditional, faults:worker, faults:restart, faults:writers).
-ONLY ?=
 e2e-cluster: annotated-policy.wasm annotated-pods-policy.wasm ## Put the policy behind a real kube-apiserver with real controllers; the parts in ONLY, or all
-	@$(E2E) cluster $(ONLY)
+	@$(E2E) cluster $(filter-out $(E2E_PARTS),$(ONLY))
 
 HOURS ?= 2
 soak: annotated-policy.wasm ## Run two clusters for HOURS with a fault every few minutes, with the policy and without; RATE workloads a second, of a SEED
@@ -178,7 +184,7 @@ soak: annotated-policy.wasm ## Run two clusters for HOURS with a fault every few
 
 # Of readme, manifests, writers, jobs, pods, settings, module, rollout and audit.
 e2e-kubewarden: annotated-policy.wasm annotated-pods-policy.wasm ## Apply deploy/ with Kubewarden's controller and audit scanner, in a network namespace (needs root); the parts in ONLY, or all
-	@$(E2E) kubewarden $(ONLY)
+	@$(E2E) kubewarden $(filter-out $(E2E_PARTS),$(ONLY))
 
 e2e-kind: annotated-policy.wasm ## Apply the manifests in a cluster of kind with Kubewarden's chart (needs docker, kind, helm, kubectl, kwctl)
 	@e2e/kind.sh

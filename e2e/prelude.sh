@@ -1,4 +1,4 @@
-# What the checks of kwctl.yml and of kubewarden/checks.yml have in common. ROOT is the repository, E2E the program that runs them.
+# What the checks of kubewarden/checks.yml have in common. ROOT is the repository.
 MODULE=$ROOT/annotated-policy.wasm
 BOB=(--as=bob --as-group=team-a-admins)
 PROTECT=("  mode: monitor" "  mode: protect")
@@ -18,45 +18,7 @@ manifest() {
   printf '%s\n' "$text"
 }
 
-# What a file of YAML holds, as JSON: json FILE FILTER
-json() { "$E2E" json "$1" | jq -S "$2"; }
-
-# Two files of YAML hold the same where a filter looks, and it finds something there: same A B FILTER [FILTER OF B]
-same() {
-  json "$1" "$3" >a.json
-  json "$2" "${4:-$3}" >b.json
-  local file
-  for file in a.json b.json; do
-    [[ $(<"$file") != @(|null) ]] || { echo "nothing is at $3 in $file" && return 1; }
-  done
-  diff a.json b.json
-}
-
-# kwctl exits with 1 if the policy refuses the settings, and says why: refused SETTINGS TEXT
-refused() {
-  local status=0
-  kwctl run -r "$ROOT/examples/field/01-created-for-multikueue.json" --settings-json "$1" "$MODULE" >said 2>&1 || status=$?
-  [ $status = 1 ] && grep -F "invalid settings: $2" said || { echo "$status, and not said: $2" && cat said && return 1; }
-}
-
-# An example gets the answer of its file. kwctl exits with 0 if it could judge the request, whatever the answer: answered EXAMPLE
-answered() {
-  local settings=()
-  [ ! -e "$1.settings.yml" ] || settings=(-s "$1.settings.yml")
-  kwctl run -r "$1.json" "${settings[@]}" "$MODULE" 2>/dev/null | jq -S . | diff "$1.answer.json" - || { echo "^ $1, and what kwctl said" && return 1; }
-}
-export -f answered
-export MODULE
-
-# A module has the README and every key of a file of metadata, as it was written: carries MODULE FILE
-carries() {
-  kwctl inspect -o yaml "$1" >inspected
-  json inspected . | jq -e '.protocolVersion == "v1" and .annotations["io.kubewarden.policy.usage"] != null'
-  # kwctl names itself in what it annotates, `make` on a machine without kwctl does not.
-  same "$ROOT/$2" inspected '{contextAwareResources: []} + . | del(.protocolVersion, .annotations["io.kubewarden.policy.usage", "io.kubewarden.kwctl"])'
-}
-
-# The words below are for kubewarden/checks.yml: RUN is the folder of the run, and the programs run where only loopback is.
+# RUN is the folder of the run, and the programs run where only loopback is.
 
 # Waits with the command of the README: active [POLICY [LIMIT]]
 active() {
@@ -121,7 +83,7 @@ network() {
 }
 pushed() {
   jq -n --rawfile ca ca.crt '{insecure_sources: [], source_authorities: {"ghcr.io": [{type: "Data", data: $ca}]}}' >sources.yml
-  kwctl push --sources-path sources.yml "$MODULE" "$(json "$ROOT/deploy/management.yml" .spec.module | jq -r .)"
+  kwctl push --sources-path sources.yml "$MODULE" "$(sed -n 's/^  module: //p' "$ROOT/deploy/management.yml")"
   kwctl push --sources-path sources.yml "$ROOT/annotated-pods-policy.wasm" "$(json "$ROOT/deploy/pods.yml" 'select(.spec.module) | .spec.module' | jq -r .)"
 }
 

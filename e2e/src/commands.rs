@@ -1,4 +1,4 @@
-//! Checks that are commands of a shell, with the words of `e2e/prelude.sh`: `e2e/kwctl.yml` and `e2e/kubewarden/checks.yml`. Most of
+//! Checks that are commands of a shell, with the words of `e2e/prelude.sh`: `e2e/kubewarden/checks.yml`. Most of
 //! them hold a sentence of the docs against what happens.
 
 use std::path::PathBuf;
@@ -85,7 +85,6 @@ impl Shell {
         shell.args(["-euo", "pipefail", "-c", &format!("{prelude}\n{commands}")]);
         shell.envs(self.environment.iter().map(|(name, value)| (name, value)));
         shell.env("ROOT", deploy::root(""));
-        shell.env("E2E", std::env::current_exe()?);
         let output = shell.current_dir(&self.folder).output()?;
         let printed =
             String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();

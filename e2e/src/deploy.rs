@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use base64::Engine as _;
 pub(crate) use managed_by_testing::root;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::policy_server::PolicyServer;
 use crate::tls::Authority;
@@ -98,22 +98,6 @@ pub(crate) fn settings(name: &str, release: &str, projects: &[&str]) -> Result<V
 pub(crate) fn protect(settings: &Value) -> Result<Value> {
     let mode = "protect";
     Ok(json!({"module": module(MODULE)?, "policyMode": mode, "settings": settings}))
-}
-
-/// All of `deploy/` as one `policies.yml`, in the mode that each file says.
-pub(crate) fn policies() -> Result<Map<String, Value>> {
-    let mut policies = Map::new();
-    for name in POLICIES {
-        policies.insert(name.to_owned(), policy(name)?);
-    }
-    for mut file in yaml("deploy/policies.yml")? {
-        for (name, entry) in file.as_object_mut().context("policies by name")? {
-            let of_pods = !entry["contextAwareResources"].is_null();
-            entry["module"] = module(if of_pods { PODS_MODULE } else { MODULE })?.into();
-            policies.insert(name.clone(), entry.take());
-        }
-    }
-    Ok(policies)
 }
 
 /// `deploy/webhook.yml` with some more projects, as it is but for the address and the authority.

@@ -1,4 +1,4 @@
-//! Runs the policy in the programs that its users run, on loopback: kwctl, PolicyServer, kube-apiserver with its own
+//! Runs the policy behind kube-apiserver, on loopback, with its own
 //! controllers, and controllers that workloads are delegated to.
 //!
 //! `docs/testing.md` says what is checked, and where the programs come from.
@@ -17,31 +17,23 @@ mod http;
 mod kube;
 mod kubelet;
 mod kubewarden;
-mod kwctl;
 mod load;
 mod policy_server;
 mod process;
 mod programs;
 mod report;
-mod server;
 mod tls;
 
+use std::env;
+use std::fs;
 use std::process::ExitCode;
 use std::sync::LazyLock;
-use std::{env, fs};
 
 use anyhow::{Result, bail};
 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let words: Vec<_> = arguments.iter().map(String::as_str).collect();
-    // The shell of the checks has jq, but nothing that reads YAML.
-    if let ["json", file] = words[..] {
-        for document in deploy::documents(&fs::read_to_string(file)?)? {
-            println!("{document}");
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
     LazyLock::force(&report::STARTED);
     // Where the servers keep what they need and what they print. It goes with the run, unless `KEEP` is set.
     let folder = tempfile::Builder::new()
@@ -55,12 +47,6 @@ fn main() -> Result<ExitCode> {
         std::process::exit(130);
     })?;
     match &words[..] {
-        ["kwctl"] => kwctl::run(folder.path()),
-        ["server"] => server::run(folder.path()),
-        ["doors"] => {
-            server::doors(folder.path());
-            kwctl::doors(folder.path(), 200)
-        }
         ["cluster", parts @ ..] => {
             if let Some(unknown) = parts.iter().find(|p| !cluster::is_part(p)) {
                 bail!("no part {unknown}: {}", cluster::PARTS.join(", "));
@@ -68,9 +54,7 @@ fn main() -> Result<ExitCode> {
             cluster::run(folder.path(), parts)
         }
         ["kubewarden", parts @ ..] => kubewarden::run(folder.path(), parts),
-        _ => bail!(
-            "managed-by-e2e kwctl | server | doors | cluster [PART...] | kubewarden [PART...]"
-        ),
+        _ => bail!("managed-by-e2e cluster [PART...] | kubewarden [PART...]"),
     };
     if env::var_os("KEEP").is_some() {
         println!("\nlogs are in {}", folder.keep().display());

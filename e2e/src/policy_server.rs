@@ -3,13 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
-use serde_json::{Value, json};
+use anyhow::{Context as _, Result};
+use serde_json::Value;
 use ureq::Agent;
-use ureq::http::Request;
 
-use crate::http::{self, Answer};
-use crate::process::{Process, START, free_port};
+use crate::http;
+use crate::process::{Process, free_port};
 use crate::tls::Authority;
 
 /// A PolicyServer, which may be stopped and started again at the same place.
@@ -104,39 +103,4 @@ impl PolicyServer {
     pub(crate) fn process(&self) -> Result<&Process> {
         self.process.as_ref().context("no PolicyServer")
     }
-
-    /// Starts it with policies that it refuses, and gives its log.
-    pub(crate) fn refused(&self, policies: &Value) -> Result<String> {
-        let mut process = self.spawn(policies)?;
-        let code = process.ended(START)?;
-        ensure!(code == Some(1), "exit code {code:?}");
-        process.log()
-    }
-
-    /// Posts bytes.
-    pub(crate) fn post(&self, path: &str, content_type: &str, body: Vec<u8>) -> Result<Answer> {
-        let request = Request::post(self.url(path));
-        let request = request.header("content-type", content_type).body(body)?;
-        http::send(&self.agent, request)
-    }
-
-    /// Asks for an address.
-    pub(crate) fn get(&self, url: &str) -> Result<Answer> {
-        http::send(&self.agent, Request::get(url).body(Vec::new())?)
-    }
-
-    /// Posts an admission request, and gives the `response` in the answer.
-    pub(crate) fn review(&self, path: &str, request: &Value) -> Result<Value> {
-        let review = review(request).to_string();
-        let Answer { code, mut body, .. } = self.post(path, "application/json", review.into())?;
-        let is_review =
-            body["kind"] == "AdmissionReview" && body["apiVersion"] == "admission.k8s.io/v1";
-        ensure!(code == 200 && is_review, "{path}: {code} {body}");
-        Ok(body["response"].take())
-    }
-}
-
-/// A request in the envelope that the API server sends.
-pub(crate) fn review(request: &Value) -> Value {
-    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
 }

@@ -1,5 +1,5 @@
-//! What every front end answers to each file of `examples/`, as its answer file says. kwctl (`e2e/kwctl.yml`) and PolicyServer
-//! (`make e2e-server`) are held to the same files.
+//! What every front end answers to each file of `examples/`, as its answer file says. kwctl (`e2e/kwctl.bats`) gives the same; PolicyServer
+//! gives the library's answers (`e2e/server.bats`).
 //!
 //! `UPDATE_EXAMPLES=1 cargo test --test library examples::` writes the answers.
 

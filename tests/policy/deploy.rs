@@ -278,7 +278,7 @@ fn settings_in_the_docs_are_accepted() {
     assert!(count >= 3, "{count}");
 }
 
-/// The dashboard asks what the rules of the page ask, whose names of metrics and labels PolicyServer sends (`e2e/src/server/metrics.rs`).
+/// The dashboard asks what the rules of the page ask, whose names of metrics and labels PolicyServer sends (`e2e/server.bats`).
 #[test]
 fn the_dashboard_asks_the_queries_of_the_page() {
     let page = fs::read_to_string(root("docs/operations.md")).unwrap();

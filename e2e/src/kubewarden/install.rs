@@ -1,10 +1,12 @@
 //! A cluster without nodes, with Kubewarden as its charts install it.
 
 use std::fs;
+use std::net::TcpStream;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::node::Node;
 use crate::cluster::api_server::{
@@ -13,7 +15,6 @@ use crate::cluster::api_server::{
 use crate::cluster::controllers;
 use crate::commands::Shell;
 use crate::kubelet::Kubelet;
-use crate::kwctl;
 use crate::process::Process;
 use crate::tls::Authority;
 
@@ -64,7 +65,7 @@ impl World {
         authority.sign_for(&folder.join("registry"), &["ghcr.io"])?;
         let tls = json!({"certificate": "registry/tls.crt", "key": "registry/tls.key"});
         let address = "127.0.0.1:443";
-        let registry = kwctl::registry(folder, &json!({"addr": address, "tls": tls}), address)?;
+        let registry = registry(folder, &json!({"addr": address, "tls": tls}), address)?;
         shell.run("pushed")?;
 
         let api = ApiServer::start(&folder.join("cluster"), &authority, OPTIONS)?;
@@ -114,4 +115,22 @@ fn controller(api: &ApiServer, folder: &Path, service: &str) -> Result<Process> 
     })?;
     controller.answers("http://127.0.0.1:8091/readyz")?;
     Ok(controller)
+}
+
+/// A registry of this machine that answers at an address.
+fn registry(folder: &Path, http: &Value, address: &str) -> Result<Process> {
+    let config = json!({
+        "version": 0.1,
+        "log": {"level": "warn"},
+        "storage": {"filesystem": {"rootdirectory": folder.join("registry")}},
+        "http": http,
+    });
+    fs::write(folder.join("registry.json"), config.to_string())?;
+    let mut registry = Process::start("docker-registry", "registry", folder, |command| {
+        command.args(["serve", "registry.json"])
+    })?;
+    registry.wait_until("answer", Duration::from_secs(20), || {
+        TcpStream::connect(address).is_ok()
+    })?;
+    Ok(registry)
 }

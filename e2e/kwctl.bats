@@ -1,0 +1,111 @@
+# The module in kwctl, and the commands of the README and of SECURITY.md.
+load lib
+
+setup_file() {
+  needs kwctl jq python3
+  # A registry for the tests that push.
+  ! command -v docker-registry || {
+    local port
+    port=$(free_port)
+    printf '{"version": 0.1, "storage": {"filesystem": {"rootdirectory": "%s"}}, "http": {"addr": "127.0.0.1:%s"}}' "$RUN/registry" "$port" >"$RUN/registry.json"
+    start registry docker-registry serve "$RUN/registry.json"
+    ready registry curl --silent "http://127.0.0.1:$port"
+    export HOST=127.0.0.1:$port
+  }
+}
+teardown_file() { stop_all; }
+setup() { cd "$BATS_TEST_TMPDIR"; }
+
+CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
+
+# To update the answers: UPDATE_EXAMPLES=1 cargo test --test policy examples::
+answered() {
+  local settings=()
+  [ ! -e "$1.settings.yml" ] || settings=(-s "$1.settings.yml")
+  diff "$1.answer.json" <(kwctl run -r "$1.json" "${settings[@]}" "$MODULE" 2>/dev/null | jq -S .) || { echo "^ $1" && return 1; }
+}
+@test "run: each example gets the answer of its file" {
+  export -f answered
+  export MODULE
+  # kwctl looks for Sigstore's roots before it begins, and waits for them in vain where there is no network.
+  printf '%s\n' "$ROOT"/examples/*/*.answer.json | sed 's/.answer.json$//' | xargs -P 8 -I{} bash -o pipefail -c 'answered {}'
+}
+
+@test "run: settings with an unknown key are refused" {
+  refused 'invalid settings: "reserved_valu": ' kwctl run -r "$CHANGED" --settings-json '{"reserved_valu": "deny"}' "$MODULE"
+  [ "$status" -eq 1 ]
+}
+
+policy_in_mode() { # MANIFEST MODE
+  yaml "$ROOT/deploy/$1.yml" | jq "select(.spec.rules) | .spec.module = \"file://$MODULE\" | .spec.mode = \"$2\"" >"$1-$2.yml"
+  kwctl run -r "$CHANGED" "$1-$2.yml" | grep '^{' | jq -e ".allowed == (\"$2\" == \"monitor\")" || { echo "^ $1 in mode $2" && return 1; }
+}
+@test "run: every policy of deploy/, in both modes" {
+  export -f policy_in_mode yaml
+  export ROOT MODULE CHANGED
+  printf '%s\n' {management,worker,hybrid,namespace}' '{monitor,protect} | xargs -P 8 -I{} bash -o pipefail -c 'policy_in_mode {}'
+}
+
+# Both YAML files have the same at a filter, and something is there: same A B FILTER [FILTER OF B]
+same() {
+  yaml "$1" | jq -S "$3" >a.json
+  yaml "$2" | jq -S "${4:-$3}" >b.json
+  for file in a.json b.json; do [[ $(<"$file") != @(|null) ]] || { echo "nothing at $3 in $file" && return 1; }; done
+  diff a.json b.json
+}
+
+# A module has the README and each key of a metadata file. kwctl adds its own version: carries MODULE METADATA
+carries() {
+  kwctl inspect -o yaml "$1" >inspected
+  yaml inspected | jq -e '.protocolVersion == "v1" and .annotations["io.kubewarden.policy.usage"] != null'
+  same "$ROOT/$2" inspected '{contextAwareResources: []} + . | del(.protocolVersion, .annotations["io.kubewarden.policy.usage", "io.kubewarden.kwctl"])'
+}
+
+@test "annotate, inspect: the modules carry their metadata" {
+  for metadata in policy-metadata.yml pods/metadata.yml; do
+    kwctl annotate --metadata-path "$ROOT/$metadata" --usage-path "$ROOT/README.md" --output-path annotated.wasm "$ROOT/policy.wasm"
+    carries annotated.wasm "$metadata"
+    grep io.kubewarden.kwctl inspected
+  done
+  # Without kwctl, `make` annotates them itself.
+  carries "$MODULE" policy-metadata.yml
+  carries "$PODS_MODULE" pods/metadata.yml
+}
+
+@test "scaffold manifest: the rules and the settings" {
+  kwctl scaffold manifest -t ClusterAdmissionPolicy -s "$ROOT/examples/settings/management.yml" "$MODULE" >manifest.yml
+  same "$ROOT/policy-metadata.yml" manifest.yml .rules .spec.rules
+  same "$ROOT/examples/settings/management.yml" manifest.yml . .spec.settings
+}
+
+@test "scaffold artifacthub: the packages are those that kwctl makes" {
+  # But for the time, which a release adds, the text about installation, and the module of the policy for pods.
+  for folder in . pods; do
+    metadata=$ROOT/$folder/metadata.yml
+    [ $folder = pods ] || metadata=$ROOT/policy-metadata.yml
+    kwctl scaffold artifacthub --metadata-path "$metadata" --questions-path "$ROOT/$folder/questions-ui.yml" --output made.yml
+    same "$ROOT/$folder/artifacthub-pkg.yml" made.yml 'del(.createdAt, .install) | .links[0].url |= sub("/pods-policy.wasm$"; "/policy.wasm")'
+  done
+}
+
+@test "bench: it measures both operations" {
+  kwctl bench --num-samples 10 --measurement-time 1 --warm-up-time 1 -r "$CHANGED" "$MODULE" >bench
+  grep -F $'validate_settings\e[0m [' bench
+  grep -F $'validate\e[0m [' bench
+}
+
+@test "push, and pull the same bytes" {
+  needs docker-registry curl
+  repository=$HOST/policies/managed-by-policy
+  echo "insecure_sources: [\"$HOST\"]" >sources.yml
+  kwctl push -o json --sources-path sources.yml "$MODULE" "$repository:v0.1.0" | jq -e --arg repository "$repository@sha256:" '.immutable_ref | startswith($repository)'
+  kwctl pull --sources-path sources.yml -o pulled.wasm "registry://$repository:v0.1.0"
+  cmp pulled.wasm "$MODULE"
+  curl --silent --fail -H "Accept: application/vnd.oci.image.manifest.v1+json" "http://${repository/\//\/v2/}/manifests/v0.1.0" |
+    jq -e '.annotations["io.kubewarden.policy.title"] == "managed-by-policy"'
+}
+
+@test "verify: the commands of SECURITY.md accept what release.yml signs, and nothing else" {
+  needs docker-registry cosign openssl
+  ROOT=$ROOT bash "$ROOT/e2e/signatures.sh"
+}

@@ -1,0 +1,171 @@
+# Helpers of the tests in e2e/. Programs run in the background, each with its log and its process id in $RUN.
+# shellcheck shell=bash disable=SC2034
+bats_require_minimum_version 1.5.0
+# Otherwise bats only looks at the last command of a pipe.
+set -o pipefail
+ROOT=$(cd "${BASH_SOURCE%/*}/.." && pwd)
+RUN=${BATS_FILE_TMPDIR:-}
+MODULE=$ROOT/annotated-policy.wasm
+PODS_MODULE=$ROOT/annotated-pods-policy.wasm
+# A proxy has no business on loopback.
+export no_proxy=127.0.0.1,localhost PATH="${KUBEBUILDER_ASSETS:+$KUBEBUILDER_ASSETS:}$PATH"
+
+# Skips a test, or in setup_file all tests of a file, if a program is missing; with NO_SKIP=1 it fails: needs PROGRAM...
+needs() {
+  local program missing=
+  for program; do command -v "$program" >/dev/null || missing+=" $program"; done
+  [ -n "$missing" ] || return 0
+  [ -z "${NO_SKIP:-}" ] || { echo "not on the PATH:$missing" && return 1; }
+  skip "not on the PATH:$missing (docs/testing.md)"
+}
+
+# Starts a program whose output goes to $RUN/NAME.log: start NAME COMMAND...
+start() {
+  local name=$1
+  shift
+  "$@" >>"$RUN/$name.log" 2>&1 </dev/null 3>&- 4>&- &
+  echo $! >"$RUN/$name.pid"
+}
+
+running() { [[ $(ps -o state= -p "$(<"$RUN/$1.pid")") == [!Z]* ]]; }
+
+# Kills a program and waits for its end: stop NAME
+stop() {
+  kill -KILL "$(<"$RUN/$1.pid")" 2>/dev/null || true
+  while running "$1"; do sleep 0.05; done
+}
+
+# Kills all programs of the file.
+stop_all() {
+  local pid
+  find "$RUN" -name '*.pid' | while read -r pid; do kill -KILL "$(<"$pid")" 2>/dev/null || true; done
+}
+
+# Waits until a program is ready. It fails if the program ends before: ready NAME COMMAND...
+ready() {
+  for _ in $(seq 1200); do
+    if "${@:2}" &>/dev/null; then return 0; fi
+    running "$1" || break
+    sleep 0.05
+  done
+  echo "$1 has ended or is not ready within a minute:" && grep -v '^ ' "$RUN/$1.log" | cut -c1-300 | tail -n 8
+  return 1
+}
+
+# Repeats a command until it succeeds, for at most LIMIT seconds: soon COMMAND...
+soon() {
+  local end=$((SECONDS + ${LIMIT:-60}))
+  until "$@" &>/dev/null; do
+    if [ $SECONDS -ge $end ]; then "$@"; return; fi
+    sleep 0.1
+  done
+}
+
+free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# The documents of a YAML file, or of the standard input, as JSON: yaml [FILE]
+yaml() { python3 -c 'import json, sys, yaml; [print(json.dumps(d, default=str)) for d in yaml.safe_load_all(open(sys.argv[1])) if d is not None]' "${1:-/dev/stdin}"; }
+
+# Runs a command that must fail, and whose output must contain a text: refused TEXT COMMAND...
+refused() {
+  run "${@:2}"
+  [ "$status" -ne 0 ] && [[ $output == *"$1"* ]] || { printf 'exit code %s, expected a failure with "%s":\n%s\n' "$status" "$1" "$output" && return 1; }
+}
+
+# Runs a command whose output must contain a text: prints TEXT COMMAND...
+prints() {
+  run "${@:2}"
+  [[ $output == *"$1"* ]] || { printf 'no "%s" in the output:\n%s\n' "$1" "$output" && return 1; }
+}
+
+# The authority of the file, in $RUN/ca.crt and ca.key.
+authority() { openssl req -x509 "${NEW_KEY[@]}" -days 2 -subj /CN=e2e -keyout "$RUN/ca.key" -out "$RUN/ca.crt" 2>/dev/null; }
+NEW_KEY=(-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes)
+
+# Writes tls.crt and tls.key for loopback, or for other names: certificate FOLDER [NAME...]
+certificate() {
+  local folder=$1 names=DNS:localhost,IP:127.0.0.1
+  shift
+  [ $# -eq 0 ] || names=$(printf ',DNS:%s' "$@") names=${names#,}
+  [ -e "$RUN/ca.crt" ] || authority
+  mkdir -p "$folder"
+  openssl req -new "${NEW_KEY[@]}" -subj /CN=e2e -keyout "$folder/tls.key" 2>/dev/null |
+    openssl x509 -req -days 2 -CA "$RUN/ca.crt" -CAkey "$RUN/ca.key" -extfile <(echo "subjectAltName=$names") -out "$folder/tls.crt" 2>/dev/null
+}
+
+# A policy in policies.yml that denies, with settings as JSON: protect [SETTINGS]
+protect() { jq -nc --arg file "file://$MODULE" --argjson settings "${1:-{\}}" '{"module": $file, policyMode: "protect", settings: $settings}'; }
+
+# Starts PolicyServer, be it once more at the same address, with the policies on the standard input, and waits until it is ready:
+# policy_server NAME [ARGUMENT...]. KUBECONFIG names the cluster in which it looks up Jobs.
+policy_server() {
+  run_policy_server "$@"
+  ready "$1" curl --silent --fail "$(<"$RUN/$1/probe")/readiness"
+}
+run_policy_server() {
+  local name=$1 folder=$RUN/$1 offline=()
+  shift
+  if [ ! -e "$folder/url" ]; then
+    [ -e "$folder/tls.crt" ] || certificate "$folder"
+    echo "https://127.0.0.1:$(free_port)" >"$folder/url"
+    echo "http://127.0.0.1:$(free_port)" >"$folder/probe"
+  fi
+  cat >"$folder/policies.yml"
+  [ ! -e "$RUN/$name.pid" ] || stop "$name"
+  # Without one, it asks no cluster that happens to be configured on this machine.
+  [ -n "${KUBECONFIG:-}" ] || offline=(--ignore-kubernetes-connection-failure)
+  start "$name" env -u KUBERNETES_SERVICE_HOST NO_COLOR=1 KUBECONFIG="${KUBECONFIG:-/nowhere}" policy-server --policies "$folder/policies.yml" \
+    --addr 127.0.0.1 --port "$(port_of "$folder/url")" --readiness-probe-port "$(port_of "$folder/probe")" --workers 2 --log-no-color \
+    --policies-download-dir "$folder/modules" --sigstore-cache-dir "$folder/sigstore" --cert-file "$folder/tls.crt" --key-file "$folder/tls.key" \
+    "${offline[@]}" "$@"
+}
+port_of() { sed 's/.*://' "$1"; }
+
+JOB_CONTROLLER=system:serviceaccount:kube-system:job-controller
+JOBSET=system:serviceaccount:jobset-system:jobset-controller-manager
+KUEUE=system:serviceaccount:kueue-system:kueue-controller-manager
+POLICY_SERVER=system:serviceaccount:kubewarden:policy-server
+
+# Starts etcd and kube-apiserver, or the programs in ETCD and API_SERVER: cluster NAME [ARGUMENT...]
+# $RUN/NAME/kubeconfig is that of an admin in system:masters. A person's is `kubectl --as`; a controller gets its own by `kubeconfig`.
+cluster() {
+  local name=$1 folder=$RUN/$1 peers server
+  shift
+  server=https://127.0.0.1:$(free_port)
+  peers=http://127.0.0.1:$(free_port)
+  certificate "$folder"
+  echo "http://127.0.0.1:$(free_port)" >"$folder/etcd-url"
+  start "$name/etcd" "${ETCD:-etcd}" --name=e2e --data-dir="$folder/etcd" --listen-client-urls="$(<"$folder/etcd-url")" \
+    --advertise-client-urls="$(<"$folder/etcd-url")" --listen-peer-urls="$peers" --initial-advertise-peer-urls="$peers" --initial-cluster=e2e="$peers"
+  openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$folder/accounts.key" 2>/dev/null
+  openssl pkey -in "$folder/accounts.key" -pubout -out "$folder/accounts.pub"
+  # Each controller has a name of its own, so that the rules about writers have something to judge. The token of a user is the user's name.
+  printf '%s,%s,%s,"%s"\n' admin{,,} system:masters tenant{,,} developers system:kube-controller-manager{,,} '' system:node:e2e{,,} system:nodes >"$folder/tokens.csv"
+  printf '%s,%s,%s,"system:serviceaccounts"\n' "$KUEUE"{,,} "$JOBSET"{,,} "$POLICY_SERVER"{,,} system:serviceaccount:kueue-system:multikueue-sa{,,} \
+    system:serviceaccount:mpi-operator:mpi-operator{,,} system:serviceaccount:kubewarden:{kubewarden-controller,audit-scanner}{,,} >>"$folder/tokens.csv"
+  # What is written to workloads, and what PolicyServer looks up.
+  cat >"$folder/audit-policy.json" <<EOF
+{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
+  {"level": "Metadata", "verbs": ["create", "update", "patch", "delete"], "resources": [{"group": "batch"}, {"group": "jobset.x-k8s.io"},
+    {"group": "workload.codeflare.dev"}, {"group": "kubeflow.org"}, {"group": "ray.io"}, {"group": "argoproj.io"}]},
+  {"level": "Metadata", "verbs": ["get"], "users": ["$POLICY_SERVER"], "resources": [{"group": "batch"}]}, {"level": "None"}]}
+EOF
+  start "$name/kube-apiserver" "${API_SERVER:-kube-apiserver}" --etcd-servers="$(<"$folder/etcd-url")" --secure-port="${server##*:}" \
+    --tls-cert-file="$folder/tls.crt" --tls-private-key-file="$folder/tls.key" --bind-address=127.0.0.1 --endpoint-reconciler-type=none \
+    --service-cluster-ip-range=10.0.0.0/24 --token-auth-file="$folder/tokens.csv" --service-account-issuer=https://e2e \
+    --service-account-key-file="$folder/accounts.pub" --service-account-signing-key-file="$folder/accounts.key" \
+    --disable-admission-plugins=ServiceAccount --audit-policy-file="$folder/audit-policy.json" --audit-log-path="$folder/audit.log" "$@"
+  echo "$server" >"$folder/server"
+  cp "$(kubeconfig "$name" admin)" "$folder/kubeconfig"
+  ready "$name/kube-apiserver" kubectl --kubeconfig "$folder/kubeconfig" get --raw /readyz
+}
+
+# Writes the kubeconfig of a user and prints its path: kubeconfig CLUSTER USER
+kubeconfig() {
+  # KUBECONFIG is a list with colons.
+  local file=$RUN/$1/${2//:/-}.kubeconfig
+  jq -n --arg server "$(<"$RUN/$1/server")" --arg user "$2" --rawfile ca "$RUN/ca.crt" '{apiVersion: "v1", kind: "Config", "current-context": "e2e",
+    clusters: [{name: "e2e", cluster: {$server, "certificate-authority-data": ($ca | @base64)}}], users: [{name: $user, user: {token: $user}}],
+    contexts: [{name: "e2e", context: {cluster: "e2e", $user}}]}' >"$file"
+  echo "$file"
+}

@@ -1,0 +1,140 @@
+# PolicyServer over HTTPS, without a cluster.
+load lib
+
+ANSWERS=${ANSWERS:-$ROOT/target/answers.ndjson}
+MANIFESTS=(management worker hybrid namespace)
+CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
+
+setup_file() {
+  needs policy-server curl jq openssl python3
+  # A policy for each of the settings in the kept requests, and those of deploy/ in the mode that the files say.
+  jq -c .settings "$ANSWERS" | sort -u | jq -s . >"$RUN/settings.json"
+  {
+    jq -c --argjson policy "$(protect)" 'to_entries[] | {"settings-\(.key)": ($policy + {settings: .value})}' "$RUN/settings.json"
+    for manifest in "${MANIFESTS[@]}"; do
+      yaml "$ROOT/deploy/$manifest.yml" | jq "select(.spec.rules) | {\"$manifest\": {\"module\": \"file://$MODULE\", policyMode: .spec.mode, settings: .spec.settings}}"
+    done
+    yaml "$ROOT/deploy/policies.yml" | jq "map_values(.[\"module\"] |= if contains(\"pods\") then \"file://$PODS_MODULE\" else \"file://$MODULE\" end)"
+  } | jq -s add | policy_server server
+}
+teardown_file() { stop_all; }
+setup() { cd "$BATS_TEST_TMPDIR"; }
+
+# Posts a body to a path of PolicyServer: post PATH BODY-OR-@FILE [ARGUMENT...]
+post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-application/json}" --data-binary "$2" "${@:3}" "$(<"$RUN/server/url")$1"; }
+
+@test "the library's answers: PolicyServer gives the same to every kept request" {
+  split --lines 5000 --additional-suffix .ndjson "$ANSWERS" part-
+  for part in part-*.ndjson; do
+    # The requests are texts because jq would write some of their numbers otherwise.
+    jq -r '"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":\(.request)}"' "$part" | split --lines 1 --numeric-suffixes --suffix-length 4 - body-
+    jq -nr --slurpfile settings "$RUN/settings.json" --arg url "$(<"$RUN/server/url")" --arg ca "$RUN/ca.crt" '
+      foreach (inputs | .settings) as $own (-1; . + 1; ("000\(.)" | .[-4:]) as $number |
+      "url = \($url)/validate/settings-\([$settings[0][] == $own] | index(true))", "data-binary = @body-\($number)", "output = answer-\($number)",
+      "header = \"Content-Type: application/json\"", "cacert = \($ca)", "next")' "$part" | sed '$d' >curl.conf
+    curl --silent --show-error --parallel --parallel-max 8 --config curl.conf
+    jq -c '(.request | fromjson.uid) as $uid | .answer | {$uid, allowed: .accepted, auditAnnotations: .audit_annotations, warnings} +
+      if .accepted then {} else {status: {message, code}} end' "$part" | jq -Sc . >expected
+    # Its answers have no newline at the end.
+    sed -s '$a\' answer-* | jq -Sc .response >actual
+    diff expected actual | cut -c1-500 | head -n 20
+    cat actual >>all
+    rm body-* answer-*
+  done
+  [ "$(wc -l <all)" -eq "$(wc -l <"$ANSWERS")" ]
+  echo "# $(wc -l <all) answers" >&3
+}
+
+@test "deploy/ as shipped: mode monitor allows and logs what /audit denies" {
+  for policy in "${MANIFESTS[@]}" managed-by; do
+    echo "$policy"
+    jq --arg uid "$policy" '.request.uid = $uid' "$CHANGED" >review.json
+    post "/audit/$policy" @review.json | jq -e '.response | (.allowed | not) and (.auditAnnotations.denied | contains("managed-by/immutable"))'
+    post "/validate/$policy" @review.json | jq -e '.response | .allowed and .status == null and (.auditAnnotations.denied | contains("managed-by/immutable"))'
+    grep "policy evaluation (monitor mode).*uid: ..$policy" "$RUN/server.log" | grep "allowed: false"
+  done
+}
+
+@test "hostile bodies: refused, and the next request is answered" {
+  code() { post "/validate/settings-0" "$1" --output answer --write-out '%{http_code}'; }
+  review() { jq -c "$1" "$CHANGED"; }
+  [ "$(code '{')" -eq 400 ]
+  [ "$(code '')" -eq 400 ]
+  TYPE=text/plain
+  [ "$(code '{}')" -eq 415 ]
+  unset TYPE
+  [ "$(code '{"kind":"AdmissionReview"}')" -eq 422 ]
+  # Deeper than PolicyServer's reader of JSON goes.
+  python3 -c 'import sys; print(sys.stdin.read().replace("DEEP", "[" * 10000 + "]" * 10000))' <<<"$(review '.request.object.spec.managedBy = "DEEP"' | sed 's/"DEEP"/DEEP/')" >deep.json
+  [ "$(code @deep.json)" -eq 400 ]
+  head -c $((2 * 1024 * 1024 + 1)) /dev/zero | tr '\0' ' ' >long.json
+  [ "$(code @long.json)" -eq 413 ]
+  # The largest that it takes.
+  python3 -c 'import sys; body = sys.stdin.read().strip(); print(body.replace("PAD", "x" * (2 * 1024 * 1024 - len(body) + 3)), end="")' \
+    <<<"$(review '.request.object.metadata.annotations = {a: "PAD"}')" >large.json
+  [ "$(wc -c <large.json)" -eq $((2 * 1024 * 1024)) ]
+  [ "$(code @large.json)" -eq 200 ]
+  jq -e '.response.status.code == 422' answer
+  # A field of a wrong type is not repeated.
+  for value in 5 '{"secret": "x"}' '["secret"]' true; do
+    [ "$(code "$(review ".request.object.spec.managedBy = $value")")" -eq 200 ]
+    jq -e '.response.status.code == 400' answer
+    run ! grep secret answer
+  done
+}
+
+@test "the port of the readiness probe answers nothing else" {
+  [ "$(curl --silent --output answer --write-out '%{http_code}' -d '{}' "$(<"$RUN/server/probe")/validate/settings-0")" -eq 404 ]
+}
+
+@test "wrong settings: PolicyServer does not start, and its log names the key" {
+  jq -n --argjson good "$(protect)" --argjson bad "$(protect '{"controler": {}}')" '{$good, $bad}' | run_policy_server wrong-settings
+  LIMIT=30 soon eval '! running wrong-settings'
+  grep 'controler' "$RUN/wrong-settings.log" | grep 'unknown\|no such key'
+}
+
+# pods/README.md. Where the policy can look up Jobs, tenant.bats asks it.
+@test "deploy/pods.yml: a Job that cannot be looked up" {
+  needs etcd kube-apiserver
+  cluster cluster --authorization-mode=AlwaysAllow
+  pods=$(yaml "$ROOT/deploy/pods.yml" | jq --arg file "$PODS_MODULE" --argjson capabilities "$(yaml "$ROOT/pods/metadata.yml" | jq .hostCapabilities)" 'select(.spec.rules) | .spec |
+    {"module": "file://\($file)", policyMode: "protect", settings, contextAwareResources, hostCapabilities: $capabilities}')
+  export KUBECONFIG
+  KUBECONFIG=$(kubeconfig cluster system:serviceaccount:kubewarden:policy-server)
+  jq '{pods: ., strict: (. * {settings: {on_lookup_failure: "deny"}}), ungranted: del(.hostCapabilities)}' <<<"$pods" | policy_server pods
+  review() {
+    curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" "$(<"$RUN/pods/url")/validate/$1" --data "$(jq -n --arg name "$2" '
+      {apiVersion: "v1", kind: "Pod", metadata: {name: "pi-0", namespace: "team-a", ownerReferences: [{apiVersion: "batch/v1", kind: "Job", $name, uid: "1", controller: true}]}, spec: {containers: []}} |
+      {apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: {uid: "1", kind: {group: "", version: "v1", kind: "Pod"}, resource: {group: "", version: "v1", resource: "pods"},
+        operation: "CREATE", userInfo: {username: "system:serviceaccount:kube-system:job-controller"}, name: "pi-0", namespace: "team-a", object: .}}')"
+  }
+  review ungranted one | jq -e '.response | .allowed and (.warnings[0] | startswith("could not look up Job")) and
+    (.auditAnnotations["lookup-failed"] | contains("has not been granted access to the '"'kubernetes/get_resource'"' host capability"))'
+  stop cluster/kube-apiserver
+  # Another name, because PolicyServer caches.
+  review pods another | jq -e '.response | .allowed and .status == null'
+  review strict another | jq -e '.response | (.allowed | not) and .status.code == 503'
+}
+
+@test "a module without metadata: PolicyServer does not start" {
+  protect | jq "{bare: (. + {\"module\": \"file://$ROOT/policy.wasm\"})}" | run_policy_server bare
+  LIMIT=30 soon eval '! running bare'
+  grep "Policy is missing protocol version" "$RUN/bare.log"
+}
+
+@test "--enable-metrics: the names and labels in the queries of docs/operations.md" {
+  port=$(free_port)
+  # A collector that only has to greet: names are sent as text. An empty frame SETTINGS is what HTTP/2 owes the client.
+  python3 -c 'import socket, sys
+connection = socket.create_server(("127.0.0.1", int(sys.argv[1]))).accept()[0]
+connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+while data := connection.recv(65536): open("metrics", "ab").write(data)' "$port" 3>&- &
+  protect | jq '{"counted-policy": .}' |
+    OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port OTEL_METRIC_EXPORT_INTERVAL=1000 policy_server metrics --enable-metrics
+  curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" "$(<"$RUN/metrics/url")/validate/counted-policy" \
+    --data "@$CHANGED"
+  for name in kubewarden_policy_evaluations_total kubewarden_policy_evaluation_latency_milliseconds policy_name request_origin accepted \
+    resource_namespace resource_kind counted-policy; do
+    LIMIT=75 soon grep --text --quiet "$name" metrics
+  done
+}
