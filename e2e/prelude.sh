@@ -84,7 +84,7 @@ network() {
 pushed() {
   jq -n --rawfile ca ca.crt '{insecure_sources: [], source_authorities: {"ghcr.io": [{type: "Data", data: $ca}]}}' >sources.yml
   kwctl push --sources-path sources.yml "$MODULE" "$(sed -n 's/^  module: //p' "$ROOT/deploy/management.yml")"
-  kwctl push --sources-path sources.yml "$ROOT/annotated-pods-policy.wasm" "$(json "$ROOT/deploy/pods.yml" 'select(.spec.module) | .spec.module' | jq -r .)"
+  kwctl push --sources-path sources.yml "$ROOT/annotated-pods-policy.wasm" "$(sed -n 's/^  module: //p' "$ROOT/deploy/pods.yml")"
 }
 
 # What the charts in CHARTS make, but for the Deployment of Kubewarden's controller.
