@@ -13,8 +13,8 @@ WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=targe
 # What runs behind some targets, see xtask/src/main.rs.
 XTASK := cargo run --quiet --package xtask --
 
-# What `make test` builds: neither the tool that drives the real programs nor the one that makes the npm package, which have targets of their own.
-TESTED := --workspace --exclude managed-by-e2e --exclude managed-by-js-generator
+# What `make test` builds: not the tool that makes the npm package, which has a target of its own.
+TESTED := --workspace --exclude managed-by-js-generator
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
@@ -158,33 +158,12 @@ release-check: generated ## Fail unless version, changelog and generated files a
 release-notes: ## Print what the changelog says of TAG
 	@awk '/^## /{of = index($$0, "## $(TAG:v%=%) (") == 1; next} of' CHANGELOG.md
 
-E2E := cargo run --quiet --package managed-by-e2e --
-
-# The tests in the real programs are files of e2e/, run by bats.
-E2E_PARTS := kwctl server
+# The files of e2e/ that `make e2e` runs if ONLY names none. `soak` runs for ten minutes or longer.
+E2E_PARTS := kwctl server people tenant outages outages-1.30 outages-1.37 dropped-field jobs resume resume-gate-off resume-1.30 multikueue kubewarden
 ONLY ?= $(E2E_PARTS)
-FILTER ?= .
-BATS := target/tools/bats/node_modules/bats/bin/bats
-BATS_VERSION := 1.13.0
-
-.PHONY: e2e e2e-cluster soak e2e-kubewarden e2e-kind bench-server deny reproducible rust-controller publish-check
-e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/answers.ndjson ## Test with the programs that users run, kwctl and PolicyServer (docs/testing.md): the parts in ONLY, or all; FILTER is a regular expression
-	@command -v npm >/dev/null || test -x $(BATS) || { echo "skipped: make e2e needs npm to install bats"; exit $(if $(NO_SKIP),1,0); }
-	@test -x $(BATS) || npm install --silent --no-audit --no-fund --prefix target/tools/bats bats@$(BATS_VERSION)
-	@ls $(ONLY:%=e2e/%.bats) >/dev/null && test "$$($(BATS) --count --filter '$(FILTER)' $(ONLY:%=e2e/%.bats))" -gt 0 || { echo "no test matches $(FILTER)"; exit 1; }
-	@$(BATS) --timing --filter '$(FILTER)' $(if $(KEEP),--no-tempdir-cleanup) $(ONLY:%=e2e/%.bats)
-
-# Of people, external, failures, conditions, ends, tenant, jobs, resume, multikueue, soak and faults (one of those: faults:hub, faults:unconditional, faults:worker, faults:restart, faults:writers).
-e2e-cluster: annotated-policy.wasm annotated-pods-policy.wasm ## Put the policy behind a real kube-apiserver with real controllers; the parts in ONLY, or all
-	@$(E2E) cluster $(filter-out $(E2E_PARTS),$(ONLY))
-
-HOURS ?= 2
-soak: annotated-policy.wasm ## Run two clusters for HOURS with a fault every few minutes, with the policy and without; RATE workloads a second, of a SEED
-	@MINUTES=$$(($(HOURS) * 60)) $(E2E) cluster soak
-
-# Of readme, manifests, writers, jobs, pods, settings, module, rollout and audit.
-e2e-kubewarden: annotated-policy.wasm annotated-pods-policy.wasm ## Apply deploy/ with Kubewarden's controller and audit scanner, in a network namespace (needs root); the parts in ONLY, or all
-	@$(E2E) kubewarden $(filter-out $(E2E_PARTS),$(ONLY))
+.PHONY: e2e e2e-kind bench-server deny reproducible rust-controller publish-check
+e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/answers.ndjson ## Test with the programs that users run (docs/testing.md): the parts in ONLY, or all but soak; FILTER is a regular expression
+	@e2e/run $(ONLY)
 
 e2e-kind: annotated-policy.wasm ## Apply the manifests in a cluster of kind with Kubewarden's chart (needs docker, kind, helm, kubectl, kwctl)
 	@e2e/kind.sh
@@ -202,10 +181,10 @@ publish-check: setup ## See that the library can be published, and works with ea
 		cargo check --quiet --package managed-by --features k8s-openapi,k8s-openapi/$$version || exit 1; \
 	done
 
-# All but the tool that drives the real programs: nobody gets it. Where GitHub is out of reach: `make deny DENY="bans licenses sources"`.
+# Where GitHub is out of reach: `make deny DENY="bans licenses sources"`.
 DENY ?=
 deny: ## Check licences, sources and advisories of the dependencies (needs cargo-deny)
-	cargo deny --workspace --exclude managed-by-e2e check $(DENY)
+	cargo deny --workspace check $(DENY)
 
 COPY := target/reproducible/another-folder
 reproducible: policy.wasm ## Build the module once more in another folder and see that the bytes are the same

@@ -7,9 +7,7 @@ setup_file() {
   ! command -v docker-registry || {
     local port
     port=$(free_port)
-    printf '{"version": 0.1, "storage": {"filesystem": {"rootdirectory": "%s"}}, "http": {"addr": "127.0.0.1:%s"}}' "$RUN/registry" "$port" >"$RUN/registry.json"
-    start registry docker-registry serve "$RUN/registry.json"
-    ready registry curl --silent "http://127.0.0.1:$port"
+    registry "{addr: \"127.0.0.1:$port\"}"
     export HOST=127.0.0.1:$port
   }
 }

@@ -25,6 +25,8 @@ start() {
   shift
   "$@" >>"$RUN/$name.log" 2>&1 </dev/null 3>&- 4>&- &
   echo $! >"$RUN/$name.pid"
+  disown
+  printf '%q ' "$@" >"$RUN/$name.command"
 }
 
 running() { [[ $(ps -o state= -p "$(<"$RUN/$1.pid")") == [!Z]* ]]; }
@@ -33,6 +35,12 @@ running() { [[ $(ps -o state= -p "$(<"$RUN/$1.pid")") == [!Z]* ]]; }
 stop() {
   kill -KILL "$(<"$RUN/$1.pid")" 2>/dev/null || true
   while running "$1"; do sleep 0.05; done
+}
+
+# Kills a program and starts it again with the same command: restart NAME
+restart() {
+  stop "$1"
+  eval "start $1 $(<"$RUN/$1.command")"
 }
 
 # Kills all programs of the file.
@@ -61,6 +69,14 @@ soon() {
   done
 }
 
+# Starts a registry with an `http` section: registry SECTION
+registry() {
+  jq -n --arg folder "$RUN/registry" "{version: 0.1, log: {level: \"warn\"}, storage: {filesystem: {rootdirectory: \$folder}}, http: $1}" >"$RUN/registry.json"
+  start registry docker-registry serve "$RUN/registry.json"
+  # It answers with a refusal, too.
+  ready registry curl --silent --insecure "$(jq -r '(if .http.tls then "https://" else "http://" end) + .http.addr' "$RUN/registry.json")"
+}
+
 free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
 # The documents of a YAML file, or of the standard input, as JSON: yaml [FILE]
@@ -82,19 +98,27 @@ prints() {
 authority() { openssl req -x509 "${NEW_KEY[@]}" -days 2 -subj /CN=e2e -keyout "$RUN/ca.key" -out "$RUN/ca.crt" 2>/dev/null; }
 NEW_KEY=(-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes)
 
-# Writes tls.crt and tls.key for loopback, or for other names: certificate FOLDER [NAME...]
+# Writes tls.crt and tls.key for loopback, or for other names, and the authority's ca.crt: certificate FOLDER [NAME...]
 certificate() {
   local folder=$1 names=DNS:localhost,IP:127.0.0.1
   shift
   [ $# -eq 0 ] || names=$(printf ',DNS:%s' "$@") names=${names#,}
   [ -e "$RUN/ca.crt" ] || authority
   mkdir -p "$folder"
+  cp "$RUN/ca.crt" "$folder/ca.crt"
   openssl req -new "${NEW_KEY[@]}" -subj /CN=e2e -keyout "$folder/tls.key" 2>/dev/null |
     openssl x509 -req -days 2 -CA "$RUN/ca.crt" -CAkey "$RUN/ca.key" -extfile <(echo "subjectAltName=$names") -out "$folder/tls.crt" 2>/dev/null
 }
 
 # A policy in policies.yml that denies, with settings as JSON: protect [SETTINGS]
 protect() { jq -nc --arg file "file://$MODULE" --argjson settings "${1:-{\}}" '{"module": $file, policyMode: "protect", settings: $settings}'; }
+
+# The policy of deploy/pods.yml in policies.yml, in mode protect. Kubewarden's controller grants what its metadata asks for; a PolicyServer alone
+# grants what its file says.
+pods_policy() {
+  yaml "$ROOT/deploy/pods.yml" | jq --arg file "$PODS_MODULE" --argjson capabilities "$(yaml "$ROOT/pods/metadata.yml" | jq .hostCapabilities)" 'select(.spec.rules) | .spec |
+    {"module": "file://\($file)", policyMode: "protect", settings, contextAwareResources, hostCapabilities: $capabilities}'
+}
 
 # Starts PolicyServer, be it once more at the same address, with the policies on the standard input, and waits until it is ready:
 # policy_server NAME [ARGUMENT...]. KUBECONFIG names the cluster in which it looks up Jobs.
@@ -114,7 +138,7 @@ run_policy_server() {
   [ ! -e "$RUN/$name.pid" ] || stop "$name"
   # Without one, it asks no cluster that happens to be configured on this machine.
   [ -n "${KUBECONFIG:-}" ] || offline=(--ignore-kubernetes-connection-failure)
-  start "$name" env -u KUBERNETES_SERVICE_HOST NO_COLOR=1 KUBECONFIG="${KUBECONFIG:-/nowhere}" policy-server --policies "$folder/policies.yml" \
+  start "$name" env -u KUBERNETES_SERVICE_HOST KUBECONFIG="${KUBECONFIG:-/nowhere}" policy-server --policies "$folder/policies.yml" \
     --addr 127.0.0.1 --port "$(port_of "$folder/url")" --readiness-probe-port "$(port_of "$folder/probe")" --workers 2 --log-no-color \
     --policies-download-dir "$folder/modules" --sigstore-cache-dir "$folder/sigstore" --cert-file "$folder/tls.crt" --key-file "$folder/tls.key" \
     "${offline[@]}" "$@"
@@ -140,7 +164,7 @@ cluster() {
   openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$folder/accounts.key" 2>/dev/null
   openssl pkey -in "$folder/accounts.key" -pubout -out "$folder/accounts.pub"
   # Each controller has a name of its own, so that the rules about writers have something to judge. The token of a user is the user's name.
-  printf '%s,%s,%s,"%s"\n' admin{,,} system:masters tenant{,,} developers system:kube-controller-manager{,,} '' system:node:e2e{,,} system:nodes >"$folder/tokens.csv"
+  printf '%s,%s,%s,"%s"\n' admin{,,} system:masters ana{,,} developers tenant{,,} developers system:kube-controller-manager{,,} '' system:node:e2e{,,} system:nodes >"$folder/tokens.csv"
   printf '%s,%s,%s,"system:serviceaccounts"\n' "$KUEUE"{,,} "$JOBSET"{,,} "$POLICY_SERVER"{,,} system:serviceaccount:kueue-system:multikueue-sa{,,} \
     system:serviceaccount:mpi-operator:mpi-operator{,,} system:serviceaccount:kubewarden:{kubewarden-controller,audit-scanner}{,,} >>"$folder/tokens.csv"
   # What is written to workloads, and what PolicyServer looks up.
@@ -166,6 +190,90 @@ kubeconfig() {
   local file=$RUN/$1/${2//:/-}.kubeconfig
   jq -n --arg server "$(<"$RUN/$1/server")" --arg user "$2" --rawfile ca "$RUN/ca.crt" '{apiVersion: "v1", kind: "Config", "current-context": "e2e",
     clusters: [{name: "e2e", cluster: {$server, "certificate-authority-data": ($ca | @base64)}}], users: [{name: $user, user: {token: $user}}],
-    contexts: [{name: "e2e", context: {cluster: "e2e", $user}}]}' >"$file"
+    contexts: [{name: "e2e", context: {cluster: "e2e", $user, namespace: "team-a"}}]}' >"$file"
   echo "$file"
+}
+
+# deploy/NAME.yml as an admin changes it for some projects: manifest NAME [PROJECT...]
+manifest() {
+  local name=$1 project text
+  text=$(<"$ROOT/deploy/$name.yml")
+  shift
+  for project; do
+    [[ $text == *"#$project "* ]] || { echo "deploy/$name.yml has no project $project" >&2 && return 1; }
+    text=${text//"#$project "/}
+  done
+  printf '%s\n' "${text//:NAMESPACE:/:ray-system:}"
+}
+# The policy in it, as JSON: spec NAME [PROJECT...]
+spec() { manifest "$@" | yaml | jq -s '.[0].spec'; }
+# Its settings for an API server of a release: settings NAME RELEASE [PROJECT...]
+settings() { spec "$1" "${@:3}" | jq --arg release "$2" '.settings + {kubernetes_version: $release}'; }
+
+# Applies deploy/webhook.yml, changed by a filter, with the address of the PolicyServer of a cluster:
+# webhook CLUSTER [FILTER]. Waits until the API server calls it if the filter is missing.
+webhook() {
+  manifest webhook | yaml |
+    jq --arg url "$(<"$RUN/$1/policy-server/url")" --rawfile ca "$RUN/$1/policy-server/ca.crt" "
+      .webhooks[0] |= (.clientConfig = {url: (\$url + .clientConfig.service.path), caBundle: (\$ca | @base64)} | ${2:-.})" |
+    kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f -
+  [ $# -gt 1 ] || in_force "$1"
+}
+in_force() {
+  kubectl --kubeconfig "$RUN/$1/kubeconfig" create namespace probe 2>/dev/null || true
+  soon probe "$1"
+}
+# The prefix of a rule is in a denial, and in a warning of an admin who is exempt.
+probe() {
+  run kubectl --kubeconfig "$RUN/$1/kubeconfig" create -n probe --dry-run=server -f - <<<"$(job probe 'managedBy: kubernetes.io/job-controler')"
+  [[ $output == *managed-by/* ]]
+}
+
+# Starts a cluster with namespace team-a, PolicyServer with the settings of deploy/NAME.yml in mode protect, and its webhook:
+# protected NAME RELEASE [ARGUMENT...]
+protected() {
+  cluster cluster "${@:3}"
+  export KUBECONFIG=$RUN/cluster/kubeconfig
+  kubectl create namespace team-a
+  serve "$1" "$2"
+  webhook cluster
+}
+# Starts its PolicyServer, be it once more: serve NAME RELEASE
+serve() { protect "$(settings "$1" "$2" "${PROJECTS[@]}")" | jq '{"managed-by": .}' | policy_server cluster/policy-server; }
+
+# Applies the CRDs of these kinds in e2e/crds.yml: crds KIND...
+crds() {
+  yaml "$ROOT/e2e/crds.yml" | jq -c --arg kinds " $* " '.[] | select(.spec.names.kind as $kind | $kinds | contains(" \($kind) "))' >"$BATS_FILE_TMPDIR/crds.json"
+  [ "$(wc -l <"$BATS_FILE_TMPDIR/crds.json")" -eq $# ]
+  kubectl apply --server-side -f "$BATS_FILE_TMPDIR/crds.json"
+  # It fails on an object that has no conditions yet.
+  soon kubectl wait --for=condition=Established --timeout=1m -f "$BATS_FILE_TMPDIR/crds.json"
+}
+
+# Objects, in a line of YAML: job NAME [SPEC [ANNOTATIONS]], such as job pi 'managedBy: acme.io/runner'. More of the metadata may follow
+# the name.
+# kubectl takes what begins with a brace for JSON.
+workload() { printf -- '---\n{apiVersion: %s, kind: %s, metadata: {name: %s}, spec: {%s}}\n' "$@"; }
+job() { workload batch/v1 Job "$1" "${2:+$2, }template: $(template "${3:-}")"; }
+template() { echo "{metadata: {annotations: {$1}}, spec: {restartPolicy: Never, containers: [{name: main, image: e2e, resources: {requests: {cpu: 1}}}]}}"; }
+appwrapper() { workload workload.codeflare.dev/v1beta2 AppWrapper "$@"; }
+
+ana() { kubectl --as=ana --as-group=developers "$@"; }
+# As somebody, writes the status of a Job or of another object: status USER NAME STATUS, or status USER KIND/NAME STATUS
+status() {
+  local name=$2
+  [[ $name == */* ]] || name=jobs/$name
+  kubectl patch "$name" --as="$1" --subresource=status --type=merge --patch "status: {$3}"
+}
+
+# Runs a command that must succeed, without a warning: quietly COMMAND...
+quietly() {
+  run "$@"
+  [ "$status" -eq 0 ] && [[ $output != *Warning:* ]] || { printf 'exit code %s:\n%s\n' "$status" "$output" && return 1; }
+}
+
+# An annotation of the policy on the last write of an object, or `none`: audited NAME KEY
+audited() {
+  jq -r --arg name "$1" --arg key "managed-by.policies.example.com/$2" 'select(.objectRef.name == $name) | .annotations[$key] // "none"' \
+    "$RUN/cluster/audit.log" | tail -n 1
 }

@@ -97,11 +97,9 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 @test "deploy/pods.yml: a Job that cannot be looked up" {
   needs etcd kube-apiserver
   cluster cluster --authorization-mode=AlwaysAllow
-  pods=$(yaml "$ROOT/deploy/pods.yml" | jq --arg file "$PODS_MODULE" --argjson capabilities "$(yaml "$ROOT/pods/metadata.yml" | jq .hostCapabilities)" 'select(.spec.rules) | .spec |
-    {"module": "file://\($file)", policyMode: "protect", settings, contextAwareResources, hostCapabilities: $capabilities}')
   export KUBECONFIG
   KUBECONFIG=$(kubeconfig cluster system:serviceaccount:kubewarden:policy-server)
-  jq '{pods: ., strict: (. * {settings: {on_lookup_failure: "deny"}}), ungranted: del(.hostCapabilities)}' <<<"$pods" | policy_server pods
+  jq '{pods: ., strict: (. * {settings: {on_lookup_failure: "deny"}}), ungranted: del(.hostCapabilities)}' <<<"$(pods_policy)" | policy_server pods
   review() {
     curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" "$(<"$RUN/pods/url")/validate/$1" --data "$(jq -n --arg name "$2" '
       {apiVersion: "v1", kind: "Pod", metadata: {name: "pi-0", namespace: "team-a", ownerReferences: [{apiVersion: "batch/v1", kind: "Job", $name, uid: "1", controller: true}]}, spec: {containers: []}} |

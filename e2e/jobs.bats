@@ -1,0 +1,80 @@
+# The built-in Job controller with Jobs of every shape, with the settings of deploy/hybrid.yml: it must never be denied, nor warned.
+load lib
+load controllers
+
+PROJECTS=()
+
+setup_file() {
+  needs etcd kube-apiserver kube-controller-manager policy-server kubectl jq openssl curl python3
+  protected hybrid 1.36 --authorization-mode=AlwaysAllow
+  controller_manager cluster
+  kubelet cluster
+}
+teardown_file() { stop_all; }
+
+INDEXED='completions: 4, parallelism: 4, completionMode: Indexed'
+# Name, end, spec, and annotations of the pods.
+SHAPES="\
+plain|Complete
+three|Complete|completions: 3, parallelism: 2
+work-queue|Complete|parallelism: 3
+no-completions|Complete|completions: 0
+indexed|Complete|completions: 5, parallelism: 3, completionMode: Indexed
+fails|Failed|backoffLimit: 0|e2e/exit: '1'
+replaced-when-failed|Failed|backoffLimit: 0, podReplacementPolicy: Failed|e2e/exit: '1'
+per-index|Failed|$INDEXED, backoffLimitPerIndex: 0|e2e/fail-index: '1,3'
+max-failed-indexes|Failed|$INDEXED, backoffLimitPerIndex: 0, maxFailedIndexes: 1|e2e/fail-index: '0,1,2'
+success-policy|Complete|$INDEXED, successPolicy: {rules: [{succeededIndexes: '0', succeededCount: 1}]}
+pod-failure-policy|Failed|completions: 3, parallelism: 3, podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [42]}}]}|e2e/exit: '42'
+deadline|Failed|activeDeadlineSeconds: 2|e2e/run: forever
+time-to-live|Gone|ttlSecondsAfterFinished: 1
+suspended|Complete|suspend: true, completions: 2
+suspended-for-good|Never|suspend: true
+suspended-midway|Complete|completions: 2, parallelism: 2|e2e/run: '4000'
+elastic|Complete|$INDEXED|e2e/run: '2000'
+deleted|Gone|completions: 2, parallelism: 2|e2e/run: forever
+reserved|Complete|managedBy: kubernetes.io/job-controller
+delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
+
+@test "Jobs of 20 shapes end as they should" {
+  while IFS='|' read -r name _ spec annotations; do job "$name" "$spec" "$annotations"; done <<<"$SHAPES" >"$BATS_TEST_TMPDIR/jobs.yml"
+  quietly ana create -f "$BATS_TEST_TMPDIR/jobs.yml"
+  workload batch/v1 CronJob cron "schedule: '* * * * *', jobTemplate: {spec: {template: $(template)}}" | ana create -f -
+
+  ana patch job suspended -p 'spec: {suspend: false}'
+  ana patch job elastic -p 'spec: {completions: 2, parallelism: 2}'
+  kubectl wait job/suspended-midway job/deleted --for=jsonpath='{.status.ready}'=2 --timeout=30s
+  ana patch job suspended-midway -p 'spec: {suspend: true}'
+  ana delete job deleted --wait=false
+  soon has Suspended job suspended-midway
+  soon eval '[ -z "$(kubectl get job suspended-midway -o jsonpath={.status.active})" ]'
+  ana patch job suspended-midway -p 'spec: {suspend: false}'
+  while IFS='|' read -r name end _; do
+    case $end in
+    Gone) LIMIT=30 soon refused NotFound kubectl get job "$name" ;;
+    Never) run ! has Complete job "$name" && run ! has Failed job "$name" && kubectl get job "$name" ;;
+    *) LIMIT=30 soon has "$end" job "$name" ;;
+    esac || { echo "$name is not $end" && return 1; }
+  done <<<"$SHAPES"
+}
+
+@test "the Job controller was never denied, and nobody was warned" {
+  [ "$(audit cluster "$(by "$JOB_CONTROLLER") | $JUDGED" | wc -l)" -ge 50 ]
+  quiet cluster 1 ''
+}
+
+# Counted for docs/outages.md.
+@test "the life of a Job costs a call for its creation and, where writers of Jobs are listed, one for each status update" {
+  for manifest in management worker hybrid namespace; do
+    spec=$(spec "$manifest")
+    # The API server learns of all this a little later. It has when it calls no more about one name.
+    webhook cluster ".rules = $(jq -c .rules <<<"$spec") | .matchConditions = $(jq -c .matchConditions <<<"$spec") + [{name: \"in-force\", expression: \"object.metadata.name != 'probe-$manifest'\"}]"
+    soon eval 'job probe-$manifest "managedBy: kubernetes.io/job-controler" | quietly ana create --dry-run=server -f -'
+    # So long that each state of its pod is written.
+    job "life-$manifest" '' "e2e/run: '4000'" | ana create -f -
+    ana label job "life-$manifest" a=b
+    LIMIT=30 soon has Complete job "life-$manifest"
+    ana delete job "life-$manifest"
+    cost cluster "life-$manifest" "$(jq -r '.settings.standard_status_writers.Job // [] | .[]' <<<"$spec")"
+  done
+}

@@ -1,0 +1,219 @@
+"""Plays the nodes of a cluster: kubelet.py KUBECONFIG [FOLDER POLICY_SERVER_KUBECONFIG].
+
+Without a folder, each pod of the cluster starts, runs and ends as its annotations say: `e2e/run` is how long it runs, in milliseconds, or
+`forever`, `e2e/exit` its exit code, and `e2e/fail-index` lists completion indexes that fail. With a folder, it plays the node of
+PolicyServer: each pod of its Deployments is a real process on an address of its own, with the pod's environment, ConfigMaps and Secrets.
+
+It is a program because it does many things at once, and no kubelet runs without containers.
+"""
+
+import base64, ctypes, datetime, http.client, json, os, signal, ssl, subprocess, sys, time, urllib.request
+from pathlib import Path
+from urllib.parse import urlsplit
+
+# How long an image takes, and how long a pod takes to stop when it is deleted, in seconds.
+PULL, STOP = 0.3, 0.5
+# The pause before the first restart of a process; it doubles. A kubelet begins with 10 s.
+BACK_OFF = 2
+NAMESPACE = "kubewarden"
+
+
+class Client:
+    def __init__(self, kubeconfig):
+        config = json.loads(Path(kubeconfig).read_text())
+        cluster = config["clusters"][0]["cluster"]
+        self.host = urlsplit(cluster["server"]).netloc
+        self.token = config["users"][0]["user"]["token"]
+        self.tls = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+        self.connection = None
+
+    def ask(self, method, path, body=None, media_type="application/json"):
+        """The code of the answer, and its JSON."""
+        self.connection = self.connection or http.client.HTTPSConnection(self.host, context=self.tls, timeout=10)
+        try:
+            headers = {"authorization": f"Bearer {self.token}", "content-type": media_type}
+            self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+            answer = self.connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.connection.close()
+            self.connection = None
+            raise OSError(f"{method} {path}: {error}") from error
+
+    def request(self, *args, **more):
+        """The answer to a request that must succeed, or None where there is nothing of that name."""
+        code, answer = self.ask(*args, **more)
+        if code >= 300 and code != 404:
+            raise OSError(f"{args}: {code} {answer.get('message')}")
+        return answer if code != 404 else None
+
+    def set_status(self, pod, status):
+        metadata = pod["metadata"]
+        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
+        self.request("PATCH", path, {"status": status}, "application/strategic-merge-patch+json")
+
+    def delete(self, pod):
+        metadata = pod["metadata"]
+        self.request("DELETE", f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}", {"gracePeriodSeconds": 0})
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def status_of(pod, phase, state, ready, restarts=0):
+    """The status of a pod whose containers are all in one state."""
+    conditions = {"PodScheduled": True, "Initialized": True, "ContainersReady": ready, "Ready": ready}
+    return {
+        "phase": phase, "conditions": [{"type": name, "status": str(holds)} for name, holds in conditions.items()],
+        "containerStatuses": [{"name": container["name"], "image": container["image"], "imageID": "e2e", "ready": ready, "started": ready,
+                               "restartCount": restarts, "state": state, "lastState": {}} for container in pod["spec"]["containers"]],
+    }
+
+
+def ended(pod, code):
+    phase, reason = ("Succeeded", "Completed") if code == 0 else ("Failed", "Error")
+    return status_of(pod, phase, {"terminated": {"exitCode": code, "reason": reason, "startedAt": now(), "finishedAt": now()}}, False)
+
+
+class Scripted:
+    def __init__(self, client):
+        self.client = client
+        # Since when each pod is in its state.
+        self.since = {}
+
+    def step(self):
+        pods = self.client.request("GET", "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed")["items"] or []
+        before, self.since = self.since, {}
+        for pod in pods:
+            state = ("deleted" if "deletionTimestamp" in pod["metadata"] else "gated" if pod["spec"].get("schedulingGates")
+                     else "running" if pod.get("status", {}).get("phase") == "Running" else "pending")
+            key = (pod["metadata"]["uid"], state)
+            self.since[key] = before.get(key, time.monotonic())
+        for pod, ((_, state), since) in zip(pods, list(self.since.items())):
+            self.act(pod, state, time.monotonic() - since)
+
+    def act(self, pod, state, seconds):
+        annotations = pod["metadata"].get("annotations", {})
+        if state == "pending" and seconds > PULL:
+            self.client.set_status(pod, status_of(pod, "Running", {"running": {"startedAt": now()}}, True) | {"startTime": now()})
+        elif state == "running":
+            run = annotations.get("e2e/run", "500")
+            if run != "forever" and seconds > int(run) / 1000:
+                fails = annotations.get("batch.kubernetes.io/job-completion-index") in annotations.get("e2e/fail-index", "").split(",")
+                self.client.set_status(pod, ended(pod, 1 if fails else int(annotations.get("e2e/exit", 0))))
+        elif state == "deleted" and seconds > STOP:
+            self.client.set_status(pod, ended(pod, 137))
+            self.client.delete(pod)
+
+
+class Pod:
+    """A pod with its process. Its log is NAME.log in the folder, and the id of its process in NAME.pid."""
+
+    def __init__(self, ip):
+        self.ip, self.process, self.restarts, self.again, self.told, self.deleted = ip, None, 0, 0, None, None
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+
+class Processes:
+    def __init__(self, client, folder, kubeconfig):
+        self.client, self.folder, self.kubeconfig, self.pods, self.count = client, Path(folder), kubeconfig, {}, 0
+
+    def step(self):
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods"
+        seen = set()
+        for pod in self.client.request("GET", f"{path}?labelSelector=kubewarden/policy-server")["items"] or []:
+            name = pod["metadata"]["name"]
+            seen.add(name)
+            if "nodeName" not in pod["spec"]:
+                self.client.request("POST", f"{path}/{name}/binding", {"metadata": {"name": name}, "target": {"kind": "Node", "name": "e2e"}})
+                continue
+            if name not in self.pods:
+                self.count += 1
+                self.pods[name] = Pod(f"10.244.1.{self.count}")
+            if "deletionTimestamp" in pod["metadata"]:
+                self.end(self.pods[name], pod)
+            else:
+                self.care(self.pods[name], pod, name)
+        for name in self.pods.keys() - seen:
+            self.pods.pop(name).kill()
+
+    def end(self, own, pod):
+        """PolicyServer handles no signal, and the first process of a container ignores what it does not handle, so it continues until the
+        grace period ends. That is one second here unless a file `grace` says otherwise."""
+        own.deleted = own.deleted or time.monotonic()
+        grace = self.folder / "grace"
+        if time.monotonic() - own.deleted >= (int(grace.read_text()) if grace.exists() else 1):
+            own.kill()
+            self.client.delete(pod)
+
+    def care(self, own, pod, name):
+        """Starts what does not run, and reports what changed."""
+        if own.process and own.process.poll() is not None:
+            own.process, own.again = None, time.monotonic() + BACK_OFF * 2 ** min(own.restarts, 5)
+            own.restarts += 1
+        if not own.process and own.again <= time.monotonic():
+            own.process = self.start(own, pod, name)
+            (self.folder / f"{name}.pid").write_text(str(own.process.pid))
+        port = pod["spec"]["containers"][0]["readinessProbe"]["httpGet"]["port"]
+        try:
+            ready = bool(own.process) and urllib.request.urlopen(f"http://{own.ip}:{port}/readiness", timeout=1).status == 200
+        except OSError:
+            ready = False
+        state = {"running": {}} if own.process else {"waiting": {"reason": "CrashLoopBackOff"}}
+        status = status_of(pod, "Running", state, ready, own.restarts) | {"podIP": own.ip, "podIPs": [{"ip": own.ip}], "hostIP": "10.244.0.1"}
+        if status != own.told:
+            self.client.set_status(pod, status)
+            own.told = status
+
+    def start(self, own, pod, name):
+        spec, container, mounts = pod["spec"], pod["spec"]["containers"][0], {}
+        for mount in container.get("volumeMounts", []):
+            place = mounts[mount["mountPath"]] = self.folder / name / mount["mountPath"].lstrip("/")
+            place.mkdir(parents=True, exist_ok=True)
+            for volume in spec["volumes"]:
+                if volume["name"] == mount["name"]:
+                    self.fill(volume, place)
+
+        def mounted(value):
+            """A path in the environment is where that path is mounted."""
+            return next((f"{place}{value[len(path):]}" for path, place in mounts.items() if value == path or value.startswith(f"{path}/")), value)
+
+        environment = {variable["name"]: mounted(variable.get("value", "")) for variable in container["env"]} | {
+            "KUBECONFIG": self.kubeconfig, "KUBEWARDEN_BIND_ADDRESS": own.ip, "KUBEWARDEN_LOG_NO_COLOR": "true", "HOME": str(self.folder / name)}
+        with open(self.folder / f"{name}.log", "ab") as log:
+            return subprocess.Popen("policy-server", stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, preexec_fn=end_with_parent,
+                                    env=os.environ | environment)
+
+    def fill(self, volume, place):
+        """Writes the keys of a ConfigMap or a Secret as files, under other names where the volume says so."""
+        for key, resource, name in (("configMap", "configmaps", "name"), ("secret", "secrets", "secretName")):
+            if source := volume.get(key):
+                names = {item["key"]: item["path"] for item in source.get("items", [])}
+                stored = self.client.request("GET", f"/api/v1/namespaces/{NAMESPACE}/{resource}/{source[name]}")
+                for file, text in stored["data"].items():
+                    (place / names.get(file, file)).write_bytes(base64.b64decode(text) if key == "secret" else text.encode())
+
+
+def end_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def main():
+    client = Client(sys.argv[1])
+    node = Processes(client, *sys.argv[2:]) if len(sys.argv) > 2 else Scripted(client)
+    while True:
+        try:
+            node.step()
+        except OSError as error:
+            # The API server may be away.
+            print(error, flush=True)
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+# What the API server does while no PolicyServer answers: `failurePolicy` and `matchConditions`. Links to this file run it in other releases.
+load lib
+
+PROJECTS=(appwrapper training-operator)
+DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
+RELEASE=1.36 API_SERVER=kube-apiserver ARGUMENTS=(--authorization-mode=AlwaysAllow)
+case $BATS_TEST_FILENAME in
+*-1.30.bats) RELEASE=1.30 API_SERVER=kube-apiserver-1.30.14 ARGUMENTS+=(--feature-gates=JobManagedBy=true) ;;
+*-1.37.bats) RELEASE=1.37 API_SERVER=kube-apiserver-1.37.1 ;;
+esac
+
+setup_file() {
+  needs etcd "$API_SERVER" policy-server kubectl jq openssl curl python3
+  cluster cluster "${ARGUMENTS[@]}"
+  export KUBECONFIG=$RUN/cluster/kubeconfig
+  kubectl create namespace team-a
+  crds AppWrapper PyTorchJob
+  serve hybrid "$RELEASE"
+  webhook cluster
+}
+teardown_file() { stop_all; }
+
+# A write that needs no check, and one that waits for it.
+continues() { quietly "$@"; }
+fails() { refused 'failed calling webhook' "$@"; }
+cannot_create() { fails ana create --dry-run=server -f - <<<"$(job refused)"; }
+
+@test "Fail: nothing is created, and Jobs can be deleted" {
+  job kept "$DELEGATED" | ana create -f -
+  job deleted "$DELEGATED" | ana create -f -
+  stop cluster/policy-server
+  fails ana create -f - <<<"$(job refused)"
+  ana delete job deleted
+}
+
+@test "Ignore: Jobs are created unchecked" {
+  webhook cluster '.failurePolicy = "Ignore"'
+  # The API server learns of the change a little later.
+  LIMIT=20 soon eval 'job unchecked "managedBy: kubernetes.io/job-controler" | ana create -f -'
+  [ "$(audited unchecked mode)" = none ]
+}
+
+@test "PolicyServer answers again, and the policy denies" {
+  serve hybrid "$RELEASE"
+  webhook cluster
+  refused reserved-domain ana create -f - <<<"$(job denied 'managedBy: kubernetes.io/job-controler')"
+  kubectl get job kept
+}
+
+@test "the matchConditions of every manifest compile" {
+  for manifest in management worker namespace pods hybrid; do
+    conditions=$(spec "$manifest" | jq -c .matchConditions)
+    [ "$(jq length <<<"$conditions")" -gt 0 ]
+    webhook cluster ".matchConditions = $conditions"
+  done
+}
+
+@test "matchConditions of deploy/hybrid.yml: workloads of all shapes, and then no PolicyServer" {
+  webhook cluster ".matchConditions = $(spec hybrid | jq -c .matchConditions)"
+  {
+    job own 'suspend: true'
+    job delegated "$DELEGATED"
+    job reserved 'managedBy: kubernetes.io/job-controller, suspend: true'
+    components='components: [{template: {apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {}}}]'
+    appwrapper own "$components"
+    appwrapper delegated "managedBy: kueue.x-k8s.io/multikueue, $components"
+    appwrapper reserved "managedBy: workload.codeflare.dev/appwrapper-controller, $components"
+    # Nothing in the schema requires a spec.
+    printf -- '---\n{apiVersion: workload.codeflare.dev/v1beta2, kind: AppWrapper, metadata: {name: bare}}\n'
+    workload kubeflow.org/v1 PyTorchJob own 'runPolicy: {}'
+    workload kubeflow.org/v1 PyTorchJob delegated 'runPolicy: {managedBy: kueue.x-k8s.io/multikueue}'
+  } | ana create -f -
+  stop cluster/policy-server
+  # Until the API server has the new conditions, it calls the webhook for everything, or for nothing.
+  LIMIT=20 soon kubectl label job own --dry-run=server b=c
+  LIMIT=20 soon cannot_create
+}
+
+@test "matchConditions: what is not delegated needs no check" {
+  continues ana label job own a=b
+  continues status ana own 'active: 0, ready: 0, terminating: 0'
+  continues status ana reserved 'active: 0, ready: 0, terminating: 0'
+  continues status ana appwrapper/own 'phase: Running'
+  continues status ana appwrapper/reserved 'phase: Running'
+  continues status ana appwrapper/bare 'phase: Running'
+  continues ana label appwrapper bare a=b
+  continues status ana pytorchjob/own 'replicas: 1'
+}
+
+@test "matchConditions: labels on what is delegated, and its start, need no check" {
+  continues ana label appwrapper delegated a=b
+  # As Kueue does.
+  continues ana patch job delegated -p 'spec: {suspend: false}'
+}
+
+@test "matchConditions: the status of what is delegated waits" {
+  fails status ana delegated 'active: 0, ready: 0, terminating: 0'
+  fails status ana appwrapper/delegated 'phase: Running'
+  fails status ana pytorchjob/delegated 'replicas: 1'
+}
+
+@test "matchConditions: changes of managedBy wait, also in templates" {
+  fails ana patch appwrapper own --type=merge -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
+  fails ana patch appwrapper delegated --type=merge -p 'spec: {managedBy: null}'
+  fails ana patch appwrapper own --type=merge -p 'spec: {components: [{template: {apiVersion: batch/v1, kind: Job, spec: {managedBy: acme.io/x}}}]}'
+  fails ana patch pytorchjob own --type=merge -p 'spec: {runPolicy: {managedBy: kueue.x-k8s.io/multikueue}}'
+}

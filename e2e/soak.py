@@ -1,0 +1,294 @@
+"""A soak run on a management cluster and a worker: soak.py faults | run FOLDER | report WITH WITHOUT FILE
+
+It is a program because hundreds of workloads are under way at a time, and because the audit logs of hours are read with the faults in mind.
+MINUTES, RATE and SEED of the environment say how long a run is, how many workloads are handed in each second, and which ones. soak.bats
+starts the clusters and makes the faults. The same schedule runs with the policy and without it, so the outcomes must be the same.
+"""
+
+import collections, datetime, hashlib, json, os, re, sys, threading, time
+from pathlib import Path
+
+from kubelet import Client
+
+LENGTH, RATE, SEED = 60 * float(os.environ.get("MINUTES") or 5), float(os.environ.get("RATE") or 2), os.environ.get("SEED") or 29
+# Cluster 0 has the settings of deploy/management.yml, cluster 1 those of deploy/worker.yml.
+CLUSTERS = ["hub", "worker"]
+# The faults, with how many seconds each lasts if the time between two of them allows it.
+FAULTS = [("policy-server", "killed", 30), ("policy-server", "paused", 30), ("policy-server", "slow", 0), ("policy-server", "certificate", 0),
+          ("policy-server", "settings", 30), ("kube-apiserver", "restarted", 0), ("kube-apiserver", "paused", 30), ("etcd", "paused", 5),
+          ("kube-controller-manager", "killed", 30), ("jobset", "killed", 30), ("kueue", "killed", 30)]
+# Kueue 0.18.4 does not look again at a Workload that got its quota while no worker was connected.
+DISCONNECTING = [("hub", "kueue"), ("worker", "kube-apiserver"), ("worker", "etcd")]
+# How long a workload takes at most when nothing is wrong, how long what is left may take when Kueue looks at it again, and how long after a
+# fault a write may still fail for it, in seconds.
+SOON, END, LATE = 60, 120, 10
+WEBHOOK = "managed-by.policies.example.com"
+JOBS, JOBSETS = "/apis/batch/v1/namespaces/team-a/jobs", "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-a/jobsets"
+WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads"
+MERGE_PATCH = "application/merge-patch+json"
+COUNT = int(LENGTH * RATE)
+
+
+def pick(*number):
+    """A number that follows from the seed."""
+    return int.from_bytes(hashlib.sha256(repr((SEED, number)).encode()).digest()[:8], "big")
+
+
+def faults():
+    """Lines with when a fault begins, its cluster, program and kind, and how long it lasts: each comes once in each cluster, and no two in less
+    than 25 s or more than 3 min. All of them are in one cluster or the other, then all in the other one."""
+    interval = min(max(LENGTH / 2 / len(FAULTS), 25), 180)
+    for number in range(int(LENGTH / interval)):
+        turn, place = divmod(number, len(FAULTS))
+        index = sorted(range(len(FAULTS)), key=lambda fault: pick("fault", turn, fault))[place]
+        program, kind, lasts = FAULTS[index]
+        yield int(interval * (number + 0.25)), CLUSTERS[(index + turn) % 2], program, kind, int(min(lasts, interval / 3))
+
+
+def job(name, annotations=None, spec=None):
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "e2e", "resources": {"requests": {"cpu": "1"}}}]}
+    spec = (spec or {}) | {"template": {"metadata": {"annotations": annotations or {}}, "spec": pod}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "team-a"}, "spec": spec}
+
+
+def workload(number):
+    """A workload with its cluster and the condition in which it ends. One in eight goes through MultiKueue, whose client asks the worker five
+    times a second, ten times for each. The rest runs on the worker."""
+    name, pause, shape = f"w{number}", str(500 + pick(number) % 8 * 500), pick(number) // 8 % 32
+    run, fails, once = {"e2e/run": pause}, {"e2e/exit": "1"}, {"backoffLimit": 0}
+    indexed = {"completions": 3, "parallelism": 3, "completionMode": "Indexed"}
+
+    def job_set(annotations):
+        template = {"spec": job(name, annotations, once | {"completions": 1, "parallelism": 1})["spec"]}
+        return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": name, "namespace": "team-a"},
+                "spec": {"replicatedJobs": [{"name": "a", "replicas": 2, "template": template}]}}
+
+    if shape in (3, 4, 5, 6, 7):
+        made, end = job_set(run), "Completed"
+    elif shape in (8, 9):
+        made, end = job_set(fails), "Failed"
+    elif shape in (2, 10, 11, 12, 13):
+        made, end = job(name, fails, once), "Failed"
+    elif shape in (1, 14, 15, 16, 17):
+        made, end = job(name, run, indexed), "Complete"
+    elif shape in (18, 19, 20, 21):
+        made, end = job(name, run, {"completions": 2, "parallelism": 2}), "Complete"
+    else:
+        made, end = job(name, run), "Complete"
+    made["spec"]["ttlSecondsAfterFinished"] = 120
+    if shape < 4:
+        made["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "queue"}
+        made["spec"] |= {"suspend": True, "managedBy": "kueue.x-k8s.io/multikueue"}
+    return 0 if shape < 4 else 1, made, end
+
+
+def rule(message):
+    """The rule in a denial, such as managed-by/delegation."""
+    found = re.search(r'" denied the request: .*?\[([a-z-]+/[a-z/-]+)\]', message or "")
+    return found and found[1]
+
+
+class Run:
+    def __init__(self, folder):
+        self.folder, self.start, self.ended = Path(folder), time.time(), False
+        self.workloads = [workload(number) for number in range(COUNT)]
+        self.notes = {"start": self.start, "taken": {}, "refused": {}, "ends": {}, "bad": [], "memory": [], "touched": []}
+
+    def now(self):
+        return time.time() - self.start
+
+    def client(self, cluster, user="ana"):
+        return Client(self.folder / CLUSTERS[cluster] / f"{user}.kubeconfig")
+
+    def hand_in(self, numbers):
+        """Hands each workload in at its time, and again if that failed, as people do."""
+        clients = [self.client(0), self.client(1)]
+        for number in numbers:
+            cluster, made, _ = self.workloads[number]
+            time.sleep(max(0, number / RATE - self.now()))
+            limit = self.now() + 180
+            while True:
+                try:
+                    code, answer = clients[cluster].ask("POST", JOBSETS if made["kind"] == "JobSet" else JOBS, made)
+                    # The answer to an earlier try may have been lost.
+                    if code < 300 or code == 409:
+                        self.notes["taken"][number] = self.now()
+                        break
+                    error = answer.get("message")
+                except OSError as failure:
+                    error = str(failure)
+                if self.now() > limit:
+                    self.notes["refused"][number] = error
+                    break
+                time.sleep(1)
+
+    def see_ends(self, cluster):
+        client = self.client(cluster)
+        while not self.ended:
+            for path in (JOBS, JOBSETS):
+                try:
+                    items = client.request("GET", path)["items"] or []
+                except OSError:
+                    continue
+                for item in items:
+                    # The worker has copies of those of the hub, and Jobs of JobSets.
+                    name = item["metadata"]["name"]
+                    number = int(name[1:]) if re.fullmatch(r"w\d+", name) else None
+                    true = [c["type"] for c in item.get("status", {}).get("conditions", []) if c["status"] == "True"]
+                    end = next((c for c in ("Complete", "Completed", "Succeeded", "Failed") if c in true), None)
+                    if number is not None and end and self.workloads[number][0] == cluster:
+                        self.notes["ends"].setdefault(number, (end, self.now()))
+            time.sleep(2)
+
+    def try_bad(self, cluster):
+        """Tries a dry run each second that the policy must deny."""
+        client, number = self.client(cluster), 0
+        bad = [("POST", f"{JOBS}?dryRun=All", job("typo", spec={"managedBy": "kubernetes.io/job-controler"}), "application/json"),
+               ("PATCH", f"{JOBS}/idle/status?dryRun=All", {"status": {"conditions": [{"type": "Mine", "status": "True"}]}}, MERGE_PATCH)]
+        if cluster == 0:
+            bad.append(("POST", f"{JOBS}?dryRun=All", job("undelegated"), "application/json"))
+        while not self.ended:
+            try:
+                code, answer = client.ask(*bad[number % len(bad)])
+                seen = "let through" if code < 300 else "denied" if rule(answer.get("message")) else "refused"
+            except OSError:
+                seen = "refused"
+            self.notes["bad"].append((CLUSTERS[cluster], seen, self.now()))
+            number += 1
+            time.sleep(1)
+
+    def watch_memory(self):
+        """The memory of both PolicyServers, in MB."""
+        while not self.ended:
+            sizes = []
+            for cluster in CLUSTERS:
+                try:
+                    pid = (self.folder / cluster / "policy-server.pid").read_text().strip()
+                    sizes.append(int(re.search(r"VmRSS:\s*(\d+)", Path(f"/proc/{pid}/status").read_text())[1]) >> 10)
+                except (OSError, TypeError):
+                    sizes.append(None)
+            self.notes["memory"].append((round(self.now()), *sizes))
+            time.sleep(10)
+
+    def left(self):
+        return [number for number in range(COUNT) if number not in self.notes["ends"] and number not in self.notes["refused"]]
+
+    def all_end(self, limit):
+        while self.left() and self.now() < limit:
+            time.sleep(1)
+
+    def touch(self):
+        """Lets Kueue of the hub look again at what has not ended."""
+        admin = self.client(0, "admin")
+        owners = {w["metadata"]["ownerReferences"][0]["name"]: w["metadata"]["name"] for w in admin.request("GET", WORKLOADS)["items"] or []
+                  if w["metadata"].get("ownerReferences")}
+        for number in self.left():
+            self.notes["touched"].append((number, self.notes["taken"].get(number, 0)))
+            if f"w{number}" in owners:
+                admin.request("PATCH", f"{WORKLOADS}/{owners[f'w{number}']}", {"metadata": {"annotations": {"e2e/look": "again"}}}, MERGE_PATCH)
+
+    def run(self):
+        threads = [threading.Thread(target=self.hand_in, args=(range(first, COUNT, 48),)) for first in range(48)]
+        threads += [threading.Thread(target=work, args=(cluster,)) for work in (self.see_ends, self.try_bad) for cluster in (0, 1)]
+        threads.append(threading.Thread(target=self.watch_memory))
+        for thread in threads:
+            thread.start()
+        time.sleep(LENGTH)
+        self.all_end(LENGTH + SOON)
+        if self.left():
+            self.touch()
+            self.all_end(LENGTH + SOON + END)
+        self.ended = True
+        for thread in threads:
+            thread.join()
+        (self.folder / "notes.json").write_text(json.dumps(self.notes))
+
+
+def outcomes(notes):
+    """How each workload ended."""
+    for number in range(COUNT):
+        cluster, _, wanted = workload(number)
+        end = notes["ends"].get(str(number), [None])[0]
+        refusal = notes["refused"].get(str(number))
+        yield f"{CLUSTERS[cluster]} w{number}", end if end == wanted else f"{end} instead of {wanted}" if end else f"not taken: {refusal}" if refusal else "no end"
+
+
+def recovery(notes, fault, usual):
+    """How long after a fault it took until a bad write of its cluster was judged again, and until the workloads under way had ended."""
+    mended, taken, ends = fault["mended"], notes["taken"], notes["ends"]
+    judged = next((round(at - mended) for cluster, seen, at in notes["bad"] if (cluster, seen) == (fault["cluster"], usual) and at >= mended), None)
+    under_way = [ends.get(number, (None, 1e9))[1] - mended for number, at in taken.items() if at < mended < ends.get(number, (None, 1e9))[1]]
+    return {"judged_after": judged, "under_way": len(under_way), "ended_after": max((round(s) for s in under_way if s <= SOON), default=None),
+            "later_than_a_minute": sum(s > SOON for s in under_way)}
+
+
+def audit(folder, cluster, start, past):
+    """What the audit log of a cluster holds. A refused write is explained by a rule if the user who tries bad dry runs wrote it, or by a fault."""
+    judged, denials, unanswered, unexplained = 0, collections.Counter(), collections.Counter(), []
+    # `audit-TIME.log` comes before `audit.log`.
+    for path in sorted((folder / cluster).glob("audit*.log")):
+        for line in path.open():
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            judged += f"{WEBHOOK}/mode" in event.get("annotations", {})
+            answer = event.get("responseStatus", {})
+            message = answer.get("message", "")
+            if answer.get("code", 0) < 400 or WEBHOOK not in message or event["objectRef"].get("namespace") != "team-a":
+                continue
+            user, summary = event["user"]["username"], f"{event['verb']} by {event['user']['username']}: {event['objectRef'].get('name')} {message[:300]}"
+            if rule(message):
+                denials[f"{rule(message)} by {user.split(':')[-1]}"] += 1
+                if user != "ana" or "dryRun" not in event["requestURI"]:
+                    unexplained.append(summary)
+            else:
+                at = datetime.datetime.fromisoformat(event["requestReceivedTimestamp"].replace("Z", "+00:00")).timestamp() - start
+                fault = next((f["name"] for f in past if f["cluster"] == cluster and f["began"] - 1 <= at <= f["mended"] + LATE), None)
+                unanswered[fault or "no fault"] += 1
+                if not fault:
+                    unexplained.append(f"{at:.1f} s: {summary}")
+    return {"judged": judged, "denials": denials, "unanswered": unanswered, "unexplained": unexplained}
+
+
+def seen(folder, usual):
+    """What was seen in a run, and its outcomes."""
+    folder = Path(folder)
+    notes = json.loads((folder / "notes.json").read_text())
+    past = []
+    for line in (folder / "faults").read_text().splitlines():
+        began, mended, cluster, name = line.split(maxsplit=3)
+        past.append({"name": name, "cluster": cluster, "began": round(float(began) - notes["start"], 1), "mended": round(float(mended) - notes["start"], 1)})
+
+    def disconnected(at):
+        return any(f["began"] - 30 <= at <= f["mended"] + 30 and (f["cluster"], f["name"].split()[0]) in DISCONNECTING for f in past)
+
+    ends = dict(outcomes(notes))
+    return ends, {
+        "minutes": LENGTH / 60, "rate": RATE, "workloads": collections.Counter(f"{name.split()[0]}: {end}" for name, end in ends.items()),
+        "bad_writes": collections.Counter(seen for _, seen, _ in notes["bad"]),
+        "touched": [{"workload": f"w{number}", "taken": at, "disconnected": disconnected(at)} for number, at in notes["touched"]],
+        "faults": [fault | recovery(notes, fault, usual) for fault in past],
+        "audit": {cluster: audit(folder, cluster, notes["start"], past) for cluster in CLUSTERS}, "memory": notes["memory"]}
+
+
+def report(with_folder, without_folder, file):
+    """Writes what was seen in both runs, and what violates a claim."""
+    (ends, policy), (others, without) = seen(with_folder, "denied"), seen(without_folder, "let through")
+    good = ("Complete", "Completed", "Failed")
+    Path(file).write_text(json.dumps({"with": policy, "without": without, "violations": {
+        "ended": [f"{name}: {end}" for run in (ends, others) for name, end in run.items() if end not in good] + ([] if ends else ["no workload"]),
+        "same outcomes": [f"{name}: {end}, without the policy {others[name]}" for name, end in ends.items() if end != others[name]],
+        "touched": [one for run in (policy, without) for one in run["touched"] if not one["disconnected"]],
+        "refused writes": [one for found in policy["audit"].values() for one in found["unexplained"] + ([] if found["judged"] else ["no write was judged"])],
+        "bad writes": [f"{policy['bad_writes']}, and without the policy {without['bad_writes']}"]
+        if policy["bad_writes"]["let through"] or without["bad_writes"]["denied"] or not policy["bad_writes"]["denied"] else []}}, indent=1))
+
+
+if sys.argv[1] == "faults":
+    for fault in faults():
+        print(*fault)
+elif sys.argv[1] == "run":
+    Run(sys.argv[2]).run()
+else:
+    report(*sys.argv[2:])

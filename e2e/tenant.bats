@@ -1,0 +1,321 @@
+# A hostile tenant: a user with the role `edit` in one namespace who may also write the custom kinds there, in front of the policies of
+# deploy/management.yml and deploy/pods.yml. Authorization is RBAC, as in a real cluster. "Once open" marks ways around the policy that
+# worked before a fix.
+load lib
+
+PROJECTS=(jobset kuberay appwrapper)
+CUSTOM=(jobset appwrapper raycluster)
+KINDS=(job "${CUSTOM[@]}")
+NOW=$(date --utc +%FT%TZ)
+
+setup_file() {
+  needs etcd kube-apiserver policy-server kubectl jq openssl curl python3
+  cluster cluster --authorization-mode=RBAC
+  export KUBECONFIG=$RUN/cluster/kubeconfig
+  kubectl create namespace team-a
+  crds AppWrapper JobSet Workflow RayCluster
+  # In a cluster, kube-controller-manager makes `edit` of the two ClusterRoles. The account has the name of JobSet's controller.
+  tenants=(--user=tenant --serviceaccount=team-a:jobset-controller-manager)
+  kubectl create role custom --verb=get,list,create,update,patch,delete \
+    --resource="$(echo {jobsets.jobset.x-k8s.io,appwrappers.workload.codeflare.dev,rayclusters.ray.io,workflows.argoproj.io}{,/status} | tr ' ' ,)"
+  kubectl create rolebinding custom --role=custom "${tenants[@]}"
+  kubectl create rolebinding edit --clusterrole=system:aggregate-to-edit "${tenants[@]}"
+  kubectl create rolebinding view --clusterrole=system:aggregate-to-view "${tenants[@]}"
+  # More than the projects' own roles grant, because the policy is tested here.
+  kubectl apply -f - <<EOF
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: controllers}
+rules: [{apiGroups: [batch, jobset.x-k8s.io, workload.codeflare.dev, ray.io, argoproj.io], resources: ["*"], verbs: ["*"]}]
+EOF
+  kubectl create clusterrolebinding controllers --clusterrole=controllers --user="$JOBSET" --user="$KUEUE" --user="$CRON_JOBS"
+  manifest pods | sed '1,/^---$/d' | kubectl apply -f -
+
+  settings=$(settings management 1.36 "${PROJECTS[@]}" | jq '.custom_kinds = [{group: "argoproj.io", kind: "Workflow", plural: "workflows"}]')
+  jq -n --argjson policy "$(protect "$settings")" --argjson pods "$(pods_policy)" '{"managed-by": $policy, $pods}' |
+    KUBECONFIG=$(kubeconfig cluster "$POLICY_SERVER") policy_server cluster/policy-server
+  rule='{apiGroups: ["argoproj.io"], apiVersions: ["v1alpha1"], scope: "Namespaced"}'
+  webhook cluster ".rules += [$rule + {resources: [\"workflows\"], operations: [\"CREATE\", \"UPDATE\"]}, $rule + {resources: [\"workflows/status\"], operations: [\"UPDATE\"]}]"
+  # The webhook that Kubewarden's controller makes of deploy/pods.yml.
+  kubectl get validatingwebhookconfiguration managed-by -o json | jq --argjson spec "$(spec pods)" '{apiVersion, kind, metadata: {name: "managed-by-pods"},
+    webhooks: [.webhooks[0] + ($spec | {rules, matchConditions, namespaceSelector, matchPolicy, failurePolicy, timeoutSeconds})
+      | .name = "managed-by-pods.policies.example.com" | .clientConfig.url |= sub("managed-by$"; "pods")]}' | kubectl create -f -
+  in_force cluster
+  # Also for pods and for the kind that the settings declare.
+  for kind in job jobset; do tenant_can "$kind"; done
+  soon judged
+}
+teardown_file() { stop_all; }
+judged() { refused managed-by/delegation tenant create --dry-run=server -f - <<<"$(workflow probe)"; }
+tenant_can() { soon eval "object $1 probe | tenant create --dry-run=server -f -"; }
+
+CRON_JOBS=system:serviceaccount:kube-system:cronjob-controller
+tenant() { kubectl --token=tenant "$@"; }
+alike() { tenant --as=system:serviceaccount:team-a:jobset-controller-manager "$@"; }
+
+# A delegated object, or one with something else in place of `managedBy`: object KIND NAME [SPEC]
+object() {
+  local spec=${3-managedBy: kueue.x-k8s.io/multikueue}
+  spec+=${spec:+, }
+  case $1 in
+  job) job "$2" "${spec}suspend: true" ;;
+  jobset) workload jobset.x-k8s.io/v1alpha2 JobSet "$2" "${spec}replicatedJobs: []" ;;
+  appwrapper) appwrapper "$2" "${spec}components: []" ;;
+  raycluster) workload ray.io/v1 RayCluster "$2" "${spec}rayVersion: \"2.9\"" ;;
+  esac
+}
+workflow() { workload argoproj.io/v1alpha1 Workflow "$1" "${2:-}"; }
+owner() { echo "ownerReferences: [{apiVersion: $1, kind: $2, name: \"$3\", uid: $4, controller: true}]"; }
+uid() { kubectl get "$1" "$2" -o jsonpath='{.metadata.uid}'; }
+NO_UID=0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7c
+
+# A write of the tenant's that must be refused, and that leaves the field as it was: kept KIND NAME TEXT COMMAND...
+kept() {
+  refused "$3" "${@:4}"
+  [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kueue.x-k8s.io/multikueue ]
+}
+
+@test "once open: the forged owner of a kind that is not installed is no delegation" {
+  refused '[managed-by/delegation]' tenant create -f - <<<"$(job "forged, $(owner kubeflow.org/v1 PyTorchJob x $NO_UID)" 'suspend: true')"
+  # The message names the list to fill.
+  [[ $output == *standard_status_writers*PyTorchJob* ]]
+}
+
+@test "once open: nor is the forged owner of a kind that is installed" {
+  crds PyTorchJob
+  refused '[managed-by/delegation]' tenant create -f - <<<"$(job "forged, $(owner kubeflow.org/v1 PyTorchJob x $NO_UID)" 'suspend: true')"
+}
+
+@test "once open: nor is an own delegated JobSet as the owner; only JobSet's own account may create its Jobs" {
+  object jobset own | tenant create -f -
+  owned=$(job "own-a-0, $(owner jobset.x-k8s.io/v1alpha2 JobSet own "$(uid jobset own)")" 'suspend: true')
+  refused '[managed-by/delegation]' tenant create -f - <<<"$owned"
+  [[ $output == *standard_status_writers*JobSet* ]]
+  # Nor with a service account of the same name in another namespace.
+  refused '[managed-by/delegation]' alike create -f - <<<"$owned"
+  kubectl create --as="$JOBSET" -f - <<<"$owned"
+}
+
+@test "once open: a version that would drop managedBy is denied" {
+  object raycluster pruned | tenant create -f -
+  # Users who may not write the status get no further details, but the audit log has them.
+  kept raycluster pruned 'denied the request' tenant patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
+  [[ $(audited pruned denied) == *managed-by/pruned-version* ]]
+  kept raycluster pruned 'denied the request' tenant patch rayclusters.v1alpha1.ray.io pruned --subresource=status --type=merge -p 'status: {state: ready}'
+  [[ $(audited pruned denied) == *managed-by/pruned-version* ]]
+}
+
+@test "once open: an AppWrapper with 12,000 components is judged, and a warning says that not all was looked at" {
+  python3 -c 'import json; print(json.dumps({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "many"}, "spec": {
+    "managedBy": "kueue.x-k8s.io/multikueue", "components": [{"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": ""}}}] * 12000}}))' >"$BATS_TEST_TMPDIR/many.json"
+  run tenant create -f "$BATS_TEST_TMPDIR/many.json"
+  [ "$status" -eq 0 ]
+  [[ $output == *'not looked at'* ]]
+}
+
+# A delegated Job with so many letters: large NAME LETTER COUNT
+large() {
+  tenant create --dry-run=client -o json -f - <<<"$(object job "$1")" |
+    python3 -c 'import json, sys; job = json.load(sys.stdin); job["metadata"]["annotations"] = {}; job["spec"]["template"]["spec"]["containers"][0]["args"] = [sys.argv[1] * int(sys.argv[2])]; json.dump(job, sys.stdout)' "$2" "$3"
+}
+@test "once open: a Job too large for PolicyServer to take its updates is denied" {
+  large large a 1100000 >"$BATS_TEST_TMPDIR/large.json"
+  refused '[managed-by/updates-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
+  # JSON writes each of these letters in six bytes.
+  large escaped '<' 190000 >"$BATS_TEST_TMPDIR/large.json"
+  refused '[managed-by/updates-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
+  large small a 400000 | tenant create -f -
+  status "$KUEUE" small "startTime: \"$NOW\", active: 1"
+}
+
+# Creates a pod with an owner, or none, and prints how often PolicyServer looked up a Job: pod [OWNER]
+pod() {
+  tenant create -f - <<<"$(printf -- '---\n{apiVersion: v1, kind: Pod, metadata: {generateName: pod-, %s}, spec: {containers: [{name: main, image: e2e}]}}' "${1:-}")"
+}
+lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user and .verb == "get")' "$RUN/cluster/audit.log" | wc -l; }
+
+@test "pods: one of a delegated Job is denied after a look-up, others are created" {
+  object job delegated | tenant create -f -
+  before=$(lookups)
+  refused '[pods/delegated-owner]' pod "$(owner batch/v1 Job delegated "$(uid job delegated)")"
+  [ "$(lookups)" -gt "$before" ]
+  # An admin is exempt in these settings.
+  object job standard '' | kubectl create -f -
+  quietly pod "$(owner batch/v1 Job standard "$(uid job standard)")"
+  quietly pod "$(owner batch/v1 Job missing $NO_UID)"
+}
+
+@test "once open: a pod of a Job with an impossible name needs no look-up" {
+  before=$(lookups)
+  quietly pod
+  for name in 'b1?x=1' b1/status 'b 1'; do quietly pod "$(owner batch/v1 Job "$name" $NO_UID)"; done
+  [ "$(lookups)" -eq "$before" ]
+}
+
+@test "once open: an AppWrapper whose components are a text can be labelled, and deleted with its finalizer" {
+  # The schema of a real one would not take it; no webhook says anything about its components.
+  appwrapper 'odd, finalizers: [acme.io/hold]' 'managedBy: kueue.x-k8s.io/multikueue, components: x' | tenant create -f -
+  tenant label appwrapper odd a=b
+  tenant delete appwrapper odd --wait=false
+  tenant patch appwrapper odd --type=merge -p 'metadata: {finalizers: null}'
+  refused NotFound kubectl get appwrapper odd
+}
+
+@test "once open: a declared kind that uses the paths of other kinds for something else" {
+  refused '[managed-by/delegation]' tenant create -f - <<<"$(workflow plain)"
+  workflow odd 'managedBy: kueue.x-k8s.io/multikueue, components: x, replicatedJobs: 5, runPolicy: x' | tenant create -f -
+  tenant label workflow odd a=b
+  status "$KUEUE" workflow/odd 'phase: Running'
+}
+
+@test "deploy/network-policy.yml: the API server accepts it" {
+  kubectl create namespace kubewarden
+  kubectl create -f "$ROOT/deploy/network-policy.yml"
+}
+
+@test "values: look-alike letters, blanks, NUL, other cases and nothing are refused in every kind" {
+  # The last letter of the first one is Cyrillic.
+  values=('kueue.x-k8s.io/multikueu\u0435' 'kueue.x-k8s.io/multikueue\u200b' ' kueue.x-k8s.io/multikueue' 'kueue.x-k8s.io/multikueue '
+    'kueue.x-k8s.io/multikueue\n' 'kueue.x-k8s.io/multikueue\0' 'kueue.x-k8s.io\0/multikueue' 'Kueue.x-k8s.io/multikueue' 'kueue.x-k8s.io//multikueue' '')
+  for kind in "${KINDS[@]}"; do
+    run tenant create -f - <<<"$(for value in "${values[@]}"; do object "$kind" value "managedBy: \"$value\""; done)"
+    # The API server judges Jobs first.
+    [ "$(grep -cE 'denied the request.*\[managed-by/|^The Job "value" is invalid: |Job.batch "value" is invalid' <<<"$output")" -eq ${#values[@]} ] || { echo "$output" && return 1; }
+    refused NotFound kubectl get "$kind" value
+  done
+}
+
+@test "values: 1.8 MB are refused, and not all of it is repeated" {
+  for kind in "${CUSTOM[@]}"; do
+    for value in '' kueue.x-k8s.io/multikueue/; do
+      object "$kind" value 'managedBy: LONG' | python3 -c 'import sys; print(sys.stdin.read().replace("LONG", sys.argv[1] + "a" * 1800000))' "$value" >"$BATS_TEST_TMPDIR/long.yml"
+      refused '[managed-by/' tenant create -f "$BATS_TEST_TMPDIR/long.yml"
+      # Each finding repeats at most 64 KiB of a value.
+      [ ${#output} -lt 200000 ]
+      refused NotFound kubectl get "$kind" value
+    done
+  done
+}
+
+@test "JSON patches do not change managedBy" {
+  for kind in "${KINDS[@]}"; do
+    object "$kind" json-patched | tenant create -f -
+    for patch in '{op: remove, path: /spec/managedBy}' '{op: replace, path: /spec/managedBy, value: acme.io/x}' '{op: replace, path: /spec/managedBy, value: null}' \
+      '{op: add, path: /spec/managedBy, value: ""}' '{op: move, from: /spec/managedBy, path: /spec/other}' \
+      '{op: test, path: /spec/managedBy, value: kueue.x-k8s.io/multikueue}, {op: remove, path: /spec/managedBy}' \
+      "{op: replace, path: /spec, value: $(kubectl get "$kind" json-patched -o json | jq -c '.spec | del(.managedBy)')}"; do
+      kept "$kind" json-patched managedBy tenant patch "$kind" json-patched --type=json -p "---
+[$patch]"
+    done
+  done
+}
+
+@test "merge patches do not" {
+  for kind in "${KINDS[@]}"; do
+    object "$kind" merge-patched | tenant create -f -
+    for spec in '{managedBy: null}' '{managedBy: ""}' '{managedBy: acme.io/x}'; do
+      kept "$kind" merge-patched managedBy tenant patch "$kind" merge-patched --type=merge -p "spec: $spec"
+    done
+    # For some kinds, what else the object then lacks is said first.
+    kept "$kind" merge-patched '' tenant patch "$kind" merge-patched --type=merge -p 'spec: null'
+  done
+}
+
+@test "strategic merge patches do not, with \$patch and \$retainKeys" {
+  object job strategic | tenant create -f -
+  for spec in '{managedBy: null}' '{managedBy: acme.io/x}' \
+    "$(kubectl get job strategic -o json | jq -c '.spec | del(.managedBy) + {"$patch": "replace"}')" \
+    "$(kubectl get job strategic -o json | jq -c '{"$retainKeys": (.spec | del(.managedBy) | keys), suspend: true}')"; do
+    kept job strategic managedBy tenant patch job strategic --type=strategic -p "spec: $spec"
+  done
+  kept job strategic '' tenant patch job strategic --type=strategic -p 'spec: {$patch: delete}'
+}
+
+@test "replaced objects without managedBy do not" {
+  for kind in "${KINDS[@]}"; do
+    object "$kind" replaced | tenant create -f -
+    for change in 'del(.spec.managedBy)' '.spec.managedBy = null'; do
+      kept "$kind" replaced managedBy tenant replace -f - <<<"$(kubectl get "$kind" replaced -o json | jq "$change")"
+    done
+  done
+}
+
+@test "server-side apply does not, by the manager of the field and with force" {
+  for kind in "${KINDS[@]}"; do
+    object "$kind" applied | tenant apply --server-side -f -
+    kept "$kind" applied managedBy tenant apply --server-side --force-conflicts -f - <<<"$(object "$kind" applied 'managedBy: acme.io/x')"
+    kept "$kind" applied managedBy tenant apply --server-side --force-conflicts -f - <<<"$(object "$kind" applied '')"
+  done
+}
+
+@test "dry runs and null are judged as without, and generateName without a name" {
+  for kind in "${KINDS[@]}"; do
+    refused '[managed-by/delegation]' tenant create --dry-run=server -f - <<<"$(object "$kind" dry '')"
+    refused '[managed-by/delegation]' tenant create --validate=ignore -f - <<<"$(object "$kind" dry 'managedBy: null')"
+  done
+  generated() { object job x "$1" | sed 's/name: x/generateName: generated-/'; }
+  refused '[managed-by/delegation]' tenant create -f - <<<"$(generated '')"
+  refused '[managed-by/allowed]' tenant create -f - <<<"$(generated 'managedBy: acme.io/x')"
+}
+
+@test "what a controller makes of a template is judged itself" {
+  workload batch/v1 CronJob cron "schedule: 0 0 1 1 *, jobTemplate: {spec: {suspend: true, template: $(template)}}" | tenant create -f -
+  refused '[managed-by/delegation]' kubectl create --as="$CRON_JOBS" -f - <<<"$(job "cron-1, $(owner batch/v1 CronJob cron "$(uid cronjob cron)")" 'suspend: true')"
+  workload jobset.x-k8s.io/v1alpha2 JobSet evil "managedBy: kueue.x-k8s.io/multikueue, replicatedJobs: [{name: a, template: {spec: {managedBy: acme.io/x, suspend: true, template: $(template)}}}]" |
+    tenant create -f -
+  child="evil-a-0, $(owner jobset.x-k8s.io/v1alpha2 JobSet evil "$(uid jobset evil)")"
+  refused '[managed-by/allowed]' kubectl create --as="$JOBSET" -f - <<<"$(object job "$child" 'managedBy: acme.io/x')"
+  # So this is about the template.
+  object job "$child" | kubectl create --as="$JOBSET" -f -
+}
+
+@test "the main resource does not change the status, nor the status managedBy" {
+  for kind in "${KINDS[@]}"; do
+    object "$kind" through | tenant create -f -
+    before=$(kubectl get "$kind" through -o json | jq .status)
+    tenant patch "$kind" through --type=merge -p 'status: {phase: Succeeded, state: ready, active: 3, succeeded: 1}'
+    kubectl get "$kind" through -o json | jq '.status = {phase: "Succeeded", state: "ready", active: 3}' | tenant replace --validate=ignore -f -
+    [ "$(kubectl get "$kind" through -o json | jq .status)" = "$before" ]
+    kubectl patch "$kind" through --as="$KUEUE" --subresource=status --type=merge -p 'spec: {managedBy: acme.io/x}'
+    [ "$(kubectl get "$kind" through -o jsonpath='{.spec.managedBy}')" = kueue.x-k8s.io/multikueue ]
+  done
+}
+
+@test "the tenant writes no status of what is delegated" {
+  object job status | tenant create -f -
+  # ClusterRole `edit` grants no status of Jobs.
+  refused 'cannot patch resource "jobs/status"' tenant patch job status --subresource=status --type=merge -p 'status: {succeeded: 1}'
+  for kind in "${CUSTOM[@]}"; do
+    object "$kind" status | tenant create -f -
+    refused '[status-writer/delegated]' tenant patch "$kind" status --subresource=status --type=merge -p 'status: {phase: Succeeded, state: ready}'
+  done
+}
+
+@test "authorization refuses labels of the namespace and impersonation; an own service account is judged as the tenant" {
+  refused 'is forbidden: User "tenant" cannot' tenant label namespace team-a kubernetes.io/metadata.name=kube-system --overwrite
+  another=$(object job another '')
+  for user in "$JOBSET" "$KUEUE" system:admin; do refused 'is forbidden: User "tenant" cannot' tenant create --validate=false --as="$user" -f - <<<"$another"; done
+  for group in system:masters kubeadm:cluster-admins; do
+    refused 'is forbidden: User "tenant" cannot' tenant create --validate=false --as=tenant --as-group="$group" -f - <<<"$another"
+    refused 'is forbidden: User "tenant" cannot' alike create --validate=false --as-group="$group" -f - <<<"$another"
+  done
+  refused 'is forbidden: User "tenant" cannot' alike create --validate=false --as-uid=$NO_UID -f - <<<"$another"
+  refused '[managed-by/delegation]' alike create --validate=false -f - <<<"$another"
+}
+
+@test "control characters are quoted in the answer and in the audit log" {
+  value='kueue.x-k8s.io/\a\e[31m\n\r\0\x85\x9bx'
+  {
+    for kind in "${KINDS[@]}"; do object "$kind" control-value "managedBy: \"$value\""; done
+    appwrapper control-field '"managed\e[31mBy": x, "managedBy\n": x'
+    appwrapper control-type 'managedBy: {"a\e[31m\n": 1}'
+    appwrapper control-kind 'components: [{template: {apiVersion: "batch/v1\e[31m", kind: "Job\n\a", spec: {managedBy: "acme.io/x\e", "a\e\n": 1}}}]'
+    appwrapper control-child 'components: [{template: {apiVersion: batch/v1, kind: Job, metadata: {name: "a\e[31m\n"}, spec: {managedBy: "acme.io/x\e\n"}}}]'
+  } >"$BATS_TEST_TMPDIR/control.yml"
+  run tenant create -f "$BATS_TEST_TMPDIR/control.yml"
+  [ "$(grep -c '^Error\|^The' <<<"$output")" -eq 8 ]
+  run ! grep -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' <<<"$output"
+  jq -c 'select((.objectRef.name // "") | startswith("control-")) | [.annotations, .responseStatus.message]' "$RUN/cluster/audit.log" >"$BATS_TEST_TMPDIR/audit"
+  [ "$(wc -l <"$BATS_TEST_TMPDIR/audit")" -eq 8 ]
+  jq -se '[.. | strings, (objects | keys[]) | select(test("[\\p{Cc}]"))] == []' "$BATS_TEST_TMPDIR/audit"
+}
