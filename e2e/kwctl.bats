@@ -16,17 +16,16 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 
 CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 
-# To update the answers: UPDATE_EXAMPLES=1 cargo test --test policy examples::
-answered() {
-  local settings=()
-  [ ! -e "$1.settings.yml" ] || settings=(-s "$1.settings.yml")
-  diff "$1.answer.json" <(kwctl run -r "$1.json" "${settings[@]}" "$MODULE" 2>/dev/null | jq -S .) || { echo "^ $1" && return 1; }
-}
-@test "run: each example gets the answer of its file" {
-  export -f answered
-  export MODULE
-  # kwctl looks for Sigstore's roots before it begins, and waits for them in vain where there is no network.
-  printf '%s\n' "$ROOT"/examples/*/*.answer.json | sed 's/.answer.json$//' | xargs -P 8 -I{} bash -o pipefail -c 'answered {}'
+# PolicyServer, which evaluates policies with the same code, is asked about all examples (server.bats).
+@test "run: the first example of each folder gets the answer of its file" {
+  count=0
+  for answer in "$ROOT"/examples/*/01-*.answer.json; do
+    example=${answer%.answer.json} settings=()
+    [ ! -e "$example.settings.yml" ] || settings=(-s "$example.settings.yml")
+    diff "$answer" <(kwctl run -r "$example.json" "${settings[@]}" "$MODULE" 2>/dev/null | jq -S .)
+    count=$((count + 1))
+  done
+  [ $count -ge 4 ]
 }
 
 @test "run: settings with an unknown key are refused" {

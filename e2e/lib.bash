@@ -29,7 +29,12 @@ start() {
   printf '%q ' "$@" >"$RUN/$name.command"
 }
 
-running() { [[ $(ps -o state= -p "$(<"$RUN/$1.pid")") == [!Z]* ]]; }
+# Its first thread may be a zombie while others still hold its ports.
+running() {
+  local pid
+  pid=$(<"$RUN/$1.pid")
+  [[ $(ps -o state= -p "$pid") == [!Z]* ]] || [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -gt 1 ]
+}
 
 # Kills a program and waits for its end: stop NAME
 stop() {

@@ -69,11 +69,8 @@ owner() { echo "ownerReferences: [{apiVersion: $1, kind: $2, name: \"$3\", uid: 
 uid() { kubectl get "$1" "$2" -o jsonpath='{.metadata.uid}'; }
 NO_UID=0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7c
 
-# A write of the tenant's that must be refused, and that leaves the field as it was: kept KIND NAME TEXT COMMAND...
-kept() {
-  refused "$3" "${@:4}"
-  [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kueue.x-k8s.io/multikueue ]
-}
+# The field of an object is as it was: unchanged KIND NAME
+unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kueue.x-k8s.io/multikueue ]; }
 
 @test "once open: the forged owner of a kind that is not installed is no delegation" {
   refused '[managed-by/delegation]' tenant create -f - <<<"$(job "forged, $(owner kubeflow.org/v1 PyTorchJob x $NO_UID)" 'suspend: true')"
@@ -99,10 +96,11 @@ kept() {
 @test "once open: a version that would drop managedBy is denied" {
   object raycluster pruned | tenant create -f -
   # Users who may not write the status get no further details, but the audit log has them.
-  kept raycluster pruned 'denied the request' tenant patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
+  refused 'denied the request' tenant patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
   [[ $(audited pruned denied) == *managed-by/pruned-version* ]]
-  kept raycluster pruned 'denied the request' tenant patch rayclusters.v1alpha1.ray.io pruned --subresource=status --type=merge -p 'status: {state: ready}'
+  refused 'denied the request' tenant patch rayclusters.v1alpha1.ray.io pruned --subresource=status --type=merge -p 'status: {state: ready}'
   [[ $(audited pruned denied) == *managed-by/pruned-version* ]]
+  unchanged raycluster pruned
 }
 
 @test "once open: an AppWrapper with 12,000 components is judged, and a warning says that not all was looked at" {
@@ -204,9 +202,10 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
       '{op: add, path: /spec/managedBy, value: ""}' '{op: move, from: /spec/managedBy, path: /spec/other}' \
       '{op: test, path: /spec/managedBy, value: kueue.x-k8s.io/multikueue}, {op: remove, path: /spec/managedBy}' \
       "{op: replace, path: /spec, value: $(kubectl get "$kind" json-patched -o json | jq -c '.spec | del(.managedBy)')}"; do
-      kept "$kind" json-patched managedBy tenant patch "$kind" json-patched --type=json -p "---
+      refused managedBy tenant patch "$kind" json-patched --type=json -p "---
 [$patch]"
     done
+    unchanged "$kind" json-patched
   done
 }
 
@@ -214,10 +213,11 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   for kind in "${KINDS[@]}"; do
     object "$kind" merge-patched | tenant create -f -
     for spec in '{managedBy: null}' '{managedBy: ""}' '{managedBy: acme.io/x}'; do
-      kept "$kind" merge-patched managedBy tenant patch "$kind" merge-patched --type=merge -p "spec: $spec"
+      refused managedBy tenant patch "$kind" merge-patched --type=merge -p "spec: $spec"
     done
     # For some kinds, what else the object then lacks is said first.
-    kept "$kind" merge-patched '' tenant patch "$kind" merge-patched --type=merge -p 'spec: null'
+    refused '' tenant patch "$kind" merge-patched --type=merge -p 'spec: null'
+    unchanged "$kind" merge-patched
   done
 }
 
@@ -226,25 +226,28 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   for spec in '{managedBy: null}' '{managedBy: acme.io/x}' \
     "$(kubectl get job strategic -o json | jq -c '.spec | del(.managedBy) + {"$patch": "replace"}')" \
     "$(kubectl get job strategic -o json | jq -c '{"$retainKeys": (.spec | del(.managedBy) | keys), suspend: true}')"; do
-    kept job strategic managedBy tenant patch job strategic --type=strategic -p "spec: $spec"
+    refused managedBy tenant patch job strategic --type=strategic -p "spec: $spec"
   done
-  kept job strategic '' tenant patch job strategic --type=strategic -p 'spec: {$patch: delete}'
+  refused '' tenant patch job strategic --type=strategic -p 'spec: {$patch: delete}'
+  unchanged job strategic
 }
 
 @test "replaced objects without managedBy do not" {
   for kind in "${KINDS[@]}"; do
     object "$kind" replaced | tenant create -f -
     for change in 'del(.spec.managedBy)' '.spec.managedBy = null'; do
-      kept "$kind" replaced managedBy tenant replace -f - <<<"$(kubectl get "$kind" replaced -o json | jq "$change")"
+      refused managedBy tenant replace -f - <<<"$(kubectl get "$kind" replaced -o json | jq "$change")"
     done
+    unchanged "$kind" replaced
   done
 }
 
 @test "server-side apply does not, by the manager of the field and with force" {
   for kind in "${KINDS[@]}"; do
     object "$kind" applied | tenant apply --server-side -f -
-    kept "$kind" applied managedBy tenant apply --server-side --force-conflicts -f - <<<"$(object "$kind" applied 'managedBy: acme.io/x')"
-    kept "$kind" applied managedBy tenant apply --server-side --force-conflicts -f - <<<"$(object "$kind" applied '')"
+    refused managedBy tenant apply --server-side --force-conflicts -f - <<<"$(object "$kind" applied 'managedBy: acme.io/x')"
+    refused managedBy tenant apply --server-side --force-conflicts -f - <<<"$(object "$kind" applied '')"
+    unchanged "$kind" applied
   done
 }
 

@@ -1,4 +1,4 @@
-//! What every front end answers to each file of `examples/`, as its answer file says. kwctl (`e2e/kwctl.bats`) gives the same; PolicyServer
+//! What every front end answers to each file of `examples/`, as its answer file says. PolicyServer
 //! gives the library's answers (`e2e/server.bats`).
 //!
 //! `UPDATE_EXAMPLES=1 cargo test --test library examples::` writes the answers.
