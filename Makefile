@@ -400,7 +400,7 @@ record: annotated-policy.wasm annotated-pods-policy.wasm ## Record the Job of th
 
 .PHONY: help clean
 help: ## Say what each target does
-	@sed -n 's/^\([a-z./-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | sort
+	@sed -n 's/^\([a-z0-9./-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | sort
 
 clean: ## Remove what was built
 	cargo clean
