@@ -33,7 +33,7 @@ setup_file() {
 }
 teardown_file() { stop_all; }
 
-# Longer than it takes to suspend all of them on a slow machine.
+# Longer than it takes to suspend them on a slow machine.
 RUNS="e2e/run: '5000'"
 jobset_spec() { workload jobset.x-k8s.io/v1alpha2 JobSet "$1" "replicatedJobs: [{name: a, replicas: 2, template: {spec: {backoffLimit: 0, completions: 1, parallelism: 1, template: $(template "$RUNS")}}}]"; }
 # The workers run until the mpi-operator deletes them, when the launcher ends.
@@ -49,11 +49,16 @@ flip() {
   for number in 0 1 2 3; do "$1_spec" "$3-$number"; done | ana create -n "$2" -f -
   for number in 0 1 2 3; do soon kubectl wait -n "$2" $(printf "job/$3-$number-%s " "${children[@]}") --for=jsonpath='{.status.ready}'=1 --timeout=1m; done
   # Each is resumed as soon as its Jobs are suspended: where the Job controller removes `startTime` too, it has just begun with that.
+  local flips=()
   for number in 0 1 2 3; do
-    ana patch "$1" -n "$2" "$3-$number" --type=merge -p "spec: $(printf "$suspend" true)"
-    kubectl wait -n "$2" $(printf "job/$3-$number-%s " "${children[@]}") --for=jsonpath='{.spec.suspend}'=true --timeout=1m
-    ana patch "$1" -n "$2" "$3-$number" --type=merge -p "spec: $(printf "$suspend" false)"
+    {
+      ana patch "$1" -n "$2" "$3-$number" --type=merge -p "spec: $(printf "$suspend" true)" &&
+        kubectl wait -n "$2" $(printf "job/$3-$number-%s " "${children[@]}") --for=jsonpath='{.spec.suspend}'=true --timeout=1m &&
+        ana patch "$1" -n "$2" "$3-$number" --type=merge -p "spec: $(printf "$suspend" false)"
+    } 3>&- &
+    flips+=($!)
   done
+  for number in "${flips[@]}"; do wait "$number"; done
 }
 
 # All end, nobody is denied, and the controller wrote the status of Jobs where it must: good KIND NAMESPACE NAME CONTROLLER
