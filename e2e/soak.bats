@@ -6,7 +6,7 @@ load fleet
 
 setup_file() { needs "${FLEET_PROGRAMS[@]}"; }
 teardown_file() { RUN=$BATS_FILE_TMPDIR stop_all; }
-SEEN=$ROOT/target/soak.json
+SEEN=$BATS_FILE_TMPDIR/soak.json
 
 # Begins a fault; the command in MEND mends it: begin CLUSTER PROGRAM KIND
 begin() {
@@ -68,6 +68,7 @@ claim() { jq -e --arg claim "$1" '.violations[$claim] == [] or (.violations[$cla
 
 @test "all workloads end as they should" {
   python3 "$ROOT/e2e/soak.py" report "$BATS_FILE_TMPDIR/with" "$BATS_FILE_TMPDIR/without" "$SEEN"
+  cp "$SEEN" "$ROOT/target/soak.json"
   jq -c '.with, .without | {workloads, bad_writes, faults: (.faults | length), audit: (.audit | map_values({judged, denials, unanswered}))}' "$SEEN" | sed 's/^/# /' >&3
   claim ended
 }
