@@ -76,11 +76,11 @@ endef
 target/answers.ndjson: $(RUST_SOURCES) xtask/src/answers.rs $(shell find examples crates/testing/src conformance/src conformance/vectors conformance/traces -type f -not -path '*/target/*')
 	@mkdir -p target && $(XTASK) answers $@ 2000 1
 
-# kwctl, which compiles the module for each request, gets 200 of them.
+# Generated requests.
 REQUESTS ?= 20000
 .PHONY: differential-test
 differential-test: export ANSWERS = $(CURDIR)/target/differential-test.ndjson
-differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## Compare every entry point with the library, on all kept requests and REQUESTS generated ones from SEED (needs Go, node, policy-server, kwctl)
+differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## Compare every entry point with the library, on all kept requests and REQUESTS generated ones from SEED (needs Go, node, policy-server)
 	@$(XTASK) answers $(ANSWERS) $(REQUESTS) $(SEED)
 	@cargo test --quiet --package managed-by-policy --test policy -- differential:: --nocapture --test-threads 1
 	@cargo test --quiet --package managed-by-cli --test cli -- doors:: --nocapture --test-threads 1
@@ -394,8 +394,8 @@ book: $(MDBOOK) ## Build the documentation as a site, in target/book/html; fail 
 target/tools/bin/mdbook:
 	cargo install --quiet --locked --root target/tools --no-default-features --features search mdbook@0.5.4
 
-record: annotated-policy.wasm annotated-pods-policy.wasm ## Record the Job of the README and of docs/operations.md in a real cluster (needs what e2e-kubewarden needs)
-	@RECORD=1 $(E2E) kubewarden readme
+record: annotated-policy.wasm annotated-pods-policy.wasm ## Record the Job of the README and of docs/operations.md in a real cluster (needs what `make e2e ONLY=kubewarden` needs)
+	@RECORD=1 FILTER='^readme: ' e2e/run kubewarden
 	@echo "docs/pictures/first-screen.svg has the date and the versions. If a test finds that the text differs, draw it."
 
 .PHONY: help clean

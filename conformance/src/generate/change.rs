@@ -1,4 +1,4 @@
-//! Requests with something else in a few places, for the doors of `make doors`.
+//! Requests with something else in a few places, for `make differential-test`.
 
 use serde_json::Value;
 

@@ -83,7 +83,10 @@ fn name(path: &Path) -> String {
 ///
 /// # Errors
 /// As [`lines`].
-#[expect(clippy::print_stdout, reason = "what `make doors` reports")]
+#[expect(
+    clippy::print_stdout,
+    reason = "the report of `make differential-test`"
+)]
 pub fn every_line(
     door: &str,
     compare: impl Fn(&Line) -> Option<usize> + Sync,

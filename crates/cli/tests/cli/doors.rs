@@ -120,7 +120,10 @@ fn reviewed(lines: &[Line], args: &[&str]) -> Vec<Value> {
 
 /// What `review` answers is what the policy answers, and with `--kubernetes all` what the judgement of all releases answers.
 #[test]
-#[expect(clippy::print_stdout, reason = "what `make doors` reports")]
+#[expect(
+    clippy::print_stdout,
+    reason = "the report of `make differential-test`"
+)]
 fn every_review_is_answered_as_by_the_library() {
     let start = Instant::now();
     let folder = tempfile::tempdir().unwrap();
