@@ -330,10 +330,10 @@ go-tag: go/managedby/module.wasm ## Tag HEAD with the built policy for Go: go/TA
 
 SECONDS ?= 60
 .PHONY: fuzz
-fuzz: ## Feed the library bytes of all kinds for SECONDS (needs cargo-fuzz)
+fuzz: ## Feed the library bytes of all kinds for SECONDS (needs cargo-fuzz, jq)
 	@mkdir -p fuzz/corpus/review
-	@for example in $(filter-out %.answer.json,$(wildcard examples/*/*.json)); do \
-		(echo '{}'; tr -d '\n' < $$example | sed 's/^.*"request": *//; s/} *$$//') > fuzz/corpus/review/$$(basename $$example); \
+	@for example in examples/*/*.json; do \
+		(echo '{}'; jq -c .request $$example) > fuzz/corpus/review/$$(basename $$example); \
 	done
 	cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run review -- -max_total_time=$(SECONDS) -max_len=65536
 

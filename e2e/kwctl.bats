@@ -17,12 +17,12 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 
 # PolicyServer, which evaluates policies with the same code, is asked about all examples (server.bats).
-@test "run: the first example of each folder gets the answer of its file" {
+@test "run: the first example of each folder gets the response in its file" {
   count=0
-  for answer in "$ROOT"/examples/*/01-*.answer.json; do
-    example=${answer%.answer.json} settings=()
+  for file in "$ROOT"/examples/*/01-*.json; do
+    example=${file%.json} settings=()
     [ ! -e "$example.settings.yml" ] || settings=(-s "$example.settings.yml")
-    diff "$answer" <(kwctl run -r "$example.json" "${settings[@]}" "$MODULE" 2>/dev/null | jq -S .)
+    diff <(jq -S .response "$file") <(kwctl run -r "$file" "${settings[@]}" "$MODULE" 2>/dev/null | jq -S .)
     count=$((count + 1))
   done
   [ $count -ge 4 ]

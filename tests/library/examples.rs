@@ -1,23 +1,32 @@
-//! What every front end answers to each file of `examples/`, as its answer file says. PolicyServer
-//! gives the library's answers (`e2e/server.bats`).
-//!
-//! `UPDATE_EXAMPLES=1 cargo test --test library examples::` writes the answers.
+//! The responses in the files of `examples/`. `UPDATE_EXAMPLES=1 cargo test --test library examples::` writes them.
+
+use std::{env, fs};
 
 use xtask::{examples, root};
 
 use crate::support::review;
 
 #[test]
-fn each_example_gets_its_answer() {
-    let is_update = std::env::var_os("UPDATE_EXAMPLES").is_some();
-    for example in examples::all().unwrap() {
+fn each_example_gets_the_response_in_its_file() {
+    let is_update = env::var_os("UPDATE_EXAMPLES").is_some();
+    let examples = examples::all().unwrap();
+    assert!(examples.len() > 50);
+    for example in examples {
         let answer = review(&example.request, &example.settings);
         let response = answer.response(&example.request["uid"]);
         if is_update {
-            let file = root(format!("examples/{}.answer.json", example.name));
-            std::fs::write(file, format!("{response:#}\n")).unwrap();
+            let file = root(format!("examples/{}.json", example.name));
+            let text = fs::read_to_string(&file).unwrap();
+            let request = text.split(",\n  \"response\": ").next().unwrap();
+            let request = request.trim_end().trim_end_matches("\n}");
+            let response = format!("{response:#}").replace('\n', "\n  ");
+            fs::write(
+                file,
+                format!("{request},\n  \"response\": {response}\n}}\n"),
+            )
+            .unwrap();
         } else {
-            assert_eq!(response, example.answer, "{}", example.name);
+            assert_eq!(response, example.response, "{}", example.name);
         }
     }
 }

@@ -90,7 +90,7 @@ function examples() {
     .map((topic) => topic.name)
     .sort()
     .flatMap((topic) => {
-      const names = readdirSync(join(folder, topic)).filter((name) => name.endsWith(".json") && !name.endsWith(".answer.json")).sort();
+      const names = readdirSync(join(folder, topic)).filter((name) => name.endsWith(".json")).sort();
       return names.map((name) => example(topic, join(folder, topic, name)));
     });
 }

@@ -1,5 +1,5 @@
-//! The files of `examples/`, in a folder for each topic: an `AdmissionReview` each, `NAME.json`, with settings in
-//! `NAME.settings.yml` if it needs any, and the answer in `NAME.answer.json` as `kwctl run` prints it.
+//! The files of `examples/`, in a folder for each topic: an `AdmissionReview` each, `NAME.json`, with the policy's response as `kwctl run`
+//! prints it, and with settings in `NAME.settings.yml` if it needs any.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -22,9 +22,8 @@ pub struct Example {
     pub settings: Value,
     /// The name of the settings, if they are those of other examples too: the file of settings is a link then.
     pub settings_name: Option<String>,
-    /// The answer that every front end gives, in the form of [`Answer::response`](crate::judge::Answer::response); `null` if it
-    /// has no file of it.
-    pub answer: Value,
+    /// The response, in the form of [`Answer::response`](crate::judge::Answer::response); `null` if the file has none.
+    pub response: Value,
 }
 
 impl Example {
@@ -59,8 +58,7 @@ pub fn read(folder: &Path) -> Result<Vec<Example>> {
     let is_topic = |path: &&PathBuf| path.is_dir() && !path.ends_with("manifests");
     for topic in paths(folder)?.iter().filter(is_topic) {
         for path in paths(topic)? {
-            let name = path.to_string_lossy();
-            if name.ends_with(".json") && !name.ends_with(".answer.json") {
+            if path.extension().is_some_and(|ending| ending == "json") {
                 examples.push(read_one(topic, &path)?);
             }
         }
@@ -78,7 +76,7 @@ fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
 fn read_one(topic: &Path, path: &Path) -> Result<Example> {
     let at = |path: &Path| path.display().to_string();
     let text = fs::read_to_string(path).with_context(|| at(path))?;
-    let review = serde_json::from_str(&text).with_context(|| at(path))?;
+    let review: Value = serde_json::from_str(&text).with_context(|| at(path))?;
     let settings_path = path.with_extension("settings.yml");
     let settings = match fs::read_to_string(&settings_path) {
         Ok(yaml) => serde_yaml_ng::from_str(&yaml).with_context(|| at(&settings_path))?,
@@ -87,16 +85,10 @@ fn read_one(topic: &Path, path: &Path) -> Result<Example> {
     };
     let word = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
     let link = fs::read_link(&settings_path).ok();
-    let answer_path = path.with_extension("answer.json");
-    let answer = match fs::read_to_string(&answer_path) {
-        Ok(text) => serde_json::from_str(&text).with_context(|| at(&answer_path))?,
-        Err(e) if e.kind() == ErrorKind::NotFound => Value::Null,
-        Err(e) => return Err(e).with_context(|| at(&answer_path)),
-    };
     Ok(Example {
         settings_name: link.map(|target| word(target.file_stem())),
         name: format!("{}/{}", word(topic.file_name()), word(path.file_stem())),
-        answer,
+        response: review["response"].clone(),
         request: admission::request(&review).with_context(|| at(path))?,
         settings,
     })
