@@ -19,28 +19,28 @@ TESTED := --workspace --exclude managed-by-js-generator
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: demo test
-demo: setup annotated-policy.wasm ## Judge the requests in examples/ with the built policy
+demo: setup annotated-policy.wasm ## Evaluate the requests in examples/ with the built policy
 	@$(XTASK) demo annotated-policy.wasm examples
 
-test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm go/managedby/module.wasm target/answers.ndjson ## Run every test: library, engine host, and the built module in the engine
+test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm go/managedby/module.wasm target/answers.ndjson ## Run the tests of the library, the module, the command line and the Go modules
 	cargo test $(TESTED) --quiet
 	@if command -v go >/dev/null; then $(MAKE) --no-print-directory go-test; else echo "skipped: the Go module in go/, because there is no Go here"; fi
 
 .PHONY: setup
-setup: ## Install the pinned toolchain and the wasm target where they are missing
+setup: # Install the pinned toolchain and the wasm target where they are missing
 	@rustup toolchain list | grep -q '^1\.95\.0' || rustup toolchain install --profile minimal --component clippy --component rustfmt 1.95.0
 	@rustup target list --installed | grep -q '^$(TARGET)$$' || rustup target add $(TARGET)
 
 policy.wasm: FEATURES :=
-policy.wasm: $(RUST_SOURCES) | setup ## The module, as built
+policy.wasm: $(RUST_SOURCES) | setup # The module, as built
 	$(build-policy)
 
 pods-policy.wasm: FEATURES := pods
-pods-policy.wasm: $(RUST_SOURCES) | setup ## The same with what looks Jobs up through the host
+pods-policy.wasm: $(RUST_SOURCES) | setup # The same with what looks Jobs up through the host
 	$(build-policy)
 
 go/managedby/module.wasm: FEATURES := findings
-go/managedby/module.wasm: $(RUST_SOURCES) | setup ## The same with findings as data, which the Go module embeds
+go/managedby/module.wasm: $(RUST_SOURCES) | setup # The same with findings as data, which the Go module embeds
 	$(build-policy)
 
 # Cargo takes a module of another version or with other features for up to date, because its name is the same.
@@ -54,13 +54,13 @@ noop.wasm: $(RUST_SOURCES) | setup
 	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-noop
 	cp $(MODULES)/managed_by_noop.wasm $@
 
-annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## The module with its metadata, as PolicyServer wants it
+annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy
 	$(annotate)
 
-annotated-pods-policy.wasm: pods-policy.wasm pods/metadata.yml pods/README.md ## The same for the policy that looks at pods and reads Jobs
+annotated-pods-policy.wasm: pods-policy.wasm pods/metadata.yml pods/README.md # The same for the policy that looks at pods and reads Jobs
 	$(annotate)
 
-annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md ## The same for the policy that does nothing
+annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md # The same for the policy that does nothing
 	$(annotate)
 
 # From module, metadata and README.
@@ -93,11 +93,11 @@ PRINTABLE := crates/managed-by/src/upstream/go/printable.rs
 PYTHON_TOOLS := target/tools/python/bin
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 .PHONY: fmt lint hook-test rust-version generated
-fmt: ## Fail unless the code is formatted
+fmt: # Fail unless the code is formatted
 	cargo fmt --all -- --check
 
 # Alone and without the tests' dependencies, a crate may lack a feature that another one lends it.
-lint: $(PYTHON_TOOLS)/zizmor ## Run clippy, zizmor, typos and actionlint; warnings are errors
+lint: fmt $(PYTHON_TOOLS)/zizmor ## Check the format, and run clippy, zizmor, typos and actionlint; warnings are errors
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --test library --quiet -- -D warnings
 	for crate in cli conformance report offline; do cargo clippy --package managed-by-$$crate --quiet -- -D warnings || exit 1; done
@@ -109,7 +109,7 @@ lint: $(PYTHON_TOOLS)/zizmor ## Run clippy, zizmor, typos and actionlint; warnin
 	@if command -v typos >/dev/null; then typos; else echo "skipped: typos is not on the PATH (cargo install --locked typos-cli)"; fi
 	@if command -v go >/dev/null; then go run $(ACTIONLINT); else echo "skipped: actionlint needs Go"; fi
 
-hook-test: setup $(PYTHON_TOOLS)/zizmor ## Run the hook for pre-commit with pre-commit itself
+hook-test: setup $(PYTHON_TOOLS)/zizmor # Run the hook for pre-commit with pre-commit itself
 	PATH="$(CURDIR)/$(PYTHON_TOOLS):$$PATH" cargo test --quiet $(TESTED) --test cli -- --ignored pre_commit
 
 # With pre-commit beside it.
@@ -119,12 +119,12 @@ $(PYTHON_TOOLS)/zizmor:
 
 # The library has users of its own, who may have an older compiler than the one that builds the policy.
 LIBRARY_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' crates/managed-by/Cargo.toml)
-rust-version: setup ## Check the library with the oldest compiler that it promises
+rust-version: setup # Check the library with the oldest compiler that it promises
 	@rustup toolchain list | grep -q '^$(LIBRARY_RUST)' || rustup toolchain install --profile minimal $(LIBRARY_RUST)
 	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/rust-version
 	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/rust-version --features k8s-openapi,k8s-openapi/v1_37
 
-generated: setup ## Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
+generated: setup # Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
 	@$(XTASK) generate --check
 	@if command -v go >/dev/null; then \
 		mkdir -p target && go run ./conformance/printable/main.go > target/printable.rs && \
@@ -134,11 +134,11 @@ generated: setup ## Fail if a generated file would change (Go's table only where
 	fi
 
 .PHONY: docs
-docs: ## Write every generated file: documentation, the settings' schema, the packages for Artifact Hub, the copies of rules, matchConditions and writers in the manifests
+docs: ## Write the generated files: pages, schemas, packages for Artifact Hub, parts of the manifests
 	@$(XTASK) generate
 
 .PHONY: artifacthub
-artifacthub: ## Write what Artifact Hub reads to target/artifacthub, with the time of the released commit
+artifacthub: # Write what Artifact Hub reads to target/artifacthub, with the time of the released commit
 	@rm -rf target/artifacthub && mkdir -p target/artifacthub/pods
 	@cp artifacthub-repo.yml README.md target/artifacthub && cp pods/README.md target/artifacthub/pods
 	@for package in artifacthub-pkg.yml pods/artifacthub-pkg.yml; do \
@@ -148,34 +148,34 @@ artifacthub: ## Write what Artifact Hub reads to target/artifacthub, with the ti
 # The tag that is to be released.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 .PHONY: release-check
-release-check: generated ## Fail unless version, changelog and generated files agree with the tag TAG
+release-check: generated # Fail unless version, changelog and generated files agree with the tag TAG
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
 	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md has changes that are not released"; exit 1; }
 	cargo test --quiet $(TESTED) --test policy -- deploy:: docs:: settings::
 
 .PHONY: release-notes
-release-notes: ## Print what the changelog says of TAG
+release-notes: # Print what the changelog says of TAG
 	@awk '/^## /{of = index($$0, "## $(TAG:v%=%) (") == 1; next} of' CHANGELOG.md
 
 # The files of e2e/ that `make e2e` runs if ONLY names none. `soak` runs for ten minutes or longer.
 E2E_PARTS := kwctl server people tenant outages outages-1.30 outages-1.37 dropped-field jobs resume resume-gate-off resume-1.30 multikueue kubewarden
 ONLY ?= $(E2E_PARTS)
 .PHONY: e2e e2e-kind bench-server deny reproducible rust-controller publish-check
-e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/answers.ndjson ## Test with the programs that users run (docs/testing.md): the parts in ONLY, or all but soak; FILTER is a regular expression
+e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/answers.ndjson ## Test with kwctl, PolicyServer and clusters: the parts in ONLY, tests that match FILTER (docs/testing.md)
 	@e2e/run $(ONLY)
 
-e2e-kind: annotated-policy.wasm ## Apply the manifests in a cluster of kind with Kubewarden's chart (needs docker, kind, helm, kubectl, kwctl)
+e2e-kind: annotated-policy.wasm # Apply the manifests in a cluster of kind with Kubewarden's chart (needs docker, kind, helm, kubectl, kwctl)
 	@e2e/kind.sh
 
-bench-server: annotated-policy.wasm annotated-noop.wasm ## Time the policy in PolicyServer beside one that does nothing, and write docs/performance.md
+bench-server: annotated-policy.wasm annotated-noop.wasm ## Measure the policy in PolicyServer beside one that does nothing, and write docs/performance.md
 	@python3 e2e/bench.py
 
-rust-controller: setup ## Test the example of a controller, against every release (a workspace of its own)
+rust-controller: setup # Test the example of a controller, against every release (a workspace of its own)
 	CARGO_PROFILE_DEV_DEBUG=0 cargo test --quiet --manifest-path examples/rust-controller/Cargo.toml
 
 OPENAPI := v1_33 v1_34 v1_35 v1_36 v1_37
-publish-check: setup ## See that the library can be published, and works with each API version of k8s-openapi
+publish-check: setup # See that the library can be published, and works with each API version of k8s-openapi
 	cargo publish --dry-run --allow-dirty --quiet --package managed-by
 	for version in $(OPENAPI); do \
 		cargo check --quiet --package managed-by --features k8s-openapi,k8s-openapi/$$version || exit 1; \
@@ -183,18 +183,18 @@ publish-check: setup ## See that the library can be published, and works with ea
 
 # Where GitHub is out of reach: `make deny DENY="bans licenses sources"`.
 DENY ?=
-deny: ## Check licences, sources and advisories of the dependencies (needs cargo-deny)
+deny: # Check licences, sources and advisories of the dependencies (needs cargo-deny)
 	cargo deny --workspace check $(DENY)
 
 COPY := target/reproducible/another-folder
-reproducible: policy.wasm ## Build the module once more in another folder and see that the bytes are the same
+reproducible: policy.wasm ## Build the module in another folder and compare the bytes
 	@rm -rf $(COPY) && mkdir -p $(COPY)
 	@git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory $(COPY)
 	@$(MAKE) --silent --directory $(COPY) policy.wasm
 	cmp policy.wasm $(COPY)/policy.wasm && echo "the same bytes twice: $$(sha256sum < policy.wasm | cut -d ' ' -f 1)"
 
 .PHONY: cli cli-archive cli-image krew bench-cli
-cli: setup ## Build the command line, target/native/managed-by
+cli: setup ## Build the command line: target/native/managed-by
 	cargo build --quiet --profile native --package managed-by-cli
 
 # The name of this machine, as the compiler calls it.
@@ -204,7 +204,7 @@ CLI_ARCHIVE = managed-by-$(VERSION)-$(RUST_HOST)
 # On Linux the program holds the C library, so that it runs wherever there is a kernel.
 CLI_CARGO = cargo $(if $(findstring linux,$(RUST_HOST)),--config 'target.$(RUST_HOST).rustflags=["-Ctarget-feature=+crt-static"]')
 
-cli-archive: setup ## The command line for this machine as it is released, with its manual and completions, in target/archive
+cli-archive: setup # The command line for this machine as it is released, with its manual and completions, in target/archive
 	$(CLI_CARGO) build --quiet --locked --profile dist --target $(RUST_HOST) --package managed-by-cli
 	rm -rf target/archive/$(CLI_ARCHIVE)
 	mkdir -p target/archive/$(CLI_ARCHIVE)/man target/archive/$(CLI_ARCHIVE)/completions
@@ -216,7 +216,7 @@ cli-archive: setup ## The command line for this machine as it is released, with 
 	@ls -l target/archive/$(CLI_ARCHIVE).tar.gz
 
 IMAGE ?= managed-by
-cli-image: ## The Linux archives in target/archive as an image for their machines, IMAGE (needs buildah)
+cli-image: # The Linux archives in target/archive as an image for their machines, IMAGE (needs buildah)
 	rm -rf target/image && mkdir -p target/image
 	if buildah manifest exists $(IMAGE); then buildah manifest rm $(IMAGE); fi
 	buildah manifest create $(IMAGE)
@@ -227,14 +227,14 @@ cli-image: ## The Linux archives in target/archive as an image for their machine
 		buildah build --quiet --platform linux/$$arch --manifest $(IMAGE) --file crates/cli/Containerfile target/image || exit 1; \
 	done
 
-krew: ## The manifest for Krew of the archives in target/archive, beside them
+krew: # The manifest for Krew of the archives in target/archive, beside them
 	@set -e; manifest=target/archive/managed-by.yaml; sed 's/VERSION/$(VERSION)/g; /^#/d' crates/cli/krew.yml > $$manifest; \
 	for host in $$(sed -n 's/.*SHA256-\([^"]*\).*/\1/p' crates/cli/krew.yml); do \
 		sum=$$(cut -d ' ' -f 1 target/archive/managed-by-$(VERSION)-$$host.tar.gz.sha256); \
 		sed "s/SHA256-$$host/$$sum/" $$manifest > $$manifest.new && mv $$manifest.new $$manifest; \
 	done; echo $$manifest
 
-bench-cli: setup ## Time the released build of the command line beside jq and yq (the Go program), which must be installed, and write docs/performance.md
+bench-cli: setup ## Measure the command line beside jq and yq, and write docs/performance.md (needs jq and the Go program yq)
 	cargo build --quiet --profile dist --package managed-by-cli
 	@python3 crates/cli/benches/programs.py
 
@@ -242,17 +242,17 @@ JS_GENERATOR := cargo run --quiet --package managed-by-js-generator --
 JS_SOURCES := $(shell find crates/js/src crates/offline/src -name '*.rs') crates/js/Cargo.toml crates/offline/Cargo.toml
 
 .PHONY: npm npm-test playground playground-test playground-build
-npm: crates/js/npm/generated/managed_by.wasm crates/js/npm/node_modules ## The npm package managed-by, in target/npm (needs node)
+npm: crates/js/npm/generated/managed_by.wasm crates/js/npm/node_modules ## Build the npm package in target/npm (needs node)
 	cd crates/js/npm && npm run --silent build
 
 BUNDLERS := vite6 vite7 vite8 webpack5
-npm-test: npm target/answers.ndjson annotated-policy.wasm go/managedby/module.wasm $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the package in node: verdicts, memory, types, every way to load it
+npm-test: npm target/answers.ndjson annotated-policy.wasm go/managedby/module.wasm $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the npm package (needs node)
 	cd crates/js/npm && npm test --silent
 
-playground: playground-build ## Serve the page on localhost, and build it anew when a source changes
+playground: playground-build ## Serve the playground on localhost, and rebuild it on changes
 	cd crates/js/playground && npm run --silent serve
 
-playground-test: playground-build target/answers.ndjson ## Test the page in the browser of the system, or in BROWSER
+playground-test: playground-build target/answers.ndjson ## Test the playground in Chromium or BROWSER
 	cd crates/js/playground && npm test --silent
 
 playground-build: npm crates/js/playground/node_modules
@@ -271,23 +271,23 @@ crates/js/npm/node_modules crates/js/playground/node_modules $(BUNDLERS:%=crates
 	cd $* && npm ci --ignore-scripts --silent && touch node_modules
 
 .PHONY: fuel-update
-fuel-update: annotated-policy.wasm noop.wasm ## Record fuel and size anew
+fuel-update: annotated-policy.wasm noop.wasm ## Update the recorded fuel and size
 	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::
 
 .PHONY: conformance conformance-verify conformance-live conditions-upstream oracle
-conformance: oracle ## Write the vectors anew from upstream's own code (needs Go)
+conformance: oracle ## Write the vectors with kube-apiserver's code (needs Go)
 	cargo run --quiet --package managed-by-conformance -- update
 
-conformance-verify: oracle ## Fail if that would change them
+conformance-verify: oracle # Fail if that would change them
 	cargo run --quiet --package managed-by-conformance -- verify
 
 CASES ?= 100000
 SEED ?= 1
-conformance-live: oracle ## Ask upstream's code and the library CASES generated cases from SEED, for each of RELEASES
+conformance-live: oracle ## Compare the library with kube-apiserver's code on CASES generated cases from SEED (needs Go)
 	cargo run --quiet --profile live --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
 
 QUESTIONS := $(CURDIR)/target/questions.ndjson
-conditions-upstream: ## Put the matchConditions of deploy/ to kube-apiserver's own matcher, with the requests of the test in Rust (needs Go)
+conditions-upstream: # Put the matchConditions of deploy/ to kube-apiserver's own matcher, with the requests of the test in Rust (needs Go)
 	QUESTIONS=$(QUESTIONS) cargo test --quiet --package xtask --test conditions
 	cd conformance/oracle && for release in 1.30 1.37; do \
 		QUESTIONS=$(QUESTIONS) go test -count 1 -v -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) ./conditions || exit 1; \
@@ -297,31 +297,31 @@ conditions-upstream: ## Put the matchConditions of deploy/ to kube-apiserver's o
 GO_MODULES := go go/managedbyclient
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 .PHONY: go-test go-race go-envtest go-lint go-bench go-fuzz go-tag
-go-test: go/managedby/module.wasm noop.wasm target/answers.ndjson ## Test the Go module with the policy of this tree (needs Go)
+go-test: go/managedby/module.wasm noop.wasm target/answers.ndjson ## Test the Go modules (needs Go)
 	for module in $(GO_MODULES); do (cd $$module && go test ./...) || exit 1; done
 
-go-race: go/managedby/module.wasm noop.wasm ## What runs at once in the Go module, under Go's race detector (needs Go and a C compiler)
+go-race: go/managedby/module.wasm noop.wasm # What runs at once in the Go module, under Go's race detector (needs Go and a C compiler)
 	cd go && go test -race -run 'AtOnce|Context|Guest|Memory' ./managedby
 
-go-envtest: go/managedby/module.wasm ## Hold the wrapped client to a real kube-apiserver (needs Go, and kube-apiserver and etcd on the PATH)
+go-envtest: go/managedby/module.wasm # Hold the wrapped client to a real kube-apiserver (needs Go, and kube-apiserver and etcd on the PATH)
 	@if command -v kube-apiserver >/dev/null && command -v etcd >/dev/null; then \
 		cd go/envtest && go test ./...; \
 	else \
 		echo "skipped: there is no kube-apiserver here, or no etcd"; \
 	fi
 
-go-lint: go/managedby/module.wasm ## Format, vet and staticcheck of the Go module (needs Go)
+go-lint: go/managedby/module.wasm # Format, vet and staticcheck of the Go module (needs Go)
 	@unformatted=$$(gofmt -l go); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	for module in $(GO_MODULES) go/envtest; do (cd $$module && go mod tidy -diff && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
 
-go-bench: go/managedby/module.wasm noop.wasm ## Time the Go module on one core, beside a policy that does nothing (needs Go)
+go-bench: go/managedby/module.wasm noop.wasm # Time the Go module on one core, beside a policy that does nothing (needs Go)
 	cd go && go test -run '^$$' -bench . -cpu 1 ./managedby
 
-go-fuzz: go/managedby/module.wasm ## Feed the Go module bytes of all kinds for SECONDS (needs Go)
+go-fuzz: go/managedby/module.wasm # Feed the Go module bytes of all kinds for SECONDS (needs Go)
 	cd go && go test -run '^$$' -fuzz FuzzReview -fuzztime $(SECONDS)s -fuzzminimizetime 20x ./managedby
 
 # A Go module is what a tag holds, so the tags are on a commit that has the policy too; main has none. Neither the branch nor the folder changes.
-go-tag: go/managedby/module.wasm ## Tag HEAD with the built policy for Go: go/TAG and go/managedbyclient/TAG
+go-tag: go/managedby/module.wasm # Tag HEAD with the built policy for Go: go/TAG and go/managedbyclient/TAG
 	@export GIT_INDEX_FILE=$$(mktemp -u); trap 'rm -f "$$GIT_INDEX_FILE"' EXIT; set -e; \
 	git read-tree HEAD; \
 	git update-index --add --cacheinfo "100644,$$(git hash-object -w $<),$<"; \
@@ -330,7 +330,7 @@ go-tag: go/managedby/module.wasm ## Tag HEAD with the built policy for Go: go/TA
 
 SECONDS ?= 60
 .PHONY: fuzz
-fuzz: ## Feed the library bytes of all kinds for SECONDS (needs cargo-fuzz, jq)
+fuzz: ## Fuzz the library for SECONDS (needs cargo-fuzz and jq)
 	@mkdir -p fuzz/corpus/review
 	@for example in examples/*/*.json; do \
 		(echo '{}'; jq -c .request $$example) > fuzz/corpus/review/$$(basename $$example); \
@@ -338,7 +338,7 @@ fuzz: ## Feed the library bytes of all kinds for SECONDS (needs cargo-fuzz, jq)
 	cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run review -- -max_total_time=$(SECONDS) -max_len=65536
 
 .PHONY: mutants
-mutants: ## Break the library in one place at a time and see a test fail, for many hours (needs cargo-mutants; SHARD=0/52 for a part)
+mutants: ## Run mutation tests of the library, all or SHARD=0/52 (needs cargo-mutants)
 	CARGO_TARGET_DIR=$(CURDIR)/target cargo mutants --package managed-by --output target $(if $(SHARD),--shard $(SHARD) --sharding round-robin)
 
 oracle: $(RELEASES:%=conformance/oracle/bin/%)
@@ -351,10 +351,10 @@ FUZZED := $(firstword $(RELEASES)) $(lastword $(RELEASES))
 FUZZ_TARGETS := FuzzJob FuzzText
 INSTRUMENT := -gcflags=k8s.io/kubernetes/pkg/registry/batch/job=-d=libfuzzer -gcflags=k8s.io/kubernetes/pkg/apis/batch/...=-d=libfuzzer
 .PHONY: fuzz-upstream coverage-upstream
-coverage-upstream: ## How much of kube-apiserver's code for a Job's status the vectors, CASES generated cases from SEED and the corpus reach (needs Go)
+coverage-upstream: # How much of kube-apiserver's code for a Job's status the vectors, CASES generated cases from SEED and the corpus reach (needs Go)
 	@for release in $(FUZZED); do echo "$$release"; conformance/oracle/coverage.sh $$release $(CASES) $(SEED) || exit 1; done
 
-fuzz-upstream: go/managedby/module.wasm $(FUZZED:%=conformance/oracle/bin/fuzz-%) ## Look for a Job on which kube-apiserver's code and the policy differ, for SECONDS in all (needs Go)
+fuzz-upstream: go/managedby/module.wasm $(FUZZED:%=conformance/oracle/bin/fuzz-%) ## Fuzz the policy against kube-apiserver's code for SECONDS (needs Go)
 	@cd conformance/oracle && for release in $(FUZZED); do for target in $(FUZZ_TARGETS); do echo "$$target, $$release"; \
 		bin/fuzz-$$release -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzzcachedir bin/corpus -test.fuzzminimizetime 20x \
 			-test.fuzztime "$$(($(SECONDS) / $(words $(FUZZED)) / $(words $(FUZZ_TARGETS))))s" || exit 1; \
@@ -364,7 +364,7 @@ conformance/oracle/bin/fuzz-%: $(wildcard conformance/oracle/*.go) conformance/o
 	cd conformance/oracle && go test -c -modfile=v$*.mod -o bin/fuzz-$* $(INSTRUMENT) .
 
 .PHONY: kubectl-answers
-kubectl-answers: ## Ask kubectl's own decoder the rows of conformance/kubectl/answers.ndjson, and write its answers there (needs Go)
+kubectl-answers: # Ask kubectl's own decoder the rows of conformance/kubectl/answers.ndjson, and write its answers there (needs Go)
 	cd conformance/kubectl && go run . < answers.ndjson > answers.new && mv answers.new answers.ndjson
 
 $(PRINTABLE): conformance/printable/main.go ## Go's table of printable characters (needs Go)
@@ -375,7 +375,7 @@ MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
 HOME_PAGE := https://github.com/managed-by-policy/managed-by-policy
 ROOT_PAGES := README|CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
 # A link leads to the page in the site if it is there, else to the file on GitHub.
-book: $(MDBOOK) ## Build the documentation as a site, in target/book/html; fail at a dead link
+book: $(MDBOOK) ## Build the documentation in target/book/html; a dead link is an error
 	@rm -rf target/book && mkdir -p target/book && cp -r docs target/book/src
 	@cp $(addsuffix .md,$(subst |, ,$(ROOT_PAGES))) target/book/src && cp pods/README.md target/book/src/pods.md
 	@cd target/book/src && mv README.md index.md && mv rules/README.md rules/index.md && rm book.toml
@@ -394,14 +394,14 @@ book: $(MDBOOK) ## Build the documentation as a site, in target/book/html; fail 
 target/tools/bin/mdbook:
 	cargo install --quiet --locked --root target/tools --no-default-features --features search mdbook@0.5.4
 
-record: annotated-policy.wasm annotated-pods-policy.wasm ## Record the Job of the README and of docs/operations.md in a real cluster (needs what `make e2e ONLY=kubewarden` needs)
+record: annotated-policy.wasm annotated-pods-policy.wasm # Record the Job of the README and of docs/operations.md in a real cluster (needs what `make e2e ONLY=kubewarden` needs)
 	@RECORD=1 FILTER='^readme: ' e2e/run kubewarden
 	@echo "docs/pictures/first-screen.svg has the date and the versions. If a test finds that the text differs, draw it."
 
 .PHONY: help clean
-help: ## Say what each target does
+help: ## List the targets
 	@sed -n 's/^\([a-z0-9./-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | sort
 
-clean: ## Remove what was built
+clean: ## Remove build artifacts
 	cargo clean
 	rm -f policy.wasm pods-policy.wasm noop.wasm annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm
