@@ -58,6 +58,7 @@ fn or_all(releases: Vec<Release>) -> Vec<Release> {
     reason = "a command that takes long tells how far it is"
 )]
 fn live(cases: u64, seed: u64, releases: &[Release]) -> Result<String> {
+    ensure!(cases > 0, "no cases");
     let mut mismatches = 0_u64;
     for &release in releases {
         let start = Instant::now();
