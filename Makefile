@@ -134,8 +134,12 @@ generated: setup # Fail if a generated file would change (Go's table only where 
 	fi
 
 .PHONY: docs
-docs: ## Write the generated files: pages, schemas, packages for Artifact Hub, parts of the manifests
+docs: ## Write the generated files: pages, schemas, parts of the manifests, answers in examples, guides and transcripts
+	UPDATE_EXPECT=1 cargo test --quiet --package xtask --test conditions
 	@$(XTASK) generate
+	UPDATE_EXAMPLES=1 cargo test --quiet --package managed-by-policy --test library examples::
+	UPDATE_GUIDE=1 cargo test --quiet --package xtask --test status_guide
+	UPDATE_CLI=1 cargo test --quiet --package managed-by-cli transcripts
 
 .PHONY: artifacthub
 artifacthub: # Write what Artifact Hub reads to target/artifacthub, with the time of the released commit
