@@ -209,9 +209,9 @@ def main():
     while True:
         try:
             node.step()
-        except OSError as error:
-            # The API server may be away.
-            print(error, flush=True)
+        except Exception as error:
+            # The API server may be away, or an object of a pod gone. The next step tries again.
+            print(repr(error), flush=True)
         time.sleep(0.1)
 
 
