@@ -41,15 +41,23 @@ pub struct Located {
 
 impl<'t> Document<'t> {
     /// The documents of a text: YAML divided by `---`, or JSON values one after another. What cannot be read is an error
-    /// that names the place, and the documents after it are read. A document that is null is none.
+    /// that names the place, and the documents after it are read. A document that is null is none. A document with a repeated
+    /// key is an error.
     pub fn all(text: &'t str) -> Vec<Result<Self, MalformedText>> {
         let mut documents = Vec::new();
-        Self::each(text, |document| documents.push(document));
+        Self::each(text, |document| {
+            documents.push(
+                document.and_then(|document| match document.repeated_keys() {
+                    [] => Ok(document),
+                    [first, ..] => Err(first.clone()),
+                }),
+            );
+        });
         documents
     }
 
-    /// Does something with each document of a text, as [`Document::all`] has them. A document needs many times the memory of
-    /// its text: so there is one at a time.
+    /// Does something with each document of a text, one at a time: a document needs many times the memory of its text. Otherwise
+    /// as [`Document::all`], except that a repeated key is no error: as for kubectl, the last value counts.
     pub fn each(text: &'t str, mut each: impl FnMut(Result<Self, MalformedText>)) {
         let places = Rc::new(Places::new(text));
         for part in parts(text) {
@@ -98,6 +106,14 @@ impl<'t> Document<'t> {
         match &self.form {
             Form::Json(json) => json.value,
             Form::Yaml(_, json) => json,
+        }
+    }
+
+    /// Returns the keys of YAML that a mapping has more than once.
+    pub fn repeated_keys(&self) -> &[MalformedText] {
+        match &self.form {
+            Form::Json(_) => &[],
+            Form::Yaml(tree, _) => &tree.repeated,
         }
     }
 

@@ -30,6 +30,19 @@ fn malformed(text: &str) -> String {
 fn yaml_becomes_the_json_that_kubectl_makes_of_it() {
     for (yaml, expected) in [
         ("a: !!str 1", "{\"a\":\"1\"}"),
+        ("a: !python/name:x", "{\"a\":\"\"}"),
+        ("a: !x 1", "{\"a\":\"1\"}"),
+        ("a: ! 1", "{\"a\":\"1\"}"),
+        // Quoted text and flow collections may end at the indentation of their key, or left of it.
+        (
+            "a:\n  b: \"x\n  y\n\"\nc: 1",
+            "{\"a\":{\"b\":\"x y \"},\"c\":1}",
+        ),
+        (
+            "a:\n  b: {\n    x: 1\n  }\n  c: [\n    1\n  ]\n",
+            "{\"a\":{\"b\":{\"x\":1},\"c\":[1]}}",
+        ),
+        ("a:\n- b: {\n  x: 1\n}\n", "{\"a\":[{\"b\":{\"x\":1}}]}"),
         ("%YAML 1.1\n---\na: 1\n...\n", "{\"a\":1}"),
         ("\t\n{\"a\":\t1}", "{\"a\":\t1}"),
     ] {
@@ -150,7 +163,7 @@ fn merge_keys_are_bounded() {
     for each in ["- {<<: *a}\n", "- {<<: [*a, *a, *a]}\n"] {
         let many = format!("{defaults}b:\n{}", each.repeat(2000));
         let malformed = malformed(&many);
-        let expected = "line 1, column 4: its merge keys make more than ";
+        let expected = "line 1, column 7: its merge keys make more than ";
         assert!(malformed.starts_with(expected), "{malformed}");
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
+use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag, options};
 
 use super::super::scalar::{Scalar, resolve};
 use super::super::{offset_in, quoted};
@@ -20,6 +20,9 @@ const FREE_MERGES: usize = 16 << 20;
 
 /// What an entry takes beside its key, and a place by its key.
 const ENTRY: usize = 128;
+
+/// The namespace of YAML's own tags.
+const TAGS: &str = "tag:yaml.org,2002:";
 
 /// What it counts to put an entry in the place of another one: it makes nothing, but takes time.
 const LOOK: usize = 8;
@@ -41,11 +44,11 @@ impl<'t> Tree<'t> {
         let mut builder = Builder {
             places,
             part_start: offset_in(places.text, part),
-            chars: Chars::new(part),
             nodes: Vec::new(),
             open: Vec::new(),
             anchors: Vec::new(),
             root: None,
+            repeated: Vec::new(),
             merged: Merged {
                 bytes: 0,
                 most: growth.saturating_add(FREE_MERGES),
@@ -56,7 +59,8 @@ impl<'t> Tree<'t> {
             let what = "U+0085, U+2028 or U+2029: kubectl takes it for the end of a line";
             return Err(places.malformed(builder.part_start.saturating_add(at), what));
         }
-        let mut parser = Parser::new_from_str(part);
+        let libyaml = options! { bom_inside_document_as_content: true };
+        let mut parser = Parser::new_from_str_with_options(part, libyaml);
         while let Some(event) = parser.next_event() {
             let (event, span) = event.map_err(|e| builder.unreadable(&e))?;
             builder.event(event, span)?;
@@ -67,6 +71,7 @@ impl<'t> Tree<'t> {
         Ok(Some(Self {
             nodes: builder.nodes,
             root,
+            repeated: builder.repeated,
             budget: builder.budget,
         }))
     }
@@ -83,12 +88,12 @@ struct Open<'t> {
 struct Builder<'p, 't> {
     places: &'p Places<'t>,
     part_start: usize,
-    chars: Chars<'t>,
     nodes: Vec<Node<'t>>,
     open: Vec<Open<'t>>,
     /// The node of each anchor that is complete. Anchors are numbered in the order in which they begin.
     anchors: Vec<Option<usize>>,
     root: Option<usize>,
+    repeated: Vec<MalformedText>,
     merged: Merged,
     budget: usize,
 }
@@ -99,45 +104,11 @@ struct Merged {
     most: usize,
 }
 
-/// So many characters are between two marks of a part that is not all ASCII.
-const CHARS: usize = 64;
-
-/// Finds the byte of a marker, which counts characters from the start of the part.
-struct Chars<'t> {
-    part: &'t str,
-    /// The byte of each `CHARS`th character; empty where each byte is a character.
-    marks: Vec<usize>,
-}
-
-impl<'t> Chars<'t> {
-    fn new(part: &'t str) -> Self {
-        let marks = if part.is_ascii() {
-            Vec::new()
-        } else {
-            let bytes = part.char_indices().map(|(at, _)| at);
-            bytes.step_by(CHARS).collect()
-        };
-        Self { part, marks }
-    }
-
-    fn byte(&self, marker: Marker) -> usize {
-        let index = marker.index();
-        if self.marks.is_empty() {
-            return index.min(self.part.len());
-        }
-        let Some(&start) = self.marks.get(index / CHARS) else {
-            return self.part.len();
-        };
-        let rest = self.part.get(start..).unwrap_or_default();
-        let mut chars = rest.char_indices();
-        let more = chars.nth(index % CHARS).map_or(rest.len(), |(at, _)| at);
-        start.saturating_add(more)
-    }
-}
-
 impl<'t> Builder<'_, 't> {
     fn byte(&self, marker: Marker) -> usize {
-        self.part_start.saturating_add(self.chars.byte(marker))
+        // The parser knows the bytes of a text that it borrows.
+        let byte = marker.byte_offset().unwrap_or_default();
+        self.part_start.saturating_add(byte)
     }
 
     fn span(&self, span: Span) -> Range<usize> {
@@ -159,16 +130,17 @@ impl<'t> Builder<'_, 't> {
                     let Some((key, is_merge)) = key(text, style) else {
                         return Err(self.malformed(span.start, "a key that is null"));
                     };
-                    return self.set_key(key, key_span, is_merge, span.start);
+                    self.set_key(key, key_span, is_merge);
+                    return Ok(());
                 }
                 let value = self.scalar(text, style, tag.as_deref(), span.start)?;
                 let node = self.add(self.span(span), value);
                 self.close(node, anchor)
             }
-            Event::SequenceStart(anchor, _) => {
+            Event::SequenceStart(_, anchor, _) => {
                 self.begin(anchor, span, Value::Sequence(Vec::new()))
             }
-            Event::MappingStart(anchor, _) => {
+            Event::MappingStart(_, anchor, _) => {
                 self.begin(anchor, span, Value::Mapping(Mapping::default()))
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -192,15 +164,13 @@ impl<'t> Builder<'_, 't> {
                         Some(Value::Word(word)) if word != "null" => Cow::Owned(word.clone()),
                         _ => return Err(self.malformed(span.start, "a key that is no string")),
                     };
-                    return self.set_key(key, self.span(span), false, span.start);
+                    self.set_key(key, self.span(span), false);
+                    return Ok(());
                 }
                 self.close(node, 0)
             }
-            Event::Nothing
-            | Event::StreamStart
-            | Event::StreamEnd
-            | Event::DocumentStart(_)
-            | Event::DocumentEnd => Ok(()),
+            // The rest are no values: starts, ends, and what only options ask for.
+            _ => Ok(()),
         }
     }
 
@@ -235,28 +205,19 @@ impl<'t> Builder<'_, 't> {
         self.nodes.len().saturating_sub(1)
     }
 
-    fn set_key(
-        &mut self,
-        key: Cow<'t, str>,
-        span: Range<usize>,
-        is_merge: bool,
-        at: Marker,
-    ) -> Result<(), MalformedText> {
-        let Some(open) = self.open.last() else {
-            return Ok(());
+    fn set_key(&mut self, key: Cow<'t, str>, span: Range<usize>, is_merge: bool) {
+        let Some(open) = self.open.last_mut() else {
+            return;
         };
-        if let Some(Value::Mapping(mapping)) = self.nodes.get(open.node).map(|n| &n.value) {
-            let own = mapping.get(&key).filter(|entry| !entry.is_merged);
-            if let Some(first) = own.filter(|_| !is_merge) {
-                let (line, _) = self.places.position(first.key_span.start);
-                let what = format!("key {} is given twice, first on line {line}", quoted(&key));
-                return Err(self.malformed(at, what));
-            }
+        if let Some(Value::Mapping(mapping)) = self.nodes.get(open.node).map(|n| &n.value)
+            && let Some(first) = mapping.get(&key).filter(|entry| !entry.is_merged)
+            && !is_merge
+        {
+            let (line, _) = self.places.position(first.key_span.start);
+            let what = format!("key {} is given twice, first on line {line}", quoted(&key));
+            self.repeated.push(self.places.malformed(span.start, what));
         }
-        if let Some(open) = self.open.last_mut() {
-            open.key = Some((key, span, is_merge));
-        }
-        Ok(())
+        open.key = Some((key, span, is_merge));
     }
 
     /// A value is complete: puts it where it belongs.
@@ -353,13 +314,17 @@ impl<'t> Builder<'_, 't> {
         tag: Option<&Tag>,
         at: Marker,
     ) -> Result<Value<'t>, MalformedText> {
-        let tag = tag.filter(|tag| tag.is_yaml_core_schema());
-        let tag = tag.map_or("", |tag| &tag.suffix);
+        let tag = match (tag, style) {
+            // Go takes a value with a tag that it does not know for a string.
+            (Some(tag), _) => tag.suffix_in_namespace(TAGS).unwrap_or("str".into()),
+            (None, ScalarStyle::Plain) => "".into(),
+            (None, _) => "str".into(),
+        };
         if tag == "binary" {
             return Err(self.malformed(at, "a value in base64 (!!binary)"));
         }
-        let is_typed = ["bool", "int", "float", "null"].contains(&tag);
-        if tag == "str" || style != ScalarStyle::Plain && !is_typed {
+        let is_typed = ["bool", "int", "float", "null"].contains(&&*tag);
+        if !is_typed && !tag.is_empty() {
             return Ok(Value::Text(text));
         }
         let scalar = resolve(&text);

@@ -1,4 +1,4 @@
-//! YAML documents: `saphyr-parser` reads them, and the values keep their places.
+//! YAML documents: `granit-parser` reads them, and the values keep their places.
 
 mod builder;
 
@@ -22,6 +22,8 @@ const FEW: usize = 16;
 pub(super) struct Tree<'t> {
     nodes: Vec<Node<'t>>,
     root: usize,
+    /// The keys that a mapping has more than once. The last value counts.
+    pub(super) repeated: Vec<MalformedText>,
     /// The most bytes that the document may have as JSON.
     budget: usize,
 }
