@@ -7,13 +7,13 @@ use managed_by::nearest;
 use managed_by_offline::{MalformedText, decode};
 use serde::Deserialize;
 
-use crate::Stop;
 use crate::args::{
     Args, Command, Conformance, Diff, Judging, Kubernetes, Lint, Manifests, Replay, Review,
     SettingsCommand, Writers,
 };
+use crate::diagnostic::{Diagnostic, place_of};
+use crate::error::CliError;
 use crate::input::Input;
-use crate::report::{Complaint, place_of};
 
 const NAME: &str = "managed-by.toml";
 
@@ -42,7 +42,7 @@ struct Config {
 ///
 /// # Errors
 /// If there is a file, and it says what it may not.
-pub(crate) fn fill(args: &mut Args) -> Result<(), Stop> {
+pub(crate) fn fill(args: &mut Args) -> Result<(), CliError> {
     if args.no_config {
         return Ok(());
     }
@@ -66,7 +66,7 @@ pub(crate) fn fill(args: &mut Args) -> Result<(), Stop> {
 
 impl Config {
     /// The nearest file, if there is one.
-    fn find() -> Result<Self, Stop> {
+    fn find() -> Result<Self, CliError> {
         let here = env::current_dir()?;
         let mut files = here.ancestors().map(|folder| folder.join(NAME));
         let Some(path) = files.find(|path| path.is_file()) else {
@@ -74,14 +74,14 @@ impl Config {
         };
         let path = path.strip_prefix(&here).unwrap_or(&path);
         let input = Input::new(path);
-        let stop = |unjudged| Stop::Settings(vec![unjudged]);
+        let stop = |unjudged| CliError::Diagnostics(vec![unjudged]);
         let bytes = input.bytes().map_err(stop)?;
-        let unreadable = |malformed: MalformedText| stop(Complaint::new(&input.name, malformed));
+        let unreadable = |malformed: MalformedText| stop(Diagnostic::new(&input.name, malformed));
         let text = decode(&bytes).map_err(unreadable)?;
         let config = toml::from_str(text).map_err(|e: toml::de::Error| {
             let (place, source) = place_of(text, &e.span().unwrap_or_default());
             let text = format!("{}{}", e.message(), meant(e.message()));
-            stop(Complaint::at(&input.name, &place, source, text))
+            stop(Diagnostic::at(&input.name, &place, source, text))
         })?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         Ok(Self { folder, ..config })

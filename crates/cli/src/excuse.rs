@@ -4,32 +4,23 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use managed_by::{Decision, Enforcement, ReleaseSet, rule};
-use managed_by_offline::{MalformedText, Matrix};
+use managed_by::rule;
+use managed_by_offline::MalformedText;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::Stop;
 use crate::args::{Known, unknown_rule};
+use crate::diagnostic::Diagnostic;
+use crate::error::CliError;
 use crate::input::Input;
-use crate::report::{Complaint, Finding, Outcome, Report};
+use crate::report::{Excuse, Finding, Report};
 
 /// The annotation of an object that names the rules which do not count for it. The domain is that of the project's pages.
 pub(crate) const EXCEPT: &str = "managed-by-policy.github.io/except";
 
 /// The part of it that JSON writes in one way, with a slash behind it that it may escape.
 const DOMAIN: &str = "managed-by-policy.github.io";
-
-/// Why a finding does not count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "by", rename_all = "lowercase")]
-pub(crate) enum Excuse {
-    /// The object says so.
-    Exception { reason: String },
-    /// It was found before.
-    Baseline,
-}
 
 /// The rules that do not count for an object, each with the reason, or else the error in the annotation.
 pub(crate) fn exceptions(object: &str) -> Result<Vec<(&'static str, String)>, String> {
@@ -65,34 +56,6 @@ pub(crate) fn exceptions(object: &str) -> Result<Vec<(&'static str, String)>, St
         }
     };
     lines.map(one).collect()
-}
-
-impl Outcome {
-    /// Lets findings not count, and says again whether the request is accepted.
-    pub(crate) fn excuse(&mut self, mut excuse: impl FnMut(&Finding) -> Option<Excuse>) {
-        let findings = self.findings.iter_mut();
-        for finding in findings.filter(|finding| finding.excuse.is_none()) {
-            finding.excuse = excuse(finding);
-        }
-        let denials = self.findings.iter();
-        let denials = denials.filter(|f| f.found.enforcement == Enforcement::Deny);
-        if !denials.clone().any(|finding| finding.excuse.is_some()) {
-            return;
-        }
-        let counted = denials.filter(|finding| finding.excuse.is_none());
-        if let Some(matrix) = &mut self.releases {
-            let asked = matrix.asked();
-            let denied = counted.clone().filter_map(|f| f.found.releases);
-            let denied = denied.fold(ReleaseSet::default(), ReleaseSet::union);
-            *matrix = Matrix {
-                accepted: asked.without(denied),
-                denied,
-            };
-        }
-        if counted.count() == 0 {
-            self.decision = Decision::Allowed;
-        }
-    }
 }
 
 /// Findings that were there before, in a file beside the manifests.
@@ -137,13 +100,15 @@ impl Old {
 }
 
 /// Lets the findings of the baseline not count, or writes them there.
-pub(crate) fn apply(known: &Known, report: &mut Report) -> Result<(), Stop> {
+pub(crate) fn apply(known: &Known, report: &mut Report) -> Result<(), CliError> {
     let Some(path) = &known.baseline else {
         let text = "--write-baseline: expected --baseline FILE, which is to be written";
-        let is_wrong = known.write_baseline.then(|| Stop::Error(text.to_owned()));
+        let is_wrong = known
+            .write_baseline
+            .then(|| CliError::Error(text.to_owned()));
         return is_wrong.map_or(Ok(()), Err);
     };
-    let cannot = |e| Stop::Error(format!("{}: {e}", path.display()));
+    let cannot = |e| CliError::Error(format!("{}: {e}", path.display()));
     let mut baseline = if known.write_baseline && !path.exists() {
         Baseline {
             format: 1,
@@ -179,9 +144,9 @@ pub(crate) fn apply(known: &Known, report: &mut Report) -> Result<(), Stop> {
 }
 
 impl Baseline {
-    fn read(path: &Path) -> Result<Self, Stop> {
+    fn read(path: &Path) -> Result<Self, CliError> {
         let input = Input::new(path);
-        let stop = |unjudged| Stop::Settings(vec![unjudged]);
+        let stop = |unjudged| CliError::Diagnostics(vec![unjudged]);
         let bytes = input.bytes().map_err(|mut unjudged| {
             if !path.exists() {
                 unjudged.text.push_str(", --write-baseline makes one");
@@ -191,7 +156,7 @@ impl Baseline {
         let read: Result<Self, _> = serde_json::from_slice(&bytes);
         read.map_err(|e| {
             let text = format!("is no baseline: {e}");
-            stop(Complaint::new(
+            stop(Diagnostic::new(
                 &input.name,
                 MalformedText::at(e.line(), e.column(), text),
             ))
@@ -248,7 +213,7 @@ impl Baseline {
                 "{file}: {object}: {path} [{rule}] is not found any more, --write-baseline removes it"
             );
             let malformed = MalformedText::whole(text);
-            report.stale.push(Complaint::new(&input.name, malformed));
+            report.stale.push(Diagnostic::new(&input.name, malformed));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::Stop;
+use crate::error::CliError;
 use crate::input::{Input, is_manifest};
 
 /// The file or the manifests of a folder in a commit, but for links and for those that are to be left out. None, if the commit
@@ -15,9 +15,11 @@ pub(crate) fn files(
     commit: &str,
     path: &Path,
     is_left_out: impl Fn(&Path) -> bool,
-) -> Result<Vec<Input>, Stop> {
+) -> Result<Vec<Input>, CliError> {
     if commit.starts_with('-') {
-        return Err(Stop::Error(format!("--git {commit}: expected a commit")));
+        return Err(CliError::Error(format!(
+            "--git {commit}: expected a commit"
+        )));
     }
     let path_name = path.display().to_string();
     let listed = git(&["ls-tree", "-r", "-z", commit, "--", &path_name])?;
@@ -36,19 +38,19 @@ pub(crate) fn files(
         if is_named || is_manifest(file) && !is_left_out(file) {
             let named = format!("{commit}:./{name}");
             let bytes = git(&["show", &named])?;
-            inputs.push(Input::held(&format!("{commit}:{name}"), bytes));
+            inputs.push(Input::of_bytes(&format!("{commit}:{name}"), bytes));
         }
     }
     Ok(inputs)
 }
 
-fn git(args: &[&str]) -> Result<Vec<u8>, Stop> {
+fn git(args: &[&str]) -> Result<Vec<u8>, CliError> {
     let output = Command::new("git").args(args).output();
-    let output = output.map_err(|e| Stop::Error(format!("git cannot be run: {e}")))?;
+    let output = output.map_err(|e| CliError::Error(format!("git cannot be run: {e}")))?;
     if output.status.success() {
         return Ok(output.stdout);
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim().trim_start_matches("fatal: ");
-    Err(Stop::Error(format!("git: {said}")))
+    Err(CliError::Error(format!("git: {said}")))
 }

@@ -10,29 +10,25 @@ use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder};
 use managed_by_offline::MalformedText;
 
-use crate::Stop;
 use crate::args::Folders;
-use crate::report::Complaint;
+use crate::diagnostic::Diagnostic;
+use crate::error::CliError;
 
+/// Something to read.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
     /// As the user named it, for messages.
     pub(crate) name: Arc<str>,
-    path: Option<PathBuf>,
-    /// What it holds, if it was read already: standard input can be read only once.
-    held: OnceLock<Vec<u8>>,
+    from: From,
 }
 
-impl Input {
-    /// Whether it is a link to a file.
-    pub(crate) fn is_link(&self) -> bool {
-        self.path.as_deref().is_some_and(Path::is_symlink)
-    }
-
-    /// Its place in the file system, if it is a file that is there.
-    pub(crate) fn place(&self) -> Option<PathBuf> {
-        self.path.as_deref()?.canonicalize().ok()
-    }
+#[derive(Debug, Clone)]
+enum From {
+    File(PathBuf),
+    /// It can be read only once.
+    Stdin(OnceLock<Vec<u8>>),
+    /// What was read elsewhere, such as a file of a commit.
+    Bytes(Vec<u8>),
 }
 
 /// What files of a folder hold manifests.
@@ -50,8 +46,7 @@ impl Input {
         if path.as_os_str() == "-" {
             return Self {
                 name: Arc::from("stdin"),
-                path: None,
-                held: OnceLock::new(),
+                from: From::Stdin(OnceLock::new()),
             };
         }
         // Reviewers' tools know no `./`.
@@ -59,71 +54,83 @@ impl Input {
         let named = named.filter(|named| !named.as_os_str().is_empty());
         Self {
             name: Arc::from(&*named.unwrap_or(path).display().to_string()),
-            path: Some(path.to_owned()),
-            held: OnceLock::new(),
+            from: From::File(path.to_owned()),
         }
     }
 
-    /// Something that is no file here, such as one of a commit, and what it holds.
-    pub(crate) fn held(name: &str, bytes: Vec<u8>) -> Self {
+    /// What was read elsewhere, such as a file of a commit.
+    pub(crate) fn of_bytes(name: &str, bytes: Vec<u8>) -> Self {
         Self {
             name: Arc::from(name),
-            path: None,
-            held: OnceLock::from(bytes),
+            from: From::Bytes(bytes),
         }
     }
 
-    /// Whether it is standard input, into which somebody may write for hours.
+    /// Its path, if it is a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.from {
+            From::File(path) => Some(path),
+            From::Stdin(_) | From::Bytes(_) => None,
+        }
+    }
+
+    /// Returns true for standard input, to which a program may write for hours.
     pub(crate) fn is_stdin(&self) -> bool {
-        self.path.is_none() && self.held.get().is_none()
+        matches!(self.from, From::Stdin(_))
     }
 
-    pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Complaint> {
-        if let Some(path) = &self.path {
-            let bytes = fs::read(path).map_err(|e| self.unreadable(&e))?;
-            return Ok(Cow::Owned(bytes));
+    pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Diagnostic> {
+        match &self.from {
+            From::File(path) => match fs::read(path) {
+                Ok(bytes) => Ok(Cow::Owned(bytes)),
+                Err(e) => Err(self.unreadable(&e)),
+            },
+            From::Stdin(held) => {
+                if held.get().is_none() {
+                    let mut bytes = Vec::new();
+                    let read = io::stdin().lock().read_to_end(&mut bytes);
+                    read.map_err(|e| self.unreadable(&e))?;
+                    let _ = held.set(bytes);
+                }
+                Ok(Cow::Borrowed(held.get().map_or(&[], Vec::as_slice)))
+            }
+            From::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
         }
-        if self.is_stdin() {
-            let mut bytes = Vec::new();
-            let read = io::stdin().lock().read_to_end(&mut bytes);
-            read.map_err(|e| self.unreadable(&e))?;
-            let _ = self.held.set(bytes);
-        }
-        Ok(Cow::Borrowed(self.held.get().map_or(&[], Vec::as_slice)))
     }
 
     /// Writes other bytes into the file.
-    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Complaint> {
-        let written = match &self.path {
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Diagnostic> {
+        let written = match self.path() {
             Some(path) => fs::write(path, bytes).map_err(|e| e.to_string()),
             None => Err("it is no file".to_owned()),
         };
         let malformed = |e| MalformedText::whole(format!("cannot be written: {e}"));
-        written.map_err(|e| Complaint::new(&self.name, malformed(e)))
+        written.map_err(|e| Diagnostic::new(&self.name, malformed(e)))
     }
 
-    /// The file itself, and its size.
-    pub(crate) fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Complaint> {
-        let Some(path) = &self.path else {
-            return Ok((Box::new(io::stdin()), None));
+    /// The input as a stream, with its size if that is known.
+    pub(crate) fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Diagnostic> {
+        let path = match &self.from {
+            From::File(path) => path,
+            From::Stdin(_) => return Ok((Box::new(io::stdin()), None)),
+            From::Bytes(bytes) => return Ok((Box::new(io::Cursor::new(bytes.clone())), None)),
         };
         let file = File::open(path).map_err(|e| self.unreadable(&e))?;
         let metadata = file.metadata().map_err(|e| self.unreadable(&e))?;
         if metadata.is_dir() {
-            let text = "is a folder, expected a file";
-            return Err(Complaint::new(&self.name, MalformedText::whole(text)));
+            return Err(self.unreadable(&io::ErrorKind::IsADirectory.into()));
         }
         let size = Some(metadata.len()).filter(|_| metadata.is_file());
         Ok((Box::new(file), size))
     }
 
-    fn unreadable(&self, error: &io::Error) -> Complaint {
+    fn unreadable(&self, error: &io::Error) -> Diagnostic {
         let text = match error.kind() {
             io::ErrorKind::NotFound => "no such file".to_owned(),
             io::ErrorKind::IsADirectory => "is a folder, expected a file".to_owned(),
             _ => format!("cannot be read: {error}"),
         };
-        Complaint::new(&self.name, MalformedText::whole(text))
+        Diagnostic::new(&self.name, MalformedText::whole(text))
     }
 }
 
@@ -132,7 +139,7 @@ impl Input {
 pub(crate) fn files(
     paths: &[PathBuf],
     folders: &Folders,
-) -> Result<Vec<Result<Input, Complaint>>, Stop> {
+) -> Result<Vec<Result<Input, Diagnostic>>, CliError> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
@@ -144,7 +151,7 @@ pub(crate) fn files(
         if files.len() == before {
             let text = "holds no manifests (.yaml, .yml or .json)";
             let malformed = MalformedText::whole(text);
-            files.push(Err(Complaint::new(&Input::new(path).name, malformed)));
+            files.push(Err(Diagnostic::new(&Input::new(path).name, malformed)));
         }
     }
     Ok(files)
@@ -153,9 +160,9 @@ pub(crate) fn files(
 fn add_folder(
     folder: &Path,
     folders: &Folders,
-    files: &mut Vec<Result<Input, Complaint>>,
-) -> Result<(), Stop> {
-    let cannot = |e| Stop::Error(format!("{}: {e}", folder.display()));
+    files: &mut Vec<Result<Input, Diagnostic>>,
+) -> Result<(), CliError> {
+    let cannot = |e| CliError::Error(format!("{}: {e}", folder.display()));
     let real = folder.canonicalize().map_err(cannot)?;
     let root = match folders.root.as_deref() {
         Some(root) if root.as_os_str().is_empty() => Path::new("."),
@@ -166,11 +173,11 @@ fn add_folder(
     for pattern in &folders.exclude {
         // What `ignore` calls an override is what counts against all else; with `!` it leaves out.
         let added = excluded.add(&format!("!{pattern}"));
-        added.map_err(|e| Stop::Error(format!("--exclude {pattern}: {e}")))?;
+        added.map_err(|e| CliError::Error(format!("--exclude {pattern}: {e}")))?;
     }
     let excluded = excluded
         .build()
-        .map_err(|e| Stop::Error(format!("--exclude: {e}")))?;
+        .map_err(|e| CliError::Error(format!("--exclude: {e}")))?;
     let top = folder.to_owned();
     let is_read = move |entry: &DirEntry| {
         let path = entry.path().strip_prefix(&top).unwrap_or(entry.path());
@@ -190,7 +197,7 @@ fn add_folder(
             Ok(entry) => entry,
             Err(e) => {
                 let malformed = MalformedText::whole(format!("cannot be read: {e}"));
-                files.push(Err(Complaint::new(&Input::new(folder).name, malformed)));
+                files.push(Err(Diagnostic::new(&Input::new(folder).name, malformed)));
                 continue;
             }
         };

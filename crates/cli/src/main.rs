@@ -6,15 +6,21 @@
 mod args;
 mod command;
 mod config;
+mod diagnostic;
+mod error;
 mod excuse;
+mod exit;
 mod fix;
 mod git;
 mod hint;
 mod input;
 mod output;
+mod proposal;
 mod report;
 mod stop;
 mod stream;
+mod summary;
+mod words;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -23,61 +29,8 @@ use anstream::ColorChoice;
 use clap::Parser as _;
 
 use args::{Args, Color};
-use report::Complaint;
-
-/// How a run ended, with the exit code.
-#[derive(Debug, Clone, Copy)]
-enum Exit {
-    /// Nothing was denied.
-    Accepted = 0,
-    /// Something was denied.
-    Denied = 1,
-    /// Something could not be judged: bad input, bad settings, bad usage.
-    Unjudged = 2,
-    /// Nothing was judged at all.
-    Nothing = 3,
-}
-
-impl Exit {
-    /// How a run ends in which these came about.
-    fn of(is_unjudged: bool, is_denied: bool, is_nothing: bool) -> Self {
-        if is_unjudged {
-            Self::Unjudged
-        } else if is_denied {
-            Self::Denied
-        } else if is_nothing {
-            Self::Nothing
-        } else {
-            Self::Accepted
-        }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
-
-/// Why a command stopped.
-#[derive(Debug)]
-enum Stop {
-    /// Whoever reads the output has gone: nothing is left to do.
-    BrokenPipe,
-    /// Something that the user should know.
-    Error(String),
-    /// Settings that cannot be used.
-    Settings(Vec<Complaint>),
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
-            _ => Self::Error(error.to_string()),
-        }
-    }
-}
+use error::CliError;
+use exit::Exit;
 
 /// Runs the program with the arguments of the process.
 fn main() -> ExitCode {
@@ -90,12 +43,12 @@ fn main() -> ExitCode {
     choice.write_global();
     let exit = match command::run(args) {
         Ok(exit) => exit,
-        Err(Stop::BrokenPipe) => Exit::Accepted,
-        Err(Stop::Error(text)) => {
+        Err(CliError::BrokenPipe) => Exit::BrokenPipe,
+        Err(CliError::Error(text)) => {
             anstream::eprintln!("error: {}", output::plain::plain(&text));
             Exit::Unjudged
         }
-        Err(Stop::Settings(problems)) => {
+        Err(CliError::Diagnostics(problems)) => {
             for problem in &problems {
                 anstream::eprint!("{}", output::text::unjudged(problem));
             }
@@ -104,7 +57,7 @@ fn main() -> ExitCode {
     };
     match io::stdout().flush() {
         Ok(()) => exit.into(),
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => exit.into(),
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Exit::BrokenPipe.into(),
         Err(_) => Exit::Unjudged.into(),
     }
 }

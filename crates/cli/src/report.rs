@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use managed_by::{Decision, Enforcement, ReleaseSet, Rule};
-use managed_by_offline::Remark;
 use managed_by_offline::replay::ObjectName;
-use managed_by_offline::{Asks, Document, Found, Judgement, Located, MalformedText, Matrix, Path};
-use serde::Serialize;
+use managed_by_offline::{Asks, Found, Judgement, Matrix, Remark};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
-use crate::Exit;
 use crate::args::Judging;
-use crate::excuse::Excuse;
-use crate::output::json;
+use crate::diagnostic::{Diagnostic, Source, Span};
+use crate::exit::Exit;
+use crate::words::words;
 
 /// Where the pages of the rules are.
 const PAGES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
@@ -22,13 +22,39 @@ pub(crate) fn page(rule: &Rule) -> String {
     format!("{PAGES}{}.md", rule.id())
 }
 
+/// A command that makes a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Kind {
+    #[default]
+    Lint,
+    Diff,
+    Review,
+    Replay,
+    SettingsCheck,
+}
+
+impl Kind {
+    /// The command, as the user calls it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Lint => "lint",
+            Self::Diff => "diff",
+            Self::Review => "review",
+            Self::Replay => "replay",
+            Self::SettingsCheck => "settings check",
+        }
+    }
+}
+
 /// What a command found.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
+    /// The command.
+    pub(crate) kind: Kind,
     /// What was judged.
     pub(crate) results: Vec<Outcome>,
     /// What could not be judged.
-    pub(crate) unjudged: Vec<Complaint>,
+    pub(crate) unjudged: Vec<Diagnostic>,
     /// Kinds that the library does not know, with the number of objects. The empty name counts documents that are not objects of Kubernetes.
     pub(crate) unknown: BTreeMap<String, u64>,
     /// Objects that only the old file of `diff` has.
@@ -42,7 +68,7 @@ pub(crate) struct Report {
     /// The files that were read, of `diff` the new ones.
     pub(crate) files: Vec<Arc<str>>,
     /// Exceptions and lines of a baseline that nothing is found for, each at its place.
-    pub(crate) stale: Vec<Complaint>,
+    pub(crate) stale: Vec<Diagnostic>,
     /// What somebody probably meant, where it was seen first, and how often.
     pub(crate) hints: BTreeMap<String, Hint>,
 }
@@ -63,7 +89,7 @@ pub(crate) struct Outcome {
     /// The file, as the user named it.
     pub(crate) file: Arc<str>,
     /// Where the object begins.
-    #[serde(flatten, serialize_with = "json::start")]
+    #[serde(flatten, serialize_with = "start")]
     pub(crate) place: Option<Span>,
     pub(crate) object: ObjectName,
     /// What was asked for.
@@ -82,7 +108,7 @@ pub(crate) struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<String>,
     /// The decision on the request; in JSON as `allowed`, `code` and `message`.
-    #[serde(flatten, serialize_with = "json::decision")]
+    #[serde(flatten, serialize_with = "decision")]
     pub(crate) decision: Decision,
     /// Shown to the client.
     pub(crate) warnings: Vec<String>,
@@ -90,7 +116,7 @@ pub(crate) struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) releases: Option<Matrix>,
     /// The releases that drop `managedBy` from the object unless their feature is on, of those that are asked.
-    #[serde(skip_serializing_if = "json::is_none")]
+    #[serde(skip_serializing_if = "is_none")]
     pub(crate) dropped_by: ReleaseSet,
     /// What the rules found.
     pub(crate) findings: Vec<Finding>,
@@ -99,7 +125,7 @@ pub(crate) struct Outcome {
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
     /// What and where in the object.
-    #[serde(flatten, serialize_with = "json::found")]
+    #[serde(flatten, serialize_with = "found")]
     pub(crate) found: Found,
     /// Where in the file.
     #[serde(flatten)]
@@ -110,188 +136,6 @@ pub(crate) struct Finding {
     /// Why it does not count, if it does not.
     #[serde(rename = "excused", skip_serializing_if = "Option::is_none")]
     pub(crate) excuse: Option<Excuse>,
-}
-
-/// A part of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Span {
-    /// The line, from 1.
-    pub(crate) line: usize,
-    /// The column in characters, from 1.
-    pub(crate) column: usize,
-    /// The last line.
-    pub(crate) end_line: usize,
-    /// The column behind the last character.
-    pub(crate) end_column: usize,
-}
-
-/// Lines of a file, with something to show in them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Source {
-    pub(crate) text: String,
-    /// The number of the first.
-    pub(crate) first_line: usize,
-    /// The bytes to show.
-    pub(crate) span: std::ops::Range<usize>,
-}
-
-/// What could not be judged.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Complaint {
-    /// The file, as the user named it.
-    pub(crate) file: Arc<str>,
-    /// The line, from 1; 0 where it is the whole file.
-    pub(crate) line: usize,
-    /// The column, from 1; 0 where it is the whole line.
-    pub(crate) column: usize,
-    /// Why, in one line.
-    pub(crate) text: String,
-    /// In settings, the word that was probably meant; the text names it too.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) suggestion: Option<String>,
-    /// Whether it is neither YAML nor JSON.
-    #[serde(skip)]
-    pub(crate) is_unreadable: bool,
-    /// The lines of the file around it.
-    #[serde(skip)]
-    pub(crate) source: Option<Box<Source>>,
-}
-
-/// The longest line that is shown as it is.
-const MAX_SHOWN_LINE: usize = 400;
-
-impl Span {
-    /// The place of some bytes of a text.
-    fn of(text: &str, span: &std::ops::Range<usize>, line: usize, column: usize) -> Self {
-        let shown = text.get(span.clone()).unwrap_or_default();
-        let shown = shown.trim_end();
-        let breaks = shown.matches('\n').count();
-        let last = shown.rsplit('\n').next().unwrap_or_default();
-        let width = last.chars().count();
-        Self {
-            line,
-            column,
-            end_line: line.saturating_add(breaks),
-            end_column: match breaks {
-                0 => column.saturating_add(width),
-                _ => width.saturating_add(1),
-            },
-        }
-    }
-}
-
-/// The place of a path in a document, and the line to show.
-pub(crate) fn place(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
-    of_located(text, &document.locate(path))
-}
-
-/// The place of the key at a path, and the line to show.
-pub(crate) fn key_place(
-    text: &str,
-    document: &Document<'_>,
-    path: &Path,
-) -> (Span, Option<Source>) {
-    of_located(text, &document.locate_key(path))
-}
-
-/// The place of some bytes of a text, and the line to show. It counts from the start of the text.
-pub(crate) fn place_of(text: &str, span: &std::ops::Range<usize>) -> (Span, Option<Source>) {
-    let before = text.get(..span.start).unwrap_or_default();
-    let line = before.matches('\n').count().saturating_add(1);
-    let last = before.rsplit('\n').next().unwrap_or_default();
-    let column = last.chars().count().saturating_add(1);
-    let place = Span::of(text, span, line, column);
-    (place, source(text, line, span))
-}
-
-fn of_located(text: &str, located: &Located) -> (Span, Option<Source>) {
-    let place = Span::of(text, &located.span, located.line, located.column);
-    let source = source(text, located.line, &located.span);
-    (place, source)
-}
-
-/// The line of a file that holds a place, unless it is too long to be read. No more of the file is looked at than can be shown.
-fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Source> {
-    let before = text.get(..span.start)?;
-    let earliest = before.floor_char_boundary(before.len().saturating_sub(MAX_SHOWN_LINE));
-    let start = match before.get(earliest..)?.rfind('\n') {
-        Some(at) => earliest.saturating_add(at).saturating_add(1),
-        None if earliest == 0 => 0,
-        None => return None,
-    };
-    let rest = text.get(start..)?;
-    let latest = rest.floor_char_boundary(MAX_SHOWN_LINE.saturating_add(1));
-    let shown = rest.get(..latest)?.split(['\n', '\r']).next()?;
-    if shown.len() > MAX_SHOWN_LINE {
-        return None;
-    }
-    let from = span.start.saturating_sub(start);
-    let to = span.end.saturating_sub(start).min(shown.len());
-    let to = shown.get(..to).map_or(to, |shown| shown.trim_end().len());
-    Some(Source {
-        text: shown.to_owned(),
-        first_line: line,
-        span: from..to.max(from),
-    })
-}
-
-impl Complaint {
-    /// What is malformed in a file.
-    pub(crate) fn new(file: &Arc<str>, malformed: MalformedText) -> Self {
-        Self {
-            file: Arc::clone(file),
-            line: malformed.line,
-            column: malformed.column,
-            text: malformed.text,
-            suggestion: None,
-            is_unreadable: false,
-            source: None,
-        }
-    }
-
-    /// The same of a file that is neither YAML nor JSON.
-    pub(crate) fn unreadable(file: &Arc<str>, malformed: MalformedText) -> Self {
-        Self {
-            is_unreadable: true,
-            ..Self::new(file, malformed)
-        }
-    }
-
-    /// What is malformed at a place of a file.
-    pub(crate) fn at(file: &Arc<str>, place: &Span, source: Option<Source>, text: String) -> Self {
-        Self {
-            file: Arc::clone(file),
-            line: place.line,
-            column: place.column,
-            text,
-            suggestion: None,
-            is_unreadable: false,
-            source: source.map(Box::new),
-        }
-    }
-
-    /// The place in the file, if it is not the whole file. It is as wide as what is shown of its line.
-    pub(crate) fn shown(&self) -> Option<Span> {
-        let source = self.source.as_ref();
-        let shown = source.and_then(|source| source.text.get(source.span.clone()));
-        let column = self.column.max(1);
-        (self.line > 0).then(|| Span {
-            line: self.line,
-            column,
-            end_line: self.line,
-            end_column: column.saturating_add(shown.map_or(0, |shown| shown.chars().count())),
-        })
-    }
-
-    /// `jobs.yaml:3:5`
-    pub(crate) fn place(&self) -> String {
-        match (self.line, self.column) {
-            (0, _) => self.file.to_string(),
-            (line, 0) => format!("{}:{line}", self.file),
-            (line, column) => format!("{}:{line}:{column}", self.file),
-        }
-    }
 }
 
 impl Outcome {
@@ -382,6 +226,32 @@ impl Outcome {
         }
     }
 
+    /// Lets findings not count, and says again whether the request is accepted.
+    pub(crate) fn excuse(&mut self, mut excuse: impl FnMut(&Finding) -> Option<Excuse>) {
+        let findings = self.findings.iter_mut();
+        for finding in findings.filter(|finding| finding.excuse.is_none()) {
+            finding.excuse = excuse(finding);
+        }
+        let denials = self.findings.iter();
+        let denials = denials.filter(|f| f.found.enforcement == Enforcement::Deny);
+        if !denials.clone().any(|finding| finding.excuse.is_some()) {
+            return;
+        }
+        let counted = denials.filter(|finding| finding.excuse.is_none());
+        if let Some(matrix) = &mut self.releases {
+            let asked = matrix.asked();
+            let denied = counted.clone().filter_map(|f| f.found.releases);
+            let denied = denied.fold(ReleaseSet::default(), ReleaseSet::union);
+            *matrix = Matrix {
+                accepted: asked.without(denied),
+                denied,
+            };
+        }
+        if counted.count() == 0 {
+            self.decision = Decision::Allowed;
+        }
+    }
+
     /// The findings that nothing excuses.
     pub(crate) fn counted(&self) -> impl Iterator<Item = &Finding> + Clone {
         let findings = self.findings.iter();
@@ -393,6 +263,16 @@ impl Outcome {
         self.counted()
             .any(|finding| finding.found.enforcement == Enforcement::Warn)
     }
+}
+
+/// Why a finding does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "lowercase")]
+pub(crate) enum Excuse {
+    /// The object says so.
+    Exception { reason: String },
+    /// It was found before.
+    Baseline,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -432,14 +312,19 @@ impl Report {
         }
     }
 
+    /// Returns how the run ends.
     pub(crate) fn exit(&self, judging: &Judging) -> Exit {
         let sums = self.sums();
         let is_warned = sums.warned > 0 || !self.stale.is_empty();
-        Exit::of(
-            sums.unjudged > 0,
-            sums.denied > 0 || judging.deny_warnings && is_warned,
-            self.is_nothing() && !judging.allow_empty,
-        )
+        if sums.unjudged > 0 {
+            Exit::Unjudged
+        } else if sums.denied > 0 || judging.deny_warnings && is_warned {
+            Exit::Denied
+        } else if self.is_nothing() && !judging.allow_empty {
+            Exit::Nothing
+        } else {
+            Exit::Accepted
+        }
     }
 
     /// Whether nothing was judged, although everything could be read. Deleted objects need no verdict, so they do not count.
@@ -489,4 +374,44 @@ impl Report {
         let count = self.unknown.entry(kind).or_default();
         *count = count.saturating_add(more);
     }
+}
+
+/// Serializes where an object begins.
+#[expect(clippy::ref_option, reason = "serde hands out references")]
+fn start<S: Serializer>(place: &Option<Span>, json: S) -> Result<S::Ok, S::Error> {
+    let place = place.iter();
+    json.collect_map(place.flat_map(|place| [("line", place.line), ("column", place.column)]))
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands out references"
+)]
+fn is_none(set: &ReleaseSet) -> bool {
+    set.is_empty()
+}
+
+/// Serializes `allowed`, and `code` and `message` of a denial.
+fn decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::Ok, S::Error> {
+    let mut map = json.serialize_map(None)?;
+    map.serialize_entry("allowed", &decision.is_allowed())?;
+    if let Decision::Denied { code, message } = decision {
+        map.serialize_entry("code", code)?;
+        map.serialize_entry("message", message)?;
+    }
+    map.end()
+}
+
+/// Serializes a finding, with what to do about it.
+fn found<S: Serializer>(found: &Found, json: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Told<'f> {
+        #[serde(flatten)]
+        found: &'f Found,
+        help: String,
+        page: String,
+    }
+    let help = words(found.rule.documentation().fix);
+    let page = page(found.rule);
+    Told { found, help, page }.serialize(json)
 }

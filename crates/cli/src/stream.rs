@@ -9,8 +9,8 @@ use indicatif::ProgressBar;
 use managed_by_offline::{MalformedText, complete};
 use serde::de::IgnoredAny;
 
+use crate::diagnostic::Diagnostic;
 use crate::input::Input;
-use crate::report::Complaint;
 use crate::stop;
 
 /// So much of a file is handed on at once.
@@ -39,7 +39,7 @@ pub(crate) struct Piece<'p> {
 pub(crate) fn each_piece(
     inputs: &[Input],
     bar: &ProgressBar,
-    mut each: impl FnMut(Result<Piece<'_>, Complaint>) -> io::Result<u64>,
+    mut each: impl FnMut(Result<Piece<'_>, Diagnostic>) -> io::Result<u64>,
 ) -> io::Result<()> {
     for (source, input) in inputs.iter().enumerate() {
         let mut lines_before = 0_u64;
@@ -68,7 +68,7 @@ fn pieces(
     input: &Input,
     bar: &ProgressBar,
     mut each: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<Option<Complaint>> {
+) -> io::Result<Option<Diagnostic>> {
     let (file, size) = match input.open() {
         Ok(file) => file,
         Err(unjudged) => return Ok(Some(unjudged)),
@@ -100,7 +100,7 @@ fn pieces(
                 let malformed = reader
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                return Ok(malformed.map(|malformed| Complaint::new(&input.name, malformed)));
+                return Ok(malformed.map(|malformed| Diagnostic::new(&input.name, malformed)));
             }
         }
         if stop::is_asked() {

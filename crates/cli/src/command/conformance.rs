@@ -12,15 +12,16 @@ use managed_by_report::{RecordedAt, Recording, Report};
 
 use super::settings::Chosen;
 use crate::args::{Conformance, ListOutput, Output};
+use crate::diagnostic::Diagnostic;
+use crate::error::CliError;
+use crate::exit::Exit;
 use crate::input::Input;
-use crate::output::writers::count_of;
 use crate::output::{self, plain::plain};
-use crate::report::Complaint;
 use crate::stream::each_piece;
-use crate::{Exit, Stop};
+use crate::words::count_of;
 
 /// Reports on the writes in recordings.
-pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
+pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
     let controller = &*asked.controller;
     let chosen = Chosen::of_file(asked.settings.as_deref())?;
     let settings = chosen.settings()?;
@@ -30,7 +31,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
     }
     let mut replay = Replay::new(Judge::new(settings, None));
     let mut is_unjudged = false;
-    let mut tell = |unjudged: &Complaint| {
+    let mut tell = |unjudged: &Diagnostic| {
         is_unjudged = true;
         output::tell_unjudged(unjudged, Output::Text);
     };
@@ -58,7 +59,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
             if let Err(e) = request.read(|asked| recording.add(asked, &value, &place)) {
                 let line = usize::try_from(place.line).unwrap_or(usize::MAX);
                 let text = MalformedText::at(line, 0, e.to_string());
-                tell(&Complaint::new(file, text));
+                tell(&Diagnostic::new(file, text));
             }
         });
         Ok(lines)
@@ -73,7 +74,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
         ListOutput::Json => {
             let mut out = io::stdout().lock();
             serde_json::to_writer_pretty(&mut out, &report)
-                .map_err(|e| Stop::from(io::Error::from(e)))?;
+                .map_err(|e| CliError::from(io::Error::from(e)))?;
             writeln!(out)?;
         }
         ListOutput::Text if !quiet && nothing.is_none() => summary(&report)?,
@@ -83,11 +84,15 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, Stop> {
         let level = output::level_of_nothing(asked.allow_empty);
         anstream::eprintln!("{level}: {}", plain(nothing));
     }
-    Ok(Exit::of(
-        is_unjudged,
-        !report.timelines.is_empty(),
-        nothing.is_some() && !asked.allow_empty,
-    ))
+    Ok(if is_unjudged {
+        Exit::Unjudged
+    } else if !report.timelines.is_empty() {
+        Exit::Denied
+    } else if nothing.is_some() && !asked.allow_empty {
+        Exit::Nothing
+    } else {
+        Exit::Accepted
+    })
 }
 
 /// What to say of a controller to whose objects nobody wrote.
@@ -112,14 +117,14 @@ fn nothing(recording: &Recording<'_>, controller: &str) -> String {
     text
 }
 
-fn write(path: Option<&Path>, make: impl FnOnce() -> String) -> Result<(), Stop> {
+fn write(path: Option<&Path>, make: impl FnOnce() -> String) -> Result<(), CliError> {
     let Some(path) = path else { return Ok(()) };
-    let failed = |e: io::Error| Stop::Error(format!("{}: {e}", path.display()));
+    let failed = |e: io::Error| CliError::Error(format!("{}: {e}", path.display()));
     fs::write(path, make()).map_err(failed)
 }
 
 /// What people want to know first: the badge, what was denied, what was never tested.
-fn summary(report: &Report) -> Result<(), Stop> {
+fn summary(report: &Report) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     let controller = plain(&report.controller);
     let (writes, objects) = (

@@ -11,22 +11,31 @@ use serde_json::Value;
 
 use super::lint::{At, for_each_object, user};
 use super::settings::Chosen;
-use crate::Stop;
 use crate::args::{Diff, Folders, Manifests};
+use crate::diagnostic::Diagnostic;
+use crate::error::CliError;
 use crate::git;
 use crate::input::{Input, files};
-use crate::report::{Complaint, Report};
+use crate::report::{Kind, Report};
 
 /// The files of both sides, the old ones first.
-fn inputs(asked: &Diff) -> Result<[Vec<Result<Input, Complaint>>; 2], Stop> {
+fn inputs(asked: &Diff) -> Result<[Vec<Result<Input, Diagnostic>>; 2], CliError> {
     let folders = &asked.manifests.folders;
     if let Some(new) = &asked.new {
         return Ok([side(&asked.old, folders)?, side(new, folders)?]);
     }
     // Both sides have the same files: a commit has links and ignored files, which a folder is read without.
     let mut new = side(&asked.old, folders)?;
-    new.retain(|input| !input.as_ref().is_ok_and(Input::is_link));
-    let there: Vec<_> = new.iter().flatten().filter_map(Input::place).collect();
+    new.retain(|input| {
+        !input
+            .as_ref()
+            .is_ok_and(|input| input.path().is_some_and(Path::is_symlink))
+    });
+    let there: Vec<_> = new
+        .iter()
+        .flatten()
+        .filter_map(|input| input.path()?.canonicalize().ok())
+        .collect();
     let is_left_out = |file: &Path| {
         let file = file.canonicalize();
         file.is_ok_and(|file| !there.contains(&file))
@@ -37,7 +46,7 @@ fn inputs(asked: &Diff) -> Result<[Vec<Result<Input, Complaint>>; 2], Stop> {
 }
 
 /// The files of one side. `/dev/null` has none, as for git: all objects of the other side are new, or gone.
-fn side(path: &Path, folders: &Folders) -> Result<Vec<Result<Input, Complaint>>, Stop> {
+fn side(path: &Path, folders: &Folders) -> Result<Vec<Result<Input, Diagnostic>>, CliError> {
     if path.as_os_str() == "/dev/null" {
         return Ok(Vec::new());
     }
@@ -74,11 +83,11 @@ struct Stored {
     /// How many old objects were read before.
     place: usize,
     /// What is wrong with it, where it stands.
-    unjudged: Option<Complaint>,
+    unjudged: Option<Diagnostic>,
 }
 
 /// Judges the updates between two sides. What is new is judged as created, what is gone is named.
-pub(super) fn run(asked: &Diff) -> Result<Report, Stop> {
+pub(super) fn run(asked: &Diff) -> Result<Report, CliError> {
     let Manifests {
         folders,
         who,
@@ -90,7 +99,10 @@ pub(super) fn run(asked: &Diff) -> Result<Report, Stop> {
     let user = user(who);
     let namespace = who.namespace();
     let [old, new] = inputs(asked)?;
-    let mut report = Report::default();
+    let mut report = Report {
+        kind: Kind::Diff,
+        ..Report::default()
+    };
     // The old objects borrow from their documents, of which there is one at a time.
     let mut stored: BTreeMap<Key, Stored> = BTreeMap::new();
     let mut keys = Keys::default();
@@ -113,7 +125,7 @@ pub(super) fn run(asked: &Diff) -> Result<Report, Stop> {
             place = place.saturating_add(1);
         });
     }
-    let mut wrong: BTreeMap<usize, Complaint> = BTreeMap::new();
+    let mut wrong: BTreeMap<usize, Diagnostic> = BTreeMap::new();
     let mut keys = Keys::default();
     for input in &new {
         let file = input.iter().map(|input| Arc::clone(&input.name));
@@ -166,7 +178,7 @@ pub(super) fn run(asked: &Diff) -> Result<Report, Stop> {
 
 /// Does something with each object of a file, if there is one.
 fn for_each_object_of(
-    input: &Result<Input, Complaint>,
+    input: &Result<Input, Diagnostic>,
     report: &mut Report,
     each: impl FnMut(&At<'_, '_>, &mut Report),
 ) {

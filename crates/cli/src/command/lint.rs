@@ -11,15 +11,17 @@ use managed_by_offline::{Document, Found, Judge, MalformedText, Request, decode}
 use rayon::prelude::*;
 
 use super::settings::Chosen;
-use crate::Stop;
 use crate::args::{Lint, Manifests, Who};
-use crate::excuse::{EXCEPT, Excuse, exceptions};
+use crate::diagnostic::{Diagnostic, Source, Span, place};
+use crate::error::CliError;
+use crate::excuse::{EXCEPT, exceptions};
 use crate::input::{Input, files};
-use crate::report::{Complaint, Outcome, Report, Source, Span, place};
+use crate::report::Excuse;
+use crate::report::{Outcome, Report};
 use crate::{fix, hint};
 
 /// Judges the manifests of paths.
-pub(super) fn run(asked: &Lint) -> Result<Report, Stop> {
+pub(super) fn run(asked: &Lint) -> Result<Report, CliError> {
     let Manifests {
         folders,
         who,
@@ -101,7 +103,7 @@ fn fixed(
     namespace: &str,
     user: &UserInfo<'_>,
     report: &mut Report,
-) -> Result<Vec<u8>, Complaint> {
+) -> Result<Vec<u8>, Diagnostic> {
     let mut edits = Vec::new();
     // What cannot be read is told when the file is judged.
     let mut first = Report::default();
@@ -153,7 +155,7 @@ pub(super) fn for_each_object(
             let object = match &object {
                 Ok(object) => object,
                 Err(malformed) => {
-                    let unjudged = Complaint::new(file, malformed.clone());
+                    let unjudged = Diagnostic::new(file, malformed.clone());
                     report.unjudged.push(unjudged);
                     continue;
                 }
@@ -179,19 +181,23 @@ pub(super) fn for_each_document(
     let text = match decode(bytes) {
         Ok(text) if text.trim().is_empty() => {
             let malformed = MalformedText::whole("is empty");
-            report.unjudged.push(Complaint::unreadable(name, malformed));
+            report
+                .unjudged
+                .push(Diagnostic::unreadable(name, malformed));
             return;
         }
         Ok(text) => text,
         Err(malformed) => {
-            report.unjudged.push(Complaint::unreadable(name, malformed));
+            report
+                .unjudged
+                .push(Diagnostic::unreadable(name, malformed));
             return;
         }
     };
     let mut unjudged = Vec::new();
     Document::each(text, |document| match document {
         Ok(document) => each(text, &document, report),
-        Err(malformed) => unjudged.push(Complaint::unreadable(name, malformed)),
+        Err(malformed) => unjudged.push(Diagnostic::unreadable(name, malformed)),
     });
     if let Some(first) = unjudged.first_mut().filter(|_| is_template(text)) {
         first.text = format!(
@@ -276,7 +282,7 @@ impl At<'_, '_> {
         let at = |text: String| {
             let path = format!("metadata.annotations[\"{EXCEPT}\"]");
             let (place, source) = self.place(&path);
-            Complaint::at(self.file, &place, source, format!("{name}: {text}"))
+            Diagnostic::at(self.file, &place, source, format!("{name}: {text}"))
         };
         match exceptions(self.object.json()) {
             Ok(exceptions) => {
@@ -322,13 +328,13 @@ impl At<'_, '_> {
     }
 
     /// The object, with what is wrong with it where that stands.
-    pub(super) fn unjudged(&self, name: &ObjectName, malformed: &Malformed) -> Complaint {
+    pub(super) fn unjudged(&self, name: &ObjectName, malformed: &Malformed) -> Diagnostic {
         let text = malformed.to_string();
         let text = text.strip_prefix("object.").unwrap_or(&text);
         // The path is of the request.
         let path = malformed.path().unwrap_or_default();
         let path = path.strip_prefix("object.").unwrap_or_default();
         let (place, source) = self.place(path);
-        Complaint::at(self.file, &place, source, format!("{name}: {text}"))
+        Diagnostic::at(self.file, &place, source, format!("{name}: {text}"))
     }
 }

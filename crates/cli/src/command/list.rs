@@ -6,9 +6,10 @@ use managed_by::{Anchor, Holder, Kind, Rule, kinds as all_kinds, rules as all_ru
 use serde_json::{Value, json};
 
 use crate::args::{ListOutput, did_you_mean};
+use crate::error::CliError;
+use crate::exit::Exit;
 use crate::output::table::Table;
 use crate::report::page;
-use crate::{Exit, Stop};
 
 /// The families of rules.
 fn families() -> Vec<&'static str> {
@@ -31,11 +32,11 @@ pub(super) fn rules(
     family: Option<&str>,
     kind: Option<&str>,
     output: ListOutput,
-) -> Result<Exit, Stop> {
+) -> Result<Exit, CliError> {
     let family = family.map(|family| family.trim_end_matches('/'));
     if let Some(family) = family.filter(|family| !families().contains(family)) {
         let known = families().join(", ");
-        return Err(Stop::Error(format!(
+        return Err(CliError::Error(format!(
             "no family is called {family}, expected one of {known}{}",
             did_you_mean(family, families())
         )));
@@ -85,7 +86,7 @@ fn releases(rule: &Rule) -> String {
 }
 
 /// The rules that judge objects of a kind: its own, and those for all kinds.
-fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, Stop> {
+fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, CliError> {
     let of: Vec<&Kind<'_>> = all_kinds()
         .iter()
         .copied()
@@ -96,7 +97,7 @@ fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, Stop> {
         known.dedup();
         let near = did_you_mean(name, known.iter().copied());
         let known = known.join(", ");
-        return Err(Stop::Error(format!(
+        return Err(CliError::Error(format!(
             "no kind is called {name}, expected one of {known}{near}"
         )));
     }
@@ -130,7 +131,7 @@ fn rule_json(rule: &Rule) -> Value {
     })
 }
 
-pub(super) fn kinds(output: ListOutput) -> Result<Exit, Stop> {
+pub(super) fn kinds(output: ListOutput) -> Result<Exit, CliError> {
     let mut out = io::stdout().lock();
     if output == ListOutput::Json {
         let list: Vec<Value> = all_kinds().iter().map(|kind| kind_json(kind)).collect();

@@ -6,26 +6,26 @@ mod lint;
 mod list;
 mod page;
 mod replay;
-pub(crate) use replay::Summary;
 mod review;
 mod settings;
 mod writers;
-pub(crate) use writers::{List, Listed, Proposal};
 
 use std::io::{self, Write as _};
 
 use clap::CommandFactory as _;
 
 use crate::args::{Args, Command, Manifests, SettingsCommand};
+use crate::error::CliError;
+use crate::exit::Exit;
 use crate::report::Report;
-use crate::{Exit, Stop, config, excuse, output};
+use crate::{config, excuse, output};
 
-pub(crate) fn run(mut args: Args) -> Result<Exit, Stop> {
+pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
     let quiet = args.quiet;
     config::fill(&mut args)?;
     match args.command {
-        Command::Lint(asked) => finish(lint::run(&asked)?, "lint", &asked.manifests, quiet),
-        Command::Diff(asked) => finish(diff::run(&asked)?, "diff", &asked.manifests, quiet),
+        Command::Lint(asked) => finish(lint::run(&asked)?, &asked.manifests, quiet),
+        Command::Diff(asked) => finish(diff::run(&asked)?, &asked.manifests, quiet),
         Command::Review(asked) => review::run(&asked, quiet),
         Command::Replay(asked) => replay::run(&asked, quiet),
         Command::Conformance(asked) => conformance::run(&asked, quiet),
@@ -38,8 +38,12 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, Stop> {
         Command::Kinds { output } => list::kinds(output),
         Command::Settings(SettingsCommand::Check { files, printing }) => {
             let report = settings::check(&files);
-            output::print(&report, "settings check", printing.output, quiet, false)?;
-            Ok(Exit::of(!report.unjudged.is_empty(), false, false))
+            output::print(&report, printing.output, quiet, false)?;
+            Ok(if report.unjudged.is_empty() {
+                Exit::Accepted
+            } else {
+                Exit::Unjudged
+            })
         }
         Command::Settings(SettingsCommand::Writers(asked)) => writers::run(&asked, quiet),
         Command::Settings(SettingsCommand::Schema) => {
@@ -61,10 +65,10 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, Stop> {
 }
 
 /// Prints what was found in manifests, but for what was found before.
-fn finish(mut report: Report, command: &str, asked: &Manifests, quiet: bool) -> Result<Exit, Stop> {
+fn finish(mut report: Report, asked: &Manifests, quiet: bool) -> Result<Exit, CliError> {
     excuse::apply(&asked.known, &mut report)?;
     let judging = &asked.judging;
     let format = asked.printing.output;
-    output::print(&report, command, format, quiet, judging.allow_empty)?;
+    output::print(&report, format, quiet, judging.allow_empty)?;
     Ok(report.exit(judging))
 }

@@ -11,9 +11,10 @@ use managed_by::{AdmissionRequest, Anchor, Decision, Example, Rule, Settings, re
 use textwrap::Options;
 
 use crate::args::{Args, did_you_mean, unknown_rule};
-use crate::output::words;
+use crate::error::CliError;
+use crate::exit::Exit;
 use crate::report::page;
-use crate::{Exit, Stop};
+use crate::words::words;
 
 const BOLD: Style = Style::new().effects(Effects::BOLD);
 const CODE: Style = anstyle::AnsiColor::Cyan.on_default();
@@ -21,14 +22,14 @@ const CODE: Style = anstyle::AnsiColor::Cyan.on_default();
 /// No line of a page is longer, however wide the terminal is.
 const MAX_WIDTH: usize = 100;
 
-pub(super) fn explain(id: &str) -> Result<Exit, Stop> {
-    let rule = rule(id).ok_or_else(|| Stop::Error(unknown_rule(id)))?;
+pub(super) fn explain(id: &str) -> Result<Exit, CliError> {
+    let rule = rule(id).ok_or_else(|| CliError::Error(unknown_rule(id)))?;
     show(&text(rule))?;
     Ok(Exit::Accepted)
 }
 
 /// Prints the manual page of the program, or of one of its commands.
-pub(super) fn man(command: Option<&str>) -> Result<Exit, Stop> {
+pub(super) fn man(command: Option<&str>) -> Result<Exit, CliError> {
     let mut program = Args::command();
     program.build();
     let of = match command {
@@ -38,7 +39,7 @@ pub(super) fn man(command: Option<&str>) -> Result<Exit, Stop> {
             found.ok_or_else(|| {
                 let names = program.get_subcommands().map(clap::Command::get_name);
                 let near = did_you_mean(name, names);
-                Stop::Error(format!("there is no command {name}{near}"))
+                CliError::Error(format!("there is no command {name}{near}"))
             })?
         }
     };
@@ -139,7 +140,7 @@ fn answer(example: &Example) -> Option<String> {
 }
 
 /// Shows a page: on a terminal through the pager, as git does.
-fn show(page: &str) -> Result<(), Stop> {
+fn show(page: &str) -> Result<(), CliError> {
     let pager = ["MANAGED_BY_PAGER", "PAGER"]
         .iter()
         .find_map(|name| env::var(name).ok());

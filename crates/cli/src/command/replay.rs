@@ -5,48 +5,24 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use managed_by::Release;
 use managed_by_offline::Why;
 use managed_by_offline::replay::{Said, Seen, Step};
 use managed_by_offline::{MalformedText, Replay};
 
 use super::settings::Chosen;
 use crate::args::{self, Output};
+use crate::diagnostic::{Diagnostic, Span};
+use crate::error::CliError;
+use crate::exit::Exit;
 use crate::input::Input;
 use crate::output;
-use crate::report::{Complaint, Outcome};
+use crate::report::Outcome;
+use crate::stop;
 use crate::stream::each_piece;
-use crate::{Exit, Stop, stop};
+use crate::summary::Summary;
 
 /// So many of what could not be judged for one reason in one file are told one by one.
 const TOLD: u64 = 3;
-
-/// What a replay has to tell at its end.
-#[derive(Debug, Default)]
-pub(crate) struct Summary {
-    /// The one release that was asked, if the settings choose one.
-    pub(crate) release: Option<Release>,
-    /// The files, by their numbers.
-    pub(crate) files: Vec<Arc<str>>,
-    pub(crate) tally: managed_by_offline::Tally,
-    /// The first requests with findings.
-    pub(crate) shown: Vec<Outcome>,
-    /// Files that could not be read.
-    pub(crate) unreadable: Vec<Complaint>,
-    /// The same, and the first of each kind with parts of files.
-    pub(crate) unjudged: Vec<Complaint>,
-}
-
-impl Summary {
-    /// Whether nothing was judged, though there is nothing wrong with what was read.
-    pub(crate) fn is_nothing(&self) -> bool {
-        let tally = &self.tally;
-        tally.judged == 0
-            && tally.stored == 0
-            && tally.unjudged_count() == 0
-            && self.unreadable.is_empty()
-    }
-}
 
 /// Where the pieces of the files go.
 struct Sink<'r> {
@@ -61,7 +37,7 @@ struct Sink<'r> {
 }
 
 /// Judges the history in files.
-pub(super) fn run(asked: &args::Replay, quiet: bool) -> Result<Exit, Stop> {
+pub(super) fn run(asked: &args::Replay, quiet: bool) -> Result<Exit, CliError> {
     let (judging, format) = (&asked.judging, asked.printing.output);
     let chosen = Chosen::new(judging)?;
     let inputs: Vec<Input> = asked.files.iter().map(|file| Input::new(file)).collect();
@@ -109,13 +85,7 @@ pub(super) fn run(asked: &args::Replay, quiet: bool) -> Result<Exit, Stop> {
     summary.tally = sink.replay.tally().clone();
     summary.unjudged = sink.told.all;
     output::print_replay(&summary, format, quiet, judging.allow_empty)?;
-    let tally = &summary.tally;
-    let is_warned = tally.warned.max(tally.stored_found) > 0;
-    Ok(Exit::of(
-        tally.unjudged_count() > 0 || !summary.unreadable.is_empty(),
-        tally.denied > 0 || judging.deny_warnings && is_warned,
-        summary.is_nothing() && !judging.allow_empty,
-    ))
+    Ok(summary.exit(judging))
 }
 
 /// The bar of a run, on standard error where that is a terminal.
@@ -179,7 +149,7 @@ impl Sink<'_> {
                     });
                 outcome.user = request.user;
                 outcome.time = step.seen.time;
-                outcome.place = Some(output::line(line));
+                outcome.place = Some(Span::line(line));
                 if self.format == Output::Ndjson {
                     return output::json::line(&mut io::stdout().lock(), &outcome);
                 }
@@ -201,7 +171,7 @@ pub(super) struct Told {
     /// How often each was met, for each file.
     counts: BTreeMap<(usize, Why), u64>,
     /// What was told.
-    all: Vec<Complaint>,
+    all: Vec<Diagnostic>,
 }
 
 impl Told {
@@ -218,11 +188,11 @@ impl Told {
         if *count <= TOLD {
             let line = usize::try_from(seen.line).unwrap_or(usize::MAX);
             let malformed = MalformedText::at(line, 0, unjudged.text);
-            self.add(Complaint::new(file, malformed), format);
+            self.add(Diagnostic::new(file, malformed), format);
         }
     }
 
-    fn add(&mut self, unjudged: Complaint, format: Output) {
+    fn add(&mut self, unjudged: Diagnostic, format: Output) {
         output::tell_unjudged(&unjudged, format);
         self.all.push(unjudged);
     }
@@ -234,7 +204,7 @@ impl Told {
             let file = files.get(source);
             if let Some(file) = file.filter(|_| more > 0) {
                 let text = format!("{more} more: {}", why.as_str());
-                self.add(Complaint::new(file, MalformedText::whole(text)), format);
+                self.add(Diagnostic::new(file, MalformedText::whole(text)), format);
             }
         }
     }

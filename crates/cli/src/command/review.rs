@@ -12,16 +12,22 @@ use serde_json::{Map, Value, json};
 use super::lint::for_each_document;
 use super::settings::Chosen;
 use crate::args::{Output, Review};
+use crate::diagnostic::{Diagnostic, place};
+use crate::error::CliError;
+use crate::exit::Exit;
 use crate::input::Input;
-use crate::report::{Complaint, Outcome, Report, place};
-use crate::{Exit, Stop, output};
+use crate::output;
+use crate::report::{Kind, Outcome, Report};
 
 /// Answers the requests of files.
-pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, Stop> {
+pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, CliError> {
     let judging = &asked.judging;
     let chosen = Chosen::new(judging)?;
     let judge = chosen.policy()?;
-    let mut report = Report::default();
+    let mut report = Report {
+        kind: Kind::Review,
+        ..Report::default()
+    };
     let mut answers = Vec::new();
     for file in &asked.files {
         let input = Input::new(file);
@@ -62,7 +68,7 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, Stop> {
                         let (place, source) = place(text, document, &of);
                         let denial = Verdict::malformed(&malformed).decision;
                         let what = denial.message().unwrap_or_default().to_owned();
-                        let unjudged = Complaint::at(&input.name, &place, source, what);
+                        let unjudged = Diagnostic::at(&input.name, &place, source, what);
                         report.unjudged.push(unjudged);
                     }
                 }
@@ -81,7 +87,7 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, Stop> {
             }
             output::print_unjudged(&report);
         }
-        format => output::print(&report, "review", format, quiet, judging.allow_empty)?,
+        format => output::print(&report, format, quiet, judging.allow_empty)?,
     }
     Ok(exit)
 }

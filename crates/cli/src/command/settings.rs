@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use managed_by::{Release, ReleaseSet, Settings};
 use managed_by_offline::{Judge, MalformedText, SettingsText, decode, overlaid};
 
-use crate::Stop;
 use crate::args::{Judging, Kubernetes};
+use crate::diagnostic::{Diagnostic, key_place, place};
+use crate::error::CliError;
 use crate::input::Input;
-use crate::report::{self, Complaint, Report};
+use crate::report::{Kind, Report};
 
 /// The schema of the settings, which `make docs` writes.
 pub(super) const SCHEMA: &str = include_str!("../../../../docs/settings.schema.json");
@@ -25,7 +26,7 @@ impl Chosen {
     ///
     /// # Errors
     /// If the file of settings cannot be read, or has problems.
-    pub(super) fn new(judging: &Judging) -> Result<Self, Stop> {
+    pub(super) fn new(judging: &Judging) -> Result<Self, CliError> {
         let mut chosen = Self::of_file(judging.settings.as_deref())?;
         let mut release = None;
         match judging.kubernetes {
@@ -40,7 +41,7 @@ impl Chosen {
     }
 
     /// The settings in a file, or those that hold without one.
-    pub(super) fn of_file(path: Option<&Path>) -> Result<Self, Stop> {
+    pub(super) fn of_file(path: Option<&Path>) -> Result<Self, CliError> {
         let json = path.map_or_else(|| Ok("{}".to_owned()), read)?;
         Ok(Self {
             json,
@@ -59,9 +60,9 @@ impl Chosen {
         &self.json
     }
 
-    pub(super) fn settings(&self) -> Result<Settings<'_>, Stop> {
+    pub(super) fn settings(&self) -> Result<Settings<'_>, CliError> {
         let settings = Settings::from_json(self.json.as_bytes());
-        settings.map_err(|problems| Stop::Error(problems.to_string()))
+        settings.map_err(|problems| CliError::Error(problems.to_string()))
     }
 
     /// Who judges by them beside an API server or without one: rules are on that are off in the policy only because the API
@@ -69,23 +70,24 @@ impl Chosen {
     ///
     /// # Errors
     /// If they have problems, which only what the arguments put over them can bring.
-    pub(super) fn judge(&self) -> Result<Judge<'_>, Stop> {
+    pub(super) fn judge(&self) -> Result<Judge<'_>, CliError> {
         Ok(Judge::new(self.settings()?.for_tools(), self.releases))
     }
 
     /// Who judges by them as the policy does.
-    pub(super) fn policy(&self) -> Result<Judge<'_>, Stop> {
+    pub(super) fn policy(&self) -> Result<Judge<'_>, CliError> {
         Ok(Judge::new(self.settings()?, self.releases))
     }
 }
 
 /// The one set of settings in a file, as JSON.
-fn read(path: &Path) -> Result<String, Stop> {
+fn read(path: &Path) -> Result<String, CliError> {
     let input = Input::new(path);
     let bytes = input
         .bytes()
-        .map_err(|unjudged| Stop::Settings(vec![unjudged]))?;
-    let unreadable = |malformed| Stop::Settings(vec![Complaint::new(&input.name, malformed)]);
+        .map_err(|unjudged| CliError::Diagnostics(vec![unjudged]))?;
+    let unreadable =
+        |malformed| CliError::Diagnostics(vec![Diagnostic::new(&input.name, malformed)]);
     let text = decode(&bytes).map_err(unreadable)?;
     let all = SettingsText::all(text).map_err(unreadable)?;
     let [settings] = &*all else {
@@ -99,25 +101,25 @@ fn read(path: &Path) -> Result<String, Stop> {
     if problems.is_empty() {
         Ok(settings.json().to_owned())
     } else {
-        Err(Stop::Settings(problems))
+        Err(CliError::Diagnostics(problems))
     }
 }
 
 /// Every problem of settings, each with its place in the text.
-fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Complaint> {
+fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Diagnostic> {
     let Err(problems) = settings.read() else {
         return Vec::new();
     };
     let at = |problem: &managed_by::Problem| {
         let path = settings.path_of(problem.path());
         let (place, source) = if problem.is_key() {
-            report::key_place(text, &settings.document, &path)
+            key_place(text, &settings.document, &path)
         } else {
-            report::place(text, &settings.document, &path)
+            place(text, &settings.document, &path)
         };
-        Complaint {
+        Diagnostic {
             suggestion: problem.suggestion().map(str::to_owned),
-            ..Complaint::at(&input.name, &place, source, problem.to_string())
+            ..Diagnostic::at(&input.name, &place, source, problem.to_string())
         }
     };
     problems.as_slice().iter().map(at).collect()
@@ -125,7 +127,10 @@ fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Compl
 
 /// Tells every problem of the settings in files.
 pub(super) fn check(files: &[PathBuf]) -> Report {
-    let mut report = Report::default();
+    let mut report = Report {
+        kind: Kind::SettingsCheck,
+        ..Report::default()
+    };
     for file in files {
         let input = Input::new(file);
         match input.bytes() {
@@ -146,13 +151,17 @@ fn check_one(input: &Input, bytes: &[u8], report: &mut Report) {
     });
     let (text, all, others) = match found {
         Ok(found) => found,
-        Err(malformed) => return report.unjudged.push(Complaint::new(&input.name, malformed)),
+        Err(malformed) => {
+            return report
+                .unjudged
+                .push(Diagnostic::new(&input.name, malformed));
+        }
     };
     for settings in &all {
         report.unjudged.extend(problems(input, text, settings));
     }
     for other in &others {
-        let (place, _) = report::key_place(text, &other.document, &other.path);
+        let (place, _) = key_place(text, &other.document, &other.path);
         let what = "not checked: the module is not named as those of this project";
         report.hint(what.to_owned(), || format!("{}:{}", input.name, place.line));
     }

@@ -4,52 +4,23 @@ use std::sync::Arc;
 
 use managed_by::Settings;
 use managed_by_offline::StatusWriters;
-use managed_by_offline::replay::{StatusWriter, WriterSums};
+use managed_by_offline::replay::StatusWriter;
 use serde_json::{Map, Value, json};
 
 use super::replay::{Told, bar};
 use super::settings::Chosen;
 use crate::args::{self, Output};
+use crate::error::CliError;
+use crate::exit::Exit;
 use crate::input::Input;
 use crate::output;
-use crate::report::Complaint;
+use crate::proposal::{List, Listed, Proposal};
 use crate::stream::each_piece;
-use crate::{Exit, Stop};
 
-/// What the audit logs propose for the settings.
-#[derive(Debug)]
-pub(crate) struct Proposal {
-    /// The files, by their numbers.
-    pub(crate) files: Vec<Arc<str>>,
-    /// `standard_status_writers`, by kind.
-    pub(crate) standard: Vec<List>,
-    /// The `status_writers` of `controllers`, by the controller's name.
-    pub(crate) delegated: Vec<List>,
-    pub(crate) sums: WriterSums,
-    /// Files that could not be read.
-    pub(crate) unreadable: Vec<Complaint>,
-}
-
-#[derive(Debug)]
-pub(crate) struct List {
-    /// Whose it is: the kind, or the controller.
-    pub(crate) name: String,
-    /// Why the settings refuse this name, if they do.
-    pub(crate) refused: Option<String>,
-    pub(crate) writers: Vec<Listed>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Listed {
-    pub(crate) writer: StatusWriter,
-    /// Why the settings refuse this name in this list, if they do.
-    pub(crate) refused: Option<String>,
-}
-
-pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, Stop> {
+pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, CliError> {
     let chosen = Chosen::of_file(asked.settings.as_deref())?;
-    let mut writers =
-        StatusWriters::new(chosen.json()).map_err(|problems| Stop::Error(problems.to_string()))?;
+    let mut writers = StatusWriters::new(chosen.json())
+        .map_err(|problems| CliError::Error(problems.to_string()))?;
     let inputs: Vec<Input> = asked.files.iter().map(|file| Input::new(file)).collect();
     let files: Vec<_> = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
     let bar = bar(&inputs, quiet);
@@ -85,16 +56,11 @@ pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, Stop> {
         unreadable,
     };
     output::writers::print(&proposal, asked.output, quiet)?;
-    Ok(Exit::of(!proposal.is_whole(), false, false))
-}
-
-impl Proposal {
-    /// Whether there is a proposal, and everything in the files was taken into account.
-    fn is_whole(&self) -> bool {
-        let sums = &self.sums;
-        let is_read = sums.unjudged.is_empty() && self.unreadable.is_empty();
-        is_read && sums.undecided == 0 && sums.writes > 0
-    }
+    Ok(if proposal.is_whole() {
+        Exit::Accepted
+    } else {
+        Exit::Unjudged
+    })
 }
 
 /// Asks the library whether it accepts lists as settings. A list that it refuses would stop PolicyServer.

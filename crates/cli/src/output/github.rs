@@ -8,7 +8,9 @@ use std::io::{self, Write};
 use managed_by::Enforcement;
 
 use super::plain::plain;
-use crate::report::{Report, Span};
+use super::text;
+use crate::diagnostic::Span;
+use crate::report::Report;
 
 /// Prints a command for each finding.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
@@ -36,7 +38,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         let command = command("warning", &stale.file, place.as_ref(), title, &stale.text);
         out.write_all(command.as_bytes())?;
     }
-    let excused = super::text::excused(report);
+    let excused = text::excused(report);
     match excused.strip_prefix("; ") {
         Some(excused) => writeln!(out, "::notice title=managed-by::{}", data(excused)),
         None => Ok(()),

@@ -1,39 +1,31 @@
 //! JSON, by the schema in `docs/cli.schema.json`.
 
-#![expect(
-    clippy::ref_option,
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands out references to members"
-)]
-
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use managed_by::{Decision, Enforcement, ReleaseSet};
 use managed_by_offline::replay::Seen;
 use managed_by_offline::{Asks, Found, Judgement, Matrix, Why};
-use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::words;
-use crate::command::Summary;
-use crate::report::{Outcome, Report, Span, page};
+use crate::diagnostic::Span;
+use crate::report::{Kind, Outcome, Report, page};
+use crate::summary::Summary;
 
 /// The version of the format: another one where something is taken away or means something else.
 pub(super) const FORMAT: u32 = 1;
 
 /// Prints a report as one document.
-pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let mut document = json!({
         "format": FORMAT,
-        "command": command,
+        "command": report.kind.as_str(),
         "summary": summary(report),
         "results": report.results,
         "unjudged": report.unjudged,
         "stale": report.stale,
     });
-    if let (Value::Object(members), "diff") = (&mut document, command) {
+    if let (Value::Object(members), Kind::Diff) = (&mut document, report.kind) {
         for (key, objects) in [("created", &report.created), ("deleted", &report.gone)] {
             members.insert(key.to_owned(), json!(objects));
         }
@@ -75,42 +67,6 @@ fn summary(report: &Report) -> Value {
         "unjudged": sums.unjudged, "gone": report.gone.len(), "unknown": report.unknown, "skipped": report.skipped,
         "excepted": sums.excepted, "baseline": sums.baseline, "fixed": report.fixed,
     })
-}
-
-/// Where an object begins.
-pub(crate) fn start<S: Serializer>(place: &Option<Span>, json: S) -> Result<S::Ok, S::Error> {
-    let place = place.iter();
-    json.collect_map(place.flat_map(|place| [("line", place.line), ("column", place.column)]))
-}
-
-/// Whether a set has no release.
-pub(crate) fn is_none(set: &ReleaseSet) -> bool {
-    set.is_empty()
-}
-
-/// Serializes `allowed`, and `code` and `message` of a denial.
-pub(crate) fn decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::Ok, S::Error> {
-    let mut map = json.serialize_map(None)?;
-    map.serialize_entry("allowed", &decision.is_allowed())?;
-    if let Decision::Denied { code, message } = decision {
-        map.serialize_entry("code", code)?;
-        map.serialize_entry("message", message)?;
-    }
-    map.end()
-}
-
-/// What a rule found, with what to do about it.
-pub(crate) fn found<S: Serializer>(found: &Found, json: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Told<'f> {
-        #[serde(flatten)]
-        found: &'f Found,
-        help: String,
-        page: String,
-    }
-    let help = words(found.rule.documentation().fix);
-    let page = page(found.rule);
-    Told { found, help, page }.serialize(json)
 }
 
 /// Prints the sums of a replay: as one document, or as the last line of many.
@@ -211,7 +167,7 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
             }),
         };
         let file = file.unwrap_or_else(|| Arc::from(""));
-        let place = super::line(line);
+        let place = Span::line(line);
         let locate = |_: &Found| Some((place.clone(), None));
         Outcome {
             place: Some(place.clone()),
@@ -223,6 +179,7 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
     Report {
         results: rows.collect(),
         unjudged: summary.unjudged.clone(),
+        kind: Kind::Replay,
         ..Report::default()
     }
 }

@@ -9,10 +9,11 @@ use managed_by::{Decision, Enforcement};
 use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
 
 use super::plain::plain;
-use crate::excuse::Excuse;
-use crate::report::{Complaint, Outcome, Report};
+use crate::diagnostic::Diagnostic;
+use crate::report::Excuse;
+use crate::report::{Outcome, Report};
 
-pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> Result<(), String> {
+pub(crate) fn write(out: &mut impl Write, report: &Report) -> Result<(), String> {
     let mut suites: BTreeMap<Arc<str>, TestSuite> = BTreeMap::new();
     let mut add = |file: &Arc<str>, case: TestCase| {
         let suite = suites.entry(Arc::clone(file));
@@ -26,7 +27,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> Res
     for unjudged in &report.unjudged {
         add(&unjudged.file, not_judged(unjudged));
     }
-    let mut junit = JUnit::new(format!("managed-by {command}"));
+    let mut junit = JUnit::new(format!("managed-by {}", report.kind.as_str()));
     junit.add_test_suites(suites.into_values());
     junit.serialize(out).map_err(|e| e.to_string())
 }
@@ -84,7 +85,7 @@ fn judged(outcome: &Outcome) -> TestCase {
     case
 }
 
-fn not_judged(unjudged: &Complaint) -> TestCase {
+fn not_judged(unjudged: &Diagnostic) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(&*plain(&unjudged.text));
     status.set_type("not judged");

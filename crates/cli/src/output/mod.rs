@@ -9,25 +9,24 @@ pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod writers;
 
-use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 
-use crate::Stop;
 use crate::args::Output;
-use crate::command::Summary;
-use crate::report::{Complaint, Report, Span};
+use crate::diagnostic::Diagnostic;
+use crate::error::CliError;
+use crate::report::{Kind, Report};
+use crate::summary::Summary;
 
 /// Prints a report on standard output, and what could not be judged on standard error.
 pub(crate) fn print(
     report: &Report,
-    command: &str,
     format: Output,
     quiet: bool,
     allow_empty: bool,
-) -> Result<(), Stop> {
+) -> Result<(), CliError> {
     // What is for people may have colors; the choice is made once, for the process.
     let mut out = standard_output(format);
-    write(&mut out, report, command, format)?;
+    write(&mut out, report, format)?;
     out.flush()?;
     // Commands to GitHub tell it already.
     if format != Output::Github {
@@ -38,7 +37,7 @@ pub(crate) fn print(
     }
     anstream::eprint!("{}{}", text::dropped(report), text::hints(report));
     // Settings are checked, not judged.
-    if command == "settings check" {
+    if report.kind == Kind::SettingsCheck {
         return Ok(());
     }
     if report.is_nothing() {
@@ -51,13 +50,13 @@ pub(crate) fn print(
     Ok(())
 }
 
-fn write(out: &mut impl Write, report: &Report, command: &str, format: Output) -> Result<(), Stop> {
+fn write(out: &mut impl Write, report: &Report, format: Output) -> Result<(), CliError> {
     match format {
         Output::Text => text::write(out, report)?,
-        Output::Json => json::write(out, report, command)?,
+        Output::Json => json::write(out, report)?,
         Output::Ndjson => json::write_lines(out, report)?,
-        Output::Sarif => sarif::write(out, report, command)?,
-        Output::Junit => junit::write(out, report, command).map_err(Stop::Error)?,
+        Output::Sarif => sarif::write(out, report)?,
+        Output::Junit => junit::write(out, report).map_err(CliError::Error)?,
         Output::Github => github::write(out, report)?,
     }
     Ok(())
@@ -97,7 +96,7 @@ pub(crate) fn print_unjudged(report: &Report) {
 }
 
 /// Tells at once of something that could not be judged. Commands to GitHub tell it at the end.
-pub(crate) fn tell_unjudged(unjudged: &Complaint, format: Output) {
+pub(crate) fn tell_unjudged(unjudged: &Diagnostic, format: Output) {
     if format != Output::Github {
         anstream::eprint!("{}", text::unjudged(unjudged));
     }
@@ -109,14 +108,14 @@ pub(crate) fn print_replay(
     format: Output,
     quiet: bool,
     allow_empty: bool,
-) -> Result<(), Stop> {
+) -> Result<(), CliError> {
     let mut out = standard_output(format);
     match format {
         Output::Text => text::write_replay(&mut out, summary)?,
         Output::Json => json::write_replay(&mut out, summary, true)?,
         Output::Ndjson => json::write_replay(&mut out, summary, false)?,
         Output::Sarif | Output::Junit | Output::Github => {
-            write(&mut out, &json::replay_report(summary), "replay", format)?;
+            write(&mut out, &json::replay_report(summary), format)?;
         }
     }
     out.flush()?;
@@ -129,26 +128,4 @@ pub(crate) fn print_replay(
         anstream::eprintln!("{}", text::replay_sums(summary));
     }
     Ok(())
-}
-
-/// `; 3 gone; 1 fixed`: what there is any of.
-fn counts<N: Display + PartialEq + Default>(counts: &[(N, &str)]) -> String {
-    let counts = counts.iter().filter(|(count, _)| *count != N::default());
-    let counts: Vec<_> = counts.map(|(n, what)| format!("; {n} {what}")).collect();
-    counts.concat()
-}
-
-/// A text in one line.
-pub(crate) fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The place of a whole line.
-pub(crate) fn line(line: usize) -> Span {
-    Span {
-        line,
-        column: 1,
-        end_line: line,
-        end_column: 1,
-    }
 }

@@ -9,11 +9,12 @@ use managed_by::{Enforcement, Rule, rules};
 use managed_by_offline::Found;
 use serde_json::{Value, json};
 
-use super::words;
-use crate::excuse::Excuse;
-use crate::report::{Complaint, Report, Span, page};
+use crate::diagnostic::{Diagnostic, Span};
+use crate::report::Excuse;
+use crate::report::{Report, page};
+use crate::words::words;
 
-pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let results = report.results.iter().flat_map(|outcome| {
         outcome.findings.iter().map(|finding| {
             let found = &finding.found;
@@ -57,7 +58,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, command: &str) -> io:
                 "rules": known.collect::<Vec<_>>(),
             }},
             "invocations": [{
-                "commandLine": format!("managed-by {command}"),
+                "commandLine": format!("managed-by {}", report.kind.as_str()),
                 "executionSuccessful": report.unjudged.is_empty(),
             }],
             "columnKind": "unicodeCodePoints",
@@ -160,7 +161,7 @@ impl Told {
 }
 
 /// A result that no rule found. Its descriptor stands behind those of the rules.
-fn told(what: &Told, place: usize, unjudged: &Complaint) -> Value {
+fn told(what: &Told, place: usize, unjudged: &Diagnostic) -> Value {
     json!({
         "ruleId": what.id,
         "ruleIndex": rules().len().saturating_add(place),

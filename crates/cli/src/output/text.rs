@@ -10,10 +10,11 @@ use managed_by_offline::replay::{ObjectName, Seen};
 
 use super::plain::{plain, plain_line};
 use super::table::Table;
-use super::{counts, words};
-use crate::command::Summary;
+use crate::diagnostic::{Diagnostic, Source, Span};
 use crate::hint;
-use crate::report::{Complaint, Finding, Outcome, Report, Source, Span};
+use crate::report::{Finding, Outcome, Report};
+use crate::summary::Summary;
+use crate::words::{counts, words};
 
 /// Prints what was found, with the lines of the files.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
@@ -127,16 +128,16 @@ fn snippet<'s>(
 }
 
 /// What could not be judged, with the line of the file where that is known.
-pub(crate) fn unjudged(unjudged: &Complaint) -> String {
+pub(crate) fn unjudged(unjudged: &Diagnostic) -> String {
     told("error", Level::ERROR, unjudged)
 }
 
 /// An exception or a line of a baseline that matches no finding.
-pub(crate) fn stale(stale: &Complaint) -> String {
+pub(crate) fn stale(stale: &Diagnostic) -> String {
     told("warning", Level::WARNING, stale)
 }
 
-fn told(word: &str, level: Level<'_>, unjudged: &Complaint) -> String {
+fn told(word: &str, level: Level<'_>, unjudged: &Diagnostic) -> String {
     let Some(source) = &unjudged.source else {
         let text = format!("{}: {}", unjudged.place(), unjudged.text);
         return format!("{word}: {}\n", plain(&text));

@@ -11,17 +11,22 @@ use serde_json::{Map, Value, json};
 
 use super::json::{FORMAT, by_reason, seen};
 use super::plain::plain;
-use super::{counts, tell_unjudged};
-use crate::Stop;
-use crate::args::{Output, WritersOutput};
-use crate::command::{List, Listed, Proposal};
-use crate::report::Complaint;
+use super::text;
+use crate::args::WritersOutput;
+use crate::diagnostic::Diagnostic;
+use crate::error::CliError;
+use crate::proposal::{List, Listed, Proposal};
+use crate::words::{count_of, counts};
 
 /// Names that look like those of programs and are not: the admins of some distributions, and whoever shows no credentials.
 const NO_PROGRAMS: [&str; 2] = ["system:admin", "system:anonymous"];
 
 /// Prints a proposal on standard output, and on standard error what it leaves out.
-pub(crate) fn print(proposal: &Proposal, format: WritersOutput, quiet: bool) -> Result<(), Stop> {
+pub(crate) fn print(
+    proposal: &Proposal,
+    format: WritersOutput,
+    quiet: bool,
+) -> Result<(), CliError> {
     let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout()).lock());
     match format {
         WritersOutput::Yaml => write!(out, "{}", yaml(proposal))?,
@@ -29,7 +34,7 @@ pub(crate) fn print(proposal: &Proposal, format: WritersOutput, quiet: bool) -> 
     }
     out.flush()?;
     if let Some(unjudged) = undecided(proposal) {
-        tell_unjudged(&unjudged, Output::Text);
+        anstream::eprint!("{}", text::unjudged(&unjudged));
     }
     if proposal.sums.writes == 0 {
         anstream::eprintln!("error: nothing to propose: no status write of a workload counts");
@@ -41,7 +46,7 @@ pub(crate) fn print(proposal: &Proposal, format: WritersOutput, quiet: bool) -> 
 }
 
 /// What to say of writes to objects of which nobody knows whether they are delegated.
-fn undecided(proposal: &Proposal) -> Option<Complaint> {
+fn undecided(proposal: &Proposal) -> Option<Diagnostic> {
     let first = proposal.sums.first_undecided.as_ref()?;
     let writes = match proposal.sums.undecided {
         1 => "1 status write says".to_owned(),
@@ -56,7 +61,7 @@ fn undecided(proposal: &Proposal) -> Option<Complaint> {
     );
     let line = usize::try_from(first.line).unwrap_or(usize::MAX);
     let file = proposal.files.get(first.source)?;
-    Some(Complaint::new(file, MalformedText::at(line, 0, text)))
+    Some(Diagnostic::new(file, MalformedText::at(line, 0, text)))
 }
 
 /// The sums in a line.
@@ -219,12 +224,6 @@ fn refusal(why: &str) -> String {
 /// Whether a user is neither a service account nor a part of Kubernetes.
 fn looks_like_person(user: &str) -> bool {
     !user.starts_with("system:") || NO_PROGRAMS.contains(&user)
-}
-
-/// `1 write`, `1,204 writes`
-pub(crate) fn count_of(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", HumanCount(count))
 }
 
 /// A time of an audit event without its fraction; nothing, if it does not look like one.

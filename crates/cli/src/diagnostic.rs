@@ -1,0 +1,198 @@
+//! Places in files, and what a command reports about one beside the findings of rules.
+
+use std::sync::Arc;
+
+use managed_by_offline::{Document, Located, MalformedText, Path};
+use serde::Serialize;
+
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Span {
+    /// The line, from 1.
+    pub(crate) line: usize,
+    /// The column in characters, from 1.
+    pub(crate) column: usize,
+    /// The last line.
+    pub(crate) end_line: usize,
+    /// The column behind the last character.
+    pub(crate) end_column: usize,
+}
+
+/// Lines of a file, with something to show in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) text: String,
+    /// The number of the first.
+    pub(crate) first_line: usize,
+    /// The bytes to show.
+    pub(crate) span: std::ops::Range<usize>,
+}
+
+/// What could not be judged.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Diagnostic {
+    /// The file, as the user named it.
+    pub(crate) file: Arc<str>,
+    /// The line, from 1; 0 where it is the whole file.
+    pub(crate) line: usize,
+    /// The column, from 1; 0 where it is the whole line.
+    pub(crate) column: usize,
+    /// Why, in one line.
+    pub(crate) text: String,
+    /// In settings, the word that was probably meant; the text names it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) suggestion: Option<String>,
+    /// Whether it is neither YAML nor JSON.
+    #[serde(skip)]
+    pub(crate) is_unreadable: bool,
+    /// The lines of the file around it.
+    #[serde(skip)]
+    pub(crate) source: Option<Box<Source>>,
+}
+
+/// The longest line that is shown as it is.
+const MAX_SHOWN_LINE: usize = 400;
+
+impl Span {
+    /// A whole line.
+    pub(crate) fn line(line: usize) -> Self {
+        Self {
+            line,
+            column: 1,
+            end_line: line,
+            end_column: 1,
+        }
+    }
+
+    /// The place of some bytes of a text.
+    fn of(text: &str, span: &std::ops::Range<usize>, line: usize, column: usize) -> Self {
+        let shown = text.get(span.clone()).unwrap_or_default();
+        let shown = shown.trim_end();
+        let breaks = shown.matches('\n').count();
+        let last = shown.rsplit('\n').next().unwrap_or_default();
+        let width = last.chars().count();
+        Self {
+            line,
+            column,
+            end_line: line.saturating_add(breaks),
+            end_column: match breaks {
+                0 => column.saturating_add(width),
+                _ => width.saturating_add(1),
+            },
+        }
+    }
+}
+
+/// The place of a path in a document, and the line to show.
+pub(crate) fn place(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
+    of_located(text, &document.locate(path))
+}
+
+/// The place of the key at a path, and the line to show.
+pub(crate) fn key_place(
+    text: &str,
+    document: &Document<'_>,
+    path: &Path,
+) -> (Span, Option<Source>) {
+    of_located(text, &document.locate_key(path))
+}
+
+/// The place of some bytes of a text, and the line to show. It counts from the start of the text.
+pub(crate) fn place_of(text: &str, span: &std::ops::Range<usize>) -> (Span, Option<Source>) {
+    let before = text.get(..span.start).unwrap_or_default();
+    let line = before.matches('\n').count().saturating_add(1);
+    let last = before.rsplit('\n').next().unwrap_or_default();
+    let column = last.chars().count().saturating_add(1);
+    let place = Span::of(text, span, line, column);
+    (place, source(text, line, span))
+}
+
+fn of_located(text: &str, located: &Located) -> (Span, Option<Source>) {
+    let place = Span::of(text, &located.span, located.line, located.column);
+    let source = source(text, located.line, &located.span);
+    (place, source)
+}
+
+/// The line of a file that holds a place, unless it is too long to be read. No more of the file is looked at than can be shown.
+fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Source> {
+    let before = text.get(..span.start)?;
+    let earliest = before.floor_char_boundary(before.len().saturating_sub(MAX_SHOWN_LINE));
+    let start = match before.get(earliest..)?.rfind('\n') {
+        Some(at) => earliest.saturating_add(at).saturating_add(1),
+        None if earliest == 0 => 0,
+        None => return None,
+    };
+    let rest = text.get(start..)?;
+    let latest = rest.floor_char_boundary(MAX_SHOWN_LINE.saturating_add(1));
+    let shown = rest.get(..latest)?.split(['\n', '\r']).next()?;
+    if shown.len() > MAX_SHOWN_LINE {
+        return None;
+    }
+    let from = span.start.saturating_sub(start);
+    let to = span.end.saturating_sub(start).min(shown.len());
+    let to = shown.get(..to).map_or(to, |shown| shown.trim_end().len());
+    Some(Source {
+        text: shown.to_owned(),
+        first_line: line,
+        span: from..to.max(from),
+    })
+}
+
+impl Diagnostic {
+    /// What is malformed in a file.
+    pub(crate) fn new(file: &Arc<str>, malformed: MalformedText) -> Self {
+        Self {
+            file: Arc::clone(file),
+            line: malformed.line,
+            column: malformed.column,
+            text: malformed.text,
+            suggestion: None,
+            is_unreadable: false,
+            source: None,
+        }
+    }
+
+    /// The same of a file that is neither YAML nor JSON.
+    pub(crate) fn unreadable(file: &Arc<str>, malformed: MalformedText) -> Self {
+        Self {
+            is_unreadable: true,
+            ..Self::new(file, malformed)
+        }
+    }
+
+    /// What is malformed at a place of a file.
+    pub(crate) fn at(file: &Arc<str>, place: &Span, source: Option<Source>, text: String) -> Self {
+        Self {
+            file: Arc::clone(file),
+            line: place.line,
+            column: place.column,
+            text,
+            suggestion: None,
+            is_unreadable: false,
+            source: source.map(Box::new),
+        }
+    }
+
+    /// The place in the file, if it is not the whole file. It is as wide as what is shown of its line.
+    pub(crate) fn shown(&self) -> Option<Span> {
+        let source = self.source.as_ref();
+        let shown = source.and_then(|source| source.text.get(source.span.clone()));
+        let column = self.column.max(1);
+        (self.line > 0).then(|| Span {
+            line: self.line,
+            column,
+            end_line: self.line,
+            end_column: column.saturating_add(shown.map_or(0, |shown| shown.chars().count())),
+        })
+    }
+
+    /// `jobs.yaml:3:5`
+    pub(crate) fn place(&self) -> String {
+        match (self.line, self.column) {
+            (0, _) => self.file.to_string(),
+            (line, 0) => format!("{}:{line}", self.file),
+            (line, column) => format!("{}:{line}:{column}", self.file),
+        }
+    }
+}

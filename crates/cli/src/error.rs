@@ -1,0 +1,31 @@
+//! Why a command stops before its end.
+
+use std::io;
+
+use crate::diagnostic::Diagnostic;
+
+/// The error type of commands.
+#[derive(Debug)]
+pub(crate) enum CliError {
+    /// The reader of the output has gone.
+    BrokenPipe,
+    /// An error without a place.
+    Error(String),
+    /// Errors in a file, such as settings that cannot be used.
+    Diagnostics(Vec<Diagnostic>),
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Error(error.to_string()),
+        }
+    }
+}
+
+impl From<Diagnostic> for CliError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Diagnostics(vec![diagnostic])
+    }
+}

@@ -1,0 +1,24 @@
+//! How a run ends.
+
+use std::process::ExitCode;
+
+/// The exit status of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Nothing was denied.
+    Accepted = 0,
+    /// Something was denied.
+    Denied = 1,
+    /// Something could not be judged: bad input, bad settings, bad usage.
+    Unjudged = 2,
+    /// Nothing was judged at all.
+    Nothing = 3,
+    /// Nobody reads the output any more: the status that a shell gives a program that SIGPIPE ended.
+    BrokenPipe = 141,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
