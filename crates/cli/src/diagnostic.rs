@@ -29,9 +29,71 @@ pub(crate) struct Source {
     pub(crate) span: std::ops::Range<usize>,
 }
 
-/// What could not be judged.
+/// Kind of a diagnostic that no rule reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// An object, or a setting, that could not be judged.
+    NotJudged,
+    /// A file, or a document, that is neither YAML nor JSON.
+    Unreadable,
+    /// An exception, or an entry of a baseline, that no finding matches.
+    UnusedException,
+    /// A key of YAML that occurs twice in a mapping.
+    RepeatedKey,
+}
+
+impl Kind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::NotJudged,
+        Self::Unreadable,
+        Self::UnusedException,
+        Self::RepeatedKey,
+    ];
+
+    /// The id in machine formats.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotJudged => "not-judged",
+            Self::Unreadable => "unreadable",
+            Self::UnusedException => "unused-exception",
+            Self::RepeatedKey => "repeated-key",
+        }
+    }
+
+    /// Returns true for a warning, false for an error.
+    pub(crate) const fn is_warning(self) -> bool {
+        !matches!(self, Self::NotJudged | Self::Unreadable)
+    }
+
+    /// The title, and what to do.
+    pub(crate) const fn documentation(self) -> [&'static str; 2] {
+        match self {
+            Self::NotJudged => [
+                "An object that could not be judged",
+                "Correct what the message names.",
+            ],
+            Self::Unreadable => [
+                "A file that is neither YAML nor JSON",
+                "Correct what the message names, or leave the file out with --exclude.",
+            ],
+            Self::UnusedException => [
+                "An exception or an entry of the baseline that no finding matches",
+                "Remove it.",
+            ],
+            Self::RepeatedKey => [
+                "A key that occurs twice in a mapping",
+                "Remove one of them: kubectl sends the last and drops the other.",
+            ],
+        }
+    }
+}
+
+/// What a command reports about a place, beside the findings of rules.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Diagnostic {
+    pub(crate) kind: Kind,
     /// The file, as the user named it.
     pub(crate) file: Arc<str>,
     /// The line, from 1; 0 where it is the whole file.
@@ -40,12 +102,9 @@ pub(crate) struct Diagnostic {
     pub(crate) column: usize,
     /// Why, in one line.
     pub(crate) text: String,
-    /// In settings, the word that was probably meant; the text names it too.
+    /// The word that was probably meant; the text names it too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suggestion: Option<String>,
-    /// Whether it is neither YAML nor JSON.
-    #[serde(skip)]
-    pub(crate) is_unreadable: bool,
     /// The lines of the file around it.
     #[serde(skip)]
     pub(crate) source: Option<Box<Source>>,
@@ -143,35 +202,29 @@ impl Diagnostic {
     /// What is malformed in a file.
     pub(crate) fn new(file: &Arc<str>, malformed: MalformedText) -> Self {
         Self {
+            kind: Kind::NotJudged,
             file: Arc::clone(file),
             line: malformed.line,
             column: malformed.column,
             text: malformed.text,
             suggestion: None,
-            is_unreadable: false,
             source: None,
-        }
-    }
-
-    /// The same of a file that is neither YAML nor JSON.
-    pub(crate) fn unreadable(file: &Arc<str>, malformed: MalformedText) -> Self {
-        Self {
-            is_unreadable: true,
-            ..Self::new(file, malformed)
         }
     }
 
     /// What is malformed at a place of a file.
     pub(crate) fn at(file: &Arc<str>, place: &Span, source: Option<Source>, text: String) -> Self {
+        let malformed = MalformedText::at(place.line, place.column, text);
         Self {
-            file: Arc::clone(file),
-            line: place.line,
-            column: place.column,
-            text,
-            suggestion: None,
-            is_unreadable: false,
             source: source.map(Box::new),
+            ..Self::new(file, malformed)
         }
+    }
+
+    /// The same of another kind.
+    #[must_use]
+    pub(crate) fn of(self, kind: Kind) -> Self {
+        Self { kind, ..self }
     }
 
     /// The place in the file, if it is not the whole file. It is as wide as what is shown of its line.

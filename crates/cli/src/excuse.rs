@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::args::{Known, unknown_rule};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Kind};
 use crate::error::CliError;
 use crate::input::Input;
 use crate::report::{Excuse, Finding, Report};
@@ -213,7 +213,9 @@ impl Baseline {
                 "{file}: {object}: {path} [{rule}] is not found any more, --write-baseline removes it"
             );
             let malformed = MalformedText::whole(text);
-            report.stale.push(Diagnostic::new(&input.name, malformed));
+            report
+                .warnings
+                .push(Diagnostic::new(&input.name, malformed).of(Kind::UnusedException));
         }
     }
 }

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         }
         Err(CliError::Diagnostics(problems)) => {
             for problem in &problems {
-                anstream::eprint!("{}", output::text::unjudged(problem));
+                anstream::eprint!("{}", output::text::diagnostic(problem));
             }
             Exit::Unjudged
         }

@@ -10,7 +10,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use crate::args::Judging;
-use crate::diagnostic::{Diagnostic, Source, Span};
+use crate::diagnostic::{self, Diagnostic, Source, Span};
 use crate::exit::Exit;
 use crate::words::words;
 
@@ -67,8 +67,8 @@ pub(crate) struct Report {
     pub(crate) fixed: usize,
     /// The files that were read, of `diff` the new ones.
     pub(crate) files: Vec<Arc<str>>,
-    /// Exceptions and lines of a baseline that nothing is found for, each at its place.
-    pub(crate) stale: Vec<Diagnostic>,
+    /// What is probably a mistake, beside the findings.
+    pub(crate) warnings: Vec<Diagnostic>,
     /// What somebody probably meant, where it was seen first, and how often.
     pub(crate) hints: BTreeMap<String, Hint>,
 }
@@ -312,10 +312,15 @@ impl Report {
         }
     }
 
+    /// All that no rule reports: errors, and then warnings.
+    pub(crate) fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.unjudged.iter().chain(&self.warnings)
+    }
+
     /// Returns how the run ends.
     pub(crate) fn exit(&self, judging: &Judging) -> Exit {
         let sums = self.sums();
-        let is_warned = sums.warned > 0 || !self.stale.is_empty();
+        let is_warned = sums.warned > 0 || !self.warnings.is_empty();
         if sums.unjudged > 0 {
             Exit::Unjudged
         } else if sums.denied > 0 || judging.deny_warnings && is_warned {
@@ -344,7 +349,8 @@ impl Report {
     /// Counts what could not be read, rather than to tell it.
     pub(crate) fn skip_unreadable(&mut self) {
         let before = self.unjudged.len();
-        self.unjudged.retain(|unjudged| !unjudged.is_unreadable);
+        self.unjudged
+            .retain(|unjudged| unjudged.kind != diagnostic::Kind::Unreadable);
         let skipped = before.saturating_sub(self.unjudged.len());
         self.skipped = self.skipped.saturating_add(skipped);
     }
@@ -356,7 +362,7 @@ impl Report {
         self.gone.append(&mut other.gone);
         self.created.append(&mut other.created);
         self.files.append(&mut other.files);
-        self.stale.append(&mut other.stale);
+        self.warnings.append(&mut other.warnings);
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.fixed = self.fixed.saturating_add(other.fixed);
         for (text, hint) in other.hints {

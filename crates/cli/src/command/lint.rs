@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::settings::Chosen;
 use crate::args::{Lint, Manifests, Who};
-use crate::diagnostic::{Diagnostic, Source, Span, place};
+use crate::diagnostic::{Diagnostic, Kind, Source, Span, place};
 use crate::error::CliError;
 use crate::excuse::{EXCEPT, exceptions};
 use crate::input::{Input, files};
@@ -151,6 +151,7 @@ pub(super) fn for_each_object(
     mut each: impl FnMut(&At<'_, '_>, &mut Report),
 ) {
     for_each_document(file, bytes, report, |text, document, report| {
+        let judged = report.results.len();
         for object in manifest::objects(document) {
             let object = match &object {
                 Ok(object) => object,
@@ -168,6 +169,12 @@ pub(super) fn for_each_object(
             };
             each(&at, report);
         }
+        // In files about other things, nobody looks for them.
+        if report.results.len() > judged {
+            let repeated = document.repeated_keys().iter().cloned();
+            let warnings = repeated.map(|key| Diagnostic::new(file, key).of(Kind::RepeatedKey));
+            report.warnings.extend(warnings);
+        }
     });
 }
 
@@ -183,21 +190,21 @@ pub(super) fn for_each_document(
             let malformed = MalformedText::whole("is empty");
             report
                 .unjudged
-                .push(Diagnostic::unreadable(name, malformed));
+                .push(Diagnostic::new(name, malformed).of(Kind::Unreadable));
             return;
         }
         Ok(text) => text,
         Err(malformed) => {
             report
                 .unjudged
-                .push(Diagnostic::unreadable(name, malformed));
+                .push(Diagnostic::new(name, malformed).of(Kind::Unreadable));
             return;
         }
     };
     let mut unjudged = Vec::new();
     Document::each(text, |document| match document {
         Ok(document) => each(text, &document, report),
-        Err(malformed) => unjudged.push(Diagnostic::unreadable(name, malformed)),
+        Err(malformed) => unjudged.push(Diagnostic::new(name, malformed).of(Kind::Unreadable)),
     });
     if let Some(first) = unjudged.first_mut().filter(|_| is_template(text)) {
         first.text = format!(
@@ -298,7 +305,7 @@ impl At<'_, '_> {
                     }
                     if !is_used {
                         let text = format!("{EXCEPT}: {rule} finds nothing here, remove the line");
-                        report.stale.push(at(text));
+                        report.warnings.push(at(text).of(Kind::UnusedException));
                     }
                 }
             }

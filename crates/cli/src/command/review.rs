@@ -43,6 +43,11 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, CliError> {
             &bytes,
             &mut report,
             |text, document, report| {
+                if let Some(repeated) = document.repeated_keys().first() {
+                    let repeated = Diagnostic::new(&input.name, repeated.clone());
+                    report.unjudged.push(repeated);
+                    return;
+                }
                 let (json, prefix) = request_in(document.json());
                 let answer = judge.ask(json.as_bytes());
                 let about = Asked::of(json);
@@ -85,7 +90,7 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, CliError> {
                     _ => writeln!(out, "{answer}")?,
                 }
             }
-            output::print_unjudged(&report);
+            output::print_diagnostics(&report);
         }
         format => output::print(&report, format, quiet, judging.allow_empty)?,
     }

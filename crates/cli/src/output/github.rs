@@ -26,16 +26,14 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             out.write_all(command(level, &outcome.file, place, found.rule.id(), &text).as_bytes())?;
         }
     }
-    for unjudged in &report.unjudged {
-        let place = unjudged.shown();
-        let (file, text) = (&unjudged.file, &unjudged.text);
-        let command = command("error", file, place.as_ref(), "not judged", text);
-        out.write_all(command.as_bytes())?;
-    }
-    for stale in &report.stale {
-        let place = stale.shown();
-        let title = "not found any more";
-        let command = command("warning", &stale.file, place.as_ref(), title, &stale.text);
+    for diagnostic in report.diagnostics() {
+        let (place, file, kind) = (diagnostic.shown(), &diagnostic.file, diagnostic.kind);
+        let level = if kind.is_warning() {
+            "warning"
+        } else {
+            "error"
+        };
+        let command = command(level, file, place.as_ref(), kind.as_str(), &diagnostic.text);
         out.write_all(command.as_bytes())?;
     }
     let excused = text::excused(report);

@@ -23,7 +23,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         "summary": summary(report),
         "results": report.results,
         "unjudged": report.unjudged,
-        "stale": report.stale,
+        "warnings": report.warnings,
     });
     if let (Value::Object(members), Kind::Diff) = (&mut document, report.kind) {
         for (key, objects) in [("created", &report.created), ("deleted", &report.gone)] {
@@ -41,8 +41,8 @@ pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<(
     for unjudged in &report.unjudged {
         writeln!(out, "{}", tagged("unjudged", json!(unjudged)))?;
     }
-    for stale in &report.stale {
-        writeln!(out, "{}", tagged("stale", json!(stale)))?;
+    for warning in &report.warnings {
+        writeln!(out, "{}", tagged("warning", json!(warning)))?;
     }
     writeln!(out, "{}", tagged("summary", summary(report)))
 }

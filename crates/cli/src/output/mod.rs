@@ -30,10 +30,7 @@ pub(crate) fn print(
     out.flush()?;
     // Commands to GitHub tell it already.
     if format != Output::Github {
-        print_unjudged(report);
-        for stale in &report.stale {
-            anstream::eprint!("{}", text::stale(stale));
-        }
+        print_diagnostics(report);
     }
     anstream::eprint!("{}{}", text::dropped(report), text::hints(report));
     // Settings are checked, not judged.
@@ -88,17 +85,17 @@ pub(crate) fn level_of_nothing(allow_empty: bool) -> &'static str {
     if allow_empty { "note" } else { "error" }
 }
 
-/// Prints on standard error what could not be judged.
-pub(crate) fn print_unjudged(report: &Report) {
-    for unjudged in &report.unjudged {
-        anstream::eprint!("{}", text::unjudged(unjudged));
+/// Prints on standard error what could not be judged, and warnings.
+pub(crate) fn print_diagnostics(report: &Report) {
+    for diagnostic in report.diagnostics() {
+        anstream::eprint!("{}", text::diagnostic(diagnostic));
     }
 }
 
 /// Tells at once of something that could not be judged. Commands to GitHub tell it at the end.
 pub(crate) fn tell_unjudged(unjudged: &Diagnostic, format: Output) {
     if format != Output::Github {
-        anstream::eprint!("{}", text::unjudged(unjudged));
+        anstream::eprint!("{}", text::diagnostic(unjudged));
     }
 }
 

@@ -9,7 +9,7 @@ use managed_by::{Enforcement, Rule, rules};
 use managed_by_offline::Found;
 use serde_json::{Value, json};
 
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::report::Excuse;
 use crate::report::{Report, page};
 use crate::words::words;
@@ -41,12 +41,9 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             })
         })
     });
-    let unjudged = report.unjudged.iter();
-    let results = results
-        .chain(unjudged.map(|unjudged| told(&NOT_JUDGED, 0, unjudged)))
-        .chain(report.stale.iter().map(|stale| told(&STALE, 1, stale)));
+    let results = results.chain(report.diagnostics().map(diagnostic));
     let known = rules().iter().map(|rule| descriptor(rule));
-    let known = known.chain([&NOT_JUDGED, &STALE].map(Told::descriptor));
+    let known = known.chain(Kind::ALL.map(descriptor_of_kind));
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -90,11 +87,15 @@ fn descriptor(rule: &Rule) -> Value {
 
 /// Returns the releases that find it, where not all do or several are asked, and the value to write instead, if one is suggested.
 fn properties(found: &Found) -> Value {
-    let mut properties = json!({"releases": found.releases});
-    if let (Value::Object(members), Some(suggestion)) = (&mut properties, &found.suggestion) {
-        members.insert("suggestion".to_owned(), json!(suggestion));
+    let mut properties = suggestion(found.suggestion.as_ref());
+    if let Value::Object(members) = &mut properties {
+        members.insert("releases".to_owned(), json!(found.releases));
     }
     properties
+}
+
+fn suggestion(suggestion: Option<&String>) -> Value {
+    suggestion.map_or_else(|| json!({}), |suggestion| json!({"suggestion": suggestion}))
 }
 
 fn location(file: &str, place: Option<&Span>) -> Value {
@@ -127,46 +128,34 @@ fn uri(file: &str) -> String {
     uri
 }
 
-/// What is told that no rule found.
-struct Told {
-    id: &'static str,
-    level: &'static str,
-    title: &'static str,
-    fix: &'static str,
-}
-
-const NOT_JUDGED: Told = Told {
-    id: "not-judged",
-    level: "error",
-    title: "This could not be judged",
-    fix: "Mend what the message names, so that the object can be read.",
-};
-
-const STALE: Told = Told {
-    id: "not-found-any-more",
-    level: "warning",
-    title: "An exception or a line of the baseline that nothing is found for",
-    fix: "Remove it.",
-};
-
-impl Told {
-    fn descriptor(&self) -> Value {
-        json!({
-            "id": self.id,
-            "shortDescription": {"text": self.title},
-            "help": {"text": self.fix},
-            "defaultConfiguration": {"level": self.level},
-        })
+/// Level of a diagnostic that no rule reports.
+fn level_of(kind: Kind) -> &'static str {
+    if kind.is_warning() {
+        "warning"
+    } else {
+        "error"
     }
 }
 
-/// A result that no rule found. Its descriptor stands behind those of the rules.
-fn told(what: &Told, place: usize, unjudged: &Diagnostic) -> Value {
+fn descriptor_of_kind(kind: Kind) -> Value {
+    let [title, fix] = kind.documentation();
     json!({
-        "ruleId": what.id,
-        "ruleIndex": rules().len().saturating_add(place),
-        "level": what.level,
-        "message": {"text": unjudged.text},
-        "locations": [{"physicalLocation": location(&unjudged.file, unjudged.shown().as_ref())}],
+        "id": kind.as_str(),
+        "shortDescription": {"text": title},
+        "help": {"text": fix},
+        "defaultConfiguration": {"level": level_of(kind)},
+    })
+}
+
+/// A result that no rule reports. Its descriptor is after those of the rules.
+fn diagnostic(diagnostic: &Diagnostic) -> Value {
+    let place = Kind::ALL.iter().position(|kind| *kind == diagnostic.kind);
+    json!({
+        "ruleId": diagnostic.kind.as_str(),
+        "ruleIndex": rules().len().saturating_add(place.unwrap_or_default()),
+        "level": level_of(diagnostic.kind),
+        "message": {"text": diagnostic.text},
+        "locations": [{"physicalLocation": location(&diagnostic.file, diagnostic.shown().as_ref())}],
+        "properties": suggestion(diagnostic.suggestion.as_ref()),
     })
 }

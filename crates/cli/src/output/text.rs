@@ -127,23 +127,19 @@ fn snippet<'s>(
         .annotation(AnnotationKind::Primary.span(source.span.clone()))
 }
 
-/// What could not be judged, with the line of the file where that is known.
-pub(crate) fn unjudged(unjudged: &Diagnostic) -> String {
-    told("error", Level::ERROR, unjudged)
-}
-
-/// An exception or a line of a baseline that matches no finding.
-pub(crate) fn stale(stale: &Diagnostic) -> String {
-    told("warning", Level::WARNING, stale)
-}
-
-fn told(word: &str, level: Level<'_>, unjudged: &Diagnostic) -> String {
-    let Some(source) = &unjudged.source else {
-        let text = format!("{}: {}", unjudged.place(), unjudged.text);
+/// A diagnostic, with the line of the file where that is known.
+pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
+    let (word, level) = if diagnostic.kind.is_warning() {
+        ("warning", Level::WARNING)
+    } else {
+        ("error", Level::ERROR)
+    };
+    let Some(source) = &diagnostic.source else {
+        let text = format!("{}: {}", diagnostic.place(), diagnostic.text);
         return format!("{word}: {}\n", plain(&text));
     };
-    let snippet = snippet(&unjudged.file, source);
-    let text = plain(&unjudged.text);
+    let snippet = snippet(&diagnostic.file, source);
+    let text = plain(&diagnostic.text);
     let group = level.primary_title(text).element(snippet);
     format!("{}\n\n", Renderer::styled().render(&[group]))
 }

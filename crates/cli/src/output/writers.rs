@@ -34,7 +34,7 @@ pub(crate) fn print(
     }
     out.flush()?;
     if let Some(unjudged) = undecided(proposal) {
-        anstream::eprint!("{}", text::unjudged(&unjudged));
+        anstream::eprint!("{}", text::diagnostic(&unjudged));
     }
     if proposal.sums.writes == 0 {
         anstream::eprintln!("error: nothing to propose: no status write of a workload counts");

@@ -55,9 +55,7 @@ pub(crate) fn check_sarif(document: &Value) {
     check(&SARIF, document);
     let run = &document["runs"][0];
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
-    let (own, others) = rules.split_at(managed_by::rules().len());
-    assert_eq!(others.len(), 2);
-    for rule in own {
+    for rule in rules.iter().take(managed_by::rules().len()) {
         let page = rule["helpUri"].as_str().unwrap();
         assert_eq!(page.rsplit('.').next(), Some("md"));
     }
