@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use crate::asks::Asks;
 use crate::json::Members;
 use crate::record::State;
+use crate::replay::ObjectName;
 
 /// A request that was made of objects. Serialized, it is an `AdmissionRequest`.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +64,11 @@ pub(crate) enum Who<'a> {
 const UID: &str = "00000000-0000-0000-0000-000000000000";
 
 impl Request<'_> {
+    /// The name of the object.
+    pub fn object(&self) -> ObjectName {
+        ObjectName::of(self.state)
+    }
+
     /// Hands out the request as the library reads it.
     ///
     /// # Errors

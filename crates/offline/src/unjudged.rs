@@ -55,7 +55,8 @@ impl Why {
 }
 
 impl Unjudged {
-    pub(crate) fn new(why: Why, text: impl Into<String>) -> Self {
+    /// What could not be judged, and why.
+    pub fn new(why: Why, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { why, text }
     }

@@ -38,7 +38,7 @@ pub(crate) fn html(report: &Report) -> String {
             }
             body {
                 h1 { (title) }
-                p { (badge::markup(report)) }
+                @if report.unjudged == 0 { p { (badge::markup(report)) } }
                 (sums(report))
                 h2 { "Rules and releases" }
                 (legend())

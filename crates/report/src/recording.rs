@@ -39,6 +39,7 @@ pub struct Recording<'s> {
     status_writes: u64,
     /// Writes to objects of other controllers, by the controller; empty where nobody can tell.
     passed_over: BTreeMap<String, u64>,
+    unjudged: u64,
     /// By rule: the kinds that it judges were seen, and what each release made of it.
     sums: BTreeMap<&'static str, Vec<Cell>>,
     objects: BTreeMap<String, History>,
@@ -70,6 +71,7 @@ impl<'s> Recording<'s> {
             writes: 0,
             status_writes: 0,
             passed_over: BTreeMap::new(),
+            unjudged: 0,
             sums: BTreeMap::new(),
             objects: BTreeMap::new(),
         }
@@ -131,6 +133,11 @@ impl<'s> Recording<'s> {
             .add(step(&write, place, &found));
     }
 
+    /// Notes records that could not be judged, such as lines that were cut.
+    pub fn note_unjudged(&mut self, records: u64) {
+        self.unjudged = self.unjudged.saturating_add(records);
+    }
+
     /// Whether nothing was added that counts.
     pub fn is_empty(&self) -> bool {
         self.writes == 0
@@ -161,7 +168,7 @@ impl<'s> Recording<'s> {
             let cells = rows.iter().filter_map(|row| row.cells.get(index));
             let mut states = cells.map(|cell| cell.state);
             let is_tested = states.clone().any(|state| state == State::Passed);
-            is_tested && states.all(|state| state != State::Denied)
+            self.unjudged == 0 && is_tested && states.all(|state| state != State::Denied)
         };
         let releases = || self.releases.iter().map(ToString::to_string);
         let conforming = releases().enumerate().filter(|(index, _)| conforms(*index));
@@ -190,6 +197,7 @@ impl<'s> Recording<'s> {
                 .values()
                 .copied()
                 .fold(0, u64::saturating_add),
+            unjudged: self.unjudged,
             conforms_to: conforming.map(|(_, release)| release).collect(),
             rows,
             timelines: denied,

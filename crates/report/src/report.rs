@@ -23,6 +23,8 @@ pub struct Report {
     pub status_writes: u64,
     /// Writes of other objects, which were passed over.
     pub passed_over: u64,
+    /// Records that could not be judged. If there are any, the recording shows no conformance.
+    pub unjudged: u64,
     /// The releases that would have denied nothing, of those in which at least one rule was exercised.
     pub conforms_to: Vec<String>,
     /// The rules, in the order in which kube-apiserver checks them.
@@ -133,13 +135,18 @@ impl Report {
         page::html(self)
     }
 
-    /// The badge as SVG.
-    pub fn badge(&self) -> String {
-        badge::svg(self)
+    /// The badge as SVG, unless records could not be judged.
+    pub fn badge(&self) -> Option<String> {
+        (self.unjudged == 0).then(|| badge::svg(self))
     }
 
     /// What the badge says: `status conforms to 1.30 to 1.37`.
     pub fn badge_text(&self) -> String {
+        match self.unjudged {
+            0 => {}
+            1 => return "status: no result, 1 record could not be judged".to_owned(),
+            all => return format!("status: no result, {all} records could not be judged"),
+        }
         if self.status_writes == 0 {
             return "status: no write recorded".to_owned();
         }

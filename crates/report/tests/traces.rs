@@ -166,7 +166,7 @@ fn a_denied_write_is_shown_with_both_states() {
     }
     let data = serde_json::to_value(&report).unwrap();
     assert_eq!(data["format"], 1);
-    assert!(report.badge().starts_with("<svg"));
+    assert!(report.badge().unwrap().starts_with("<svg"));
 }
 
 /// The path of one begins with the path of the other.

@@ -4,15 +4,16 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use indicatif::ProgressBar;
 use managed_by::nearest_name;
-use managed_by_offline::{Judge, MalformedText, Replay};
+use managed_by_offline::{Judge, Replay, Unjudged, Why};
 use managed_by_report::{RecordedAt, Recording, Report};
 
+use super::replay::Told;
 use super::settings::Chosen;
 use crate::args::{Conformance, ListOutput, Output};
-use crate::diagnostic::Diagnostic;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input::Input;
@@ -30,46 +31,54 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
         recording = recording.since(since);
     }
     let mut replay = Replay::new(Judge::new(settings, None));
-    let mut is_unjudged = false;
-    let mut tell = |unjudged: &Diagnostic| {
-        is_unjudged = true;
-        output::tell_unjudged(unjudged, Output::Text);
-    };
+    let mut told = Told::default();
     let inputs: Vec<Input> = asked.traces.iter().map(|file| Input::new(file)).collect();
+    let files: Vec<_> = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
     each_piece(&inputs, &ProgressBar::hidden(), |piece| {
         let piece = match piece {
             Ok(piece) => piece,
             Err(malformed) => {
-                tell(&malformed);
+                told.add(malformed, Output::Text);
                 return Ok(0);
             }
         };
         let (source, before) = (piece.source, piece.lines_before);
         let lines = replay.requests(piece.bytes, source, before, |seen, request| {
-            let Some(file) = inputs.get(source).map(|input| &input.name) else {
+            let Some(file) = files.get(source) else {
                 return;
+            };
+            let request = match request {
+                Ok(request) => request,
+                Err((object, unjudged)) => {
+                    return told.tell(file, &seen, object, unjudged, Output::Text);
+                }
             };
             let place = RecordedAt {
                 source: file.to_string(),
                 line: seen.line,
-                time: seen.time,
+                time: seen.time.clone(),
             };
             // What was read can be written.
             let value = serde_json::to_value(request).unwrap_or_default();
             if let Err(e) = request.read(|asked| recording.add(asked, &value, &place)) {
-                let line = usize::try_from(place.line).unwrap_or(usize::MAX);
-                let text = MalformedText::at(line, 0, e.to_string());
-                tell(&Diagnostic::new(file, text));
+                let unjudged = Unjudged::new(Why::Malformed, e.to_string());
+                told.tell(file, &seen, &request.object(), &unjudged, Output::Text);
             }
         });
         Ok(lines)
     })?;
+    let unjudged = told.count();
+    told.tell_the_rest(&files, Output::Text);
+    recording.note_unjudged(unjudged);
     let nothing = recording
         .is_empty()
         .then(|| nothing(&recording, controller));
     let report = recording.finish();
     write(asked.html.as_deref(), || report.html())?;
-    write(asked.badge.as_deref(), || report.badge())?;
+    match (&asked.badge, report.badge()) {
+        (Some(path), None) => anstream::eprintln!("note: {}: not written", path.display()),
+        (path, badge) => write(path.as_deref(), || badge.unwrap_or_default())?,
+    }
     match asked.output {
         ListOutput::Json => {
             let mut out = io::stdout().lock();
@@ -84,7 +93,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
         let level = output::level_of_nothing(asked.allow_empty);
         anstream::eprintln!("{level}: {}", plain(nothing));
     }
-    Ok(if is_unjudged {
+    Ok(if unjudged > 0 {
         Exit::Unjudged
     } else if !report.timelines.is_empty() {
         Exit::Denied

@@ -5,9 +5,8 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use managed_by_offline::Why;
-use managed_by_offline::replay::{Said, Seen, Step};
-use managed_by_offline::{MalformedText, Replay};
+use managed_by_offline::replay::{ObjectName, Said, Seen, Step};
+use managed_by_offline::{MalformedText, Replay, Unjudged, Why};
 
 use super::settings::Chosen;
 use crate::args::{self, Output};
@@ -128,11 +127,9 @@ impl Sink<'_> {
         let file = file.unwrap_or_else(|| Arc::from(""));
         let line = usize::try_from(step.seen.line).unwrap_or(usize::MAX);
         match step.said {
-            Said::Unjudged(mut unjudged) => {
-                if !step.object.kind.is_empty() {
-                    unjudged.text = format!("{}: {}", step.object, unjudged.text);
-                }
-                self.told.tell(&file, &step.seen, unjudged, self.format);
+            Said::Unjudged(unjudged) => {
+                self.told
+                    .tell(&file, &step.seen, &step.object, &unjudged, self.format);
                 Ok(())
             }
             Said::Found(request) => {
@@ -170,6 +167,8 @@ impl Sink<'_> {
 pub(super) struct Told {
     /// How often each was met, for each file.
     counts: BTreeMap<(usize, Why), u64>,
+    /// How many files could not be read.
+    files: u64,
     /// What was told.
     all: Vec<Diagnostic>,
 }
@@ -180,19 +179,36 @@ impl Told {
         &mut self,
         file: &Arc<str>,
         seen: &Seen,
-        unjudged: managed_by_offline::Unjudged,
+        object: &ObjectName,
+        unjudged: &Unjudged,
         format: Output,
     ) {
         let count = self.counts.entry((seen.source, unjudged.why)).or_default();
         *count = count.saturating_add(1);
         if *count <= TOLD {
             let line = usize::try_from(seen.line).unwrap_or(usize::MAX);
-            let malformed = MalformedText::at(line, 0, unjudged.text);
-            self.add(Diagnostic::new(file, malformed), format);
+            let text = match &*object.kind {
+                "" => unjudged.text.clone(),
+                _ => format!("{object}: {}", unjudged.text),
+            };
+            let malformed = MalformedText::at(line, 0, text);
+            self.push(Diagnostic::new(file, malformed), format);
         }
     }
 
-    fn add(&mut self, unjudged: Diagnostic, format: Output) {
+    /// How much could not be judged.
+    pub(super) fn count(&self) -> u64 {
+        let counts = self.counts.values().copied();
+        counts.fold(self.files, u64::saturating_add)
+    }
+
+    /// Tells of a file that could not be read.
+    pub(super) fn add(&mut self, unreadable: Diagnostic, format: Output) {
+        self.files = self.files.saturating_add(1);
+        self.push(unreadable, format);
+    }
+
+    fn push(&mut self, unjudged: Diagnostic, format: Output) {
         output::tell_unjudged(&unjudged, format);
         self.all.push(unjudged);
     }
@@ -204,7 +220,7 @@ impl Told {
             let file = files.get(source);
             if let Some(file) = file.filter(|_| more > 0) {
                 let text = format!("{more} more: {}", why.as_str());
-                self.add(Diagnostic::new(file, MalformedText::whole(text)), format);
+                self.push(Diagnostic::new(file, MalformedText::whole(text)), format);
             }
         }
     }

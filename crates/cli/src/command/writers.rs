@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use managed_by::Settings;
 use managed_by_offline::StatusWriters;
-use managed_by_offline::replay::StatusWriter;
+use managed_by_offline::replay::{ObjectName, StatusWriter};
 use serde_json::{Map, Value, json};
 
 use super::replay::{Told, bar};
@@ -39,7 +39,7 @@ pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, CliError> 
             let Some(file) = files.get(source) else {
                 return;
             };
-            bar.suspend(|| told.tell(file, &seen, unjudged, Output::Text));
+            bar.suspend(|| told.tell(file, &seen, &ObjectName::default(), &unjudged, Output::Text));
         });
         bar.set_message(format!("{} status writes", writers.writes()));
         Ok(lines)

@@ -105,25 +105,25 @@ impl<'s> Replay<'s> {
         lines
     }
 
-    /// Hands out the requests of a chunk, without judging them; otherwise as [`Replay::chunk`].
+    /// Hands out the requests of a chunk, and what is none, without judging them; otherwise as [`Replay::chunk`].
     pub fn requests(
         &mut self,
         bytes: &[u8],
         source: usize,
         lines_before: u64,
-        mut each: impl FnMut(Seen, &Request<'_>),
+        mut each: impl FnMut(Seen, Result<&Request<'_>, (&ObjectName, &Unjudged)>),
     ) -> u64 {
         let (items, lines) = self.items(bytes, lines_before);
         let before = self.past.before(&items);
         let (tasks, latest) = self.past.tasks(&items, &before);
         for (item, task) in &tasks {
-            let Task::Judge(asking) = task else { continue };
-            let seen = Seen {
-                source,
-                line: item.line,
-                time: asking.time(),
+            let (time, request) = match task {
+                Task::Judge(asking) => (asking.time(), Ok(&asking.request)),
+                Task::Tell(object, unjudged) => (None, Err((object, unjudged))),
+                Task::Nothing | Task::Unknown(_) => continue,
             };
-            each(seen, &asking.request);
+            let line = item.line;
+            each(Seen { source, line, time }, request);
         }
         let updates = stored(&latest);
         self.past.update(updates);
