@@ -265,16 +265,20 @@ pub(crate) struct Manifests {
 #[derive(Debug, Clone, Default, ClapArgs)]
 #[command(next_help_heading = "Folders")]
 pub(crate) struct Folders {
-    /// Files and folders to leave out, such as 'charts/*/templates' (repeatable)
+    /// Files and folders of a folder to leave out, as .gitignore has patterns, relative to the working directory, such as
+    /// 'charts/*/templates' (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
+    /// Also leave out files that are named themselves, as pre-commit does
+    #[arg(long)]
+    pub(crate) force_exclude: bool,
     /// Also read what .gitignore and .ignore name
     #[arg(long)]
     pub(crate) no_ignore: bool,
     /// Count files that are neither YAML nor JSON, and do not end with exit code 2 for them
     #[arg(long)]
     pub(crate) skip_unreadable: bool,
-    /// Where the patterns begin, if that is not the folder that is read.
+    /// The folder that the patterns are relative to, if it is not the working directory.
     #[arg(skip)]
     pub(crate) root: Option<PathBuf>,
 }

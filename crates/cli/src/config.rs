@@ -77,7 +77,7 @@ impl Config {
         let stop = |unjudged| CliError::Diagnostics(vec![unjudged]);
         let bytes = input.bytes().map_err(stop)?;
         let unreadable = |malformed: MalformedText| stop(Diagnostic::new(&input.name, malformed));
-        let text = decode(&bytes).map_err(unreadable)?;
+        let text = &*decode(&bytes).map_err(unreadable)?;
         let config = toml::from_str(text).map_err(|e: toml::de::Error| {
             let (place, source) = place_of(text, &e.span().unwrap_or_default());
             let text = format!("{}{}", e.message(), meant(e.message()));

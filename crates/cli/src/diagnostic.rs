@@ -37,19 +37,47 @@ pub(crate) enum Kind {
     NotJudged,
     /// A file, or a document, that is neither YAML nor JSON.
     Unreadable,
+    /// An input without a document.
+    Empty,
     /// An exception, or an entry of a baseline, that no finding matches.
     UnusedException,
     /// A key of YAML that occurs twice in a mapping.
     RepeatedKey,
+    /// What was not read: no regular file, or a submodule.
+    Skipped,
+    /// What is wrong with a file of a commit, or an object in it.
+    OldState,
+}
+
+/// How much a diagnostic matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    Error,
+    Warning,
+    Note,
+}
+
+impl Level {
+    /// The level in SARIF and in text.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
 }
 
 impl Kind {
     /// All of them.
-    pub(crate) const ALL: [Self; 4] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::NotJudged,
         Self::Unreadable,
+        Self::Empty,
         Self::UnusedException,
         Self::RepeatedKey,
+        Self::Skipped,
+        Self::OldState,
     ];
 
     /// The id in machine formats.
@@ -57,14 +85,21 @@ impl Kind {
         match self {
             Self::NotJudged => "not-judged",
             Self::Unreadable => "unreadable",
+            Self::Empty => "empty",
             Self::UnusedException => "unused-exception",
             Self::RepeatedKey => "repeated-key",
+            Self::Skipped => "skipped",
+            Self::OldState => "old-state",
         }
     }
 
-    /// Returns true for a warning, false for an error.
-    pub(crate) const fn is_warning(self) -> bool {
-        !matches!(self, Self::NotJudged | Self::Unreadable)
+    /// How much it matters.
+    pub(crate) const fn level(self) -> Level {
+        match self {
+            Self::NotJudged | Self::Unreadable | Self::Empty => Level::Error,
+            Self::UnusedException | Self::RepeatedKey => Level::Warning,
+            Self::Skipped | Self::OldState => Level::Note,
+        }
     }
 
     /// The title, and what to do.
@@ -78,6 +113,10 @@ impl Kind {
                 "A file that is neither YAML nor JSON",
                 "Correct what the message names, or leave the file out with --exclude.",
             ],
+            Self::Empty => [
+                "An input without a document",
+                "Write something into it, or allow it with --allow-empty.",
+            ],
             Self::UnusedException => [
                 "An exception or an entry of the baseline that no finding matches",
                 "Remove it.",
@@ -85,6 +124,11 @@ impl Kind {
             Self::RepeatedKey => [
                 "A key that occurs twice in a mapping",
                 "Remove one of them: kubectl sends the last and drops the other.",
+            ],
+            Self::Skipped => ["A path that is not read", "Leave it out, or read it alone."],
+            Self::OldState => [
+                "A file or an object of a commit that cannot be judged",
+                "Nothing, if the change repairs or deletes it.",
             ],
         }
     }

@@ -1,4 +1,4 @@
-//! Files, folders and standard input.
+//! Files and standard input.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -6,13 +6,9 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use ignore::overrides::OverrideBuilder;
-use ignore::{DirEntry, WalkBuilder};
 use managed_by_offline::MalformedText;
 
-use crate::args::Folders;
 use crate::diagnostic::Diagnostic;
-use crate::error::CliError;
 
 /// Something to read.
 #[derive(Debug, Clone)]
@@ -25,19 +21,12 @@ pub(crate) struct Input {
 #[derive(Debug, Clone)]
 enum From {
     File(PathBuf),
+    /// A file of a folder that the user named.
+    Found(PathBuf),
     /// It can be read only once.
     Stdin(OnceLock<Vec<u8>>),
     /// What was read elsewhere, such as a file of a commit.
     Bytes(Vec<u8>),
-}
-
-/// What files of a folder hold manifests.
-const MANIFESTS: [&str; 3] = ["yaml", "yml", "json"];
-
-/// Whether a file of a folder holds manifests, as far as its name says.
-pub(crate) fn is_manifest(path: &Path) -> bool {
-    let extension = path.extension();
-    extension.is_some_and(|e| MANIFESTS.iter().any(|m| e == *m))
 }
 
 impl Input {
@@ -58,10 +47,23 @@ impl Input {
         }
     }
 
-    /// What was read elsewhere, such as a file of a commit.
-    pub(crate) fn of_bytes(name: &str, bytes: Vec<u8>) -> Self {
+    /// A file of a folder that the user named.
+    pub(crate) fn found(path: &Path) -> Self {
         Self {
-            name: Arc::from(name),
+            from: From::Found(path.to_owned()),
+            ..Self::new(path)
+        }
+    }
+
+    /// Returns true if the user named something else, in which it is.
+    pub(crate) fn is_found(&self) -> bool {
+        matches!(self.from, From::Found(_) | From::Bytes(_))
+    }
+
+    /// What was read elsewhere, such as a file of a commit.
+    pub(crate) fn of_bytes(name: &Arc<str>, bytes: Vec<u8>) -> Self {
+        Self {
+            name: Arc::clone(name),
             from: From::Bytes(bytes),
         }
     }
@@ -69,7 +71,7 @@ impl Input {
     /// Its path, if it is a file.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.from {
-            From::File(path) => Some(path),
+            From::File(path) | From::Found(path) => Some(path),
             From::Stdin(_) | From::Bytes(_) => None,
         }
     }
@@ -81,7 +83,7 @@ impl Input {
 
     pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Diagnostic> {
         match &self.from {
-            From::File(path) => match fs::read(path) {
+            From::File(path) | From::Found(path) => match fs::read(path) {
                 Ok(bytes) => Ok(Cow::Owned(bytes)),
                 Err(e) => Err(self.unreadable(&e)),
             },
@@ -111,7 +113,7 @@ impl Input {
     /// The input as a stream, with its size if that is known.
     pub(crate) fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Diagnostic> {
         let path = match &self.from {
-            From::File(path) => path,
+            From::File(path) | From::Found(path) => path,
             From::Stdin(_) => return Ok((Box::new(io::stdin()), None)),
             From::Bytes(bytes) => return Ok((Box::new(io::Cursor::new(bytes.clone())), None)),
         };
@@ -132,80 +134,4 @@ impl Input {
         };
         Diagnostic::new(&self.name, MalformedText::whole(text))
     }
-}
-
-/// The files of paths: folders recursively, in the order of their names, without hidden ones, without what `.gitignore` and
-/// `.ignore` name, and without `node_modules`. A folder without manifests is an error.
-pub(crate) fn files(
-    paths: &[PathBuf],
-    folders: &Folders,
-) -> Result<Vec<Result<Input, Diagnostic>>, CliError> {
-    let mut files = Vec::new();
-    for path in paths {
-        if !path.is_dir() {
-            files.push(Ok(Input::new(path)));
-            continue;
-        }
-        let before = files.len();
-        add_folder(path, folders, &mut files)?;
-        if files.len() == before {
-            let text = "holds no manifests (.yaml, .yml or .json)";
-            let malformed = MalformedText::whole(text);
-            files.push(Err(Diagnostic::new(&Input::new(path).name, malformed)));
-        }
-    }
-    Ok(files)
-}
-
-fn add_folder(
-    folder: &Path,
-    folders: &Folders,
-    files: &mut Vec<Result<Input, Diagnostic>>,
-) -> Result<(), CliError> {
-    let cannot = |e| CliError::Error(format!("{}: {e}", folder.display()));
-    let real = folder.canonicalize().map_err(cannot)?;
-    let root = match folders.root.as_deref() {
-        Some(root) if root.as_os_str().is_empty() => Path::new("."),
-        Some(root) => root,
-        None => folder,
-    };
-    let mut excluded = OverrideBuilder::new(root.canonicalize().map_err(cannot)?);
-    for pattern in &folders.exclude {
-        // What `ignore` calls an override is what counts against all else; with `!` it leaves out.
-        let added = excluded.add(&format!("!{pattern}"));
-        added.map_err(|e| CliError::Error(format!("--exclude {pattern}: {e}")))?;
-    }
-    let excluded = excluded
-        .build()
-        .map_err(|e| CliError::Error(format!("--exclude: {e}")))?;
-    let top = folder.to_owned();
-    let is_read = move |entry: &DirEntry| {
-        let path = entry.path().strip_prefix(&top).unwrap_or(entry.path());
-        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let is_excluded = excluded.matched(real.join(path), is_folder).is_ignore();
-        entry.depth() == 0 || entry.file_name() != "node_modules" && !is_excluded
-    };
-    let walk = WalkBuilder::new(folder)
-        .standard_filters(!folders.no_ignore)
-        .hidden(true)
-        .require_git(false)
-        .filter_entry(is_read)
-        .sort_by_file_name(Ord::cmp)
-        .build();
-    for entry in walk {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(e) => {
-                let malformed = MalformedText::whole(format!("cannot be read: {e}"));
-                files.push(Err(Diagnostic::new(&Input::new(folder).name, malformed)));
-                continue;
-            }
-        };
-        // A link to a folder is not followed: it may lead to where it came from.
-        let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir()) || entry.path().is_dir();
-        if !is_folder && is_manifest(entry.path()) {
-            files.push(Ok(Input::new(entry.path())));
-        }
-    }
-    Ok(())
 }

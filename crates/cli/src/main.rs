@@ -10,6 +10,7 @@ mod diagnostic;
 mod error;
 mod excuse;
 mod exit;
+mod files;
 mod fix;
 mod git;
 mod hint;

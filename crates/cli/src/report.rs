@@ -10,7 +10,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use crate::args::Judging;
-use crate::diagnostic::{self, Diagnostic, Source, Span};
+use crate::diagnostic::{self, Diagnostic, Level, Source, Span};
 use crate::exit::Exit;
 use crate::words::words;
 
@@ -69,6 +69,10 @@ pub(crate) struct Report {
     pub(crate) files: Vec<Arc<str>>,
     /// What is probably a mistake, beside the findings.
     pub(crate) warnings: Vec<Diagnostic>,
+    /// What else to know.
+    pub(crate) notes: Vec<Diagnostic>,
+    /// Inputs without a document that are no errors: files of folders, or all of them.
+    pub(crate) empty: usize,
     /// What somebody probably meant, where it was seen first, and how often.
     pub(crate) hints: BTreeMap<String, Hint>,
 }
@@ -312,9 +316,10 @@ impl Report {
         }
     }
 
-    /// All that no rule reports: errors, and then warnings.
+    /// All that no rule reports: errors, then warnings, then notes.
     pub(crate) fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.unjudged.iter().chain(&self.warnings)
+        let all = self.unjudged.iter().chain(&self.warnings);
+        all.chain(&self.notes)
     }
 
     /// Returns how the run ends.
@@ -346,13 +351,28 @@ impl Report {
         hint.count = hint.count.saturating_add(1);
     }
 
-    /// Counts what could not be read, rather than to tell it.
-    pub(crate) fn skip_unreadable(&mut self) {
+    /// Adds a diagnostic where its level belongs.
+    pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
+        match diagnostic.kind.level() {
+            Level::Error => self.unjudged.push(diagnostic),
+            Level::Warning => self.warnings.push(diagnostic),
+            Level::Note => self.notes.push(diagnostic),
+        }
+    }
+
+    /// Lets inputs be empty, if the arguments do.
+    pub(crate) fn allow(&mut self, judging: &Judging) {
+        if judging.allow_empty {
+            let empty = self.forgive(diagnostic::Kind::Empty);
+            self.empty = self.empty.saturating_add(empty);
+        }
+    }
+
+    /// Counts errors of a kind, instead of reporting them, and returns how many there were.
+    pub(crate) fn forgive(&mut self, kind: diagnostic::Kind) -> usize {
         let before = self.unjudged.len();
-        self.unjudged
-            .retain(|unjudged| unjudged.kind != diagnostic::Kind::Unreadable);
-        let skipped = before.saturating_sub(self.unjudged.len());
-        self.skipped = self.skipped.saturating_add(skipped);
+        self.unjudged.retain(|unjudged| unjudged.kind != kind);
+        before.saturating_sub(self.unjudged.len())
     }
 
     /// Adds what another one found, behind what this one did.
@@ -363,6 +383,8 @@ impl Report {
         self.created.append(&mut other.created);
         self.files.append(&mut other.files);
         self.warnings.append(&mut other.warnings);
+        self.notes.append(&mut other.notes);
+        self.empty = self.empty.saturating_add(other.empty);
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.fixed = self.fixed.saturating_add(other.fixed);
         for (text, hint) in other.hints {

@@ -1,5 +1,6 @@
 //! Text that cannot be judged, and where.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::places::Places;
@@ -13,6 +14,8 @@ pub struct MalformedText {
     pub column: usize,
     /// What is wrong, in one line.
     pub text: String,
+    /// Whether kubectl may read it all the same.
+    pub is_refused: bool,
 }
 
 impl MalformedText {
@@ -27,6 +30,15 @@ impl MalformedText {
             line,
             column,
             text: text.into(),
+            is_refused: false,
+        }
+    }
+
+    /// The same, of something that kubectl may read.
+    pub(crate) fn refused(self) -> Self {
+        Self {
+            is_refused: true,
+            ..self
         }
     }
 
@@ -48,14 +60,23 @@ impl fmt::Display for MalformedText {
 
 impl std::error::Error for MalformedText {}
 
-/// The text of a file, without a byte order mark.
+/// The text of a file, without a byte order mark, which must be there before UTF-16.
 ///
 /// # Errors
-/// If the bytes are no UTF-8: UTF-16 and binary files are called by their names.
-pub fn decode(bytes: &[u8]) -> Result<&str, MalformedText> {
-    let utf_16 = [&b"\xff\xfe"[..], b"\xfe\xff"];
-    if utf_16.iter().any(|mark| bytes.starts_with(mark)) {
-        return Err(MalformedText::whole("is UTF-16, expected UTF-8"));
+/// If the bytes are no text: binary files are called by their name.
+pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, MalformedText> {
+    let utf_16 = match bytes {
+        [0xff, 0xfe, units @ ..] => Some((units, u16::from_le_bytes as fn([u8; 2]) -> u16)),
+        [0xfe, 0xff, units @ ..] => Some((units, u16::from_be_bytes as fn([u8; 2]) -> u16)),
+        _ => None,
+    };
+    if let Some((units, unit)) = utf_16 {
+        let (units, rest) = units.as_chunks::<2>();
+        let text = String::from_utf16(&units.iter().map(|bytes| unit(*bytes)).collect::<Vec<_>>());
+        let text = text.ok().filter(|_| rest.is_empty());
+        return text
+            .map(Cow::Owned)
+            .ok_or_else(|| MalformedText::whole("is not UTF-16"));
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let start = bytes.get(..SNIFFED).unwrap_or(bytes);
@@ -64,7 +85,7 @@ pub fn decode(bytes: &[u8]) -> Result<&str, MalformedText> {
             "is a binary file, expected YAML or JSON",
         ));
     }
-    std::str::from_utf8(bytes).map_err(|e| {
+    std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|e| {
         let (valid, _) = bytes.split_at_checked(e.valid_up_to()).unwrap_or_default();
         let valid = std::str::from_utf8(valid).unwrap_or_default();
         MalformedText::in_text(valid, valid.len(), "is not UTF-8")

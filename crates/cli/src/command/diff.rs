@@ -1,90 +1,26 @@
 //! `managed-by diff`: the updates between two files or folders, or since a commit.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use managed_by_offline::Document;
+use managed_by::UserInfo;
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectName;
-use serde_json::Value;
+use managed_by_offline::{Document, Judge, MalformedText};
+use rayon::prelude::*;
 
-use super::lint::{At, for_each_object, user};
+use super::objects::{At, for_each_object, user};
+use super::pairs::{Entry, content, pairs};
 use super::settings::Chosen;
-use crate::args::{Diff, Folders, Manifests};
-use crate::diagnostic::Diagnostic;
+use super::unchecked::unchecked;
+use crate::args::{Diff, Manifests};
+use crate::diagnostic::{Diagnostic, Kind};
 use crate::error::CliError;
-use crate::git;
-use crate::input::{Input, files};
-use crate::report::{Kind, Report};
-
-/// The files of both sides, the old ones first.
-fn inputs(asked: &Diff) -> Result<[Vec<Result<Input, Diagnostic>>; 2], CliError> {
-    let folders = &asked.manifests.folders;
-    if let Some(new) = &asked.new {
-        return Ok([side(&asked.old, folders)?, side(new, folders)?]);
-    }
-    // Both sides have the same files: a commit has links and ignored files, which a folder is read without.
-    let mut new = side(&asked.old, folders)?;
-    new.retain(|input| {
-        !input
-            .as_ref()
-            .is_ok_and(|input| input.path().is_some_and(Path::is_symlink))
-    });
-    let there: Vec<_> = new
-        .iter()
-        .flatten()
-        .filter_map(|input| input.path()?.canonicalize().ok())
-        .collect();
-    let is_left_out = |file: &Path| {
-        let file = file.canonicalize();
-        file.is_ok_and(|file| !there.contains(&file))
-    };
-    let commit = asked.git.as_deref().unwrap_or_default();
-    let old = git::files(commit, &asked.old, is_left_out)?;
-    Ok([old.into_iter().map(Ok).collect(), new])
-}
-
-/// The files of one side. `/dev/null` has none, as for git: all objects of the other side are new, or gone.
-fn side(path: &Path, folders: &Folders) -> Result<Vec<Result<Input, Diagnostic>>, CliError> {
-    if path.as_os_str() == "/dev/null" {
-        return Ok(Vec::new());
-    }
-    files(&[path.to_owned()], folders)
-}
-
-/// Group, kind, namespace and name.
-type Key = (String, String, String, String);
-
-/// The keys of the objects of one side. Those without a name have their `generateName` and a number instead.
-#[derive(Default)]
-struct Keys {
-    unnamed: BTreeMap<Key, usize>,
-}
-
-impl Keys {
-    fn of(&mut self, object: &Object<'_>, namespace: &str) -> Key {
-        let name = object.full_name(namespace);
-        let mut key = (name.group, name.kind, name.namespace, name.name);
-        if object.name().is_empty() {
-            let count = self.unnamed.entry(key.clone()).or_default();
-            // No name has a slash.
-            key.3 = format!("{}/{count}", key.3);
-            *count = count.saturating_add(1);
-        }
-        key
-    }
-}
-
-/// An object as it was.
-struct Stored {
-    name: ObjectName,
-    json: String,
-    /// How many old objects were read before.
-    place: usize,
-    /// What is wrong with it, where it stands.
-    unjudged: Option<Diagnostic>,
-}
+use crate::files::Chooser;
+use crate::git::{self, Compared, Side};
+use crate::input::Input;
+use crate::report::{self, Report};
 
 /// Judges the updates between two sides. What is new is judged as created, what is gone is named.
 pub(super) fn run(asked: &Diff) -> Result<Report, CliError> {
@@ -95,149 +31,289 @@ pub(super) fn run(asked: &Diff) -> Result<Report, CliError> {
         ..
     } = &asked.manifests;
     let chosen = Chosen::new(judging)?;
-    let judge = chosen.judge()?;
-    let user = user(who);
-    let namespace = who.namespace();
-    let [old, new] = inputs(asked)?;
-    let mut report = Report {
-        kind: Kind::Diff,
-        ..Report::default()
+    let chooser = Chooser::new(folders)?;
+    let compared = match (&asked.new, &asked.git) {
+        (None, Some(commit)) => git::compared(commit, &asked.old, &chooser)?,
+        (new, _) => Compared {
+            old: side(&asked.old, &chooser)?,
+            new: side(new.as_deref().unwrap_or(Path::new("")), &chooser)?,
+            skipped: Vec::new(),
+        },
     };
-    // The old objects borrow from their documents, of which there is one at a time.
-    let mut stored: BTreeMap<Key, Stored> = BTreeMap::new();
-    let mut keys = Keys::default();
-    let mut place = 0_usize;
-    for input in &old {
-        for_each_object_of(input, &mut report, |at, _| {
-            let name = at.object.full_name(namespace);
-            let malformed = if judge.knows(&name.group, &name.version, &name.kind) {
-                at.object.check().err()
-            } else {
-                None
-            };
-            let old = Stored {
-                json: at.object.json().to_owned(),
-                place,
-                unjudged: malformed.map(|malformed| at.unjudged(&name, &malformed)),
-                name,
-            };
-            stored.insert(keys.of(at.object, namespace), old);
-            place = place.saturating_add(1);
-        });
+    let comparison = Comparison {
+        judge: chosen.judge()?,
+        namespace: who.namespace(),
+        user: user(who),
+        is_status: asked.status,
+        is_history: asked.git.is_some(),
+    };
+    Ok(comparison.report(compared))
+}
+
+/// The files of one side. `/dev/null` has none, as for git: all objects of the other side are new, or gone.
+fn side(path: &Path, chooser: &Chooser) -> Result<Side, CliError> {
+    if path.as_os_str() == "/dev/null" {
+        return Ok(Vec::new());
     }
-    let mut wrong: BTreeMap<usize, Diagnostic> = BTreeMap::new();
-    let mut keys = Keys::default();
-    for input in &new {
-        let file = input.iter().map(|input| Arc::clone(&input.name));
-        report.files.extend(file);
-        for_each_object_of(input, &mut report, |at, report| {
-            let object = at.object;
-            let before = stored.remove(&keys.of(object, namespace));
+    if path.as_os_str() != "-" && !path.exists() {
+        return Err(
+            Diagnostic::new(&Input::new(path).name, MalformedText::whole("no such file")).into(),
+        );
+    }
+    let relative = |file: &Result<Input, Diagnostic>| -> Option<PathBuf> {
+        let file = file.as_ref().ok()?.path()?;
+        file.strip_prefix(path).ok().map(Path::to_owned)
+    };
+    let files = chooser.files(&[path.to_owned()]).into_iter();
+    Ok(files
+        .map(|file| (relative(&file).unwrap_or_default(), file))
+        .collect())
+}
+
+type File = Result<Input, Diagnostic>;
+
+/// What cannot be read of a file.
+struct Unread<'f> {
+    path: &'f Path,
+    errors: Vec<Diagnostic>,
+    /// The hash of the file, if it is neither YAML nor JSON.
+    content: Option<u64>,
+}
+
+impl<'f> Unread<'f> {
+    fn new(path: &'f Path, file: &File, report: Report) -> Self {
+        let errors = report.unjudged;
+        let mut unreadable = errors.iter().filter(|error| error.kind == Kind::Unreadable);
+        let bytes = unreadable
+            .next()
+            .and_then(|_| file.as_ref().ok()?.bytes().ok());
+        Self {
+            path,
+            content: bytes.map(|bytes| content(&bytes)),
+            errors,
+        }
+    }
+
+    /// What is the same for a file that says the same.
+    fn key(&self) -> Option<(&'f Path, u64)> {
+        Some((self.path, self.content?))
+    }
+}
+
+/// How two sides are compared.
+struct Comparison<'c> {
+    judge: Judge<'c>,
+    namespace: &'c str,
+    user: UserInfo<'c>,
+    /// Whether only the status is meant.
+    is_status: bool,
+    /// Whether the old side is a commit, in which anything may be that the change repairs.
+    is_history: bool,
+}
+
+/// An object as it was.
+struct Stored {
+    json: String,
+    /// What is wrong with it, where it stands.
+    unjudged: Option<Diagnostic>,
+}
+
+impl Comparison<'_> {
+    fn report(&self, compared: Compared) -> Report {
+        let Compared { old, new, skipped } = compared;
+        let mut report = Report {
+            kind: report::Kind::Diff,
+            notes: skipped,
+            ..Report::default()
+        };
+        let of_files = old.par_iter().map(|(path, file)| self.stored(path, file));
+        let (entries, unread): (Vec<_>, Vec<_>) = of_files.unzip();
+        let (old, stored): (Vec<_>, Vec<_>) = entries.into_iter().flatten().unzip();
+        let of_files = new.par_iter().map(|(path, file)| self.entries(path, file));
+        let (entries, new_unread): (Vec<_>, Vec<_>) = of_files.unzip();
+        let counts: Vec<usize> = entries.iter().map(Vec::len).collect();
+        let new_entries: Vec<Entry<'_>> = entries.into_iter().flatten().collect();
+        let pairs = pairs(&old, &new_entries);
+
+        // A file that cannot be read and says what it said is no change.
+        let new_unread: BTreeSet<_> = new_unread.iter().filter_map(Unread::key).collect();
+        let mut unchanged = BTreeSet::new();
+        for unread in &unread {
+            match unread.key().filter(|key| new_unread.contains(key)) {
+                Some((path, _)) => _ = unchanged.insert(path),
+                None => unread
+                    .errors
+                    .iter()
+                    .for_each(|error| report.add(error.clone())),
+            }
+        }
+        let mut rest = &*pairs;
+        let mut work = Vec::with_capacity(new.len());
+        for ((path, file), count) in new.iter().zip(counts) {
+            let (own, others) = rest.split_at_checked(count).unwrap_or_default();
+            work.push((file, own, unchanged.contains(&**path)));
+            rest = others;
+        }
+        let reports = work.par_iter().map(|(file, pairs, is_unchanged)| {
+            let mut report = self.judged(file, pairs, &stored);
+            if *is_unchanged {
+                report.forgive(Kind::Unreadable);
+                report.skipped = 1;
+            }
+            report
+        });
+        let reports: Vec<Report> = reports.collect();
+        for other in reports {
+            report.append(other);
+        }
+
+        let mut is_gone = vec![true; old.len()];
+        for place in pairs.into_iter().flatten() {
+            if let Some(is_gone) = is_gone.get_mut(place) {
+                *is_gone = false;
+            }
+        }
+        for ((entry, stored), is_gone) in old.into_iter().zip(stored).zip(is_gone) {
+            if !is_gone {
+                stored
+                    .unjudged
+                    .into_iter()
+                    .for_each(|unjudged| report.add(unjudged));
+            } else if self.knows(&entry.name) {
+                report.gone.push(entry.name);
+            }
+        }
+        report
+    }
+
+    fn knows(&self, name: &ObjectName) -> bool {
+        self.judge.knows(&name.group, &name.version, &name.kind)
+    }
+
+    /// The name of an object, unless no version of its kind is judged.
+    fn name(&self, object: &Object<'_>) -> Option<ObjectName> {
+        let name = object.full_name(self.namespace);
+        let mut kinds = managed_by::kinds().iter();
+        let is_known = kinds.any(|kind| kind.group() == name.group && kind.name() == name.kind);
+        (is_known || self.knows(&name)).then_some(name)
+    }
+
+    /// The old objects of a file, and what cannot be read of it.
+    fn stored<'f>(&self, path: &'f Path, file: &File) -> (Vec<(Entry<'f>, Stored)>, Unread<'f>) {
+        let mut report = Report::default();
+        let mut objects = Vec::new();
+        let kind = |diagnostic: Diagnostic| {
+            if self.is_history {
+                diagnostic.of(Kind::OldState)
+            } else {
+                diagnostic
+            }
+        };
+        for_each_object_of(file, &mut report, |at, _| {
+            let Some(name) = self.name(at.object) else {
+                return;
+            };
+            let malformed = at.object.check().err().filter(|_| self.knows(&name));
+            let stored = Stored {
+                json: at.object.json().to_owned(),
+                unjudged: malformed.map(|malformed| kind(at.unjudged(&name, &malformed))),
+            };
+            objects.push((Entry::new(path, name, &stored.json), stored));
+        });
+        let mut unread = Unread::new(path, file, report);
+        unread.errors = unread.errors.into_iter().map(kind).collect();
+        (objects, unread)
+    }
+
+    /// The new objects of a file.
+    fn entries<'f>(&self, path: &'f Path, file: &File) -> (Vec<Entry<'f>>, Unread<'f>) {
+        let mut entries = Vec::new();
+        let mut report = Report::default();
+        for_each_object_of(file, &mut report, |at, _| {
+            let name = self.name(at.object);
+            entries.extend(name.map(|name| Entry::new(path, name, at.object.json())));
+        });
+        (entries, Unread::new(path, file, report))
+    }
+
+    /// Judges the new objects of a file, each with the old one of its pair.
+    fn judged(&self, file: &File, pairs: &[Option<usize>], stored: &[Stored]) -> Report {
+        let mut report = Report::default();
+        report
+            .files
+            .extend(file.iter().map(|input| Arc::clone(&input.name)));
+        let mut pairs = pairs.iter();
+        for_each_object_of(file, &mut report, |at, report| {
+            let pair = self
+                .name(at.object)
+                .and_then(|_| pairs.next().copied())
+                .flatten();
+            let Some(name) = at.known(&self.judge, self.namespace, report) else {
+                return;
+            };
             let judged = report.results.len();
-            let Some(name) = at.known(&judge, namespace, report) else {
-                return;
-            };
-            let Some(before) = before else {
-                report.created.push(name.clone());
-                at.add(&judge, &object.alone(namespace, &user), name, report);
-                at.except(judged, report);
-                return;
-            };
-            // A change of the spec and the status is two requests, with a state between them that mixes both objects. What is
-            // wrong with one of the two is found before, so that it is shown where it stands.
-            let malformed = object.check().err();
-            let is_wrong = before.unjudged.is_some() || malformed.is_some();
-            wrong.extend(before.unjudged.map(|unjudged| (before.place, unjudged)));
-            let malformed = malformed.map(|malformed| at.unjudged(&name, &malformed));
-            report.unjudged.extend(malformed);
-            let documents = Document::all(&before.json);
-            let objects = documents.iter().flatten().flat_map(manifest::objects);
-            for old in objects.flatten().filter(|_| !is_wrong) {
-                for request in manifest::updates(&old, object, asked.status, namespace, &user) {
-                    at.add(&judge, &request, name.clone(), report);
+            let before = pair.and_then(|place| stored.get(place));
+            match before {
+                Some(before) if before.unjudged.is_none() => self.update(at, &name, before, report),
+                // What the API server could not store was not there.
+                Some(_) if !self.is_history => {
+                    let malformed = at.object.check().err();
+                    report
+                        .unjudged
+                        .extend(malformed.map(|malformed| at.unjudged(&name, &malformed)));
                 }
-                // The first request is the one that changes the spec.
-                if let Some(first) = report.results.get_mut(judged)
-                    && !asked.status
-                {
-                    first.unchecked = unchecked(&old, object);
+                before => {
+                    if before.is_none() {
+                        report.created.push(name.clone());
+                    }
+                    at.add(
+                        &self.judge,
+                        &at.object.alone(self.namespace, &self.user),
+                        name,
+                        report,
+                    );
                 }
             }
             at.except(judged, report);
         });
+        report
     }
-    report.unjudged.extend(wrong.into_values());
-    if folders.skip_unreadable {
-        report.skip_unreadable();
+
+    /// Judges the update of an object.
+    fn update(&self, at: &At<'_, '_>, name: &ObjectName, before: &Stored, report: &mut Report) {
+        // A change of the spec and the status is two requests, with a state between them that mixes both objects. What is wrong
+        // with the new one is found before, so that it is shown where it stands.
+        if let Err(malformed) = at.object.check() {
+            return report.add(at.unjudged(name, &malformed));
+        }
+        let judged = report.results.len();
+        let documents = Document::all(&before.json);
+        let objects = documents.iter().flatten().flat_map(manifest::objects);
+        for old in objects.flatten() {
+            for request in
+                manifest::updates(&old, at.object, self.is_status, self.namespace, &self.user)
+            {
+                at.add(&self.judge, &request, name.clone(), report);
+            }
+            // The first request is the one that changes the spec.
+            if let Some(first) = report.results.get_mut(judged)
+                && !self.is_status
+            {
+                first.unchecked = unchecked(&old, at.object);
+            }
+        }
     }
-    let gone = stored.into_values().map(|old| old.name);
-    let gone = gone.filter(|name| judge.knows(&name.group, &name.version, &name.kind));
-    report.gone = gone.collect();
-    Ok(report)
 }
 
 /// Does something with each object of a file, if there is one.
 fn for_each_object_of(
-    input: &Result<Input, Diagnostic>,
+    file: &File,
     report: &mut Report,
     each: impl FnMut(&At<'_, '_>, &mut Report),
 ) {
-    let read = input.as_ref().map_err(Clone::clone);
+    let read = file.as_ref().map_err(Clone::clone);
     match read.and_then(|input| Ok((input, input.bytes()?))) {
-        Ok((input, bytes)) => for_each_object(&input.name, &bytes, report, each),
-        Err(unjudged) => report.unjudged.push(unjudged),
-    }
-}
-
-/// The parts of a Job that kube-apiserver does not let everybody change, and that no rule judges (`ValidateJobSpecUpdate`, 1.36).
-const UNCHECKED: [&str; 7] = [
-    "template",
-    "completions",
-    "completionMode",
-    "selector",
-    "podFailurePolicy",
-    "successPolicy",
-    "backoffLimitPerIndex",
-];
-
-/// Those of them that no API server fills in: a new object without one takes it away.
-const NEVER_DEFAULTED: [&str; 3] = ["podFailurePolicy", "successPolicy", "backoffLimitPerIndex"];
-
-/// The paths that an update changes and nobody checks here. What the new object does not mention stays
-/// or is defaulted, unless nobody defaults it.
-fn unchecked(old: &Object<'_>, new: &Object<'_>) -> Vec<String> {
-    if (new.group(), new.kind()) != ("batch", "Job") {
-        return Vec::new();
-    }
-    let spec = |object: &Object<'_>| -> Option<Value> {
-        serde_json::from_str::<Value>(object.json())
-            .ok()
-            .and_then(|mut object| object.get_mut("spec").map(Value::take))
-    };
-    let (Some(old), Some(new)) = (spec(old), spec(new)) else {
-        return Vec::new();
-    };
-    let differing = UNCHECKED.iter().filter(|part| match new.get(part) {
-        Some(new) if !new.is_null() => differs(old.get(part), new),
-        _ => NEVER_DEFAULTED.contains(part) && old.get(part).is_some_and(|old| !old.is_null()),
-    });
-    differing.map(|part| format!("spec.{part}")).collect()
-}
-
-/// Whether a value says something that the old one does not.
-fn differs(old: Option<&Value>, new: &Value) -> bool {
-    match (old, new) {
-        (_, Value::Null) => false,
-        (Some(Value::Object(old)), Value::Object(new)) => {
-            new.iter().any(|(key, new)| differs(old.get(key), new))
-        }
-        (Some(Value::Array(old)), Value::Array(new)) => {
-            old.len() != new.len()
-                || old
-                    .iter()
-                    .zip(new)
-                    .any(|(old, new)| differs(Some(old), new))
-        }
-        (old, new) => old != Some(new),
+        Ok((input, bytes)) => for_each_object(input, &bytes, report, each),
+        Err(unjudged) => report.add(unjudged),
     }
 }

@@ -4,10 +4,13 @@ mod conformance;
 mod diff;
 mod lint;
 mod list;
+mod objects;
 mod page;
+mod pairs;
 mod replay;
 mod review;
 mod settings;
+mod unchecked;
 mod writers;
 
 use std::io::{self, Write as _};
@@ -15,6 +18,7 @@ use std::io::{self, Write as _};
 use clap::CommandFactory as _;
 
 use crate::args::{Args, Command, Manifests, SettingsCommand};
+use crate::diagnostic::Kind;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::report::Report;
@@ -66,6 +70,10 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
 
 /// Prints what was found in manifests, but for what was found before.
 fn finish(mut report: Report, asked: &Manifests, quiet: bool) -> Result<Exit, CliError> {
+    if asked.folders.skip_unreadable {
+        report.skipped = report.forgive(Kind::Unreadable);
+    }
+    report.allow(&asked.judging);
     excuse::apply(&asked.known, &mut report)?;
     let judging = &asked.judging;
     let format = asked.printing.output;

@@ -9,7 +9,7 @@ use managed_by_offline::{Asks, Judgement};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::lint::for_each_document;
+use super::objects::for_each_document;
 use super::settings::Chosen;
 use crate::args::{Output, Review};
 use crate::diagnostic::{Diagnostic, place};
@@ -38,47 +38,41 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, CliError> {
                 continue;
             }
         };
-        for_each_document(
-            &input.name,
-            &bytes,
-            &mut report,
-            |text, document, report| {
-                if let Some(repeated) = document.repeated_keys().first() {
-                    let repeated = Diagnostic::new(&input.name, repeated.clone());
-                    report.unjudged.push(repeated);
-                    return;
+        for_each_document(&input, &bytes, &mut report, |text, document, report| {
+            if let Some(repeated) = document.repeated_keys().first() {
+                let repeated = Diagnostic::new(&input.name, repeated.clone());
+                report.unjudged.push(repeated);
+                return;
+            }
+            let (json, prefix) = request_in(document.json());
+            let answer = judge.ask(json.as_bytes());
+            let about = Asked::of(json);
+            answers.push(admission_review(&about.uid, &answer));
+            let path = |path: &str| {
+                managed_by_offline::Path::parse(prefix).join(&managed_by_offline::Path::parse(path))
+            };
+            match answer {
+                Ok(judgement) => {
+                    let locate = |found: &managed_by_offline::Found| {
+                        let in_request = format!("object.{}", found.path);
+                        Some(place(text, document, &path(&in_request)))
+                    };
+                    let mut outcome =
+                        Outcome::new(&input.name, about.object, about.asks, judgement, locate);
+                    outcome.user = about.user;
+                    outcome.place = Some(place(text, document, &path("object")).0);
+                    report.results.push(outcome);
                 }
-                let (json, prefix) = request_in(document.json());
-                let answer = judge.ask(json.as_bytes());
-                let about = Asked::of(json);
-                answers.push(admission_review(&about.uid, &answer));
-                let path = |path: &str| {
-                    managed_by_offline::Path::parse(prefix)
-                        .join(&managed_by_offline::Path::parse(path))
-                };
-                match answer {
-                    Ok(judgement) => {
-                        let locate = |found: &managed_by_offline::Found| {
-                            let in_request = format!("object.{}", found.path);
-                            Some(place(text, document, &path(&in_request)))
-                        };
-                        let mut outcome =
-                            Outcome::new(&input.name, about.object, about.asks, judgement, locate);
-                        outcome.user = about.user;
-                        outcome.place = Some(place(text, document, &path("object")).0);
-                        report.results.push(outcome);
-                    }
-                    Err(malformed) => {
-                        let of = path(malformed.path().unwrap_or_default());
-                        let (place, source) = place(text, document, &of);
-                        let denial = Verdict::malformed(&malformed).decision;
-                        let what = denial.message().unwrap_or_default().to_owned();
-                        let unjudged = Diagnostic::at(&input.name, &place, source, what);
-                        report.unjudged.push(unjudged);
-                    }
+                Err(malformed) => {
+                    let of = path(malformed.path().unwrap_or_default());
+                    let (place, source) = place(text, document, &of);
+                    let denial = Verdict::malformed(&malformed).decision;
+                    let what = denial.message().unwrap_or_default().to_owned();
+                    let unjudged = Diagnostic::at(&input.name, &place, source, what);
+                    report.unjudged.push(unjudged);
                 }
-            },
-        );
+            }
+        });
     }
     let exit = report.exit(judging);
     match asked.printing.output {

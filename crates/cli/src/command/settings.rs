@@ -88,7 +88,7 @@ fn read(path: &Path) -> Result<String, CliError> {
         .map_err(|unjudged| CliError::Diagnostics(vec![unjudged]))?;
     let unreadable =
         |malformed| CliError::Diagnostics(vec![Diagnostic::new(&input.name, malformed)]);
-    let text = decode(&bytes).map_err(unreadable)?;
+    let text = &*decode(&bytes).map_err(unreadable)?;
     let all = SettingsText::all(text).map_err(unreadable)?;
     let [settings] = &*all else {
         let what = match all.len() {
@@ -142,20 +142,18 @@ pub(super) fn check(files: &[PathBuf]) -> Report {
 }
 
 fn check_one(input: &Input, bytes: &[u8], report: &mut Report) {
-    let found = decode(bytes).and_then(|text| {
-        let (all, others) = SettingsText::apart(text)?;
-        if all.is_empty() {
-            return Err(MalformedText::whole("holds no settings"));
+    let malformed = |malformed| Diagnostic::new(&input.name, malformed);
+    let text = match decode(bytes) {
+        Ok(text) => text,
+        Err(error) => return report.add(malformed(error)),
+    };
+    let text = &*text;
+    let (all, others) = match SettingsText::apart(text) {
+        Ok((all, _)) if all.is_empty() => {
+            return report.add(malformed(MalformedText::whole("holds no settings")));
         }
-        Ok((text, all, others))
-    });
-    let (text, all, others) = match found {
         Ok(found) => found,
-        Err(malformed) => {
-            return report
-                .unjudged
-                .push(Diagnostic::new(&input.name, malformed));
-        }
+        Err(error) => return report.add(malformed(error)),
     };
     for settings in &all {
         report.unjudged.extend(problems(input, text, settings));

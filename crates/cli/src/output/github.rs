@@ -9,7 +9,7 @@ use managed_by::Enforcement;
 
 use super::plain::plain;
 use super::text;
-use crate::diagnostic::Span;
+use crate::diagnostic::{Level, Span};
 use crate::report::Report;
 
 /// Prints a command for each finding.
@@ -28,10 +28,9 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
     for diagnostic in report.diagnostics() {
         let (place, file, kind) = (diagnostic.shown(), &diagnostic.file, diagnostic.kind);
-        let level = if kind.is_warning() {
-            "warning"
-        } else {
-            "error"
+        let level = match kind.level() {
+            Level::Note => "notice",
+            level => level.as_str(),
         };
         let command = command(level, file, place.as_ref(), kind.as_str(), &diagnostic.text);
         out.write_all(command.as_bytes())?;

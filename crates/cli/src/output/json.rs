@@ -24,6 +24,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         "results": report.results,
         "unjudged": report.unjudged,
         "warnings": report.warnings,
+        "notes": report.notes,
     });
     if let (Value::Object(members), Kind::Diff) = (&mut document, report.kind) {
         for (key, objects) in [("created", &report.created), ("deleted", &report.gone)] {
@@ -38,11 +39,14 @@ pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<(
     for result in &report.results {
         line(out, result)?;
     }
-    for unjudged in &report.unjudged {
-        writeln!(out, "{}", tagged("unjudged", json!(unjudged)))?;
-    }
-    for warning in &report.warnings {
-        writeln!(out, "{}", tagged("warning", json!(warning)))?;
+    for (what, diagnostics) in [
+        ("unjudged", &report.unjudged),
+        ("warning", &report.warnings),
+        ("note", &report.notes),
+    ] {
+        for diagnostic in diagnostics {
+            writeln!(out, "{}", tagged(what, json!(diagnostic)))?;
+        }
     }
     writeln!(out, "{}", tagged("summary", summary(report)))
 }
@@ -64,7 +68,7 @@ fn summary(report: &Report) -> Value {
     let sums = report.sums();
     json!({
         "judged": sums.judged, "denied": sums.denied, "warned": sums.warned,
-        "unjudged": sums.unjudged, "gone": report.gone.len(), "unknown": report.unknown, "skipped": report.skipped,
+        "unjudged": sums.unjudged, "gone": report.gone.len(), "unknown": report.unknown, "skipped": report.skipped, "empty": report.empty,
         "excepted": sums.excepted, "baseline": sums.baseline, "fixed": report.fixed,
     })
 }

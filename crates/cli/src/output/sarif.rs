@@ -128,22 +128,13 @@ fn uri(file: &str) -> String {
     uri
 }
 
-/// Level of a diagnostic that no rule reports.
-fn level_of(kind: Kind) -> &'static str {
-    if kind.is_warning() {
-        "warning"
-    } else {
-        "error"
-    }
-}
-
 fn descriptor_of_kind(kind: Kind) -> Value {
     let [title, fix] = kind.documentation();
     json!({
         "id": kind.as_str(),
         "shortDescription": {"text": title},
         "help": {"text": fix},
-        "defaultConfiguration": {"level": level_of(kind)},
+        "defaultConfiguration": {"level": kind.level().as_str()},
     })
 }
 
@@ -153,7 +144,7 @@ fn diagnostic(diagnostic: &Diagnostic) -> Value {
     json!({
         "ruleId": diagnostic.kind.as_str(),
         "ruleIndex": rules().len().saturating_add(place.unwrap_or_default()),
-        "level": level_of(diagnostic.kind),
+        "level": diagnostic.kind.level().as_str(),
         "message": {"text": diagnostic.text},
         "locations": [{"physicalLocation": location(&diagnostic.file, diagnostic.shown().as_ref())}],
         "properties": suggestion(diagnostic.suggestion.as_ref()),

@@ -10,7 +10,7 @@ use managed_by_offline::replay::{ObjectName, Seen};
 
 use super::plain::{plain, plain_line};
 use super::table::Table;
-use crate::diagnostic::{Diagnostic, Source, Span};
+use crate::diagnostic::{self, Diagnostic, Source, Span};
 use crate::hint;
 use crate::report::{Finding, Outcome, Report};
 use crate::summary::Summary;
@@ -129,10 +129,12 @@ fn snippet<'s>(
 
 /// A diagnostic, with the line of the file where that is known.
 pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
-    let (word, level) = if diagnostic.kind.is_warning() {
-        ("warning", Level::WARNING)
-    } else {
-        ("error", Level::ERROR)
+    let level = diagnostic.kind.level();
+    let word = level.as_str();
+    let level = match level {
+        diagnostic::Level::Error => Level::ERROR,
+        diagnostic::Level::Warning => Level::WARNING,
+        diagnostic::Level::Note => Level::NOTE,
     };
     let Some(source) = &diagnostic.source else {
         let text = format!("{}: {}", diagnostic.place(), diagnostic.text);
@@ -152,6 +154,7 @@ pub(crate) fn sums(report: &Report) -> String {
         (sums.unjudged, "could not be judged"),
         (sums.unknown, "of other kinds"),
         (report.skipped, SKIPPED),
+        (report.empty, "empty"),
         (report.gone.len(), "gone"),
     ]);
     let excused = excused(report);

@@ -57,7 +57,8 @@ impl<'t> Tree<'t> {
         };
         if let Some(at) = part.find(['\u{85}', '\u{2028}', '\u{2029}']) {
             let what = "U+0085, U+2028 or U+2029: kubectl takes it for the end of a line";
-            return Err(places.malformed(builder.part_start.saturating_add(at), what));
+            let at = builder.part_start.saturating_add(at);
+            return Err(places.malformed(at, what).refused());
         }
         let libyaml = options! { bom_inside_document_as_content: true };
         let mut parser = Parser::new_from_str_with_options(part, libyaml);
@@ -188,7 +189,7 @@ impl<'t> Builder<'_, 't> {
         }
         if self.open.len() >= MAX_DEPTH {
             let what = format!("is nested deeper than {MAX_DEPTH} levels");
-            return Err(self.malformed(span.start, what));
+            return Err(self.malformed(span.start, what).refused());
         }
         let node = self.add(self.span(span), value);
         self.open.push(Open {
@@ -275,7 +276,7 @@ impl<'t> Builder<'_, 't> {
                 if self.merged.bytes > self.merged.most {
                     let most = self.merged.most;
                     let what = format!("its merge keys make more than {most} bytes of it");
-                    return Err(self.places.malformed(at, what));
+                    return Err(self.places.malformed(at, what).refused());
                 }
             }
         }
@@ -321,7 +322,7 @@ impl<'t> Builder<'_, 't> {
             (None, _) => "str".into(),
         };
         if tag == "binary" {
-            return Err(self.malformed(at, "a value in base64 (!!binary)"));
+            return Err(self.malformed(at, "a value in base64 (!!binary)").refused());
         }
         let is_typed = ["bool", "int", "float", "null"].contains(&&*tag);
         if !is_typed && !tag.is_empty() {

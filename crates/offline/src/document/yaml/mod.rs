@@ -114,11 +114,11 @@ impl Tree<'_> {
         };
         if json.len() > self.budget {
             let what = format!("its aliases make more than {} bytes of it", self.budget);
-            return Err(places.malformed(node.span.start, what));
+            return Err(places.malformed(node.span.start, what).refused());
         }
         if depth > MAX_DEPTH {
             let what = format!("is nested deeper than {MAX_DEPTH} levels");
-            return Err(places.malformed(node.span.start, what));
+            return Err(places.malformed(node.span.start, what).refused());
         }
         let deeper = depth.saturating_add(1);
         match &node.value {

@@ -1,0 +1,129 @@
+//! Pairing the objects of two sides.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+
+use managed_by_offline::replay::ObjectName;
+
+/// An object of one side.
+pub(super) struct Entry<'s> {
+    /// The path of its file, which is the same on both sides.
+    pub(super) path: &'s Path,
+    pub(super) name: ObjectName,
+    /// The hash of what it says.
+    content: u64,
+}
+
+/// The hash of something.
+pub(super) fn content(bytes: &[u8]) -> u64 {
+    let mut content = DefaultHasher::new();
+    bytes.hash(&mut content);
+    content.finish()
+}
+
+impl<'s> Entry<'s> {
+    pub(super) fn new(path: &'s Path, name: ObjectName, json: &str) -> Self {
+        let content = content(json.as_bytes());
+        Self {
+            path,
+            name,
+            content,
+        }
+    }
+
+    /// What an entry has in common with the one of its pair.
+    fn key(&self, by_path: bool, by_content: bool) -> Key<'_> {
+        let ObjectName {
+            group,
+            kind,
+            namespace,
+            name,
+            ..
+        } = &self.name;
+        let path = by_path.then_some(self.path);
+        let content = by_content.then_some(self.content);
+        (path, content, [group, kind, namespace, name])
+    }
+}
+
+type Key<'e> = (Option<&'e Path>, Option<u64>, [&'e str; 4]);
+
+/// Returns for each new entry the number of the old one that is the same object: one of its name in its file, or else one that was
+/// moved. Of several that say the same, the first in order, and before others.
+pub(super) fn pairs(old: &[Entry<'_>], new: &[Entry<'_>]) -> Vec<Option<usize>> {
+    let mut pairs = vec![None; new.len()];
+    let mut is_paired = vec![false; old.len()];
+    for (by_path, by_content) in [(true, true), (true, false), (false, true), (false, false)] {
+        let mut free: BTreeMap<Key<'_>, VecDeque<usize>> = BTreeMap::new();
+        for (place, entry) in old.iter().enumerate() {
+            if is_paired.get(place) == Some(&false) {
+                free.entry(entry.key(by_path, by_content))
+                    .or_default()
+                    .push_back(place);
+            }
+        }
+        for (entry, pair) in new
+            .iter()
+            .zip(&mut pairs)
+            .filter(|(_, pair)| pair.is_none())
+        {
+            *pair = free
+                .get_mut(&entry.key(by_path, by_content))
+                .and_then(VecDeque::pop_front);
+            if let Some(is_paired) = pair.and_then(|place| is_paired.get_mut(place)) {
+                *is_paired = true;
+            }
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Entry, ObjectName, pairs};
+
+    /// Pairs of `file name content`.
+    fn paired(old: &[[&'static str; 3]], new: &[[&'static str; 3]]) -> Vec<Option<usize>> {
+        let entries = |side: &[[&'static str; 3]]| -> Vec<Entry<'static>> {
+            let entry = |[file, name, json]: &[&'static str; 3]| {
+                let name = ObjectName {
+                    name: (*name).to_owned(),
+                    ..ObjectName::default()
+                };
+                Entry::new(Path::new(*file), name, json)
+            };
+            side.iter().map(entry).collect()
+        };
+        pairs(&entries(old), &entries(new))
+    }
+
+    #[test]
+    fn objects_are_paired_by_file_then_by_name_then_by_order() {
+        let tree = [
+            ["dev", "etl", "1"],
+            ["prod", "etl", "2"],
+            ["prod", "etl", "3"],
+        ];
+        assert_eq!(paired(&tree, &tree), [Some(0), Some(1), Some(2)]);
+        // A change of each is found, also if others of the name come and go.
+        let changed = [["a", "etl", "9"], ["dev", "etl", "x"], ["prod", "etl", "2"]];
+        assert_eq!(paired(&tree, &changed), [Some(2), Some(0), Some(1)]);
+        // What was moved, and what says the same before what stands first.
+        let moved = [
+            ["x", "etl", "3"],
+            ["y", "etl", "1"],
+            ["z", "other", "2"],
+            ["z", "etl", "y"],
+        ];
+        assert_eq!(paired(&tree, &moved), [Some(2), Some(0), None, Some(1)]);
+        // One that was put before the others.
+        let generated = [["a", "g-*", "0"], ["a", "g-*", "1"], ["a", "g-*", "2"]];
+        assert_eq!(
+            paired(&generated[1..], &generated),
+            [None, Some(0), Some(1)]
+        );
+    }
+}
