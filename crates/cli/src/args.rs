@@ -416,7 +416,9 @@ impl FromStr for Kubernetes {
             return Ok(Self::Each(ReleaseSet::all()));
         } else if let Some(first) = text.strip_suffix('+') {
             (one(first)?, None)
-        } else if let Some((first, last)) = text.split_once('-') {
+        } else if let Some((first, last)) = text.split_once('-')
+            && (release(text).is_err() || minor(last).is_some())
+        {
             (one(first)?, Some(one(last)?))
         } else {
             return one(text).map(Self::One);
@@ -432,11 +434,25 @@ impl FromStr for Kubernetes {
     }
 }
 
-/// A release, as people and kubectl write it: `1.36`, `v1.36.3`.
+/// A release, as people, kubectl and clusters write it: `1.36`, `v1.36.3`, `v1.36.3-eks-abc`.
 fn release(text: &str) -> Result<Release, UnknownRelease> {
-    let text = text.strip_prefix('v').unwrap_or(text);
-    let minor: Vec<&str> = text.split('.').take(2).collect();
-    minor.join(".").parse()
+    minor(text).unwrap_or(text).parse()
+}
+
+/// `1.36` of such a version.
+fn minor(text: &str) -> Option<&str> {
+    let version = text.strip_prefix('v').unwrap_or(text);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (minor, patch) = match version.match_indices('.').nth(1) {
+        Some((dot, _)) => version.split_at_checked(dot)?,
+        None => (version, ".0"),
+    };
+    let patch = patch.get(1..)?.split(['-', '+']).next()?;
+    let (first, second) = minor.split_once('.')?;
+    [first, second, patch]
+        .into_iter()
+        .all(is_number)
+        .then_some(minor)
 }
 
 /// What a rule is to do.

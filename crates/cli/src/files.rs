@@ -62,11 +62,12 @@ impl Chooser {
             return false;
         };
         let path = parent.join(name);
-        let matched = |path: &Path| {
-            self.excluded
-                .matched_path_or_any_parents(path, path.is_dir())
-        };
-        path.starts_with(self.excluded.path()) && matched(&path).is_ignore()
+        let is_folder = path.is_dir();
+        // Outside, only patterns for all folders count.
+        let inside = path.strip_prefix(self.excluded.path());
+        let inside = inside.unwrap_or_else(|_| path.strip_prefix("/").unwrap_or(&path));
+        let matched = |path| self.excluded.matched_path_or_any_parents(path, is_folder);
+        inside.is_relative() && matched(inside).is_ignore()
     }
 
     /// Returns true for a file of a folder, by its path in it, that holds manifests and is not hidden, as far as the names say.

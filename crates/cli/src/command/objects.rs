@@ -110,8 +110,11 @@ fn chart_of(file: &str, text: &str) -> Option<String> {
         let (_, behind) = action.split_once("}}")?;
         without.push_str(before);
         // An action alone in its lines writes what stands there.
-        let is_alone = before.trim_end_matches(' ').ends_with('\n') && behind.starts_with('\n');
-        without.push_str(if is_alone { "" } else { "x" });
+        let line = without.trim_end_matches(' ');
+        let is_alone = line.is_empty() || line.ends_with('\n');
+        if !(is_alone && (behind.is_empty() || behind.starts_with('\n'))) {
+            without.push('x');
+        }
         rest = behind;
     }
     without.push_str(rest);
