@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     UnusedException,
     /// A key of YAML that occurs twice in a mapping.
     RepeatedKey,
+    /// A field that the API server drops.
+    UnknownField,
     /// What was not read: no regular file, or a submodule.
     Skipped,
     /// What is wrong with a file of a commit, or an object in it.
@@ -70,12 +72,13 @@ impl Level {
 
 impl Kind {
     /// All of them.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::NotJudged,
         Self::Unreadable,
         Self::Empty,
         Self::UnusedException,
         Self::RepeatedKey,
+        Self::UnknownField,
         Self::Skipped,
         Self::OldState,
     ];
@@ -88,6 +91,7 @@ impl Kind {
             Self::Empty => "empty",
             Self::UnusedException => "unused-exception",
             Self::RepeatedKey => "repeated-key",
+            Self::UnknownField => "unknown-field",
             Self::Skipped => "skipped",
             Self::OldState => "old-state",
         }
@@ -97,7 +101,7 @@ impl Kind {
     pub(crate) const fn level(self) -> Level {
         match self {
             Self::NotJudged | Self::Unreadable | Self::Empty => Level::Error,
-            Self::UnusedException | Self::RepeatedKey => Level::Warning,
+            Self::UnusedException | Self::RepeatedKey | Self::UnknownField => Level::Warning,
             Self::Skipped | Self::OldState => Level::Note,
         }
     }
@@ -124,6 +128,10 @@ impl Kind {
             Self::RepeatedKey => [
                 "A key that occurs twice in a mapping",
                 "Remove one of them: kubectl sends the last and drops the other.",
+            ],
+            Self::UnknownField => [
+                "A field that the API server drops",
+                "Write the field that the message names: without it, the built-in controller runs the workload.",
             ],
             Self::Skipped => ["A path that is not read", "Leave it out, or read it alone."],
             Self::OldState => [

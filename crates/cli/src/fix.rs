@@ -2,46 +2,44 @@
 
 use std::ops::Range;
 
-use managed_by_offline::{Document, Found, Path};
+use managed_by_offline::{Document, Located};
 use serde_json::Value;
 
-/// A value in a text, and what is to stand there.
+/// A string in a text, and what is to stand there.
 pub(crate) struct Edit {
     span: Range<usize>,
     old: String,
     new: String,
 }
 
-/// Returns the edit that writes the suggestion of a finding at its path in a document, if it has one. The error is the reason why
-/// the file must be edited by hand.
-pub(crate) fn edit(
-    text: &str,
-    document: &Document<'_>,
-    path: &Path,
-    found: &Found,
-) -> Option<Result<Edit, &'static str>> {
-    let new = found.suggestion.clone()?;
-    let located = document.locate(path);
-    let (before, rest) = text.split_at_checked(located.span.start)?;
-    let written = rest.get(..located.span.len())?.trim_end();
+/// Returns the edit that writes another string at a place. The error is the reason why the file must be edited by hand.
+pub(crate) fn edit(text: &str, located: &Located, new: String) -> Result<Edit, &'static str> {
+    let by_hand = Err("it has an anchor, a tag, an escape or several lines");
+    let (before, rest) = text
+        .split_at_checked(located.span.start)
+        .unwrap_or_default();
+    let written = rest
+        .get(..located.span.len())
+        .unwrap_or_default()
+        .trim_end();
     let line = before.rsplit('\n').next().unwrap_or_default();
     let marked = line.split_whitespace().next_back().unwrap_or_default();
     let quote = ['"', '\''].into_iter().find(|q| rest.starts_with(*q));
     let (start, old) = match quote {
         // A place of what is quoted may end behind it.
-        Some(quote) => (1, rest.split(quote).nth(1)?),
+        Some(quote) => (1, rest.split(quote).nth(1).unwrap_or_default()),
         None => (0, written),
     };
     let is_marked = [marked, old]
         .iter()
         .any(|s| s.starts_with(['&', '!', '*', '|', '>']));
     if is_marked || old.contains(|c: char| c.is_whitespace() || "\\\"'".contains(c)) {
-        return Some(Err("it has an anchor, a tag, an escape or several lines"));
+        return by_hand;
     }
     let start = located.span.start.saturating_add(start);
     let span = start..start.saturating_add(old.len());
     let old = old.to_owned();
-    Some(Ok(Edit { span, old, new }))
+    Ok(Edit { span, old, new })
 }
 
 /// The text with every edit, unless more or less than the edited values would be different in it.
@@ -78,7 +76,7 @@ pub(crate) fn apply(text: &str, edits: &mut Vec<Edit>) -> Option<String> {
     (changes == meant).then_some(edited)
 }
 
-/// Every string that is another one; None for any other difference.
+/// Every string or key that is another one; None for any other difference.
 fn differences(old: &Value, new: &Value, changes: &mut Vec<Option<(String, String)>>) {
     match (old, new) {
         (old, new) if old == new => {}
@@ -88,10 +86,18 @@ fn differences(old: &Value, new: &Value, changes: &mut Vec<Option<(String, Strin
                 .zip(new)
                 .for_each(|(old, new)| differences(old, new, changes));
         }
-        (Value::Object(old), Value::Object(new)) if old.keys().eq(new.keys()) => {
-            old.values()
-                .zip(new.values())
-                .for_each(|(old, new)| differences(old, new, changes));
+        (Value::Object(old), Value::Object(new)) if old.len() == new.len() => {
+            for (key, value) in old {
+                if let Some(other) = new.get(key) {
+                    differences(value, other, changes);
+                }
+            }
+            let gone = old.iter().filter(|(key, _)| !new.contains_key(*key));
+            let come = new.iter().filter(|(key, _)| !old.contains_key(*key));
+            for ((key, value), (other, new)) in gone.zip(come) {
+                changes.push(Some((key.clone(), other.clone())));
+                differences(value, new, changes);
+            }
         }
         _ => changes.push(None),
     }

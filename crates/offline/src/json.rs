@@ -12,7 +12,7 @@ use crate::named::Named;
 const USUAL: usize = 16;
 
 /// The members of an object in their order, name and value as they are written.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Members<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Members<'a> {

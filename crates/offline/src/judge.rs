@@ -93,6 +93,10 @@ impl<'s> Judge<'s> {
         Self { settings, releases }
     }
 
+    pub(crate) fn settings(&self) -> &Settings<'s> {
+        &self.settings
+    }
+
     /// Whether a kind is judged: the library knows it, or the settings declare it.
     pub fn knows(&self, group: &str, version: &str, kind: &str) -> bool {
         Kind::find(group, version, kind).is_some() || self.settings.declares(group, version, kind)

@@ -49,6 +49,7 @@ mod same;
 mod settings;
 mod split;
 mod unjudged;
+mod unknown_field;
 
 pub use asks::Asks;
 pub use document::{Document, Located};
@@ -60,3 +61,4 @@ pub use request::{Remark, Request};
 pub use settings::{SettingsText, overlaid};
 pub use split::complete;
 pub use unjudged::{Unjudged, Why};
+pub use unknown_field::UnknownField;

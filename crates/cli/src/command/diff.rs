@@ -253,6 +253,10 @@ impl Comparison<'_> {
             };
             let judged = report.results.len();
             let before = pair.and_then(|place| stored.get(place));
+            if before.is_none_or(|before| before.json != at.object.json()) {
+                let request = at.object.alone(self.namespace, &self.user);
+                at.warn_of_unknown_fields(&self.judge, &request, &name, report);
+            }
             match before {
                 Some(before) if before.unjudged.is_none() => self.update(at, &name, before, report),
                 // What the API server could not store was not there.

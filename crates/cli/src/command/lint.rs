@@ -76,7 +76,9 @@ fn lint(
     for_each_object(input, &bytes, &mut report, |at, report| {
         if let Some(name) = at.known(judge, namespace, report) {
             let judged = report.results.len();
-            at.add(judge, &at.object.alone(namespace, user), name, report);
+            let request = at.object.alone(namespace, user);
+            at.warn_of_unknown_fields(judge, &request, &name, report);
+            at.add(judge, &request, name, report);
             at.except(judged, report);
         }
     });
@@ -98,19 +100,33 @@ fn fixed(
     for_each_object(input, &bytes, &mut first, |at, _| {
         let object = at.object;
         let request = object.alone(namespace, user);
-        let judged = request.read(|request| judge.review(request));
+        let Ok((judgement, unknown)) =
+            request.read(|request| (judge.review(request), judge.unknown_fields(object, request)))
+        else {
+            return;
+        };
         let excepted = exceptions(object.json()).unwrap_or_default();
-        let is_excepted = |found: &Found| excepted.iter().any(|(rule, _)| *rule == found.rule.id());
-        let found = judged.iter().flat_map(|judgement| &judgement.findings);
-        for found in found.filter(|found| !is_excepted(found)) {
-            match fix::edit(at.text, at.document, &object.path_of(&found.path), found) {
-                Some(Ok(edit)) => edits.push(edit),
-                Some(Err(why)) => {
-                    let (place, _) = at.place(&found.path);
-                    let place = format!("{}:{}:{}", input.name, place.line, place.column);
+        let is_excepted =
+            |found: &&Found| excepted.iter().any(|(rule, _)| *rule == found.rule.id());
+        let found = judgement
+            .findings
+            .iter()
+            .filter(|found| !is_excepted(found));
+        let values = found.filter_map(|found| {
+            let located = at.document.locate(&object.path_of(&found.path));
+            Some((located, found.suggestion.clone()?))
+        });
+        let keys = unknown.iter().filter_map(|field| {
+            let located = at.document.locate_key(&object.path_of(&field.path));
+            Some((located, field.suggestion?.to_owned()))
+        });
+        for (located, new) in values.chain(keys) {
+            match fix::edit(at.text, &located, new) {
+                Ok(edit) => edits.push(edit),
+                Err(why) => {
+                    let place = format!("{}:{}:{}", input.name, located.line, located.column);
                     report.hint(format!("not fixed: {why}"), || place);
                 }
-                None => {}
             }
         }
     });

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use managed_by::{Malformed, UserInfo};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectName;
-use managed_by_offline::{Document, Found, Judge, MalformedText, Request, decode};
+use managed_by_offline::{Document, Found, Judge, MalformedText, Request, UnknownField, decode};
 
 use crate::args::Who;
-use crate::diagnostic::{Diagnostic, Kind, Source, Span, place};
+use crate::diagnostic::{Diagnostic, Kind, Source, Span, key_place, place};
 use crate::excuse::{EXCEPT, exceptions};
 use crate::hint;
 use crate::input::Input;
@@ -211,6 +211,31 @@ impl At<'_, '_> {
                 }
             }
             Err(text) => report.unjudged.push(at(text)),
+        }
+    }
+
+    /// Warns of fields that were probably meant to be `managedBy`.
+    pub(super) fn warn_of_unknown_fields(
+        &self,
+        judge: &Judge<'_>,
+        request: &Request<'_>,
+        name: &ObjectName,
+        report: &mut Report,
+    ) {
+        let found = request.read(|request| judge.unknown_fields(self.object, request));
+        for field in found.into_iter().flatten() {
+            let path = self.object.path_of(&field.path);
+            let (place, source) = key_place(self.text, self.document, &path);
+            let UnknownField {
+                path,
+                meant,
+                suggestion,
+            } = field;
+            let text = format!("{name}: unknown field {path}, did you mean {meant}?");
+            report.warnings.push(Diagnostic {
+                suggestion: suggestion.map(str::to_owned),
+                ..Diagnostic::at(self.file, &place, source, text).of(Kind::UnknownField)
+            });
         }
     }
 

@@ -150,12 +150,18 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
 pub(crate) fn sums(report: &Report) -> String {
     let sums = report.sums();
     let (judged, denied, warned) = (objects(sums.judged), sums.denied, sums.warned);
+    let warnings = if report.warnings.len() == 1 {
+        "other warning"
+    } else {
+        "other warnings"
+    };
     let others = counts(&[
         (sums.unjudged, "could not be judged"),
         (sums.unknown, "of other kinds"),
         (report.skipped, SKIPPED),
         (report.empty, "empty"),
         (report.gone.len(), "gone"),
+        (report.warnings.len(), warnings),
     ]);
     let excused = excused(report);
     format!("{judged} judged: {denied} denied, {warned} with warnings{others}{excused}")

@@ -286,7 +286,7 @@ fn requests(text: &str) -> Vec<Value> {
     let mut requests = Vec::new();
     let mut replay = Replay::new(default_judge());
     replay.requests(text.as_bytes(), 0, 0, |_, request| {
-        request.unwrap()s.push(serde_json::to_value(request).unwrap());
+        requests.push(serde_json::to_value(request.unwrap()).unwrap());
     });
     requests
 }
