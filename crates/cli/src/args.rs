@@ -312,6 +312,9 @@ pub(crate) struct Judging {
     /// End with exit code 1 for warnings too
     #[arg(long)]
     pub(crate) deny_warnings: bool,
+    /// Take back --deny-warnings, which the hook for pre-commit and the GitHub Action give
+    #[arg(long, overrides_with = "deny_warnings")]
+    pub(crate) allow_warnings: bool,
     /// End with exit code 0, not 3, where nothing was judged at all
     #[arg(long)]
     pub(crate) allow_empty: bool,
@@ -368,6 +371,8 @@ pub(crate) enum Output {
     Junit,
     /// Workflow commands of GitHub Actions.
     Github,
+    /// A Code Quality report of GitLab.
+    Gitlab,
 }
 
 /// A format of lists.

@@ -17,6 +17,10 @@ use crate::input::Input;
 
 const NAME: &str = "managed-by.toml";
 
+/// Releases, as a pattern for editors: `1.36`, `v1.36.3-eks-abc`, `1.31-1.33`, `1.31+`, `all`.
+#[cfg(test)]
+const RELEASES: &str = r"^(all|v?1\.\d+(\.\d+)?(\+|-v?1\.\d+(\.\d+)?)?|v?1\.\d+\.\d+[-+].+)$";
+
 /// What the file may say. The arguments of the command line count more.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -25,7 +29,7 @@ struct Config {
     /// The policy's settings, alone or in a manifest of the policy: a file, as seen from the folder of this one
     settings: Option<PathBuf>,
     /// The release whose rules apply, such as 1.36; or what each of several says: 1.31-1.33, 1.31+ or all
-    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    #[cfg_attr(test, schemars(with = "Option<String>", regex(pattern = RELEASES)))]
     kubernetes: Option<Kubernetes>,
     /// Files and folders to leave out of the folders that lint and diff read, as seen from the folder of this file
     exclude: Vec<String>,
@@ -136,6 +140,8 @@ mod tests {
     #[test]
     fn the_schema_is_that_of_the_code() {
         let mut schema = schemars::schema_for!(Config);
+        let id = "https://raw.githubusercontent.com/managed-by-policy/managed-by-policy/main/docs/config.schema.json";
+        schema.insert("$id".to_owned(), id.into());
         schema.insert("title".to_owned(), "managed-by.toml".into());
         let made = format!("{:#}\n", schema.as_value());
         if std::env::var_os("UPDATE_CLI").is_some() {

@@ -51,6 +51,8 @@ impl Kind {
 pub(crate) struct Report {
     /// The command.
     pub(crate) kind: Kind,
+    /// Whether a warning ends the run as a denial does.
+    pub(crate) denies_warnings: bool,
     /// What was judged.
     pub(crate) results: Vec<Outcome>,
     /// What could not be judged.
@@ -360,8 +362,9 @@ impl Report {
         }
     }
 
-    /// Lets inputs be empty, if the arguments do.
-    pub(crate) fn allow(&mut self, judging: &Judging) {
+    /// Keeps whether warnings deny, and lets inputs be empty if the arguments do.
+    pub(crate) fn judge_by(&mut self, judging: &Judging) {
+        self.denies_warnings = judging.deny_warnings;
         if judging.allow_empty {
             let empty = self.forgive(diagnostic::Kind::Empty);
             self.empty = self.empty.saturating_add(empty);

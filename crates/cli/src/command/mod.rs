@@ -73,7 +73,7 @@ fn finish(mut report: Report, asked: &Manifests, quiet: bool) -> Result<Exit, Cl
     if asked.folders.skip_unreadable {
         report.skipped = report.forgive(Kind::Unreadable);
     }
-    report.allow(&asked.judging);
+    report.judge_by(&asked.judging);
     excuse::apply(&asked.known, &mut report)?;
     let judging = &asked.judging;
     let format = asked.printing.output;

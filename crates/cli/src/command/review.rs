@@ -74,6 +74,7 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, CliError> {
             }
         });
     }
+    report.judge_by(judging);
     let exit = report.exit(judging);
     match asked.printing.output {
         format @ (Output::Json | Output::Ndjson) => {

@@ -9,7 +9,7 @@ use managed_by::{Decision, Enforcement};
 use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
 
 use super::plain::plain;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Level};
 use crate::report::Excuse;
 use crate::report::{Outcome, Report};
 
@@ -22,17 +22,18 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> Result<(), String>
             .add_test_case(case);
     };
     for outcome in &report.results {
-        add(&outcome.file, judged(outcome));
+        add(&outcome.file, judged(outcome, report.denies_warnings));
     }
-    for unjudged in &report.unjudged {
-        add(&unjudged.file, not_judged(unjudged));
+    for diagnostic in report.diagnostics() {
+        let case = case_of(diagnostic, report.denies_warnings);
+        add(&diagnostic.file, case);
     }
     let mut junit = JUnit::new(format!("managed-by {}", report.kind.as_str()));
     junit.add_test_suites(suites.into_values());
     junit.serialize(out).map_err(|e| e.to_string())
 }
 
-fn judged(outcome: &Outcome) -> TestCase {
+fn judged(outcome: &Outcome, denies_warnings: bool) -> TestCase {
     let texts = |wanted: Enforcement| -> Vec<String> {
         let findings = outcome.counted();
         let findings = findings.map(|finding| (&finding.found, &finding.place));
@@ -60,6 +61,11 @@ fn judged(outcome: &Outcome) -> TestCase {
         status.set_type(rule.map(|f| f.rule.id()).unwrap_or_default());
         status.set_description(denials.join("\n"));
         status
+    } else if let Some(warned) = texts(Enforcement::Warn).first().filter(|_| denies_warnings) {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(warned);
+        status.set_type("warning");
+        status
     } else {
         TestCaseStatus::success()
     };
@@ -85,9 +91,20 @@ fn judged(outcome: &Outcome) -> TestCase {
     case
 }
 
-fn not_judged(unjudged: &Diagnostic) -> TestCase {
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-    status.set_message(&*plain(&unjudged.text));
-    status.set_type("not judged");
-    TestCase::new(&*plain(&unjudged.place()), status)
+fn case_of(diagnostic: &Diagnostic, denies_warnings: bool) -> TestCase {
+    let text = plain(&diagnostic.text);
+    let place = plain(&diagnostic.place()).into_owned();
+    let kind = match diagnostic.kind.level() {
+        Level::Error => NonSuccessKind::Error,
+        Level::Warning if denies_warnings => NonSuccessKind::Failure,
+        Level::Warning | Level::Note => {
+            let mut case = TestCase::new(place, TestCaseStatus::success());
+            case.set_system_out(&*text);
+            return case;
+        }
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_message(&*text);
+    status.set_type(diagnostic.kind.as_str());
+    TestCase::new(place, status)
 }

@@ -1,6 +1,7 @@
 //! How reports are printed.
 
 pub(crate) mod github;
+pub(crate) mod gitlab;
 pub(crate) mod json;
 pub(crate) mod junit;
 pub(crate) mod plain;
@@ -55,6 +56,7 @@ fn write(out: &mut impl Write, report: &Report, format: Output) -> Result<(), Cl
         Output::Sarif => sarif::write(out, report)?,
         Output::Junit => junit::write(out, report).map_err(CliError::Error)?,
         Output::Github => github::write(out, report)?,
+        Output::Gitlab => gitlab::write(out, report)?,
     }
     Ok(())
 }
@@ -64,7 +66,7 @@ fn write(out: &mut impl Write, report: &Report, format: Output) -> Result<(), Cl
 fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutLock<'static>>> {
     let stdout = io::stdout();
     BufWriter::new(match format {
-        Output::Json | Output::Ndjson | Output::Sarif => {
+        Output::Json | Output::Ndjson | Output::Sarif | Output::Gitlab => {
             anstream::AutoStream::always_ansi(stdout).lock()
         }
         Output::Text | Output::Junit | Output::Github => anstream::AutoStream::auto(stdout).lock(),
@@ -111,7 +113,7 @@ pub(crate) fn print_replay(
         Output::Text => text::write_replay(&mut out, summary)?,
         Output::Json => json::write_replay(&mut out, summary, true)?,
         Output::Ndjson => json::write_replay(&mut out, summary, false)?,
-        Output::Sarif | Output::Junit | Output::Github => {
+        Output::Sarif | Output::Junit | Output::Github | Output::Gitlab => {
             write(&mut out, &json::replay_report(summary), format)?;
         }
     }

@@ -17,19 +17,23 @@ static SARIF: LazyLock<Schema> = LazyLock::new(|| {
     compile(serde_json::from_str(include_str!("schemas/sarif-2.1.0.json")).unwrap())
 });
 
+/// The schema of GitLab's Code Quality reports.
+pub(crate) static GITLAB: LazyLock<Schema> = LazyLock::new(|| {
+    compile(serde_json::from_str(include_str!("schemas/gitlab-code-quality.json")).unwrap())
+});
+
 static JUDGEMENT: LazyLock<Schema> = LazyLock::new(|| compile(schema("judgement.schema.json")));
 
 fn compile(schema: Value) -> Schema {
-    let judgement = self::schema("judgement.schema.json");
     let mut compiler = Compiler::new();
-    for (name, schema) in [
-        ("schema.json", schema),
-        ("judgement.schema.json", judgement),
-    ] {
-        compiler.add_resource(name, schema).unwrap();
+    let id = schema["$id"].as_str().unwrap_or("schema.json").to_owned();
+    // The schemas name each other by what is after the last slash.
+    for schema in [schema, self::schema("judgement.schema.json")] {
+        let id = schema["$id"].as_str().unwrap_or("schema.json").to_owned();
+        compiler.add_resource(&id, schema).unwrap();
     }
     let mut schemas = Schemas::new();
-    let index = compiler.compile("schema.json", &mut schemas).unwrap();
+    let index = compiler.compile(&id, &mut schemas).unwrap();
     Schema(schemas, index)
 }
 

@@ -8,6 +8,8 @@ use std::process::Command;
 use serde_json::Value;
 use xtask::root;
 
+use crate::formats::{GITLAB, check};
+
 const BAD: &str =
     "apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec: {managedBy: runner}\n";
 
@@ -57,7 +59,7 @@ fn pre_commit_runs_the_hook() {
         "repos:\n  - repo: {}\n    rev: {rev}\n    hooks:\n      - id: managed-by\n",
         hooks.display()
     );
-    fs::write(work.join(".pre-commit-config.yaml"), config).unwrap();
+    fs::write(work.join(".pre-commit-config.yaml"), &config).unwrap();
     let hook = |files: &[(&str, &str)]| {
         for (name, text) in files {
             fs::write(work.join(name), text).unwrap();
@@ -77,8 +79,42 @@ fn pre_commit_runs_the_hook() {
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("error[managed-by/format]"), "{text}");
     assert!(text.contains("--> job.yaml:4:19"), "{text}");
-    let (code, text) = hook(&[("job.yaml", &BAD.replace("runner", "acme.io/runner"))]);
+    // A probable mistake.
+    let typo = typo();
+    let (code, text) = hook(&[("job.yaml", &typo)]);
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("did you mean \"kueue.x-k8s.io/multikueue\""),
+        "{text}"
+    );
+    // One option lets it pass, and it is shown.
+    fs::write(
+        work.join(".pre-commit-config.yaml"),
+        format!("{config}        args: [--allow-warnings]\n"),
+    )
+    .unwrap();
+    let (code, text) = hook(&[]);
     assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("did you mean \"kueue.x-k8s.io/multikueue\""),
+        "{text}"
+    );
+    // What the repository leaves out, whoever names it.
+    let leave_out = [
+        ("managed-by.toml", "exclude = [\"job.yaml\"]\n"),
+        ("job.yaml", BAD),
+    ];
+    let (code, text) = hook(&leave_out);
+    assert_eq!(code, 0, "{text}");
+}
+
+/// The Job of the README, with its typo.
+fn typo() -> String {
+    let readme = fs::read_to_string(root("README.md")).unwrap();
+    let manifest = readme.split("cat > pi.yaml <<EOF\n").nth(1).unwrap();
+    let manifest = manifest.split("EOF\n").next().unwrap();
+    assert!(manifest.contains("multikeue"), "{manifest}");
+    manifest.to_owned()
 }
 
 /// A run of the Action's steps as the runner does it, but for those that are Actions themselves.
@@ -192,6 +228,81 @@ fn the_action_annotates_and_gives_sarif() {
     assert_eq!(
         sarif["runs"][0]["results"][0]["ruleId"],
         "managed-by/format"
+    );
+}
+
+/// The job fails for the typo of the README, and the reviewer sees where.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn the_action_denies_warnings_unless_told_otherwise() {
+    let args = ("args", "lint .\n--kubernetes 1.36\n");
+    for (inputs, expected) in [(vec![args], 1), (vec![args, ("deny-warnings", "false")], 0)] {
+        let action = Action::new(env!("CARGO_PKG_VERSION"), &inputs);
+        fs::write(action.file("work/job.yaml"), typo()).unwrap();
+        assert_eq!(action.step("Install managed-by").code, 0);
+        let judged = action.step("Judge");
+        assert_eq!(judged.code, expected, "{}", judged.text);
+        assert!(
+            judged.text.starts_with("::warning file=job.yaml,line="),
+            "{}",
+            judged.text
+        );
+    }
+    // A command that has no such option.
+    let action = Action::new(
+        env!("CARGO_PKG_VERSION"),
+        &[("args", "settings check none.yml")],
+    );
+    assert_eq!(action.step("Install managed-by").code, 0);
+    let judged = action.step("Judge");
+    assert!(judged.text.contains("no such file"), "{}", judged.text);
+}
+
+/// The recipe of the documentation, run as GitLab's runner does it.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn the_recipe_for_gitlab_fails_and_makes_both_reports() {
+    let page = fs::read_to_string(root("docs/cli.md")).unwrap();
+    let recipe = page.split("<!-- gitlab -->").nth(1).unwrap();
+    let recipe = recipe
+        .split("```yaml\n")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let recipe: Value = serde_yaml_ng::from_str(recipe).unwrap();
+    let job = &recipe["managed-by"];
+    let action = Action::new(env!("CARGO_PKG_VERSION"), &[]);
+    let work = action.file("work");
+    fs::create_dir(work.join("manifests")).unwrap();
+    fs::write(work.join("manifests/job.yaml"), typo()).unwrap();
+    let releases = action.file("releases").display().to_string();
+    let mut script = format!(
+        "set -eo pipefail\nexport RELEASES=file://{releases} ARCHIVE={}\n",
+        job["variables"]["ARCHIVE"].as_str().unwrap()
+    );
+    for part in ["before_script", "script"] {
+        for line in job[part].as_array().unwrap() {
+            script.push_str(line.as_str().unwrap());
+            script.push('\n');
+        }
+    }
+    let (code, text) = run(Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(&work));
+    assert_eq!(code, 1, "{text}");
+    let reports = &job["artifacts"]["reports"];
+    let read =
+        |report: &str| fs::read_to_string(work.join(reports[report].as_str().unwrap())).unwrap();
+    let quality: Value = serde_json::from_str(&read("codequality")).unwrap();
+    check(&GITLAB, &quality);
+    assert_eq!(quality[0]["location"]["path"], "manifests/job.yaml");
+    assert_eq!(quality[0]["check_name"], "managed-by/reserved-domain");
+    assert!(
+        read("junit").contains("<failure message="),
+        "{}",
+        read("junit")
     );
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use xtask::root;
 
-use crate::formats::{OWN, check, check_sarif};
+use crate::formats::{GITLAB, OWN, check, check_sarif};
 
 /// The commands of the documentation run where the files that they name are.
 const DOCUMENTATION: [&str; 2] = ["docs/cli.md", "docs/cli-help.md"];
@@ -146,6 +146,7 @@ fn check_documents(command: &str, printed: &str, folder: &Path) {
     let check: fn(&Value) = match format.split(' ').next().unwrap() {
         "json" | "ndjson" => |document| check(&OWN, document),
         "sarif" => check_sarif,
+        "gitlab" => |document| check(&GITLAB, document),
         "junit" => {
             let report = quick_junit::Report::deserialize_from_str(&text);
             let report = report.unwrap_or_else(|e| panic!("{command}: {e}"));
