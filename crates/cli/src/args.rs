@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use managed_by::{
@@ -116,8 +117,8 @@ pub(crate) enum Command {
     /// Print the manual page, of the program or of one of its commands
     #[command(after_help = "Example:\n  managed-by man lint | man -l -")]
     Man {
-        /// The command
-        command: Option<String>,
+        /// The command, such as `settings check`
+        command: Vec<String>,
     },
 }
 
@@ -210,7 +211,7 @@ pub(crate) struct Conformance {
     #[arg(value_name = "TRACE", default_value = "-")]
     pub(crate) traces: Vec<PathBuf>,
     /// The controller's name in managedBy; a reserved value for objects that are not delegated
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) controller: String,
     /// Ask this release and the newer ones, not all
     #[arg(long, value_name = "RELEASE", value_parser = release)]

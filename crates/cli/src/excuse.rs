@@ -1,6 +1,6 @@
 //! Findings that do not count: exceptions that an object names itself, each with a reason, and a baseline of old findings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,18 +44,24 @@ pub(crate) fn exceptions(object: &str) -> Result<Vec<(&'static str, String)>, St
             "{EXCEPT}: expected a line RULE: REASON for each rule"
         ));
     }
-    let one = |line: &str| {
+    let mut exceptions = BTreeMap::new();
+    for line in lines {
         let (id, reason) = line.split_once(':').unwrap_or((line, ""));
         let id = id.trim();
         let rule = rule(id).ok_or_else(|| format!("{EXCEPT}: {}", unknown_rule(id)))?;
-        match reason.trim() {
-            "" => Err(format!(
+        let reason = reason.trim();
+        if reason.is_empty() {
+            return Err(format!(
                 "{EXCEPT}: no reason is given, expected {id}: REASON"
-            )),
-            reason => Ok((rule.id(), reason.to_owned())),
+            ));
         }
-    };
-    lines.map(one).collect()
+        if exceptions.insert(rule.id(), reason.to_owned()).is_some() {
+            return Err(format!(
+                "{EXCEPT}: {id} is given twice, expected one line for each rule"
+            ));
+        }
+    }
+    Ok(exceptions.into_iter().collect())
 }
 
 /// Findings that were there before, in a file beside the manifests.
@@ -155,7 +161,9 @@ impl Baseline {
         })?;
         let read: Result<Self, _> = serde_json::from_slice(&bytes);
         read.map_err(|e| {
-            let text = format!("is no baseline: {e}");
+            // serde names the type of this program.
+            let text = e.to_string().replace("struct Baseline", "an object");
+            let text = format!("is no baseline: {text}");
             stop(Diagnostic::new(
                 &input.name,
                 MalformedText::at(e.line(), e.column(), text),

@@ -1,12 +1,23 @@
 //! Counts and texts in a line.
 
-use std::fmt::Display;
-
 use indicatif::HumanCount;
 
+/// `1`, `1,204`
+pub(crate) fn number(count: impl TryInto<u64>) -> HumanCount {
+    HumanCount(count.try_into().unwrap_or(u64::MAX))
+}
+
+/// `1 write`, `1,204 writes`
+pub(crate) fn count_of(count: impl TryInto<u64>, what: &str) -> String {
+    let count = number(count);
+    let plural = if count.0 == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 /// `; 3 gone; 1 fixed`: what there is any of.
-pub(crate) fn counts<N: Display + PartialEq + Default>(counts: &[(N, &str)]) -> String {
-    let counts = counts.iter().filter(|(count, _)| *count != N::default());
+pub(crate) fn counts<N: Copy + TryInto<u64>>(counts: &[(N, &str)]) -> String {
+    let counts = counts.iter().map(|(count, what)| (number(*count), what));
+    let counts = counts.filter(|(count, _)| count.0 > 0);
     let counts: Vec<_> = counts.map(|(n, what)| format!("; {n} {what}")).collect();
     counts.concat()
 }
@@ -14,10 +25,4 @@ pub(crate) fn counts<N: Display + PartialEq + Default>(counts: &[(N, &str)]) -> 
 /// A text in one line.
 pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// `1 write`, `1,204 writes`
-pub(crate) fn count_of(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", HumanCount(count))
 }

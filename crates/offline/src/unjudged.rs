@@ -40,6 +40,19 @@ impl Why {
         Self::Malformed,
     ];
 
+    /// Why, in a text about several.
+    pub const fn as_text(self) -> &'static str {
+        match self {
+            Self::NotJson => "not JSON",
+            Self::Unknown => "documents of another kind",
+            Self::WatchError => "watches that ended with an error",
+            Self::NoObject => "audit events without the object",
+            Self::OutOfOrder => "out of order",
+            Self::SeenFirst => "seen first in the middle of their lives",
+            Self::Malformed => "fields of the wrong type",
+        }
+    }
+
     /// The word for it in machine formats.
     pub const fn as_str(self) -> &'static str {
         match self {

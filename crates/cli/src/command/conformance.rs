@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::output::{self, plain::plain};
 use crate::stream::each_piece;
-use crate::words::count_of;
+use crate::words::{count_of, number};
 
 /// Reports on the writes in recordings.
 pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
@@ -113,10 +113,7 @@ fn nothing(recording: &Recording<'_>, controller: &str) -> String {
         None => text.push('.'),
     }
     let named: Vec<_> = others
-        .map(|(name, writes)| match writes {
-            1 => format!("{name} (1 write)"),
-            writes => format!("{name} ({writes} writes)"),
-        })
+        .map(|(name, writes)| format!("{name} ({})", count_of(writes, "write")))
         .collect();
     let named = match named.len() {
         0 => "no controller".to_owned(),
@@ -154,7 +151,8 @@ fn summary(report: &Report) -> Result<(), CliError> {
             let (rule, title) = (row.rule, row.title);
             writeln!(
                 out,
-                "  {rule}: {releases} would have denied {most}: {title}"
+                "  {rule}: {releases} would have denied {}: {title}",
+                number(most)
             )?;
         }
     }

@@ -64,7 +64,7 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
             io::stdout().write_all(script.as_bytes())?;
             Ok(Exit::Accepted)
         }
-        Command::Man { command } => page::man(command.as_deref()),
+        Command::Man { command } => page::man(&command),
     }
 }
 

@@ -29,22 +29,18 @@ pub(super) fn explain(id: &str) -> Result<Exit, CliError> {
 }
 
 /// Prints the manual page of the program, or of one of its commands.
-pub(super) fn man(command: Option<&str>) -> Result<Exit, CliError> {
+pub(super) fn man(command: &[String]) -> Result<Exit, CliError> {
     let mut program = Args::command();
     program.build();
-    let of = match command {
-        None => program,
-        Some(name) => {
-            let found = program.find_subcommand(name).cloned();
-            found.ok_or_else(|| {
-                let names = program.get_subcommands().map(clap::Command::get_name);
-                let near = did_you_mean(name, names);
-                CliError::Error(format!("there is no command {name}{near}"))
-            })?
-        }
-    };
+    let mut of = &program;
+    for name in command {
+        of = of.find_subcommand(name).ok_or_else(|| {
+            let near = did_you_mean(name, of.get_subcommands().map(clap::Command::get_name));
+            CliError::Error(format!("there is no command {}{near}", command.join(" ")))
+        })?;
+    }
     let mut page = Vec::new();
-    clap_mangen::Man::new(of).render(&mut page)?;
+    clap_mangen::Man::new(of.clone()).render(&mut page)?;
     io::stdout().write_all(&page)?;
     Ok(Exit::Accepted)
 }

@@ -19,6 +19,7 @@ use crate::report::Outcome;
 use crate::stop;
 use crate::stream::each_piece;
 use crate::summary::Summary;
+use crate::words::{count_of, number};
 
 /// So many of what could not be judged for one reason in one file are told one by one.
 const TOLD: u64 = 3;
@@ -116,9 +117,8 @@ fn progress(inputs: &[Input], target: ProgressDrawTarget) -> ProgressBar {
 
 /// What stands beside the bar.
 fn so_far(objects: usize, denials: u64) -> String {
-    let objects_word = if objects == 1 { "object" } else { "objects" };
-    let denials_word = if denials == 1 { "denial" } else { "denials" };
-    format!("{objects} {objects_word}, {denials} {denials_word}")
+    let (objects, denials) = (count_of(objects, "object"), count_of(denials, "denial"));
+    format!("{objects}, {denials}")
 }
 
 impl Sink<'_> {
@@ -219,7 +219,7 @@ impl Told {
             let more = count.saturating_sub(TOLD);
             let file = files.get(source);
             if let Some(file) = file.filter(|_| more > 0) {
-                let text = format!("{more} more: {}", why.as_str());
+                let text = format!("{} more: {}", number(more), why.as_text());
                 self.push(Diagnostic::new(file, MalformedText::whole(text)), format);
             }
         }

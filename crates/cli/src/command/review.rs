@@ -79,10 +79,14 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, CliError> {
     match asked.printing.output {
         format @ (Output::Json | Output::Ndjson) => {
             let mut out = io::stdout().lock();
-            for answer in &answers {
-                match format {
-                    Output::Json => writeln!(out, "{answer:#}")?,
-                    _ => writeln!(out, "{answer}")?,
+            match (format, &*answers) {
+                (Output::Json, []) => {}
+                (Output::Json, [answer]) => writeln!(out, "{answer:#}")?,
+                (Output::Json, answers) => writeln!(out, "{:#}", json!(answers))?,
+                (_, answers) => {
+                    for answer in answers {
+                        writeln!(out, "{answer}")?;
+                    }
                 }
             }
             output::print_diagnostics(&report);

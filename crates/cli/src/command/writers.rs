@@ -16,6 +16,7 @@ use crate::input::Input;
 use crate::output;
 use crate::proposal::{List, Listed, Proposal};
 use crate::stream::each_piece;
+use crate::words::count_of;
 
 pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, CliError> {
     let chosen = Chosen::of_file(asked.settings.as_deref())?;
@@ -41,7 +42,7 @@ pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, CliError> 
             };
             bar.suspend(|| told.tell(file, &seen, &ObjectName::default(), &unjudged, Output::Text));
         });
-        bar.set_message(format!("{} status writes", writers.writes()));
+        bar.set_message(count_of(writers.writes(), "status write"));
         Ok(lines)
     })?;
     bar.finish_and_clear();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use managed_by::{Decision, Enforcement};
@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostic, Level};
 use crate::report::Excuse;
 use crate::report::{Outcome, Report};
 
-pub(crate) fn write(out: &mut impl Write, report: &Report) -> Result<(), String> {
+pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let mut suites: BTreeMap<Arc<str>, TestSuite> = BTreeMap::new();
     let mut add = |file: &Arc<str>, case: TestCase| {
         let suite = suites.entry(Arc::clone(file));
@@ -30,7 +30,8 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> Result<(), String>
     }
     let mut junit = JUnit::new(format!("managed-by {}", report.kind.as_str()));
     junit.add_test_suites(suites.into_values());
-    junit.serialize(out).map_err(|e| e.to_string())
+    let junit = junit.to_string().map_err(io::Error::other)?;
+    out.write_all(junit.as_bytes())
 }
 
 fn judged(outcome: &Outcome, denies_warnings: bool) -> TestCase {

@@ -54,7 +54,7 @@ fn write(out: &mut impl Write, report: &Report, format: Output) -> Result<(), Cl
         Output::Json => json::write(out, report)?,
         Output::Ndjson => json::write_lines(out, report)?,
         Output::Sarif => sarif::write(out, report)?,
-        Output::Junit => junit::write(out, report).map_err(CliError::Error)?,
+        Output::Junit => junit::write(out, report)?,
         Output::Github => github::write(out, report)?,
         Output::Gitlab => gitlab::write(out, report)?,
     }

@@ -14,7 +14,7 @@ use crate::diagnostic::{self, Diagnostic, Source, Span};
 use crate::hint;
 use crate::report::{Finding, Outcome, Report};
 use crate::summary::Summary;
-use crate::words::{counts, words};
+use crate::words::{count_of, counts, number, words};
 
 /// Prints what was found, with the lines of the files.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
@@ -149,7 +149,11 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
 /// The sums in a line.
 pub(crate) fn sums(report: &Report) -> String {
     let sums = report.sums();
-    let (judged, denied, warned) = (objects(sums.judged), sums.denied, sums.warned);
+    let (judged, denied, warned) = (
+        count_of(sums.judged, "object"),
+        number(sums.denied),
+        number(sums.warned),
+    );
     let warnings = if report.warnings.len() == 1 {
         "other warning"
     } else {
@@ -220,7 +224,7 @@ pub(crate) fn dropped(report: &Report) -> String {
 fn times(count: u64) -> String {
     match count {
         1 => String::new(),
-        count => format!(" ({count} times)"),
+        count => format!(" ({} times)", number(count)),
     }
 }
 
@@ -253,13 +257,6 @@ pub(crate) fn nothing<'u>(
     text
 }
 
-fn objects(count: usize) -> String {
-    match count {
-        1 => "1 object".to_owned(),
-        count => format!("{count} objects"),
-    }
-}
-
 /// Prints the table of a replay, and what was to be shown in full.
 pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     for shown in &summary.shown {
@@ -290,7 +287,7 @@ pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Resul
             }
             .to_owned(),
             releases(row.releases, summary.release),
-            row.count.to_string(),
+            number(row.count).to_string(),
             plain(&seen(&row.first, summary)).into_owned(),
             plain(&seen(&row.last, summary)).into_owned(),
             plain(&name(&row.object)).into_owned(),
@@ -334,15 +331,18 @@ fn name(object: &ObjectName) -> String {
 pub(crate) fn replay_sums(summary: &Summary) -> String {
     let tally = &summary.tally;
     let mut text = format!(
-        "{} documents, {} requests judged: {} denied, {} with warnings",
-        tally.documents, tally.judged, tally.denied, tally.warned
+        "{}, {} judged: {} denied, {} with warnings",
+        count_of(tally.documents, "document"),
+        count_of(tally.judged, "request"),
+        number(tally.denied),
+        number(tally.warned)
     );
     if tally.stored > 0 {
-        let stored = objects(usize::try_from(tally.stored).unwrap_or(usize::MAX));
+        let stored = count_of(tally.stored, "object");
         let _ = write!(
             text,
             "; {stored} stored before, {} with findings",
-            tally.stored_found
+            number(tally.stored_found)
         );
     }
     let unknown = tally.unknown.iter().map(|(_, count)| *count);

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-use indicatif::HumanCount;
 use managed_by_offline::MalformedText;
 use managed_by_offline::replay::{StatusWriter, WriterSums};
 use serde_json::{Map, Value, json};
@@ -16,7 +15,7 @@ use crate::args::WritersOutput;
 use crate::diagnostic::Diagnostic;
 use crate::error::CliError;
 use crate::proposal::{List, Listed, Proposal};
-use crate::words::{count_of, counts};
+use crate::words::{count_of, counts, number};
 
 /// Names that look like those of programs and are not: the admins of some distributions, and whoever shows no credentials.
 const NO_PROGRAMS: [&str; 2] = ["system:admin", "system:anonymous"];
@@ -52,7 +51,7 @@ fn undecided(proposal: &Proposal) -> Option<Diagnostic> {
         1 => "1 status write says".to_owned(),
         count => format!(
             "{} status writes, the first of them here, say",
-            HumanCount(count)
+            number(count)
         ),
     };
     let text = format!(
@@ -201,7 +200,7 @@ fn about(listed: &Listed, with_kinds: bool, files: &[Arc<str>]) -> String {
         let _ = match (count, writes) {
             (0, _) => Ok(()),
             (_, 1) => write!(text, ", {what}"),
-            _ => write!(text, ", {} of them {what}", HumanCount(count)),
+            _ => write!(text, ", {} of them {what}", number(count)),
         };
     }
     let file = files.get(first.source).map(|file| plain(file));
