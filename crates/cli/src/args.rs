@@ -192,7 +192,7 @@ pub(crate) struct Review {
 /// What `replay` judges.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Replay {
-    /// Files in the order of time, or - for standard input
+    /// Files, which are merged by the time of audit events, or - for standard input
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
     /// Print the first N requests with findings in full: 0 of files, and from standard input all, when they come
@@ -207,7 +207,7 @@ pub(crate) struct Replay {
 /// What `conformance` reports on.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Conformance {
-    /// Recordings in the order of time, as for replay
+    /// Recordings, as for replay
     #[arg(value_name = "TRACE", default_value = "-")]
     pub(crate) traces: Vec<PathBuf>,
     /// The controller's name in managedBy; a reserved value for objects that are not delegated
@@ -236,7 +236,7 @@ pub(crate) struct Conformance {
 /// What `settings writers` reads.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Writers {
-    /// Audit logs in the order of time, or - for standard input; also gzip and zstd
+    /// Audit logs, which are merged by time, or - for standard input; also gzip and zstd
     #[arg(value_name = "AUDIT.LOG", default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
     /// The policy's settings, for kinds that they declare

@@ -1,15 +1,18 @@
 //! Streams, read while what came before is judged: files, also packed ones, and pipes that others write to for hours.
 
+use std::collections::VecDeque;
 use std::io::{self, BufReader, Read};
-use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
-use std::thread;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::thread::{self, JoinHandle};
 
 use flate2::read::MultiGzDecoder;
 use indicatif::ProgressBar;
-use managed_by_offline::{MalformedText, complete};
+use managed_by_offline::{MalformedText, Part, Unwrapper, complete, parts, time_of};
 use serde::de::IgnoredAny;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Kind};
 use crate::input::Input;
 use crate::stop;
 
@@ -25,95 +28,237 @@ const MAX_DOCUMENT: usize = 64 << 20;
 /// So many pieces of a pipe wait for the judge, fewer if they are longer than [`CHUNK`]. Of a file the next one is read meanwhile.
 const WAITING: usize = 16;
 
-/// A piece of a file that ends with a document.
-pub(crate) struct Piece<'p> {
-    /// The number of the file.
-    pub(crate) source: usize,
-    /// How many lines of the file are before it.
-    pub(crate) lines_before: u64,
-    pub(crate) bytes: &'p [u8],
+/// So many documents wait for those that come after them: API servers write audit events in the order in which they finish.
+const HELD: usize = 256;
+
+/// Documents of files, in their order.
+#[derive(Default)]
+pub(crate) struct Batch {
+    documents: Vec<Held>,
+    /// How many of the last ones may have to wait.
+    pub(crate) held: usize,
 }
 
-/// Does something with each piece of files, one file after another, and with what is wrong with a file. What is done with a piece
-/// counts its lines.
-pub(crate) fn each_piece(
+/// A document, in the piece of a file that holds it.
+struct Held {
+    piece: Arc<Vec<u8>>,
+    range: Range<usize>,
+    source: usize,
+    lines_before: u64,
+}
+
+impl Batch {
+    /// The documents.
+    pub(crate) fn parts(&self) -> Vec<Part<'_>> {
+        let held = self.documents.iter();
+        let parts = held.map(|held| Part {
+            bytes: held.piece.get(held.range.clone()).unwrap_or_default(),
+            source: held.source,
+            lines_before: held.lines_before,
+        });
+        parts.collect()
+    }
+
+    /// Keeps the documents at these places.
+    fn keep(&mut self, places: &[usize]) {
+        let mut documents: Vec<_> = std::mem::take(&mut self.documents)
+            .into_iter()
+            .map(Some)
+            .collect();
+        let kept = places
+            .iter()
+            .filter_map(|place| documents.get_mut(*place)?.take());
+        self.documents = kept.collect();
+    }
+}
+
+/// Does something with the documents of files, and with what is wrong with a file. One file is read after its order; of several, the
+/// documents come by the time that audit events have, as an API server each writes them. What is done with documents returns the
+/// places of those that have to wait.
+pub(crate) fn each_batch(
     inputs: &[Input],
     bar: &ProgressBar,
-    mut each: impl FnMut(Result<Piece<'_>, Diagnostic>) -> io::Result<u64>,
+    mut each: impl FnMut(Result<&Batch, Diagnostic>) -> io::Result<Vec<usize>>,
 ) -> io::Result<()> {
-    for (source, input) in inputs.iter().enumerate() {
-        let mut lines_before = 0_u64;
-        let malformed = pieces(input, bar, |bytes| {
-            let lines = each(Ok(Piece {
-                source,
-                lines_before,
-                bytes,
-            }))?;
-            lines_before = lines_before.saturating_add(lines);
-            Ok(())
-        })?;
-        if let Some(malformed) = malformed {
+    let mut sources = Vec::new();
+    for (number, input) in inputs.iter().enumerate() {
+        match Source::new(number, input, bar, inputs.len() > 1) {
+            Ok(source) => sources.push(source),
+            Err(unjudged) => _ = each(Err(unjudged))?,
+        }
+    }
+    let mut batch = Batch::default();
+    loop {
+        // Of what comes through a pipe nothing waits, unless there is something to wait for.
+        let is_live = matches!(&*sources, [source] if !source.is_file);
+        let filled = sources.iter_mut().map(|source| source.fill(is_live));
+        let malformed: Vec<_> = filled.collect();
+        let is_stopped = stop::is_asked();
+        let is_over = is_stopped || sources.iter().all(Source::is_over);
+        take(&mut sources, &mut batch);
+        batch.held = if is_over || is_live { 0 } else { HELD };
+        if !batch.documents.is_empty() {
+            let waiting = each(Ok(&batch))?;
+            batch.keep(&waiting);
+        }
+        for malformed in malformed.into_iter().flatten() {
             each(Err(malformed))?;
         }
-        if stop::is_asked() {
-            break;
+        if is_stopped || is_over && sources.iter().all(|source| source.documents.is_empty()) {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
-/// Reads a file in pieces that end with a document, and hands out each while the next one is read. The bar shows how much was
-/// read, before it is unpacked. What comes through a pipe is handed out when it comes. Returns what is wrong with the file.
-fn pieces(
-    input: &Input,
-    bar: &ProgressBar,
-    mut each: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<Option<Diagnostic>> {
-    let (file, size) = match input.open() {
-        Ok(file) => file,
-        Err(unjudged) => return Ok(Some(unjudged)),
-    };
-    let file = bar.wrap_read(file);
-    let (chunk, waiting) = if size.is_some() {
-        (CHUNK, 0)
-    } else {
-        (0, WAITING)
-    };
-    let (to, from) = mpsc::sync_channel(waiting);
-    // Who wants an end does not wait for this thread: it may wait for a pipe into which nothing comes.
-    let reader = thread::spawn(move || pump(file, chunk, &to));
-    loop {
-        match from.recv_timeout(stop::INTERVAL) {
-            Ok(mut piece) => {
-                // What came meanwhile is judged with it, on all cores.
-                while piece.len() < CHUNK / 2
-                    && let Ok(more) = from.try_recv()
-                {
-                    piece.extend_from_slice(&more);
-                }
-                if !piece.is_empty() {
-                    each(&piece)?;
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                let malformed = reader
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                return Ok(malformed.map(|malformed| Diagnostic::new(&input.name, malformed)));
-            }
-        }
-        if stop::is_asked() {
-            // What has come until now is judged still: what waits, and what the reader holds.
-            let come: Vec<_> = from.try_iter().take(waiting.saturating_add(1)).collect();
-            let piece = come.concat();
-            if !piece.is_empty() {
-                each(&piece)?;
-            }
-            return Ok(None);
-        }
+/// Takes documents by their time, until a source that goes on has no more.
+fn take(sources: &mut [Source], batch: &mut Batch) {
+    while sources
+        .iter()
+        .all(|source| source.is_over() || !source.documents.is_empty())
+    {
+        let first = sources
+            .iter_mut()
+            .filter(|source| !source.documents.is_empty());
+        // Of equal times, that of the first source comes first.
+        let Some(first) = first.min_by(|a, b| a.time().cmp(b.time())) else {
+            return;
+        };
+        batch
+            .documents
+            .extend(first.documents.pop_front().map(|(_, held)| held));
     }
 }
+
+/// A file that is being read.
+struct Source {
+    number: usize,
+    name: Arc<str>,
+    is_file: bool,
+    /// Whether the times of its documents count.
+    has_order: bool,
+    from: Receiver<Vec<u8>>,
+    reader: Option<JoinHandle<Option<MalformedText>>>,
+    lines: u64,
+    /// What was read and not taken, each with its time, or that of the one before it.
+    documents: VecDeque<(Vec<u8>, Held)>,
+    /// The last time.
+    time: Vec<u8>,
+}
+
+impl Source {
+    fn new(
+        number: usize,
+        input: &Input,
+        bar: &ProgressBar,
+        has_order: bool,
+    ) -> Result<Self, Diagnostic> {
+        let (file, size) = input.open()?;
+        let file = bar.wrap_read(file);
+        let (chunk, waiting) = if size.is_some() {
+            (CHUNK, 0)
+        } else {
+            (0, WAITING)
+        };
+        let (to, from) = mpsc::sync_channel(waiting);
+        // Who wants an end does not wait for this thread: it may wait for a pipe into which nothing comes.
+        let reader = Some(thread::spawn(move || pump(file, chunk, &to)));
+        Ok(Self {
+            number,
+            name: Arc::clone(&input.name),
+            is_file: size.is_some(),
+            has_order,
+            from,
+            reader,
+            lines: 0,
+            documents: VecDeque::new(),
+            time: Vec::new(),
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        self.reader.is_none()
+    }
+
+    fn time(&self) -> &[u8] {
+        self.documents.front().map_or(&[], |(time, _)| time)
+    }
+
+    /// Waits for documents, if there are none, and returns what is wrong with the file at its end.
+    fn fill(&mut self, is_live: bool) -> Option<Diagnostic> {
+        while self.documents.is_empty() && self.reader.is_some() {
+            match self.from.recv_timeout(stop::INTERVAL) {
+                Ok(mut piece) => {
+                    // What came meanwhile is judged with it, on all cores.
+                    while is_live && piece.len() < CHUNK / 2 {
+                        let Ok(more) = self.from.try_recv() else {
+                            break;
+                        };
+                        piece.extend_from_slice(&more);
+                    }
+                    self.add(piece);
+                }
+                Err(RecvTimeoutError::Timeout) if stop::is_asked() => {
+                    // What has come until now is judged still: what waits, and what the reader holds.
+                    let come: Vec<_> = self
+                        .from
+                        .try_iter()
+                        .take(WAITING.saturating_add(1))
+                        .collect();
+                    self.add(come.concat());
+                    return None;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    let reader = self.reader.take()?;
+                    let malformed = reader
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    return malformed.map(|malformed| of_file(&self.name, malformed));
+                }
+            }
+        }
+        None
+    }
+
+    fn add(&mut self, piece: Vec<u8>) {
+        let piece = Arc::new(piece);
+        let (parts, lines) = parts(&piece, self.number, self.lines);
+        for part in parts {
+            if self.has_order
+                && let Some(time) = time_of(part.bytes)
+            {
+                time.clone_into(&mut self.time);
+            }
+            let start = part
+                .bytes
+                .as_ptr()
+                .addr()
+                .saturating_sub(piece.as_ptr().addr());
+            let held = Held {
+                piece: Arc::clone(&piece),
+                range: start..start.saturating_add(part.bytes.len()),
+                source: part.source,
+                lines_before: part.lines_before,
+            };
+            self.documents.push_back((self.time.clone(), held));
+        }
+        self.lines = self.lines.saturating_add(lines);
+    }
+}
+
+/// What is wrong with a file.
+fn of_file(name: &Arc<str>, malformed: MalformedText) -> Diagnostic {
+    let is_empty = malformed.text == EMPTY;
+    let diagnostic = Diagnostic::new(name, malformed);
+    if is_empty {
+        diagnostic.of(Kind::Empty)
+    } else {
+        diagnostic
+    }
+}
+
+/// Why a file without a byte is not read.
+const EMPTY: &str = "is empty";
 
 /// Bytes that came, and were not handed out.
 #[derive(Default)]
@@ -168,7 +313,7 @@ fn pump(file: impl Read + Send, chunk: usize, to: &SyncSender<Vec<u8>>) -> Optio
     }
     let whole = |start: &[u8], file| io::Cursor::new(start.to_owned()).chain(file);
     match &*start {
-        [] => Some(MalformedText::whole("is empty")),
+        [] => Some(MalformedText::whole(EMPTY)),
         [0x1f, 0x8b, ..] => pump_plain(
             MultiGzDecoder::new(whole(&start, file)),
             "gzip",
@@ -195,11 +340,10 @@ fn pump_plain(
     chunk: usize,
     to: &SyncSender<Vec<u8>>,
 ) -> Option<MalformedText> {
+    let mut pieces = Pieces::default();
+    let mut unwrapper = Unwrapper::default();
     // What was read already stands before what comes first.
-    let mut pieces = Pieces {
-        bytes: start.to_owned(),
-        ..Pieces::default()
-    };
+    unwrapper.push(start, false, &mut pieces.bytes);
     let mut is_first = true;
     let mut buffer = vec![0; READ];
     loop {
@@ -208,14 +352,13 @@ fn pump_plain(
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => (0, Some(cannot_be_read(packed, &e))),
         };
-        pieces
-            .bytes
-            .extend_from_slice(buffer.get(..read).unwrap_or_default());
         let is_over = read == 0;
+        let new = buffer.get(..read).unwrap_or_default();
+        unwrapper.push(new, is_over, &mut pieces.bytes);
         if is_first && pieces.bytes.iter().take(8192).any(|byte| *byte == 0) {
             return Some(MalformedText::whole("is a binary file, expected JSON"));
         }
-        is_first = false;
+        is_first &= pieces.bytes.is_empty();
         if !is_over && pieces.bytes.len() < chunk {
             continue;
         }

@@ -50,6 +50,7 @@ mod settings;
 mod split;
 mod unjudged;
 mod unknown_field;
+mod unwrap;
 
 pub use asks::Asks;
 pub use document::{Document, Located};
@@ -59,6 +60,7 @@ pub use path::Path;
 pub use replay::{Replay, Seen, StatusWriters, Step, Tally};
 pub use request::{Remark, Request};
 pub use settings::{SettingsText, overlaid};
-pub use split::complete;
+pub use split::{Part, complete, parts, time_of};
 pub use unjudged::{Unjudged, Why};
 pub use unknown_field::UnknownField;
+pub use unwrap::Unwrapper;

@@ -39,6 +39,11 @@ impl<'n, T> Named<'n, T> {
         self.at(*self.places.get(name)?)
     }
 
+    /// The same, to change it.
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut T> {
+        self.values.get_mut(*self.places.get(name)?)?.as_mut()
+    }
+
     /// All of them, in no order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         let all = self.places.iter();

@@ -14,11 +14,12 @@ use managed_by_report::{RecordedAt, Recording, Report};
 use super::replay::Told;
 use super::settings::Chosen;
 use crate::args::{Conformance, ListOutput, Output};
+use crate::diagnostic::Kind;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::output::{self, plain::plain};
-use crate::stream::each_piece;
+use crate::stream::each_batch;
 use crate::words::{count_of, number};
 
 /// Reports on the writes in recordings.
@@ -34,17 +35,17 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
     let mut told = Told::default();
     let inputs: Vec<Input> = asked.traces.iter().map(|file| Input::new(file)).collect();
     let files: Vec<_> = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
-    each_piece(&inputs, &ProgressBar::hidden(), |piece| {
-        let piece = match piece {
-            Ok(piece) => piece,
+    each_batch(&inputs, &ProgressBar::hidden(), |batch| {
+        let batch = match batch {
+            Ok(batch) => batch,
+            Err(empty) if empty.kind == Kind::Empty && asked.allow_empty => return Ok(Vec::new()),
             Err(malformed) => {
                 told.add(malformed, Output::Text);
-                return Ok(0);
+                return Ok(Vec::new());
             }
         };
-        let (source, before) = (piece.source, piece.lines_before);
-        let lines = replay.requests(piece.bytes, source, before, |seen, request| {
-            let Some(file) = files.get(source) else {
+        let waiting = replay.requests(&batch.parts(), batch.held, |seen, request| {
+            let Some(file) = files.get(seen.source) else {
                 return;
             };
             let request = match request {
@@ -65,7 +66,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
                 told.tell(file, &seen, &request.object(), &unjudged, Output::Text);
             }
         });
-        Ok(lines)
+        Ok(waiting)
     })?;
     let unjudged = told.count();
     told.tell_the_rest(&files, Output::Text);

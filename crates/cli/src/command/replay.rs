@@ -10,14 +10,14 @@ use managed_by_offline::{MalformedText, Replay, Unjudged, Why};
 
 use super::settings::Chosen;
 use crate::args::{self, Output};
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::output;
 use crate::report::Outcome;
 use crate::stop;
-use crate::stream::each_piece;
+use crate::stream::each_batch;
 use crate::summary::Summary;
 use crate::words::{count_of, number};
 
@@ -56,28 +56,27 @@ pub(super) fn run(asked: &args::Replay, quiet: bool) -> Result<Exit, CliError> {
     stop::on_signals();
     let bar = bar(&inputs, quiet);
     bar.set_message(so_far(0, 0));
-    each_piece(&inputs, &bar, |piece| {
-        let piece = match piece {
-            Ok(piece) => piece,
+    each_batch(&inputs, &bar, |batch| {
+        let batch = match batch {
+            Ok(batch) => batch,
+            Err(empty) if empty.kind == Kind::Empty && judging.allow_empty => return Ok(Vec::new()),
             Err(malformed) => {
                 sink.summary.unreadable.push(malformed.clone());
                 sink.told.add(malformed, format);
-                return Ok(0);
+                return Ok(Vec::new());
             }
         };
-        let is_piped = inputs.get(piece.source).is_some_and(Input::is_stdin);
         let mut steps = Vec::new();
-        let lines = sink
+        let waiting = sink
             .replay
-            .chunk(piece.bytes, piece.source, piece.lines_before, |step| {
-                steps.push(step);
-            });
+            .parts(&batch.parts(), batch.held, |step| steps.push(step));
         for step in steps {
+            let is_piped = inputs.get(step.seen.source).is_some_and(Input::is_stdin);
             bar.suspend(|| sink.step(step, is_piped))?;
         }
         let denied = sink.replay.tally().denied;
         bar.set_message(so_far(sink.replay.live(), denied));
-        Ok(lines)
+        Ok(waiting)
     })?;
     bar.finish_and_clear();
     sink.told.tell_the_rest(&sink.summary.files, format);

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::output;
 use crate::proposal::{List, Listed, Proposal};
-use crate::stream::each_piece;
+use crate::stream::each_batch;
 use crate::words::count_of;
 
 pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, CliError> {
@@ -26,24 +26,23 @@ pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, CliError> 
     let files: Vec<_> = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
     let bar = bar(&inputs, quiet);
     let (mut told, mut unreadable) = (Told::default(), Vec::new());
-    each_piece(&inputs, &bar, |piece| {
-        let piece = match piece {
-            Ok(piece) => piece,
+    each_batch(&inputs, &bar, |batch| {
+        let batch = match batch {
+            Ok(batch) => batch,
             Err(malformed) => {
                 bar.suspend(|| output::tell_unjudged(&malformed, Output::Text));
                 unreadable.push(malformed);
-                return Ok(0);
+                return Ok(Vec::new());
             }
         };
-        let (source, before) = (piece.source, piece.lines_before);
-        let lines = writers.chunk(piece.bytes, source, before, |seen, unjudged| {
-            let Some(file) = files.get(source) else {
-                return;
-            };
-            bar.suspend(|| told.tell(file, &seen, &ObjectName::default(), &unjudged, Output::Text));
+        writers.parts(&batch.parts(), |seen, unjudged| {
+            if let Some(file) = files.get(seen.source) {
+                let nothing = ObjectName::default();
+                bar.suspend(|| told.tell(file, &seen, &nothing, &unjudged, Output::Text));
+            }
         });
         bar.set_message(count_of(writers.writes(), "status write"));
-        Ok(lines)
+        Ok(Vec::new())
     })?;
     bar.finish_and_clear();
     told.tell_the_rest(&files, Output::Text);

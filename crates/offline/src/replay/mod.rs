@@ -12,7 +12,10 @@ mod tally;
 mod task;
 mod writers;
 
+use std::borrow::Cow;
+
 use crate::judge::Judge;
+use crate::named::Named;
 use crate::record::{Record, read};
 use crate::request::Request;
 use crate::split::{Part, parts};
@@ -35,8 +38,24 @@ pub struct Replay<'s> {
 
 /// A record, and where it stands.
 struct Item<'c> {
+    /// The place of its document.
+    place: usize,
+    source: usize,
     line: u64,
     record: Result<Record<'c>, Unjudged>,
+}
+
+impl Item<'_> {
+    fn seen(&self, time: Option<String>) -> Seen {
+        let (source, line) = (self.source, self.line);
+        Seen { source, line, time }
+    }
+}
+
+struct Items<'c> {
+    items: Vec<Item<'c>>,
+    /// The places of the documents that wait.
+    waiting: Vec<usize>,
 }
 
 impl<'s> Replay<'s> {
@@ -65,9 +84,23 @@ impl<'s> Replay<'s> {
         bytes: &[u8],
         source: usize,
         lines_before: u64,
-        mut tell: impl FnMut(Step),
+        tell: impl FnMut(Step),
     ) -> u64 {
-        let (items, lines) = self.items(bytes, lines_before);
+        let (parts, lines) = parts(bytes, source, lines_before);
+        self.parts(&parts, 0, tell);
+        lines
+    }
+
+    /// Judges what documents say, in their order, but the writes of one object by its `resourceVersion`: API servers write audit
+    /// events in the order in which they finish. Returns the places of the last `held` documents, which are to come again before
+    /// those that follow.
+    pub fn parts(
+        &mut self,
+        parts: &[Part<'_>],
+        held: usize,
+        mut tell: impl FnMut(Step),
+    ) -> Vec<usize> {
+        let Items { items, waiting } = self.items(parts, held);
         let before = self.past.before(&items);
         let (tasks, latest) = self.past.tasks(&items, &before);
         let judge = &self.past.judge;
@@ -84,36 +117,27 @@ impl<'s> Replay<'s> {
                 }
                 is_told = task.is_half();
             }
-            let seen = |time| Seen {
-                source,
-                line: item.line,
-                time,
-            };
-            if let Some(step) = self.tally.add(answer, task, seen) {
+            if let Some(step) = self.tally.add(answer, task, |time| item.seen(time)) {
                 tell(step);
             }
         }
-        self.tally.refused = add(
-            self.tally.refused,
-            items
-                .iter()
-                .filter(|item| matches!(item.record, Ok(Record::Refused)))
-                .count(),
-        );
+        let refused = items
+            .iter()
+            .filter(|item| matches!(item.record, Ok(Record::Refused)));
+        self.tally.refused = add(self.tally.refused, refused.count());
         let updates = stored(&latest);
         self.past.update(updates);
-        lines
+        waiting
     }
 
-    /// Hands out the requests of a chunk, and what is none, without judging them; otherwise as [`Replay::chunk`].
+    /// Hands out the requests of documents, and what is none, without judging them; otherwise as [`Replay::parts`].
     pub fn requests(
         &mut self,
-        bytes: &[u8],
-        source: usize,
-        lines_before: u64,
+        parts: &[Part<'_>],
+        held: usize,
         mut each: impl FnMut(Seen, Result<&Request<'_>, (&ObjectName, &Unjudged)>),
-    ) -> u64 {
-        let (items, lines) = self.items(bytes, lines_before);
+    ) -> Vec<usize> {
+        let Items { items, waiting } = self.items(parts, held);
         let before = self.past.before(&items);
         let (tasks, latest) = self.past.tasks(&items, &before);
         for (item, task) in &tasks {
@@ -122,40 +146,85 @@ impl<'s> Replay<'s> {
                 Task::Tell(object, unjudged) => (None, Err((object, unjudged))),
                 Task::Nothing | Task::Unknown(_) => continue,
             };
-            let line = item.line;
-            each(Seen { source, line, time }, request);
+            each(item.seen(time), request);
         }
         let updates = stored(&latest);
         self.past.update(updates);
-        lines
+        waiting
     }
 
-    /// The records of a chunk, and how many lines it has.
-    fn items<'c>(&mut self, bytes: &'c [u8], lines_before: u64) -> (Vec<Item<'c>>, u64) {
-        let parts = parts(bytes);
-        self.tally.documents = add(self.tally.documents, parts.len());
-        let lines = match parts.last() {
-            Some(last) => add(lines(last.bytes), last.lines_before),
-            None => lines(bytes),
-        };
-        let items = in_groups(&parts, |part, items| {
+    /// The records of documents, without those that wait.
+    fn items<'c>(&mut self, parts: &[Part<'c>], held: usize) -> Items<'c> {
+        let places: Vec<_> = parts.iter().enumerate().collect();
+        let mut items = in_groups(&places, |(place, part), items| {
             read(part.bytes, |lines, record| {
-                let line = line_of(lines_before, part, lines);
-                items.push(Item { line, record });
+                items.push(Item {
+                    place: *place,
+                    source: part.source,
+                    line: add(part.lines_before, lines.saturating_add(1)),
+                    record,
+                });
             });
         });
-        (items, lines)
+        sort_writes(&mut items);
+        let mut is_waiting = vec![false; parts.len()];
+        let mut waiting = Vec::new();
+        for item in items.iter().rev() {
+            match is_waiting.get_mut(item.place) {
+                Some(is_waiting) if !*is_waiting && waiting.len() < held => {
+                    *is_waiting = true;
+                    waiting.push(item.place);
+                }
+                Some(true) => {}
+                _ => break,
+            }
+        }
+        waiting.reverse();
+        items.retain(|item| is_waiting.get(item.place) != Some(&true));
+        let judged = parts.len().saturating_sub(waiting.len());
+        self.tally.documents = add(self.tally.documents, judged);
+        Items { items, waiting }
     }
 }
 
-/// The line of a source, from 1, where something stands in a part of a chunk.
-fn line_of(lines_before: u64, part: &Part<'_>, lines: usize) -> u64 {
-    let before = add(lines_before, part.lines_before);
-    add(before, lines.saturating_add(1))
-}
-
-/// How many lines end in these bytes.
-fn lines(bytes: &[u8]) -> u64 {
-    let lines = memchr::memchr_iter(b'\n', bytes).count();
-    u64::try_from(lines).unwrap_or(u64::MAX)
+/// Puts the writes of each object in the order of its versions, in the places that they have together.
+fn sort_writes(items: &mut [Item<'_>]) {
+    let mut of_objects: Named<'_, Vec<(u64, usize)>> = Named::default();
+    let mut is_sorted = true;
+    for (place, item) in items.iter().enumerate() {
+        let Ok(Record::Write(write)) = &item.record else {
+            continue;
+        };
+        let Some(version) = write.state.metadata.resource_version else {
+            continue;
+        };
+        let identity = write.state.identity();
+        match of_objects.get_mut(&identity) {
+            Some(writes) => {
+                is_sorted &= writes.last().is_none_or(|(last, _)| *last <= version);
+                writes.push((version, place));
+            }
+            None => of_objects.insert(Cow::Owned(identity.into_owned()), vec![(version, place)]),
+        }
+    }
+    if is_sorted {
+        return;
+    }
+    // Where the item of each place goes.
+    let mut to: Vec<usize> = (0..items.len()).collect();
+    for (_, writes) in of_objects.iter() {
+        let mut sorted = writes.clone();
+        sorted.sort_by_key(|(version, _)| *version);
+        for ((_, from), (_, place)) in sorted.iter().zip(writes) {
+            if let Some(to) = to.get_mut(*from) {
+                *to = *place;
+            }
+        }
+    }
+    for place in 0..to.len() {
+        while let Some(target) = to.get(place).copied().filter(|target| *target != place) {
+            items.swap(place, target);
+            to.swap(place, target);
+        }
+    }
 }

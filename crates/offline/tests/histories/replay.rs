@@ -285,7 +285,8 @@ fn event(name: &str, object: &Value) -> String {
 fn requests(text: &str) -> Vec<Value> {
     let mut requests = Vec::new();
     let mut replay = Replay::new(default_judge());
-    replay.requests(text.as_bytes(), 0, 0, |_, request| {
+    let (parts, _) = managed_by_offline::parts(text.as_bytes(), 0, 0);
+    replay.requests(&parts, 0, |_, request| {
         requests.push(serde_json::to_value(request.unwrap()).unwrap());
     });
     requests

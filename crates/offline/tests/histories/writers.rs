@@ -39,7 +39,8 @@ fn read(settings: &Value, text: &str) -> (Written, Vec<(u64, &'static str, Strin
     let settings = settings.to_string();
     let mut writers = StatusWriters::new(&settings).unwrap();
     let mut told = Vec::new();
-    writers.chunk(text.as_bytes(), 0, 0, |seen, unjudged| {
+    let (parts, _) = managed_by_offline::parts(text.as_bytes(), 0, 0);
+    writers.parts(&parts, |seen, unjudged| {
         told.push((seen.line, unjudged.why.as_str(), unjudged.text));
     });
     (writers.finish(), told)
@@ -159,7 +160,9 @@ fn jobset_s_controller_is_found_in_the_log_in_which_it_was_denied() {
             &rest[..rest.len().min(40_000)],
             rest.len() <= 40_000,
         ));
-        before += pieces.chunk(piece, 0, before, |_, unjudged| panic!("{unjudged:?}"));
+        let (parts, lines) = managed_by_offline::parts(piece, 0, before);
+        pieces.parts(&parts, |_, unjudged| panic!("{unjudged:?}"));
+        before += lines;
         rest = more;
     }
     assert_eq!(pieces.finish(), written);

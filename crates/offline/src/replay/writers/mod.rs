@@ -13,10 +13,9 @@ use event::{Reaction, Said, Target, Whose, Wrote};
 use super::groups::in_groups;
 use super::step::Seen;
 use super::tally::{add, entry};
-use super::{line_of, lines};
 use crate::json::{Members, elements};
 use crate::record::read_audited;
-use crate::split::parts;
+use crate::split::Part;
 use crate::unjudged::{Unjudged, Why};
 
 /// Reads audit logs, and remembers who wrote the status of which workloads.
@@ -113,32 +112,22 @@ impl StatusWriters {
         self.sums.writes
     }
 
-    /// Reads a chunk of a source, whose documents are complete ([`crate::complete`]). What is to tell comes in the order of
-    /// the source. Returns how many lines the chunk has.
-    pub fn chunk(
-        &mut self,
-        bytes: &[u8],
-        source: usize,
-        lines_before: u64,
-        mut tell: impl FnMut(Seen, Unjudged),
-    ) -> u64 {
-        let parts = parts(bytes);
+    /// Reads documents. What is to tell comes in their order.
+    pub fn parts(&mut self, parts: &[Part<'_>], mut tell: impl FnMut(Seen, Unjudged)) {
         self.sums.documents = add(self.sums.documents, parts.len());
         let targets = &*self.targets;
-        let said = in_groups(&parts, |part, said| {
+        let said = in_groups(parts, |part, said| {
             read_audited(part.bytes, |lines, audited| {
-                let line = line_of(lines_before, part, lines);
-                said.push((line, Said::of(audited, targets)));
+                let line = add(part.lines_before, lines.saturating_add(1));
+                let (source, time) = (part.source, None);
+                said.push((Seen { source, line, time }, Said::of(audited, targets)));
             });
         });
-        for (line, said) in said {
-            let time = None;
-            let seen = Seen { source, line, time };
+        for (seen, said) in said {
             if let Some(unjudged) = self.add(said, &seen) {
                 tell(seen, unjudged);
             }
         }
-        lines(bytes)
     }
 
     /// Adds what an event says, and hands back what is to be told.

@@ -1,0 +1,216 @@
+//! Audit logs as container runtimes and AWS wrap them.
+
+use serde::Deserialize;
+
+/// Takes the audit events out of what is around each: the prefix of a line that a container runtime writes (CRI) or an export of
+/// `CloudWatch` has, the JSON of Docker's log driver, or that of `aws logs filter-log-events`. Each event has the line on which it
+/// ends; what is no event is an empty line. Anything else stays as it is.
+#[derive(Debug, Default)]
+pub struct Unwrapper {
+    format: Option<Format>,
+    /// The start of a line that has not come to its end.
+    line: Vec<u8>,
+    /// The start of an event that goes on in the next line.
+    event: Vec<u8>,
+    /// Whether it is of standard error.
+    is_error: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Format {
+    Plain,
+    Prefixed,
+    Docker,
+    CloudWatch,
+}
+
+/// So many bytes tell the format.
+const SNIFFED: usize = 24;
+
+/// A line of Docker's driver `json-file`.
+#[derive(Deserialize)]
+struct DockerLine {
+    log: String,
+}
+
+impl Unwrapper {
+    /// Adds what is in the next bytes to `to`.
+    pub fn push(&mut self, bytes: &[u8], is_last: bool, to: &mut Vec<u8>) {
+        let Some(format) = self.format else {
+            self.line.extend_from_slice(bytes);
+            if self.line.len() >= SNIFFED || is_last {
+                self.format = Some(Format::of(&self.line));
+                let start = std::mem::take(&mut self.line);
+                self.push(&start, is_last, to);
+            }
+            return;
+        };
+        if matches!(format, Format::Plain) {
+            to.extend_from_slice(bytes);
+            return;
+        }
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (line, behind) = rest.split_at_checked(end).unwrap_or_default();
+            self.line.extend_from_slice(line);
+            self.end_line(format, to);
+            rest = behind.get(1..).unwrap_or_default();
+        }
+        self.line.extend_from_slice(rest);
+        if is_last && !self.line.is_empty() {
+            self.end_line(format, to);
+        }
+        if is_last {
+            to.append(&mut self.event);
+        }
+    }
+
+    fn end_line(&mut self, format: Format, to: &mut Vec<u8>) {
+        let line = std::mem::take(&mut self.line);
+        // The other stream may write a line between two of an event.
+        let is_error = matches!(format, Format::Prefixed) && is_of_stderr(&line);
+        if !self.event.is_empty() && is_error != self.is_error {
+            return to.push(b'\n');
+        }
+        self.is_error = is_error;
+        let (text, goes_on) = match format {
+            Format::Plain => (line, false),
+            Format::Prefixed => prefixed(&line),
+            Format::Docker => docker(&line),
+            Format::CloudWatch => (message(&line), false),
+        };
+        // Other programs may write to the same log.
+        if !self.event.is_empty() || text.starts_with(b"{") {
+            self.event.extend_from_slice(&text);
+        }
+        if !goes_on {
+            to.append(&mut self.event);
+        }
+        to.push(b'\n');
+    }
+}
+
+impl Format {
+    fn of(start: &[u8]) -> Self {
+        let inner = start
+            .strip_prefix(b"{")
+            .unwrap_or_default()
+            .trim_ascii_start();
+        if start.starts_with(b"{\"log\":\"") {
+            Self::Docker
+        } else if inner.starts_with(b"\"events\"") {
+            Self::CloudWatch
+        } else if matches!(
+            start,
+            [b'0'..=b'9', _, _, _, b'-', _, _, b'-', _, _, b'T', ..]
+        ) {
+            Self::Prefixed
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+fn is_of_stderr(line: &[u8]) -> bool {
+    line.split(|byte| *byte == b' ').nth(1) == Some(b"stderr")
+}
+
+/// `2026-11-22T13:10:37.429806Z stdout F {...}`, with `P` if the next line goes on, and `2026-11-22T13:10:37.429Z {...}`.
+fn prefixed(line: &[u8]) -> (Vec<u8>, bool) {
+    let mut words = line.splitn(4, |byte| *byte == b' ');
+    let (_, stream, tag, text) = (words.next(), words.next(), words.next(), words.next());
+    if let (Some(b"stdout" | b"stderr"), Some(tag), Some(text)) = (stream, tag, text) {
+        return (text.to_owned(), tag.first() == Some(&b'P'));
+    }
+    let start = memchr::memchr(b'{', line).unwrap_or(line.len());
+    (line.get(start..).unwrap_or_default().to_owned(), false)
+}
+
+/// `{"log":"{...}\n","stream":"stdout","time":"..."}`: without an end of the line, the next one goes on.
+fn docker(line: &[u8]) -> (Vec<u8>, bool) {
+    match serde_json::from_slice::<DockerLine>(line) {
+        Ok(DockerLine { log }) => match log.strip_suffix('\n') {
+            Some(text) => (text.as_bytes().to_owned(), false),
+            None => (log.into_bytes(), true),
+        },
+        // It is reported where it is.
+        Err(_) => (line.to_owned(), false),
+    }
+}
+
+/// The event in a line `"message": "{...}",`.
+fn message(line: &[u8]) -> Vec<u8> {
+    let text = line.trim_ascii().strip_prefix(b"\"message\":");
+    let text = text.unwrap_or_default().trim_ascii();
+    let text = text.strip_suffix(b",").unwrap_or(text);
+    let read: Result<String, _> = serde_json::from_slice(text);
+    read.map_or_else(|_| text.to_owned(), String::into_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Unwrapper;
+
+    /// What is taken out, however the bytes come.
+    fn unwrapped(text: &str) -> String {
+        let mut results = Vec::new();
+        for size in [1, 7, 30, 10_000] {
+            let (mut unwrapper, mut to) = (Unwrapper::default(), Vec::new());
+            for bytes in text.as_bytes().chunks(size) {
+                unwrapper.push(bytes, false, &mut to);
+            }
+            unwrapper.push(b"", true, &mut to);
+            results.push(String::from_utf8(to).unwrap());
+        }
+        results.dedup();
+        assert_eq!(results.len(), 1, "{results:#?}");
+        results.remove(0)
+    }
+
+    #[test]
+    fn events_are_taken_out_and_keep_their_lines() {
+        let event = "{\"kind\":\"Event\",\"verb\":\"create\"}";
+        let quoted = serde_json::to_string(event).unwrap();
+        let (start, end) = event.split_at(9);
+        let time = "2026-11-22T13:10:37.429806Z";
+        for (text, expected) in [
+            (format!("{event}\n{event}"), format!("{event}\n{event}")),
+            (format!("{time} stdout F {event}\n"), format!("{event}\n")),
+            (
+                format!(
+                    "{time} stderr F I1122 a log line\n{time} stdout P {start}\n{time} stdout F {end}\n"
+                ),
+                format!("\n\n{event}\n"),
+            ),
+            (
+                format!("{time} {event}\n{time} {event}\n"),
+                format!("{event}\n{event}\n"),
+            ),
+            // Cut in the middle of an event.
+            (format!("{time} stdout P {start}\n"), format!("\n{start}")),
+            (
+                format!(
+                    "{{\"log\":{},\"stream\":\"stdout\"}}\n",
+                    quoted.replace("}\"", "}\\n\"")
+                ),
+                format!("{event}\n"),
+            ),
+            (
+                format!(
+                    "{{\"log\":{},\"time\":\"x\"}}\n{{\"log\":{},\"time\":\"x\"}}\n",
+                    serde_json::to_string(start).unwrap(),
+                    serde_json::to_string(&format!("{end}\n")).unwrap()
+                ),
+                format!("\n{event}\n"),
+            ),
+            (
+                format!(
+                    "{{\n    \"events\": [\n        {{\n            \"message\": {quoted},\n            \"eventId\": \"1\"\n        }}\n    ]\n}}\n"
+                ),
+                format!("\n\n\n{event}\n\n\n\n\n"),
+            ),
+        ] {
+            assert_eq!(unwrapped(&text), expected, "{text}");
+        }
+    }
+}
