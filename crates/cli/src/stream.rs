@@ -28,8 +28,8 @@ const MAX_DOCUMENT: usize = 64 << 20;
 /// So many pieces of a pipe wait for the judge, fewer if they are longer than [`CHUNK`]. Of a file the next one is read meanwhile.
 const WAITING: usize = 16;
 
-/// So many documents wait for those that come after them: API servers write audit events in the order in which they finish.
-const HELD: usize = 256;
+/// So many documents with a write wait for those that come after them: API servers write audit events in the order in which they finish.
+const HELD: usize = 64;
 
 /// Documents of files, in their order.
 #[derive(Default)]

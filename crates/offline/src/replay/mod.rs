@@ -92,8 +92,8 @@ impl<'s> Replay<'s> {
     }
 
     /// Judges what documents say, in their order, but the writes of one object by its `resourceVersion`: API servers write audit
-    /// events in the order in which they finish. Returns the places of the last `held` documents, which are to come again before
-    /// those that follow.
+    /// events in the order in which they finish. Returns the places of the last `held` documents with a write, which are to come
+    /// again before those that follow.
     pub fn parts(
         &mut self,
         parts: &[Part<'_>],
@@ -169,7 +169,8 @@ impl<'s> Replay<'s> {
         sort_writes(&mut items);
         let mut is_waiting = vec![false; parts.len()];
         let mut waiting = Vec::new();
-        for item in items.iter().rev() {
+        let is_write = |item: &&Item<'_>| matches!(item.record, Ok(Record::Write(_)));
+        for item in items.iter().rev().filter(is_write) {
             match is_waiting.get_mut(item.place) {
                 Some(is_waiting) if !*is_waiting && waiting.len() < held => {
                     *is_waiting = true;
