@@ -8,12 +8,13 @@ use managed_by_offline::{MalformedText, decode};
 use serde::Deserialize;
 
 use crate::args::{
-    Args, Command, Conformance, Diff, Judging, Kubernetes, Lint, Manifests, Replay, Review,
-    SettingsCommand, Writers,
+    Args, Command, Conformance, Diff, Judging, Lint, Manifests, Replay, Review, SettingsCommand,
+    Writers,
 };
 use crate::diagnostic::{Diagnostic, place_of};
 use crate::error::CliError;
 use crate::input::Input;
+use crate::release::Kubernetes;
 
 const NAME: &str = "managed-by.toml";
 

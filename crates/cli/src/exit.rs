@@ -17,6 +17,16 @@ pub(crate) enum Exit {
     BrokenPipe = 141,
 }
 
+impl Exit {
+    /// The exit status of a run in which these happened: the first of them that is given counts.
+    pub(crate) fn first(happened: impl IntoIterator<Item = (bool, Self)>) -> Self {
+        let mut happened = happened
+            .into_iter()
+            .filter(|(has_happened, _)| *has_happened);
+        happened.next().map_or(Self::Accepted, |(_, exit)| exit)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

@@ -17,6 +17,7 @@ mod hint;
 mod input;
 mod output;
 mod proposal;
+mod release;
 mod report;
 mod stop;
 mod stream;

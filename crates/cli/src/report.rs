@@ -328,15 +328,14 @@ impl Report {
     pub(crate) fn exit(&self, judging: &Judging) -> Exit {
         let sums = self.sums();
         let is_warned = sums.warned > 0 || !self.warnings.is_empty();
-        if sums.unjudged > 0 {
-            Exit::Unjudged
-        } else if sums.denied > 0 || judging.deny_warnings && is_warned {
-            Exit::Denied
-        } else if self.is_nothing() && !judging.allow_empty {
-            Exit::Nothing
-        } else {
-            Exit::Accepted
-        }
+        Exit::first([
+            (sums.unjudged > 0, Exit::Unjudged),
+            (
+                sums.denied > 0 || judging.deny_warnings && is_warned,
+                Exit::Denied,
+            ),
+            (self.is_nothing() && !judging.allow_empty, Exit::Nothing),
+        ])
     }
 
     /// Whether nothing was judged, although everything could be read. Deleted objects need no verdict, so they do not count.

@@ -31,15 +31,15 @@ impl Summary {
     pub(crate) fn exit(&self, judging: &Judging) -> Exit {
         let tally = &self.tally;
         let is_warned = tally.warned.max(tally.stored_found) > 0;
-        if tally.unjudged_count() > 0 || !self.unreadable.is_empty() {
-            Exit::Unjudged
-        } else if tally.denied > 0 || judging.deny_warnings && is_warned {
-            Exit::Denied
-        } else if self.is_nothing() && !judging.allow_empty {
-            Exit::Nothing
-        } else {
-            Exit::Accepted
-        }
+        let is_unjudged = tally.unjudged_count() > 0 || !self.unreadable.is_empty();
+        Exit::first([
+            (is_unjudged, Exit::Unjudged),
+            (
+                tally.denied > 0 || judging.deny_warnings && is_warned,
+                Exit::Denied,
+            ),
+            (self.is_nothing() && !judging.allow_empty, Exit::Nothing),
+        ])
     }
 
     /// Whether nothing was judged, though there is nothing wrong with what was read.

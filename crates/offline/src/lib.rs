@@ -2,8 +2,8 @@
 //!
 //! People have manifests, watch streams and audit logs; [`managed_by::review`] judges admission requests. Between the two
 //! is this crate: bytes in, requests and answers out. It has no files, no clock, no threads of its own (but see the
-//! feature `parallel`) and compiles to WebAssembly, so that the command line and the npm package say the same. It decides
-//! nothing: verdicts are the library's.
+//! feature `parallel`) and compiles to WebAssembly, so that its users, the command line and the npm package, give the same answers (a
+//! test of the module uses [`Judge`], too). It decides nothing: verdicts are the library's.
 //!
 //! - [`Document::all`] reads the documents of a text, YAML or JSON, and [`Document::locate`] says where in the text a path
 //!   of a finding stands.
@@ -34,12 +34,14 @@
 //! ```
 
 mod asks;
+mod decode;
 pub mod document;
 mod json;
 pub mod judge;
 mod malformed;
 pub mod manifest;
 mod named;
+mod object_name;
 mod path;
 mod places;
 mod record;
@@ -53,9 +55,10 @@ mod unknown_field;
 mod unwrap;
 
 pub use asks::Asks;
+pub use decode::decode;
 pub use document::{Document, Located};
 pub use judge::{Found, Judge, Judgement, Matrix};
-pub use malformed::{MalformedText, decode};
+pub use malformed::MalformedText;
 pub use path::Path;
 pub use replay::{Replay, Seen, StatusWriters, Step, Tally};
 pub use request::{Remark, Request};

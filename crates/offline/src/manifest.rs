@@ -6,9 +6,9 @@ use crate::asks::Asks;
 use crate::document::Document;
 use crate::json::{Members, elements};
 use crate::malformed::MalformedText;
+use crate::object_name::ObjectName;
 use crate::path::Path;
 use crate::record::State;
-use crate::replay::ObjectName;
 use crate::request::{Remark, Request, Who};
 use crate::same::same;
 

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use crate::asks::Asks;
 use crate::json::Members;
+use crate::object_name::ObjectName;
 use crate::record::State;
-use crate::replay::ObjectName;
 
 /// A request that was made of objects. Serialized, it is an `AdmissionRequest`.
 #[derive(Debug, Clone, Copy)]

@@ -94,15 +94,11 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
         let level = output::level_of_nothing(asked.allow_empty);
         anstream::eprintln!("{level}: {}", plain(nothing));
     }
-    Ok(if unjudged > 0 {
-        Exit::Unjudged
-    } else if !report.timelines.is_empty() {
-        Exit::Denied
-    } else if nothing.is_some() && !asked.allow_empty {
-        Exit::Nothing
-    } else {
-        Exit::Accepted
-    })
+    Ok(Exit::first([
+        (unjudged > 0, Exit::Unjudged),
+        (!report.timelines.is_empty(), Exit::Denied),
+        (nothing.is_some() && !asked.allow_empty, Exit::Nothing),
+    ]))
 }
 
 /// What to say of a controller to whose objects nobody wrote.

@@ -43,11 +43,7 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
         Command::Settings(SettingsCommand::Check { files, printing }) => {
             let report = settings::check(&files);
             output::print(&report, printing.output, quiet, false)?;
-            Ok(if report.unjudged.is_empty() {
-                Exit::Accepted
-            } else {
-                Exit::Unjudged
-            })
+            Ok(Exit::first([(!report.unjudged.is_empty(), Exit::Unjudged)]))
         }
         Command::Settings(SettingsCommand::Writers(asked)) => writers::run(&asked, quiet),
         Command::Settings(SettingsCommand::Schema) => {

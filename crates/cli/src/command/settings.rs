@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use managed_by::{Release, ReleaseSet, Settings};
 use managed_by_offline::{Judge, MalformedText, SettingsText, decode, overlaid};
 
-use crate::args::{Judging, Kubernetes};
+use crate::args::Judging;
 use crate::diagnostic::{Diagnostic, key_place, place};
 use crate::error::CliError;
 use crate::input::Input;
+use crate::release::Kubernetes;
 use crate::report::{Kind, Report};
 
 /// The schema of the settings, which `make docs` writes.

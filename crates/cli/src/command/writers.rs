@@ -56,11 +56,7 @@ pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, CliError> 
         unreadable,
     };
     output::writers::print(&proposal, asked.output, quiet)?;
-    Ok(if proposal.is_whole() {
-        Exit::Accepted
-    } else {
-        Exit::Unjudged
-    })
+    Ok(Exit::first([(!proposal.is_whole(), Exit::Unjudged)]))
 }
 
 /// Asks the library whether it accepts lists as settings. A list that it refuses would stop PolicyServer.

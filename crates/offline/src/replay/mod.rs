@@ -6,6 +6,7 @@
 //! An audit log says itself what was asked, and by whom.
 
 mod groups;
+mod item;
 mod past;
 mod step;
 mod tally;
@@ -21,11 +22,13 @@ use crate::request::Request;
 use crate::split::{Part, parts};
 use crate::unjudged::Unjudged;
 use groups::in_groups;
+use item::Item;
 use past::{Past, stored};
 use tally::add;
 use task::Task;
 
-pub use step::{Asked, ObjectName, Said, Seen, Step};
+pub use crate::object_name::ObjectName;
+pub use step::{Asked, Said, Seen, Step};
 pub use tally::{Row, RowKey, Tally};
 pub use writers::{StatusWriter, StatusWriters, WriterSums, Written};
 
@@ -34,22 +37,6 @@ pub use writers::{StatusWriter, StatusWriters, WriterSums, Written};
 pub struct Replay<'s> {
     past: Past<'s>,
     tally: Tally,
-}
-
-/// A record, and where it stands.
-struct Item<'c> {
-    /// The place of its document.
-    place: usize,
-    source: usize,
-    line: u64,
-    record: Result<Record<'c>, Unjudged>,
-}
-
-impl Item<'_> {
-    fn seen(&self, time: Option<String>) -> Seen {
-        let (source, line) = (self.source, self.line);
-        Seen { source, line, time }
-    }
 }
 
 struct Items<'c> {

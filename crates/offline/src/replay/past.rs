@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::Item;
 use super::groups::in_groups;
-use super::step::ObjectName;
+use super::item::Item;
 use super::task::{Asking, Task};
 use crate::asks::Asks;
 use crate::json::Members;
 use crate::judge::Judge;
 use crate::named::Named;
+use crate::object_name::ObjectName;
 use crate::record::{Event, Record, State, Write};
 use crate::request::{Request, Who};
 use crate::same::same;

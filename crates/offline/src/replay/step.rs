@@ -1,12 +1,8 @@
 //! What there is to tell of a history.
 
-use std::fmt;
-
-use serde::Serialize;
-
 use crate::asks::Asks;
 use crate::judge::Judgement;
-use crate::record::State;
+use crate::object_name::ObjectName;
 use crate::unjudged::Unjudged;
 
 /// Where something was recorded, and when.
@@ -49,54 +45,4 @@ pub struct Asked {
     pub user: Option<String>,
     /// What the library said.
     pub judgement: Judgement,
-}
-
-/// An object, by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplayObject"))]
-pub struct ObjectName {
-    /// API group; empty for the core group.
-    pub group: String,
-    /// API version.
-    pub version: String,
-    /// Kind.
-    pub kind: String,
-    /// Namespace; empty if it has none.
-    pub namespace: String,
-    /// Name.
-    pub name: String,
-}
-
-impl ObjectName {
-    /// The name that an object has in a state.
-    pub(crate) fn of(state: &State<'_>) -> Self {
-        let metadata = &state.metadata;
-        Self {
-            group: state.group.clone().into_owned(),
-            version: state.version.clone().into_owned(),
-            kind: state.kind.clone().into_owned(),
-            namespace: metadata.namespace.clone().into_owned(),
-            name: metadata.name.clone().into_owned(),
-        }
-    }
-
-    /// Its kind and group: `Job.batch`, `Pod`.
-    pub fn kind_and_group(&self) -> String {
-        kind_and_group(&self.kind, &self.group)
-    }
-}
-
-/// As [`ObjectName::kind_and_group`].
-pub(super) fn kind_and_group(kind: &str, group: &str) -> String {
-    let dot = if group.is_empty() { "" } else { "." };
-    format!("{kind}{dot}{group}")
-}
-
-/// `Job.batch team-a/pi`
-impl fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slash = if self.namespace.is_empty() { "" } else { "/" };
-        let kind = self.kind_and_group();
-        write!(f, "{kind} {}{slash}{}", self.namespace, self.name)
-    }
 }

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use managed_by::{Decision, Enforcement, Malformed, ReleaseSet};
 
-use super::step::{Asked, ObjectName, Said, Seen, Step, kind_and_group};
+use super::step::{Asked, Said, Seen, Step};
 use super::task::Task;
 use crate::json::Members;
 use crate::judge::{Found, Judgement};
+use crate::object_name::{ObjectName, kind_and_group};
 use crate::unjudged::{Unjudged, Why};
 
 /// The sums of a history.

@@ -2,8 +2,8 @@
 
 use managed_by::Malformed;
 
-use super::step::ObjectName;
 use crate::judge::{Judge, Judgement};
+use crate::object_name::ObjectName;
 use crate::record::{State, Write};
 use crate::request::Request;
 use crate::unjudged::Unjudged;
