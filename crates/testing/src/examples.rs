@@ -88,7 +88,7 @@ fn read_one(topic: &Path, path: &Path) -> Result<Example> {
     Ok(Example {
         settings_name: link.map(|target| word(target.file_stem())),
         name: format!("{}/{}", word(topic.file_name()), word(path.file_stem())),
-        response: review["response"].clone(),
+        response: review.get("response").cloned().unwrap_or_default(),
         request: admission::request(&review).with_context(|| at(path))?,
         settings,
     })
