@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,10 +33,22 @@ var release = func() string {
 	panic("built without k8s.io/kubernetes")
 }()
 
-// FuzzJob holds the policy to kube-apiserver on requests in their compact form.
+// FuzzJob compares the policy with kube-apiserver on requests in their compact form. Its seeds are the vectors, and the inputs in
+// testdata/jobs.txt that reached new branches of kube-apiserver.
 func FuzzJob(f *testing.F) {
 	for _, c := range vectors(f, "job-status*.ndjson") {
 		f.Add(compact(f, c))
+	}
+	kept, err := os.ReadFile("testdata/jobs.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range strings.Lines(string(kept)) {
+		input, err := strconv.Unquote(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(input))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) <= 512 {
