@@ -1,4 +1,4 @@
-//! The registry: every rule, in the order in which findings are reported, and what runs them.
+//! Registry of all rules, in the order of their findings. [`crate::review`] runs the checks through it.
 
 #[cfg(feature = "docs")]
 use crate::description::Scope;
@@ -12,10 +12,10 @@ use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
 use crate::rule::{Context, Findings, custom_status, field, job_spec, pods, status_writer};
 use crate::settings::{Problems, Settings};
 
-/// Makes the registry, and what runs it, of one list.
+/// Defines the registry and the function that runs it from one list.
 ///
-/// The rules are called one after another, not through the table: wasmtime fills a module's table of functions when they
-/// are first called through it, which in an instance that serves one request costs more than most rules (0.1 us each).
+/// The function calls each rule directly: wasmtime initializes a module's function table on its first indirect call, which costs
+/// more than most rules in an instance that serves one request (0.1 us each).
 macro_rules! catalogue {
     ($($check:path,)*) => {
         static RULES: &[&Rule] = &[$(&$check.rule),*];
@@ -23,16 +23,16 @@ macro_rules! catalogue {
         #[cfg(feature = "docs")]
         static CHECKS: &[&Check] = &[$(&$check),*];
 
-        /// The findings of all rules that exist in the release and are not off, each with `deny` or `warn`; of those on which
-        /// the releases disagree alone, if only they are asked.
+        /// Returns the findings of all rules that exist in the release and are enabled. With `version_dependent_only`, skips rules
+        /// that are the same in all releases.
         pub(crate) fn run<'a>(
             context: &Context<'a>,
-            disputed_alone: bool,
+            version_dependent_only: bool,
         ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
-            let mut choices = context.settings.choices();
-            let mut findings = Findings::on(context.kind);
+            let mut configured_enforcements = context.settings.configured_enforcements();
+            let mut findings = Findings::new(context.kind);
             $(
-                $check.run(choices.next().flatten(), disputed_alone, context, &mut findings)?;
+                $check.run(configured_enforcements.next().flatten(), version_dependent_only, context, &mut findings)?;
             )*
             Ok(findings.list)
         }
@@ -52,16 +52,16 @@ catalogue! {
     times::COMPLETION_BEFORE_START,
     conditions::FAILED_WITHOUT_FAILURE_TARGET,
     conditions::COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET,
-    counters::ACTIVE_OF_FINISHED,
+    counters::FINISHED_WITH_ACTIVE_PODS,
     times::FINISHED_WITHOUT_START,
-    uncounted::OF_FINISHED,
+    uncounted::FINISHED_WITH_UNCOUNTED_PODS,
     indexes::INVALID_COMPLETED,
     indexes::INVALID_FAILED,
-    indexes::COMPLETED_OF_NON_INDEXED,
+    indexes::COMPLETED_INDEXES_NON_INDEXED,
     indexes::FAILED_WITHOUT_LIMIT,
-    indexes::OVERLAP,
-    counters::TERMINATING_OF_FINISHED,
-    counters::READY,
+    indexes::FAILED_INDEXES_OVERLAP_COMPLETED,
+    counters::FINISHED_WITH_TERMINATING_PODS,
+    counters::READY_EXCEEDS_ACTIVE,
     conditions::SUCCESS_CRITERIA_MET_NON_INDEXED,
     conditions::SUCCESS_CRITERIA_MET_AND_FAILED,
     conditions::SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET,
@@ -87,42 +87,42 @@ catalogue! {
     status_writer::DELEGATED,
     status_writer::STANDARD,
     custom_status::outcome::CHANGED,
-    custom_status::outcome::BOTH,
+    custom_status::outcome::TWO_OUTCOMES,
     custom_status::outcome::TERMINAL_STATE,
     custom_status::outcome::EXCLUSIVE,
     custom_status::counters::NEGATIVE,
     custom_status::counters::DECREASED,
-    custom_status::times::BEFORE_START,
-    custom_status::times::WITHOUT_OUTCOME,
-    custom_status::times::WITHOUT_END,
+    custom_status::times::END_BEFORE_START,
+    custom_status::times::END_WITHOUT_OUTCOME,
+    custom_status::times::OUTCOME_WITHOUT_END,
     pods::DELEGATED_OWNER,
 }
 
-/// All rules. kube-apiserver's come first, in its order: the spec (`validateJobSpec`, `ValidateJobSpecUpdate`), then the
-/// status (`validateJobStatus`, `ValidateJobStatusUpdate`).
+/// Returns all rules. kube-apiserver's rules are first, in its order: the spec (`validateJobSpec`, `ValidateJobSpecUpdate`), then
+/// the status (`validateJobStatus`, `ValidateJobStatusUpdate`).
 pub fn rules() -> &'static [&'static Rule] {
     RULES
 }
 
-/// The rule with an id.
+/// Returns the rule with an id.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.id == id)
 }
 
-/// The rules about what a controller writes that judge objects of a change's kind, each with whether the change exercises it.
+/// Returns the rules in controller reports that apply to the change's kind, each with true if the change exercises it.
 #[cfg(feature = "docs")]
 pub(crate) fn exercised(context: &Context<'_>) -> Vec<(&'static Rule, bool)> {
-    let judging = CHECKS
+    let applicable = CHECKS
         .iter()
         .filter(|check| check.rule.applies_to(context.kind));
-    let asked = judging.map(|check| Some((&check.rule, check.is_exercised(context)?)));
-    asked.flatten().collect()
+    let exercised = applicable.map(|check| Some((&check.rule, check.is_exercised(context)?)));
+    exercised.flatten().collect()
 }
 
 #[cfg(feature = "docs")]
 impl Kind<'_> {
-    /// The ids of the rules that judge its field, its templates and its status, beside those for all kinds and those that an
-    /// admin asks for. A Job's status has a family of rules of its own, which is left out.
+    /// Returns the ids of the rules that are specific to the kind. Excludes rules for all kinds, site-specific rules, and the rules
+    /// about a Job's status.
     pub fn rules(&self) -> Vec<&'static str> {
         let custom = || kinds().iter().filter(|kind| !is_job(kind));
         let is_shared = |rule: &Rule| kinds().iter().all(|kind| rule.applies_to(kind));
@@ -134,14 +134,14 @@ impl Kind<'_> {
     }
 }
 
-/// The place of a rule in the order in which findings are reported.
-pub(crate) fn place(rule: &Rule) -> Option<usize> {
+/// Returns the position of a rule in the registry.
+pub(crate) fn position(rule: &Rule) -> Option<usize> {
     RULES.iter().position(|known| *known == rule)
 }
 
-/// The settings that `{}` means. They are here because settings learn the rules from the catalogue.
+/// Default settings, equal to `{}`. They are here because only the registry knows the rules.
 impl Default for Settings<'_> {
     fn default() -> Self {
-        Self::of_rules(RULES)
+        Self::with_rules(RULES)
     }
 }

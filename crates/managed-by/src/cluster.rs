@@ -1,32 +1,32 @@
-//! What a review may ask about the cluster. The library asks nobody itself: whoever calls it answers.
+//! Cluster lookups of a review. The library has no client: callers implement [`Cluster`].
 
 use std::fmt;
 
-/// Answers what a review asks.
+/// Access to a cluster.
 pub trait Cluster {
-    /// The Job of that name, as JSON.
+    /// Returns a Job as JSON.
     ///
     /// # Errors
-    /// If the question was not answered.
+    /// Fails if the lookup fails. A Job that doesn't exist is not an error.
     fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered>;
 }
 
-/// A Job that was asked for.
+/// Result of looking up a Job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FoundJob {
-    /// It is there: the object as JSON.
+    /// The Job exists: the object as JSON.
     Found(Vec<u8>),
-    /// There is none.
+    /// The Job doesn't exist.
     NotFound,
 }
 
-/// Why a question was not answered.
+/// Error of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered(String);
 
 impl Unanswered {
-    /// A question that was not answered, and why.
+    /// Creates an error with a reason.
     pub fn new(why: impl Into<String>) -> Self {
         Self(why.into())
     }
@@ -40,7 +40,7 @@ impl fmt::Display for Unanswered {
 
 impl std::error::Error for Unanswered {}
 
-/// No cluster at hand.
+/// Implementation of [`Cluster`] without a cluster: every lookup fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offline;
 

@@ -1,4 +1,4 @@
-//! What a rule found, as data; the text is made once, here.
+//! Findings of rules, and their messages in the format of kube-apiserver's `field.Error`.
 
 use std::borrow::Cow;
 
@@ -8,28 +8,28 @@ use crate::release::{Release, ReleaseSet};
 use crate::upstream::go;
 use crate::upstream::time::Time;
 
-/// The kinds of trouble with a field that kube-apiserver tells apart (`field.ErrorType` of apimachinery).
+/// Error types of kube-apiserver (`field.ErrorType` of apimachinery).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorType {
-    /// The value is not one the field may have.
+    /// The value is invalid.
     Invalid,
-    /// A value is needed.
+    /// The value is missing.
     Required,
-    /// The value stands in the list already.
+    /// The value is already in the list.
     Duplicate,
-    /// The value has too many bytes; it is not repeated.
+    /// The value is too long. The message omits the value.
     TooLong,
-    /// The value is not in the list of allowed values.
+    /// The value is not in the list of supported values.
     NotSupported,
-    /// The field may not be as it is here, though elsewhere it might.
+    /// The value is forbidden in this context.
     Forbidden,
-    /// Who asks may not write the field.
+    /// The user may not write the field.
     Unauthorized,
 }
 
 impl ErrorType {
-    /// The words that begin the error.
+    /// Returns the text of the type in messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Invalid => "Invalid value",
@@ -41,22 +41,22 @@ impl ErrorType {
         }
     }
 
-    /// Whether kube-apiserver would say `is forbidden`, with code 403, where it otherwise says `is invalid`.
+    /// Returns true if kube-apiserver reports the error as `is forbidden`, with code 403, instead of `is invalid`.
     pub const fn is_access_error(self) -> bool {
         matches!(self, Self::Forbidden | Self::Unauthorized)
     }
 }
 
-/// The offending value, by the Go type that upstream hands to its error: the type decides how the value is printed.
+/// Invalid value, by the Go type of the upstream error, which determines its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BadValue<'a> {
-    /// Nothing is printed.
+    /// No value in the message.
     Omitted,
     /// A string.
     String(Cow<'a, str>),
     /// A pointer to a string.
     Pointer(Option<Cow<'a, str>>),
-    /// A string of a type of its own, such as a UID.
+    /// A string type, such as a UID.
     NamedString(Cow<'a, str>),
     /// An integer, or a pointer to one.
     Int(i32),
@@ -73,7 +73,7 @@ fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
 }
 
 impl BadValue<'_> {
-    /// The same value, with nothing borrowed.
+    /// Converts to owned data.
     fn into_owned(self) -> BadValue<'static> {
         match self {
             Self::Omitted => BadValue::Omitted,
@@ -87,10 +87,10 @@ impl BadValue<'_> {
         }
     }
 
-    /// The value as `field.Error` of the release prints it.
+    /// Formats the value as `field.Error` of the release does. Returns [`None`] if the message has no value.
     ///
-    /// Up to 1.33 a pointer is followed and what it points to printed with `%q` (nothing: the word `"null"` as a
-    /// string); from 1.34 on a pointer goes through `encoding/json`.
+    /// Up to 1.33, pointers are dereferenced and formatted with `%q`, and nil pointers as the string `"null"`. Since 1.34, pointers
+    /// are marshaled with `encoding/json`.
     fn text(&self, release: Release) -> Option<String> {
         match self {
             Self::Omitted => None,
@@ -114,7 +114,7 @@ impl BadValue<'_> {
     }
 }
 
-/// The struct as `encoding/json` writes it: upstream's internal type has no tags, so the fields keep their Go names.
+/// Formats the struct as `encoding/json` does. Upstream's internal type has no tags, so the fields have their Go names.
 fn uncounted_json(pods: &Uncounted<'_>) -> String {
     let list = |uids: &Option<Vec<Cow<'_, str>>>| match uids {
         None => "null".to_owned(),
@@ -127,7 +127,7 @@ fn uncounted_json(pods: &Uncounted<'_>) -> String {
     )
 }
 
-/// The struct as `%#v` prints it.
+/// Formats the struct as `%#v` does.
 fn uncounted_go(pods: &Uncounted<'_>) -> String {
     let list = |uids: &Option<Vec<Cow<'_, str>>>| match uids {
         None => "[]types.UID(nil)".to_owned(),
@@ -152,16 +152,16 @@ fn joined(uids: &[Cow<'_, str>], separator: &str, print: fn(&str) -> String) -> 
     list
 }
 
-/// One thing wrong with one field, in the form of kube-apiserver's `field.Error`.
+/// Error about one field, like kube-apiserver's `field.Error`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError<'a> {
     error_type: ErrorType,
     path: Cow<'a, str>,
     value: BadValue<'a>,
     detail: Cow<'a, str>,
-    /// What a warning says instead of the detail, where that is long.
+    /// Short detail for warnings, if the detail is long.
     brief: Option<Cow<'a, str>>,
-    /// The value that the field was probably meant to have.
+    /// Suggested value.
     suggestion: Option<Cow<'a, str>>,
 }
 
@@ -182,7 +182,7 @@ impl<'a> FieldError<'a> {
         }
     }
 
-    /// The field's value is not allowed; `detail` says why.
+    /// Creates an error about an invalid value.
     pub(crate) fn invalid(
         path: impl Into<Cow<'a, str>>,
         value: BadValue<'a>,
@@ -191,22 +191,22 @@ impl<'a> FieldError<'a> {
         Self::new(ErrorType::Invalid, path, value, detail)
     }
 
-    /// The field needs a value; `detail` says why, unless it is empty.
+    /// Creates an error about a missing value. `detail` may be empty.
     pub(crate) fn required(path: impl Into<Cow<'a, str>>, detail: &'static str) -> Self {
         Self::new(ErrorType::Required, path, BadValue::Omitted, detail)
     }
 
-    /// The value stands in the list already.
+    /// The value is already in the list.
     pub(crate) fn duplicate(path: impl Into<Cow<'a, str>>, value: BadValue<'a>) -> Self {
         Self::new(ErrorType::Duplicate, path, value, "")
     }
 
-    /// The field's value has too many bytes; `detail` says how many it may have.
+    /// Creates an error about a value that is too long.
     pub(crate) fn too_long(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
         Self::new(ErrorType::TooLong, path, BadValue::Omitted, detail)
     }
 
-    /// The value is not in the list of allowed values, which `detail` names.
+    /// Creates an error about a value that is not in the list of supported values, which `detail` contains.
     pub(crate) fn not_supported(
         path: impl Into<Cow<'a, str>>,
         value: BadValue<'a>,
@@ -215,7 +215,7 @@ impl<'a> FieldError<'a> {
         Self::new(ErrorType::NotSupported, path, value, detail)
     }
 
-    /// The field may not be as it is here; `detail` says why, and what would do.
+    /// Creates an error about a value that is forbidden in this context.
     pub(crate) fn forbidden(
         path: impl Into<Cow<'a, str>>,
         detail: impl Into<Cow<'a, str>>,
@@ -223,7 +223,7 @@ impl<'a> FieldError<'a> {
         Self::new(ErrorType::Forbidden, path, BadValue::Omitted, detail)
     }
 
-    /// Who asks may not write the field; `detail` says who may.
+    /// Creates an error about a user who may not write the field.
     pub(crate) fn unauthorized(
         path: impl Into<Cow<'a, str>>,
         detail: impl Into<Cow<'a, str>>,
@@ -231,21 +231,21 @@ impl<'a> FieldError<'a> {
         Self::new(ErrorType::Unauthorized, path, BadValue::Omitted, detail)
     }
 
-    /// The same error, with fewer words for a warning.
+    /// Sets a short detail for warnings.
     #[must_use]
     pub(crate) fn briefly(mut self, brief: impl Into<Cow<'a, str>>) -> Self {
         self.brief = Some(brief.into());
         self
     }
 
-    /// Adds the value that was probably meant. It must be one that could be written at the path; the detail names it too.
+    /// Sets a suggestion: a valid value for the field, which the detail also mentions.
     #[must_use]
     pub(crate) fn suggesting(mut self, value: impl Into<Cow<'a, str>>) -> Self {
         self.suggestion = Some(value.into());
         self
     }
 
-    /// The same error, with nothing borrowed.
+    /// Converts to owned data.
     fn into_owned(self) -> FieldError<'static> {
         FieldError {
             error_type: self.error_type,
@@ -257,27 +257,27 @@ impl<'a> FieldError<'a> {
         }
     }
 
-    /// What is wrong, and what would do.
+    /// Returns the detail.
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// Returns the value that was probably meant: the bare text to write at the path instead of the one there.
+    /// Returns the suggested value: the bare text to write at the path.
     pub fn suggestion(&self) -> Option<&str> {
         self.suggestion.as_deref()
     }
 
-    /// The field's path, from the object's root.
+    /// Returns the path of the field, from the root of the object.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The kind of trouble.
+    /// Returns the error type.
     pub fn error_type(&self) -> ErrorType {
         self.error_type
     }
 
-    /// The error as kube-apiserver of that release writes it.
+    /// Formats the error as kube-apiserver of the release does.
     pub fn text(&self, release: Release) -> String {
         let value = self.value.text(release);
         self.join(
@@ -287,7 +287,7 @@ impl<'a> FieldError<'a> {
         )
     }
 
-    /// The error with no word too many: a value says by itself that it is meant.
+    /// Formats the error for a warning, without the parts that the value implies.
     fn short_text(&self, release: Release) -> String {
         let brief = self.brief.as_ref().unwrap_or(&self.detail);
         match self.value.text(release) {
@@ -304,14 +304,14 @@ impl<'a> FieldError<'a> {
     }
 }
 
-/// An error and the rule that found it.
+/// Error with the rule that reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding<'a> {
     rule: &'static Rule,
     error: FieldError<'a>,
-    /// Whether kube-apiserver would have found it too, so that its error text is kept.
+    /// True if kube-apiserver reports the same error, so that the message must be the same.
     upstream: bool,
-    /// The releases that find it, where not all do and the settings choose none.
+    /// Releases with the finding, if the settings choose no release and not all have it.
     releases: Option<ReleaseSet>,
 }
 
@@ -325,7 +325,7 @@ impl<'a> Finding<'a> {
         }
     }
 
-    /// The same finding, with nothing borrowed.
+    /// Converts to owned data.
     pub(crate) fn into_owned(self) -> Finding<'static> {
         Finding {
             rule: self.rule,
@@ -335,7 +335,7 @@ impl<'a> Finding<'a> {
         }
     }
 
-    /// The same finding, of some releases alone.
+    /// Restricts the finding to some releases.
     pub(crate) fn of_releases(self, releases: ReleaseSet) -> Self {
         Self {
             releases: Some(releases),
@@ -343,28 +343,27 @@ impl<'a> Finding<'a> {
         }
     }
 
-    /// The releases of kube-apiserver that deny for this, where the settings choose no release and not all do.
+    /// Returns the releases of kube-apiserver with this finding, if the settings choose no release and not all have it.
     pub fn releases(&self) -> Option<ReleaseSet> {
         self.releases
     }
 
-    /// The rule that fired.
+    /// Returns the rule.
     pub fn rule(&self) -> &'static Rule {
         self.rule
     }
 
-    /// What it found.
+    /// Returns the error.
     pub fn error(&self) -> &FieldError<'a> {
         &self.error
     }
 
-    /// Whether kube-apiserver would find it too.
+    /// Returns true if kube-apiserver reports the same error.
     pub fn is_upstream(&self) -> bool {
         self.upstream
     }
 
-    /// The finding as part of a denial. What kube-apiserver finds too keeps its words to the byte; the
-    /// rest names its rule.
+    /// Formats the finding for a denial. A finding of kube-apiserver keeps its exact message; others end with the rule id.
     pub fn denial(&self, release: Release) -> String {
         let text = self.error.text(release);
         if self.upstream {
@@ -374,7 +373,7 @@ impl<'a> Finding<'a> {
         }
     }
 
-    /// The finding as a warning, which the API server never gives: short, and with its rule.
+    /// Formats the finding for a warning: short, and with the rule id.
     pub fn warning(&self, release: Release) -> String {
         let Some(releases) = self.releases else {
             return self.named(&self.error.short_text(release));
@@ -386,7 +385,7 @@ impl<'a> Finding<'a> {
         ))
     }
 
-    /// A text about it with the name of its rule.
+    /// Appends the rule id to a message.
     pub(crate) fn named(&self, text: &str) -> String {
         format!("{text} [{}]", self.rule.id)
     }
@@ -399,7 +398,7 @@ mod tests {
     use crate::release::Release;
 
     #[test]
-    fn values_print_by_type_and_release() {
+    fn formats_values_by_type_and_release() {
         let (v1_33, v1_34) = (Release::V1_33, Release::V1_34);
         let text = |value, release| FieldError::invalid("spec.x", value, "no").text(release);
         let pointer = || BadValue::Pointer(Some("<a>".into()));
@@ -419,7 +418,7 @@ mod tests {
         }
         let omitted = text(BadValue::Omitted, v1_34);
         assert_eq!(omitted, "spec.x: Invalid value: no");
-        // A list goes on until 64 KiB of it are printed.
+        // Lists are truncated at 64 KiB.
         for (first, end) in [(65_533, r#"a","b"],"#), (65_534, r#"a",...],"#)] {
             let uids = vec!["a".repeat(first).into(), "b".into()];
             let (succeeded, failed) = (Some(uids), None);
@@ -429,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_detail_leaves_no_colon() {
+    fn omits_empty_detail() {
         assert_eq!(
             FieldError::required("spec.x", "").text(Release::V1_37),
             "spec.x: Required value"

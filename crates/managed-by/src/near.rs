@@ -1,11 +1,10 @@
-//! "Did you mean ...?"
+//! Suggestions for typos: the nearest known word ("Did you mean ...?"). Rules and tools use them.
 
-/// Longer words are no typos, and comparing them would cost more than a hint is worth.
+/// Maximum length of a word. Longer words are no typos, and comparing them is expensive.
 const MAX_LEN: usize = 128;
 
-/// The candidate that `word` was probably meant to be: the one with the fewest edits (insertions, deletions,
-/// substitutions, swaps of neighbours; case does not count), if no more than a third of the word has to change. Of
-/// equally near ones the first.
+/// Returns the candidate with the smallest edit distance to `word` (insertions, deletions, substitutions and transpositions,
+/// ignoring case), if at most a third of the word has to change. The first candidate wins a tie.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     if word.len() > MAX_LEN {
         return None;
@@ -14,7 +13,7 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     let near = |edits: usize, c: &str| edits.saturating_mul(3) <= c.len().max(word.len());
     candidates
         .into_iter()
-        // There are at least as many edits as the lengths differ by.
+        // The edit distance is at least the difference of the lengths.
         .filter(|c| near(c.len().abs_diff(word.len()), c))
         .map(|c| (strsim::osa_distance(&word, &c.to_ascii_lowercase()), c))
         .filter(|&(edits, c)| near(edits, c))
@@ -22,8 +21,8 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, c)| c)
 }
 
-/// As [`nearest`], for names of the form `domain/path`: with the right path under a wrong domain, or under none, it is
-/// the path that tells.
+/// Returns the nearest candidate like [`nearest`], for names of the form `domain/path`. If only the domain is wrong or missing, a
+/// candidate with the same path matches.
 pub fn nearest_name<'c>(
     word: &str,
     names: impl IntoIterator<Item = &'c str> + Clone,

@@ -1,23 +1,24 @@
-//! The Kubernetes releases whose rules the library knows.
+//! Kubernetes releases whose rules the library implements, and sets of them.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A minor release of Kubernetes, as of its newest patch that was read. Each rule says what differs between releases.
+/// Minor release of Kubernetes, with the behavior of its newest patch release that was read. Each rule implements the differences
+/// between releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Release {
-    /// `JobManagedBy` alpha: the rules are those with the gate on.
+    /// `JobManagedBy` is alpha. The rules assume that the feature gate is on.
     V1_30,
-    /// As 1.30.
+    /// Like 1.30.
     V1_31,
-    /// `JobManagedBy` beta, on.
+    /// `JobManagedBy` is beta and on by default.
     V1_32,
     /// Beta.
     V1_33,
     /// Beta.
     V1_34,
-    /// `JobManagedBy` GA and locked.
+    /// `JobManagedBy` is GA and locked.
     V1_35,
     /// GA.
     V1_36,
@@ -27,7 +28,7 @@ pub enum Release {
 }
 
 impl Release {
-    /// All of them, oldest first.
+    /// All releases, oldest first.
     pub const ALL: &[Self] = &[
         Self::V1_30,
         Self::V1_31,
@@ -39,25 +40,25 @@ impl Release {
         Self::V1_37,
     ];
 
-    /// The oldest of all.
+    /// The oldest release.
     pub(crate) const OLDEST: Self = Self::V1_30;
 
-    /// Those with the feature `JobManagedBy` off by default.
+    /// Releases with the feature `JobManagedBy` off by default.
     pub(crate) const WITHOUT_FEATURE: &[Self] = &[Self::V1_30, Self::V1_31];
 
-    /// One release of each run whose verdicts are the same; the newest is the last. What differs within a run is texts.
+    /// Newest release of each range with the same verdicts. Messages may differ within a range.
     ///
-    /// Source: the oracle (`docs/conformance.md`); the vectors hold each release of a run to the others.
+    /// Source: the oracle (`docs/conformance.md`). The test vectors compare all releases of a range.
     pub(crate) const VERDICTS: &[Self] = &[Self::V1_30, Self::V1_31, Self::V1_37];
 
-    /// The same of the verdicts on the template of a suspended Job.
+    /// Like [`Release::VERDICTS`], for the template of a suspended Job.
     pub(crate) const TEMPLATE_VERDICTS: &[Self] = &[Self::V1_30, Self::V1_35, Self::V1_37];
 
-    /// One release of each run whose findings are the same data: kube-apiserver says `managedBy` in other words since 1.32. How
-    /// a value is printed is not part of a finding.
+    /// Newest release of each range with equal [`Finding`](crate::Finding)s, which don't include the format of values:
+    /// kube-apiserver has another message about `managedBy` since 1.32.
     pub(crate) const FINDINGS: &[Self] = &[Self::V1_31, Self::V1_37];
 
-    /// The same of findings on a Job's status.
+    /// Like [`Release::FINDINGS`], for the status of a Job.
     pub(crate) const STATUS_FINDINGS: &[Self] = &[
         Self::V1_30,
         Self::V1_31,
@@ -66,7 +67,7 @@ impl Release {
         Self::V1_37,
     ];
 
-    /// The same of findings on the template of a suspended Job.
+    /// Like [`Release::FINDINGS`], for the template of a suspended Job.
     pub(crate) const TEMPLATE_FINDINGS: &[Self] = &[
         Self::V1_30,
         Self::V1_31,
@@ -75,7 +76,7 @@ impl Release {
         Self::V1_37,
     ];
 
-    /// The releases that say the same as this one, which stands in a list of the newest of each run.
+    /// Returns the range that this release is the newest of, in a list of ranges.
     pub(crate) fn run(self, verdicts: &[Self]) -> ReleaseSet {
         let runs = verdicts.iter().rev();
         let before = runs.copied().find(|release| *release < self);
@@ -84,7 +85,7 @@ impl Release {
             .collect()
     }
 
-    /// The release as written in settings: `1.37`.
+    /// Returns the release as in settings: `1.37`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V1_30 => "1.30",
@@ -105,50 +106,50 @@ impl fmt::Display for Release {
     }
 }
 
-/// A set of releases. One release makes a set too: `ReleaseSet::from(Release::V1_36)`.
+/// Set of releases. A single release converts to a set: `ReleaseSet::from(Release::V1_36)`.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReleaseSet(u16);
 
 impl ReleaseSet {
-    /// All releases.
+    /// Returns all releases.
     pub fn all() -> Self {
         Release::ALL.iter().copied().collect()
     }
 
-    /// Whether a release is in the set.
+    /// Returns true if a release is in the set.
     pub fn contains(self, release: Release) -> bool {
         self.0 & Self::bit(release) != 0
     }
 
-    /// The releases of both sets.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The releases that are not in the other set.
+    /// Returns the releases that are not in the other set.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// The releases in both sets.
+    /// Returns the intersection of both sets.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// The newest release in the set.
+    /// Returns the newest release in the set.
     pub fn newest(self) -> Option<Release> {
         self.iter().last()
     }
 
-    /// Whether no release is.
+    /// Returns true if the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The releases, oldest first.
+    /// Returns the releases, oldest first.
     pub fn iter(self) -> impl Iterator<Item = Release> {
         let all = Release::ALL.iter().copied();
         all.filter(move |release| self.contains(*release))
@@ -172,7 +173,7 @@ impl From<Release> for ReleaseSet {
     }
 }
 
-/// As people write it: `1.30, 1.32 to 1.37`.
+/// Formats ranges: `1.30, 1.32 to 1.37`.
 impl fmt::Display for ReleaseSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut runs: Vec<(Release, Release)> = Vec::new();
@@ -197,14 +198,14 @@ impl fmt::Display for ReleaseSet {
     }
 }
 
-/// By the names of the releases: `ReleaseSet(1.30, 1.32 to 1.37)`.
+/// Formats as `ReleaseSet(1.30, 1.32 to 1.37)`.
 impl fmt::Debug for ReleaseSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ReleaseSet({self})")
     }
 }
 
-/// A text that names no release that the library knows.
+/// Error of parsing a release that the library doesn't know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownRelease;
 
@@ -219,7 +220,7 @@ impl std::error::Error for UnknownRelease {}
 impl FromStr for Release {
     type Err = UnknownRelease;
 
-    /// Reads a release as settings name it: `1.37`.
+    /// Parses a release as in settings: `1.37`.
     fn from_str(text: &str) -> Result<Self, UnknownRelease> {
         let named = Self::ALL.iter().find(|release| release.as_str() == text);
         named.copied().ok_or(UnknownRelease)

@@ -1,4 +1,4 @@
-//! The one way through the library: request to rules to answer.
+//! Entry points: evaluate a request under the settings, for one or several releases, and return a [`Verdict`] or a [`Judgement`].
 
 use crate::catalogue;
 use crate::cluster::{Cluster, Offline};
@@ -16,12 +16,12 @@ use crate::rule::pods::{self, PodFindings};
 use crate::settings::{CustomKind, Problems, Settings};
 use crate::verdict::{Verdict, answer};
 
-/// Judges a request, without a cluster to ask.
+/// Evaluates a request without access to a cluster.
 pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings<'a>) -> Verdict<'a> {
     review_in(request, settings, &Offline)
 }
 
-/// Judges a request. Of the cluster it asks what the request and the settings call for.
+/// Evaluates a request. Looks up objects in the cluster if the request and the settings require it.
 pub fn review_in<'a>(
     request: &'a AdmissionRequest<'a>,
     settings: &'a Settings<'a>,
@@ -36,25 +36,25 @@ pub fn review_in<'a>(
                 Err(problems) => Verdict::misconfigured(&problems),
             };
         }
-        Subject::Pod(_) if !settings.judges_pods() => {
+        Subject::Pod(_) if !settings.validates_pods() => {
             return Verdict::pod_not_judged(settings.role());
         }
         Subject::Pod(pod) => match pods::run(request, pod, settings, cluster) {
-            PodFindings::Unanswered(failure) => {
+            PodFindings::LookupFailed(failure) => {
                 return Verdict::lookup_failed(&failure, settings.on_lookup_failure());
             }
             PodFindings::Found(findings) => Ok(findings),
         },
         Subject::Change(kind, change) => run(request, kind, change, settings),
     };
-    answered(request, settings, findings, settings.text_release())
+    answered(request, settings, findings, settings.message_release())
 }
 
-/// Judges a request by the rules of each release of a set, without a cluster to ask. With no set, the settings choose: the answer
-/// is the one of [`review`].
+/// Evaluates a request under each release of a set, without access to a cluster. Without a set, the settings choose the release,
+/// and the verdict is the same as from [`review`].
 ///
-/// This is the way for tools: each release is answered as with the setting `kubernetes_version`, and releases that share rules
-/// are asked once.
+/// Tools use this function. Each release gets the verdict that it would get with the setting `kubernetes_version`. Releases that
+/// share rules are evaluated once.
 ///
 /// ```
 /// use managed_by::{AdmissionRequest, ReleaseSet, Settings, judge};
@@ -79,7 +79,7 @@ pub fn judge<'a>(
     judge_in(request, settings, releases, &Offline)
 }
 
-/// As [`judge`], and asks the cluster as [`review_in`] does.
+/// Evaluates a request like [`judge`], with lookups in the cluster like [`review_in`].
 pub fn judge_in<'a>(
     request: &'a AdmissionRequest<'a>,
     settings: &'a Settings<'a>,
@@ -88,7 +88,7 @@ pub fn judge_in<'a>(
 ) -> Judgement<'a> {
     let Some(releases) = releases else {
         let verdict = review_in(request, settings, cluster);
-        return Judgement::of_settings(verdict, settings.text_release());
+        return Judgement::of_settings(verdict, settings.message_release());
     };
     if let Subject::Change(kind, change) = &request.subject {
         return ask_each(request, kind, change, settings, releases);
@@ -103,11 +103,11 @@ pub fn judge_in<'a>(
             )
         });
     }
-    // Releases differ only about changes of workloads, so every other request gets one answer.
+    // Verdicts depend on the release only for changes of workloads.
     Judgement::of_all(review_in(request, settings, cluster), Some(releases))
 }
 
-/// Asks each release about a change. Releases with the same rules are asked only once.
+/// Evaluates a change under each release. Releases with the same rules are evaluated once.
 fn ask_each<'a>(
     request: &'a AdmissionRequest<'a>,
     kind: &'a Kind<'a>,
@@ -119,7 +119,7 @@ fn ask_each<'a>(
     let newest = context(Release::default());
     let runs = if newest.status.is_some() {
         Release::STATUS_FINDINGS
-    } else if newest.judges_template() {
+    } else if newest.validates_template() {
         Release::TEMPLATE_FINDINGS
     } else {
         Release::FINDINGS
@@ -139,10 +139,10 @@ fn ask_each<'a>(
     Judgement::of_releases(request, verdicts)
 }
 
-/// Hands out the kind whose object a request is about, if it is judged: one that the library knows, or that the settings declare.
+/// Calls a function with the kind of the request's object, if the library knows the kind or `custom_kinds` declares it.
 ///
 /// # Errors
-/// If the settings declare the kind badly, as [`Settings::from_json`] finds it.
+/// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].
 pub fn with_kind<T>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
@@ -157,12 +157,11 @@ pub fn with_kind<T>(
     })
 }
 
-/// The rules about what a controller writes that judge objects of a request's kind, each with whether the request exercises it:
-/// the rule looked at it, and it could have broken the rule. Whatever such a rule denies, exercises it. Empty if no kind is
-/// judged.
+/// Returns the rules in controller reports that apply to the request's kind, each with true if the request exercises the rule: the
+/// rule evaluated it, and it could have violated the rule. Every denied request exercises the rule. Empty for unknown kinds.
 ///
 /// # Errors
-/// If the settings declare the kind badly, as [`Settings::from_json`] finds it.
+/// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].
 #[cfg(feature = "docs")]
 pub fn exercised(
     request: &AdmissionRequest<'_>,
@@ -187,7 +186,7 @@ pub fn exercised(
     }
 }
 
-/// Judges a change of an object of a kind that the settings declare.
+/// Evaluates a change of an object of a kind from `custom_kinds`.
 #[inline(never)]
 fn review_declared(
     request: &AdmissionRequest<'_>,
@@ -203,7 +202,7 @@ fn review_declared(
     })
 }
 
-/// What the rules find in a change.
+/// Returns the findings of all rules in a change.
 fn run<'a>(
     request: &'a AdmissionRequest<'a>,
     kind: &'a Kind<'a>,
@@ -228,8 +227,8 @@ fn answered<'a>(
         .unwrap_or_else(|problems| Verdict::misconfigured(&problems))
 }
 
-/// What the rules find where the settings choose no release: kube-apiserver's checks on which the releases disagree deny what
-/// all releases deny, and warn where some release accepts.
+/// Returns the findings if the settings choose no release. A version-dependent kube-apiserver check denies a request that all
+/// releases deny, and warns if some release accepts it.
 fn run_on_all_releases<'a>(
     context: impl Fn(Release) -> Context<'a>,
 ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
@@ -237,7 +236,7 @@ fn run_on_all_releases<'a>(
     let findings = catalogue::run(&newest, false)?;
     let verdicts = if newest.status.is_some() {
         Release::VERDICTS
-    } else if newest.judges_template() {
+    } else if newest.validates_template() {
         Release::TEMPLATE_VERDICTS
     } else {
         return Ok(findings);
@@ -245,8 +244,9 @@ fn run_on_all_releases<'a>(
     let is_denial = |(enforcement, finding): &(Enforcement, Finding<'_>)| {
         *enforcement == Enforcement::Deny && finding.is_upstream()
     };
-    let is_agreed =
-        |found: &(Enforcement, Finding<'_>)| is_denial(found) && !found.1.rule().is_disputed();
+    let is_agreed = |found: &(Enforcement, Finding<'_>)| {
+        is_denial(found) && !found.1.rule().is_version_dependent()
+    };
     if findings.iter().any(is_agreed) {
         return Ok(findings);
     }
@@ -262,12 +262,12 @@ fn run_on_all_releases<'a>(
     if is_unanimous || is_undisputed {
         return Ok(opinions.swap_remove(0).1);
     }
-    Ok(disputed(&opinions, verdicts))
+    Ok(warn_on_disagreement(&opinions, verdicts))
 }
 
-/// What some releases find and others do not, each thing once, as a warning that says which do.
+/// Merges findings of releases that disagree: each becomes a warning that lists the releases.
 #[cold]
-fn disputed<'a>(
+fn warn_on_disagreement<'a>(
     opinions: &[(Release, Vec<(Enforcement, Finding<'a>)>)],
     verdicts: &[Release],
 ) -> Vec<(Enforcement, Finding<'a>)> {
@@ -277,7 +277,7 @@ fn disputed<'a>(
         .collect();
     let warn = |found: &JudgedFinding<'a>| {
         let finding = found.finding().clone();
-        if !finding.is_upstream() || !finding.rule().is_disputed() {
+        if !finding.is_upstream() || !finding.rule().is_version_dependent() {
             return (found.enforcement(), finding);
         }
         (Enforcement::Warn, finding.of_releases(found.releases()))

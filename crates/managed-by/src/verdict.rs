@@ -1,4 +1,4 @@
-//! From findings to an answer.
+//! Verdicts: the response to an admission request, built from findings. [`crate::review`] creates them.
 
 use std::collections::BTreeSet;
 
@@ -12,27 +12,27 @@ use crate::rule::pods::LookupFailed;
 use crate::settings::{OnLookupFailure, Problems, Role, Settings};
 use crate::upstream::go;
 
-/// kube-apiserver cuts a warning there.
+/// Maximum length of a warning in bytes. kube-apiserver truncates longer ones.
 const MAX_WARNING: usize = 256;
 
-/// kube-apiserver passes on 4,096 bytes of warnings in all.
+/// Maximum number of warnings. kube-apiserver forwards 4,096 bytes of warnings in total.
 const MAX_WARNINGS: usize = 15;
 
-/// No annotation is longer; the API server sets no limit of its own, audit back ends do.
+/// Maximum length of an audit annotation in bytes. The API server has no limit, but audit backends do.
 const MAX_ANNOTATION: usize = 1024;
 
-/// The answer to an admission request.
+/// Response to an admission request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict<'a> {
     /// The decision on the request.
     pub decision: Decision,
-    /// Shown to the client either way; at most 256 bytes each.
+    /// Warnings for the client, at most 256 bytes each.
     pub warnings: Vec<String>,
-    /// For the audit log. `denied` and `warned` list the rules that fired, each with its path, `exempted` the rules that
-    /// would have denied; `mode` and `controller` tell a delegated workload.
+    /// Audit annotations. `denied` and `warned` list rules with paths, and `exempted` the rules that would have denied. `mode` and
+    /// `controller` describe who reconciles the workload.
     pub audit_annotations: Vec<(&'static str, String)>,
-    /// What the rules found, in the order of the catalogue, and what each finding does.
+    /// Findings in the order of the rules, each with its enforcement.
     pub findings: Vec<(Enforcement, Finding<'a>)>,
 }
 
@@ -75,7 +75,7 @@ impl Decision {
 }
 
 impl Verdict<'_> {
-    /// The answer to a request without findings.
+    /// Creates a verdict that allows the request, without findings.
     pub(crate) fn accepted() -> Self {
         Self {
             decision: Decision::Allowed,
@@ -85,12 +85,12 @@ impl Verdict<'_> {
         }
     }
 
-    /// The answer to bytes that are no admission request.
+    /// Creates a denial of a request that can't be decoded.
     pub fn malformed(reason: &Malformed) -> Self {
         Self::denied(400, format!("malformed admission request: {reason}"))
     }
 
-    /// The answer while the policy's settings are bad. The requester can do nothing about it.
+    /// Creates a denial because the policy's settings are invalid.
     pub fn misconfigured(problems: &Problems) -> Self {
         Self::denied(
             500,
@@ -98,7 +98,7 @@ impl Verdict<'_> {
         )
     }
 
-    /// The answer to an object of a kind that the library does not know.
+    /// Creates a verdict that allows an object of an unknown kind, with a warning.
     pub(crate) fn unknown_kind(kind: &GroupVersionKind<'_>) -> Self {
         let warning = format!(
             "managed-by-policy knows no {} {} of {} and let it pass unread",
@@ -109,7 +109,7 @@ impl Verdict<'_> {
         Self::accepted().warning(warning)
     }
 
-    /// The answer to a pod where the settings ask for nothing: the audit log says why nothing was judged.
+    /// Creates a verdict that allows a pod without evaluating it. The audit annotation has the reason.
     pub(crate) fn pod_not_judged(role: Role) -> Self {
         let mut verdict = Self::accepted();
         let why = format!(
@@ -120,13 +120,13 @@ impl Verdict<'_> {
         verdict
     }
 
-    /// The answer to a pod whose Job could not be looked up.
+    /// Creates a verdict for a pod whose Job lookup failed.
     #[cold]
     pub(crate) fn lookup_failed(failure: &LookupFailed<'_>, on_failure: OnLookupFailure) -> Self {
         let id = failure.rule.id();
         let name = go::quote(failure.job);
         let text = format!("could not look up Job {name}, which controls this pod");
-        let why = cut(go::quote(&failure.why.to_string()), MAX_WARNING);
+        let why = cut(go::quote(&failure.error.to_string()), MAX_WARNING);
         let mut verdict = match on_failure {
             OnLookupFailure::Deny => Self::denied(503, format!("{text}: {why}; try again [{id}]")),
             OnLookupFailure::Allow => {
@@ -140,7 +140,7 @@ impl Verdict<'_> {
         verdict
     }
 
-    /// The same, with nothing borrowed.
+    /// Converts to owned data.
     pub(crate) fn into_owned(self) -> Verdict<'static> {
         let findings = self.findings.into_iter();
         Verdict {
@@ -166,10 +166,10 @@ impl Verdict<'_> {
     }
 }
 
-/// The answer to a request in which the rules found something, or nothing, in the words of a release.
+/// Builds the verdict of a request from its findings, with the messages of a release.
 ///
 /// # Errors
-/// If the exemptions of the settings are bad, and one might apply.
+/// Fails if the exemptions in the settings are needed and invalid.
 pub(crate) fn answer<'a>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
@@ -179,7 +179,7 @@ pub(crate) fn answer<'a>(
     let exempted = take_exempted(request, settings, &mut findings)?;
     let of_level = |wanted| findings.iter().filter(move |(level, _)| *level == wanted);
     let denials: Vec<&Finding<'a>> = of_level(Enforcement::Deny).map(|(_, f)| f).collect();
-    // An exemption first: of many warnings the last are cut.
+    // Put the exemption first, because excess warnings are dropped.
     let exemption = exempted.iter().map(|exempted| exempted.warning.clone());
     let warned = of_level(Enforcement::Warn).map(|(_, finding)| finding.warning(release));
     let warnings = exemption.chain(warned);
@@ -208,10 +208,10 @@ pub(crate) fn answer<'a>(
     })
 }
 
-/// One answer for several releases that do not all say the same: a denial where one of them denies, which tells each finding, in
-/// the words of the release beside it.
+/// Merges the verdicts of releases that differ: a denial if any release denies. The message has each finding as formatted by the
+/// release next to it.
 ///
-/// `verdicts` are the answers of the releases, oldest first. A warning of any of them is kept.
+/// `verdicts` are ordered from the oldest release to the newest. All their warnings are kept.
 #[cold]
 pub(crate) fn answer_of_all<'a>(
     request: &AdmissionRequest<'_>,
@@ -237,7 +237,7 @@ pub(crate) fn answer_of_all<'a>(
             }
         }
     }
-    // As many as one release gives, with the line that names the rules.
+    // Same limit as for one release, including the line with the rules.
     verdict.warnings.truncate(MAX_WARNINGS + 1);
     if let Some(code) = code {
         let message = envelope(request, denials, code == 403);
@@ -250,8 +250,8 @@ pub(crate) fn answer_of_all<'a>(
     verdict
 }
 
-/// kube-apiserver's text leaves no room for the id of the rule that denied: a warning, which clients show beside a denial,
-/// says which page explains it.
+/// Returns a warning with the ids of the upstream rules that denied. Clients show it next to the denial, whose message is
+/// kube-apiserver's and has no rule ids.
 fn rules_of_upstream_denials(denials: &[&Finding<'_>]) -> Option<String> {
     let mut ids: Vec<&str> = Vec::new();
     for finding in denials.iter().filter(|finding| finding.is_upstream()) {
@@ -264,14 +264,14 @@ fn rules_of_upstream_denials(denials: &[&Finding<'_>]) -> Option<String> {
     (!ids.is_empty()).then(|| cut(text(), MAX_WARNING))
 }
 
-/// What to tell of an exemption.
+/// Exempted denials.
 struct Exempted {
-    /// For the audit annotation.
+    /// Value of the audit annotation.
     rules: String,
     warning: String,
 }
 
-/// Takes out what site-specific rules deny to somebody who is exempt.
+/// Removes denials of site-specific rules if the user is exempt.
 fn take_exempted(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
@@ -299,7 +299,7 @@ fn take_exempted(
     }))
 }
 
-/// A rule and the path of what it found.
+/// Formats the rule and path of a finding.
 fn fired(finding: &Finding<'_>) -> String {
     format!("{} {}", finding.rule().id(), finding.error().path())
 }
@@ -310,7 +310,7 @@ const POD: Target<'_> = Target {
     plural: "pods",
 };
 
-/// The object of a request as kube-apiserver names it in errors.
+/// Type of the request's object, as in kube-apiserver's errors.
 struct Target<'r> {
     group: &'r str,
     kind: &'r str,
@@ -324,7 +324,7 @@ impl<'r> Target<'r> {
             Subject::Pod(_) => return POD,
             Subject::NotJudged | Subject::UnknownKind(_) => ("", "", ""),
         };
-        // A request without a resource is none of kube-apiserver's.
+        // Requests from kube-apiserver always have a resource.
         let plural = if request.resource.is_empty() {
             plural
         } else {
@@ -337,15 +337,15 @@ impl<'r> Target<'r> {
         }
     }
 
-    /// `jobs.batch`; the core group has no name.
+    /// Appends the group: `jobs.batch`. The core group has no name.
     fn with_group(&self, name: &str) -> String {
         let dot = if self.group.is_empty() { "" } else { "." };
         format!("{name}{dot}{}", self.group)
     }
 }
 
-/// The message of `apierrors.NewInvalid`, or of `apierrors.NewForbidden` if a rule about permission denies, whose errors then
-/// stand alone. One error stands as it is, several in brackets, and none twice.
+/// Formats the message of `apierrors.NewInvalid`, or of `apierrors.NewForbidden` with the access errors only. Removes duplicates,
+/// and puts several errors in brackets.
 #[cold]
 fn envelope<'f, 'a: 'f>(
     request: &AdmissionRequest<'_>,
@@ -382,7 +382,7 @@ fn envelope<'f, 'a: 'f>(
     format!("{what} {name} is {is}: {open}{list}{close}")
 }
 
-/// The text of kube-apiserver's authorizer (`forbiddenMessage` in `k8s.io/apiserver`), and why.
+/// Formats the message of kube-apiserver's authorizer (`forbiddenMessage` in `k8s.io/apiserver`), with the detail of the error.
 #[cold]
 fn unauthorized(
     request: &AdmissionRequest<'_>,
@@ -431,12 +431,12 @@ fn annotations(
     annotations
 }
 
-/// Somebody's word, but not more of it than a name could be.
+/// Quotes untrusted input, truncated to 40 bytes.
 fn quoted(word: &str) -> String {
     go::quote(&cut(word.to_owned(), 40))
 }
 
-/// The text, or as much of it as fits with three dots behind.
+/// Truncates text to a number of bytes, ending in `...`.
 fn cut(mut text: String, max: usize) -> String {
     if text.len() > max {
         text.truncate(go::prefix(&text, max.saturating_sub(3)).len());

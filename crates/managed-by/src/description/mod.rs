@@ -1,4 +1,4 @@
-//! What people know a rule by: its name, its source, its documentation. What it does is in [`crate::rule`].
+//! Descriptions of rules: id, source, defaults and documentation. The checks are in [`crate::rule`].
 
 #[cfg(feature = "docs")]
 pub(crate) mod page;
@@ -8,22 +8,22 @@ use std::fmt;
 use crate::kind::Kind;
 use crate::release::Release;
 
-/// What happens when a rule fires.
+/// Effect of a rule's findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enforcement {
     /// The request is denied.
     Deny,
-    /// The client is warned.
+    /// The client gets a warning.
     Warn,
-    /// Nothing; the rule does not run.
+    /// The rule does not run.
     Off,
 }
 
 impl Enforcement {
-    /// All of them, as settings name them.
+    /// All values, in the order of the documentation.
     pub const ALL: &[Self] = &[Self::Deny, Self::Warn, Self::Off];
 
-    /// The word for it in settings.
+    /// Returns the value in settings.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Deny => "deny",
@@ -33,30 +33,30 @@ impl Enforcement {
     }
 }
 
-/// Where a rule comes from.
+/// Source of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// A check of kube-apiserver. The rule gives the same verdict and the same error text.
+    /// A check of kube-apiserver. The rule has the same verdict and the same message.
     Upstream {
-        /// The function in `k8s.io/kubernetes` that checks it.
+        /// Function in `k8s.io/kubernetes`.
         function: &'static str,
-        /// The option that switches it on, unless nothing does.
+        /// Validation option that enables the check, if there is one.
         option: Option<&'static str>,
-        /// The first release that does.
+        /// First release with the check.
         since: Release,
-        /// The last one, unless it is still there.
+        /// Last release with the check, unless the newest one has it.
         until: Option<Release>,
-        /// The intended difference from kube-apiserver, if there is one.
+        /// Intended difference from kube-apiserver, if there is one.
         deviation: Option<&'static str>,
     },
     /// A check of this project.
     Ours {
-        /// The API comment, KEP section or observation that it rests on.
+        /// API comment, KEP section or observation that justifies it.
         source: &'static str,
     },
 }
 
-/// The line "Source" of the rule's page: where kube-apiserver has the check and in which releases, or why this project has it.
+/// Formats the line "Source" of the rule's page.
 impl fmt::Display for Anchor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -78,56 +78,59 @@ impl fmt::Display for Anchor {
     }
 }
 
-/// A request that shows what a rule does. Tests run it, on the library and in the engine.
+/// Example request of a rule. Tests run it in the library and in the Wasm module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Example {
     /// Settings, as JSON.
     pub settings: &'static str,
-    /// Admission request, as JSON. The words `(1 MiB of text)` stand for that much text.
+    /// Admission request, as JSON. `(1 MiB of text)` is a placeholder: see [`Example::full_request`].
     pub request: &'static str,
 }
 
-/// What people read about a rule.
+/// Documentation of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Documentation {
     /// One line for tables.
     pub title: &'static str,
-    /// What it checks, when it runs, and why.
+    /// Description of the check, when it runs, and why.
     pub text: &'static str,
-    /// What to do about what it finds.
+    /// Instructions to fix a finding.
     pub fix: &'static str,
-    /// A request that the rule accepts.
+    /// Request that the rule accepts.
     pub accepted: Example,
-    /// A request that it fires on, and nothing else does.
+    /// Request that violates this rule only.
     pub rejected: Example,
 }
 
-/// A check of kube-apiserver, as the releases have it.
+/// Check of kube-apiserver.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "people read it"))]
+#[cfg_attr(
+    not(feature = "docs"),
+    expect(dead_code, reason = "only in the documentation")
+)]
 pub(crate) struct Upstream {
     function: &'static str,
     option: Option<&'static str>,
     since: Release,
     until: Option<Release>,
-    changes: bool,
+    has_changed: bool,
 }
 
 impl Upstream {
-    /// One that all supported releases make, in this function of `k8s.io/kubernetes`.
+    /// Creates a check in a function of `k8s.io/kubernetes` that all supported releases have.
     pub(crate) const fn in_function(function: &'static str) -> Self {
         Self {
             function,
             option: None,
             since: Release::OLDEST,
             until: None,
-            changes: false,
+            has_changed: false,
         }
     }
 
-    /// The option that switches it on.
+    /// Sets the validation option that enables the check.
     pub(crate) const fn with_option(self, option: &'static str) -> Self {
         Self {
             option: Some(option),
@@ -135,12 +138,12 @@ impl Upstream {
         }
     }
 
-    /// The first release that has it.
+    /// Sets the first release with the check.
     pub(crate) const fn since(self, since: Release) -> Self {
         Self { since, ..self }
     }
 
-    /// The last release that has it.
+    /// Sets the last release with the check.
     pub(crate) const fn until(self, until: Release) -> Self {
         Self {
             until: Some(until),
@@ -148,29 +151,29 @@ impl Upstream {
         }
     }
 
-    /// It denies something else since some release.
-    pub(crate) const fn that_changes(self) -> Self {
+    /// Marks the check as changed in a release, so that releases may have different verdicts.
+    pub(crate) const fn changed_in(self, _: Release) -> Self {
         Self {
-            changes: true,
+            has_changed: true,
             ..self
         }
     }
 }
 
-/// One named check, as people know it.
+/// Description of a rule.
 pub struct Rule {
     pub(crate) id: &'static str,
-    /// Since when kube-apiserver checks it, and until when; of a check of this project nothing.
+    /// First and last release with the check; [`None`] for a check of this project.
     upstream: Option<(Release, Option<Release>)>,
-    /// See [`Rule::is_disputed`].
-    is_disputed: bool,
+    /// True if verdicts differ between releases.
+    is_version_dependent: bool,
     pub(crate) default: Enforcement,
     pub(crate) scope: Scope,
     #[cfg(feature = "docs")]
     about: About,
 }
 
-/// What only tools ask of a rule. A policy has no use for it, and would be half as big again with it.
+/// Parts of a description that only tools use. They would increase the size of the Wasm module by half.
 #[cfg(feature = "docs")]
 struct About {
     documentation: Documentation,
@@ -178,28 +181,31 @@ struct About {
     applies: fn(&Kind<'_>) -> bool,
 }
 
-/// What a rule is about.
+/// Subject of a rule, which determines its defaults and exceptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The API's own rules: what they deny is wrong for everybody.
+    /// Rules of the API, which are the same in every cluster.
     Api,
-    /// As [`Scope::Api`], and it denies for kinds that the settings declare, too. The other rules of the API follow from what
-    /// a known project does, so they only warn about a declared kind.
+    /// Rules of the API that also deny for kinds from `custom_kinds`. Other rules of the API are based on the behavior of a known
+    /// project, so they only warn for these kinds.
     Promise,
-    /// What the admin chose for the cluster. The rule does not run on objects that are being deleted, so that deletion never
-    /// hangs, and exempt users may do what it denies.
+    /// Rules that the admin configures for a cluster. They don't run on objects that are being deleted, so that they never block a
+    /// deletion, and allow exempt users.
     Site,
-    /// As [`Scope::Site`], for a write after which the policy could no longer enforce the admin's choice. It warns by
-    /// default, and denies if the settings say who delegates (`role`, `controllers`, `namespaces`).
+    /// Like [`Scope::Site`], for writes that would prevent the policy from enforcing the admin's configuration. Warns by default,
+    /// and denies if the settings configure delegation (`role`, `controllers`, `namespaces`).
     Guard,
 }
 
-/// A rule denies by default, is the API's, and judges every kind, unless it says otherwise.
+/// Defaults: a rule denies, has [`Scope::Api`], and applies to every kind.
 impl Rule {
-    /// A check of kube-apiserver, with the text of its page.
+    /// Creates a rule for a check of kube-apiserver, with its documentation page.
     pub(crate) const fn upstream(
         id: &'static str,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "people read it"))]
+        #[cfg_attr(
+            not(feature = "docs"),
+            expect(unused, reason = "only in the documentation")
+        )]
         page: &'static str,
         check: Upstream,
     ) -> Self {
@@ -207,7 +213,8 @@ impl Rule {
         Self {
             id,
             upstream: Some((since, until)),
-            is_disputed: check.changes || !matches!((since, until), (Release::OLDEST, None)),
+            is_version_dependent: check.has_changed
+                || !matches!((since, until), (Release::OLDEST, None)),
             default: Enforcement::Deny,
             scope: Scope::Api,
             #[cfg(feature = "docs")]
@@ -225,16 +232,19 @@ impl Rule {
         }
     }
 
-    /// A check of this project, with the text of its page.
-    pub(crate) const fn ours(
+    /// Creates a rule of this project, with its documentation page.
+    pub(crate) const fn policy(
         id: &'static str,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "people read it"))]
+        #[cfg_attr(
+            not(feature = "docs"),
+            expect(unused, reason = "only in the documentation")
+        )]
         page: &'static str,
     ) -> Self {
         Self {
             id,
             upstream: None,
-            is_disputed: false,
+            is_version_dependent: false,
             default: Enforcement::Deny,
             scope: Scope::Api,
             #[cfg(feature = "docs")]
@@ -248,21 +258,21 @@ impl Rule {
         }
     }
 
-    /// It does something else by default.
+    /// Sets the default enforcement.
     pub(crate) const fn by_default(self, default: Enforcement) -> Self {
         Self { default, ..self }
     }
 
-    /// It is about something else than the API's own rules.
+    /// Sets the scope.
     pub(crate) const fn in_scope(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
 
-    /// Names the kinds that the rule judges, for tools. The check itself needs no such list, because other kinds lack the fields
+    /// Restricts the documented kinds, for tools. The check itself doesn't use the predicate, because other kinds lack the fields
     /// that it reads.
     pub(crate) const fn of_kinds(
         self,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only tools ask"))]
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only for tools"))]
         applies: fn(&Kind<'_>) -> bool,
     ) -> Self {
         Self {
@@ -275,57 +285,57 @@ impl Rule {
         }
     }
 
-    /// Stable name; users write it in settings and read it in messages.
+    /// Returns the stable id, which is used in settings and messages.
     pub fn id(&self) -> &'static str {
         self.id
     }
 
-    /// Where it comes from.
+    /// Returns the source.
     #[cfg(feature = "docs")]
     pub fn anchor(&self) -> &Anchor {
         &self.about.anchor
     }
 
-    /// What happens when it fires with settings that choose nothing.
+    /// Returns the enforcement with default settings.
     pub fn default_enforcement(&self) -> Enforcement {
         self.default
     }
 
-    /// What people read about it.
+    /// Returns the documentation.
     #[cfg(feature = "docs")]
     pub fn documentation(&self) -> &Documentation {
         &self.about.documentation
     }
 
-    /// Whether it judges objects of a kind.
+    /// Returns true if the rule applies to a kind.
     #[cfg(feature = "docs")]
     pub fn applies_to(&self, kind: &Kind<'_>) -> bool {
         (self.about.applies)(kind)
     }
 
-    /// Whether this is a check of kube-apiserver, so that its error texts are kept.
+    /// Returns true if this is a check of kube-apiserver, so that messages must be the same.
     pub fn is_upstream(&self) -> bool {
         self.upstream.is_some()
     }
 
-    /// Whether a release has the rule. This project's own rules hold in all.
+    /// Returns true if the rule exists in a release. Rules of this project exist in all releases.
     pub fn holds_in(&self, release: Release) -> bool {
         self.upstream.is_none_or(|(since, until)| {
             since <= release && until.is_none_or(|until| release <= until)
         })
     }
 
-    /// Whether the supported releases disagree on what the rule denies: not all have it, or its condition has changed.
-    pub(crate) fn is_disputed(&self) -> bool {
-        self.is_disputed
+    /// Returns true if verdicts differ between releases: not all have the check, or its condition has changed.
+    pub(crate) fn is_version_dependent(&self) -> bool {
+        self.is_version_dependent
     }
 
-    /// Whether this rule is the admin's to give, rather than the API's.
+    /// Returns true if the admin configures the rule for a cluster.
     pub fn is_site_specific(&self) -> bool {
         matches!(self.scope, Scope::Site | Scope::Guard)
     }
 
-    /// Whether it denies by default where the settings say who delegates, and only warns elsewhere.
+    /// Returns true if the rule denies by default only if the settings configure delegation, and otherwise warns.
     pub fn is_guard(&self) -> bool {
         self.scope == Scope::Guard
     }
@@ -337,7 +347,7 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// Each rule is a static of its own: it is equal to itself alone.
+/// Compares addresses, because each rule is a static.
 impl PartialEq for Rule {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)

@@ -1,19 +1,18 @@
-//! A rule's page, which stands beside its check: what people read about it, taken apart while the library is built, so that a
-//! page without one of its parts does not compile.
+//! Parser of a rule's documentation page. It runs at compile time, so that a page without a required part does not compile.
 
 use super::{Documentation, Example};
 
-/// What a request of an [`Example`] says instead of a text that no page has room for.
+/// Placeholder for a long text in an [`Example`].
 const MUCH_TEXT: &str = "(1 MiB of text)";
 
 impl Example {
-    /// The request as it is sent, with all of its text.
+    /// Returns the request with placeholders expanded.
     pub fn full_request(&self) -> String {
         self.request.replace(MUCH_TEXT, &"x".repeat(1 << 20))
     }
 }
 
-/// The texts of the page: all its parts except the source and the deviation.
+/// Returns the parts of the page, except the source and the deviation.
 pub(super) const fn documentation(page: &'static str) -> Documentation {
     let (title, rest) = cut(page, "\n");
     let (text, rest) = cut(rest, "\n## What to do\n");
@@ -29,13 +28,13 @@ pub(super) const fn documentation(page: &'static str) -> Documentation {
     }
 }
 
-/// What a rule of this project rests on.
+/// Returns the source of a rule of this project.
 pub(super) const fn source(page: &'static str) -> &'static str {
     let (_, rest) = cut(page, "\n## Source\n");
     cut(rest, "\n## ").0.trim_ascii()
 }
 
-/// How a rule intentionally differs from kube-apiserver, if it does.
+/// Returns the intended difference from kube-apiserver, if there is one.
 pub(super) const fn deviation(page: &'static str) -> Option<&'static str> {
     match split(page, "\n## Deviation\n") {
         Some((_, rest)) => Some(cut(rest, "\n## ").0.trim_ascii()),
@@ -54,7 +53,7 @@ const fn example(part: &'static str) -> Example {
     }
 }
 
-/// A text before and after a mark that must be there.
+/// Splits text at a delimiter, which must exist.
 #[expect(clippy::panic, reason = "it runs while the library is built")]
 pub(crate) const fn cut(text: &'static str, mark: &str) -> (&'static str, &'static str) {
     match split(text, mark) {
@@ -63,7 +62,7 @@ pub(crate) const fn cut(text: &'static str, mark: &str) -> (&'static str, &'stat
     }
 }
 
-/// A text before and after a mark, byte by byte: [`str::split_once`] is no constant.
+/// Splits text at a delimiter, byte by byte because [`str::split_once`] is not `const`.
 pub(crate) const fn split(text: &'static str, mark: &str) -> Option<(&'static str, &'static str)> {
     let mut rest = text.as_bytes();
     while let Some((_, after)) = rest.split_first() {

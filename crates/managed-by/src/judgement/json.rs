@@ -1,5 +1,5 @@
-//! A judgement as JSON, by `docs/judgement.schema.json`: what the command line, the npm package and the Go package have in
-//! common.
+//! JSON representation of a [`Judgement`], which the command line, the npm package and the Go package share. The schema is
+//! `docs/judgement.schema.json`.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -8,8 +8,8 @@ use crate::finding::ErrorType;
 use crate::release::{Release, ReleaseSet};
 use crate::verdict::{Decision, Verdict};
 
-/// `allowed`, `code`, `message`, `warnings` and `auditAnnotations` of the answer as one, `findings`, and `opinions` if releases
-/// were asked.
+/// Serializes `allowed`, `code`, `message`, `warnings` and `auditAnnotations` of the merged verdict, `findings`, and `opinions` if
+/// the caller chose the releases.
 impl Serialize for Judgement<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let mut map = json.serialize_map(None)?;
@@ -27,7 +27,7 @@ impl Serialize for Judgement<'_> {
     }
 }
 
-/// The releases, and their answer.
+/// Serializes the releases and their verdict.
 impl Serialize for Opinion<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let mut map = json.serialize_map(None)?;
@@ -37,8 +37,8 @@ impl Serialize for Opinion<'_> {
     }
 }
 
-/// `text` is the error text of the newest release. `texts` has that of each release, if they differ. `releases` has the releases
-/// that find it, if only some were asked or not all find it.
+/// JSON representation of a finding. `text` is the message of the newest release. `texts` has the messages of all releases, if they
+/// differ. `releases` has the releases with the finding, if the caller chose them or only some have it.
 struct InJson<'f> {
     found: &'f JudgedFinding<'f>,
     is_of_releases: bool,
@@ -73,14 +73,14 @@ impl Serialize for InJson<'_> {
     }
 }
 
-/// kube-apiserver's word for it.
+/// Serializes the reason as in kube-apiserver's `Status`.
 impl Serialize for ErrorType {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         json.serialize_str(self.as_str())
     }
 }
 
-/// The releases, the oldest first.
+/// Serializes the releases, oldest first.
 impl Serialize for ReleaseSet {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         json.collect_seq(self.iter().map(Release::as_str))

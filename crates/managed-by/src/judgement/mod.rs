@@ -1,4 +1,5 @@
-//! What several releases say to one request, each thing once.
+//! Merged result of evaluating one request under several Kubernetes releases. [`crate::review`] creates it for the command line,
+//! the npm package and the Go package.
 
 mod json;
 
@@ -11,7 +12,8 @@ use crate::release::{Release, ReleaseSet};
 use crate::request::AdmissionRequest;
 use crate::verdict::{Decision, Verdict, answer_of_all};
 
-/// The answer to a request, with everything that the releases find that were asked. [`judge`](crate::judge) makes it.
+/// Result of evaluating a request under several releases: the merged verdict, the findings, and the verdict of each release.
+/// [`judge`](crate::judge) returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement<'a> {
     verdict: Verdict<'a>,
@@ -19,47 +21,47 @@ pub struct Judgement<'a> {
     opinions: Vec<Opinion<'a>>,
 }
 
-/// Releases that give one answer, and the answer.
+/// Verdict that several releases share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Opinion<'a> {
-    /// The releases.
+    /// Releases, which are never empty.
     pub releases: ReleaseSet,
-    /// What the policy answers with `kubernetes_version` set to any of them.
+    /// Verdict of the policy with `kubernetes_version` set to any of the releases.
     pub verdict: Verdict<'a>,
 }
 
-/// One thing that is wrong with a request, and which releases say so in which words.
+/// Finding of one or several releases.
 ///
-/// Two releases find the same thing if the rule, what it does and the path are the same, and as many findings of the rule at
-/// that path go before it.
+/// Findings of two releases are merged if they have the same rule, enforcement, path and ordinal: the number of earlier findings of
+/// the rule at that path.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JudgedFinding<'a> {
     enforcement: Enforcement,
     place: usize,
-    /// The newest of the releases that find it, with what it finds.
+    /// Newest of the releases, with its finding.
     newest: (Release, Finding<'a>),
-    /// The findings of the releases, the oldest first. Releases with equal data share an entry.
+    /// Findings of the releases, oldest first. Releases with equal findings share an entry.
     said: Vec<(ReleaseSet, Finding<'a>)>,
 }
 
-/// An error as some releases write it.
+/// Error message that several releases share.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Words {
-    /// The releases.
+    /// Releases, which are never empty.
     pub releases: ReleaseSet,
-    /// The kind of trouble.
+    /// Error type.
     #[serde(rename = "type")]
     pub error_type: ErrorType,
-    /// The whole error: path, type, value, detail.
+    /// Complete error message: path, type, value, detail.
     pub text: String,
-    /// What is wrong, and what would do.
+    /// Detail of the error.
     pub detail: String,
 }
 
 impl<'a> Judgement<'a> {
-    /// Of a verdict that settings give without being asked for a release.
+    /// Creates the result for a release that the settings choose.
     pub(crate) fn of_settings(verdict: Verdict<'a>, release: Release) -> Self {
         Self {
             findings: merged(&[(release.into(), &verdict.findings)]),
@@ -68,7 +70,8 @@ impl<'a> Judgement<'a> {
         }
     }
 
-    /// The same answer from all releases that are asked: no rule was. With no set, it is the answer of the settings.
+    /// Creates a result with the same verdict from all releases, for a request that no rule evaluates. Without a set, the settings
+    /// choose the release.
     pub fn of_all(verdict: Verdict<'a>, releases: Option<ReleaseSet>) -> Self {
         Self {
             findings: merged(&[(releases.unwrap_or_default(), &verdict.findings)]),
@@ -83,7 +86,7 @@ impl<'a> Judgement<'a> {
         }
     }
 
-    /// Of what each release says, the oldest first. Releases that say the same share an opinion.
+    /// Merges per-release verdicts, oldest release first. Releases with equal verdicts share an [`Opinion`].
     pub(crate) fn of_releases(
         request: &AdmissionRequest<'_>,
         verdicts: Vec<(ReleaseSet, Verdict<'a>)>,
@@ -113,7 +116,7 @@ impl<'a> Judgement<'a> {
         }
     }
 
-    /// The same, with nothing borrowed.
+    /// Converts to owned data.
     pub(crate) fn into_owned(self) -> Judgement<'static> {
         let opinions = self.opinions.into_iter().map(|opinion| Opinion {
             releases: opinion.releases,
@@ -127,34 +130,34 @@ impl<'a> Judgement<'a> {
         }
     }
 
-    /// The answer as one: a denial if one of the releases denies, whose message tells what any of them finds.
+    /// Returns the merged verdict: a denial if any release denies, with the findings of all releases in its message.
     pub fn verdict(&self) -> &Verdict<'a> {
         &self.verdict
     }
 
-    /// Everything that was found, in the order of the catalogue.
+    /// Returns the findings in the order of the rules.
     pub fn findings(&self) -> &[JudgedFinding<'a>] {
         &self.findings
     }
 
-    /// The answers of the releases that were asked, the oldest first. Releases with equal answers share an entry. Empty if the
+    /// Returns the verdicts of the evaluated releases, oldest first. Releases with equal verdicts share an entry. Empty if the
     /// settings choose the release.
     pub fn opinions(&self) -> &[Opinion<'a>] {
         &self.opinions
     }
 
-    /// What one of the releases says that were asked, as if the settings chose it.
+    /// Returns the result of one of the evaluated releases, as if the settings chose it.
     pub fn only(&self, release: Release) -> Option<Self> {
         let opinion = self.opinions.iter().find(|o| o.releases.contains(release));
         opinion.map(|opinion| Self::of_settings(opinion.verdict.clone(), release))
     }
 
-    /// The releases that deny the request, of those that were asked.
+    /// Returns the evaluated releases that deny the request.
     pub fn denied_by(&self) -> ReleaseSet {
         self.releases_where(|decision| !decision.is_allowed())
     }
 
-    /// The releases that accept it.
+    /// Returns the evaluated releases that allow the request.
     pub fn accepted_by(&self) -> ReleaseSet {
         self.releases_where(Decision::is_allowed)
     }
@@ -167,54 +170,54 @@ impl<'a> Judgement<'a> {
 }
 
 impl<'a> JudgedFinding<'a> {
-    /// The rule that fired.
+    /// Returns the rule.
     pub fn rule(&self) -> &'static Rule {
         self.newest.1.rule()
     }
 
-    /// What it does.
+    /// Returns the enforcement.
     pub fn enforcement(&self) -> Enforcement {
         self.enforcement
     }
 
-    /// The field's path: `status.startTime`.
+    /// Returns the path of the field: `status.startTime`.
     pub fn path(&self) -> &str {
         self.error().path()
     }
 
-    /// What is wrong, and what would do.
+    /// Detail of the error.
     pub fn detail(&self) -> &str {
         self.error().detail()
     }
 
-    /// How many findings of the rule at this path go before it.
+    /// Returns the number of earlier findings of the rule at this path.
     pub fn place(&self) -> usize {
         self.place
     }
 
-    /// Of the releases that were asked, the ones that find it. If the settings choose, [`Finding::releases`], or else the release
-    /// whose error text it has.
+    /// Returns the evaluated releases with this finding. If the settings choose the release, returns [`Finding::releases`], or else
+    /// the release of the error message.
     pub fn releases(&self) -> ReleaseSet {
         let sets = self.said.iter().map(|(releases, _)| *releases);
         sets.fold(ReleaseSet::default(), ReleaseSet::union)
     }
 
-    /// The finding of the newest of these releases.
+    /// Returns the finding of the newest of these releases.
     pub fn finding(&self) -> &Finding<'a> {
         &self.newest.1
     }
 
-    /// The error that the newest of these releases has.
+    /// Returns the error of the newest of these releases.
     pub fn error(&self) -> &FieldError<'a> {
         self.newest.1.error()
     }
 
-    /// The error in the words of the newest of these releases.
+    /// Returns the error message of the newest of these releases.
     pub fn text(&self) -> String {
         self.error().text(self.newest.0)
     }
 
-    /// The error text of each of these releases, the oldest first. Releases with the same text share an entry.
+    /// Returns the error message of each of these releases, oldest first. Releases with the same message share an entry.
     pub fn texts(&self) -> Vec<Words> {
         let mut texts: Vec<Words> = Vec::new();
         for (releases, finding) in &self.said {
@@ -235,8 +238,7 @@ impl<'a> JudgedFinding<'a> {
         texts
     }
 
-    /// The findings for a message about all releases: that of the newest release, and those of older releases whose error type
-    /// differs.
+    /// Returns the findings for a message about all releases: one per error type, each from the newest release with that type.
     fn told(&self) -> Vec<(Enforcement, Finding<'a>, Release)> {
         let (newest, finding) = &self.newest;
         let mut told = vec![(self.enforcement, finding.clone(), *newest)];
@@ -252,7 +254,7 @@ impl<'a> JudgedFinding<'a> {
         told
     }
 
-    /// The same, with nothing borrowed.
+    /// Converts to owned data.
     pub(crate) fn into_owned(self) -> JudgedFinding<'static> {
         let said = self.said.into_iter();
         JudgedFinding {
@@ -263,7 +265,7 @@ impl<'a> JudgedFinding<'a> {
         }
     }
 
-    /// Takes in that more releases find it.
+    /// Adds releases with this finding.
     fn add(&mut self, releases: ReleaseSet, finding: &Finding<'a>) {
         match self.said.iter_mut().find(|(_, said)| said == finding) {
             Some((set, _)) => *set = set.union(releases),
@@ -276,7 +278,7 @@ impl<'a> JudgedFinding<'a> {
     }
 }
 
-/// For each text of it a line: the releases, the error in their words, and the rule.
+/// Formats one line per error message: releases, message, rule.
 impl fmt::Display for JudgedFinding<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let warning = match self.enforcement {
@@ -293,20 +295,20 @@ impl fmt::Display for JudgedFinding<'_> {
     }
 }
 
-/// As it is told: an assertion that fails prints it.
+/// Formats like [`Display`](fmt::Display), for failed assertions.
 impl fmt::Debug for JudgedFinding<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "JudgedFinding({self})")
     }
 }
 
-/// Whether two findings are of one rule at one path.
+/// Returns true if two findings have the same rule and path.
 fn is_same_place(one: &Finding<'_>, other: &Finding<'_>) -> bool {
     one.rule() == other.rule() && one.error().path() == other.error().path()
 }
 
-/// What releases find, each thing once, in the order of the catalogue. A list of findings counts for the releases beside it, and a
-/// finding that names its releases for these.
+/// Merges the findings of releases, in the order of the rules. Each list applies to the releases next to it, except findings that
+/// have their own releases.
 pub(crate) fn merged<'a>(
     said: &[(ReleaseSet, &[(Enforcement, Finding<'a>)])],
 ) -> Vec<JudgedFinding<'a>> {
@@ -324,8 +326,8 @@ pub(crate) fn merged<'a>(
                 known.add(releases, finding);
                 continue;
             }
-            let rank = catalogue::place(finding.rule());
-            let at = all.partition_point(|known| catalogue::place(known.rule()) <= rank);
+            let rank = catalogue::position(finding.rule());
+            let at = all.partition_point(|known| catalogue::position(known.rule()) <= rank);
             let found = JudgedFinding {
                 enforcement: *enforcement,
                 place,

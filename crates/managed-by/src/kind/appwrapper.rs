@@ -1,4 +1,4 @@
-//! `workload.codeflare.dev`: AppWrapper, which makes objects of any kind.
+//! `workload.codeflare.dev`: AppWrapper, which creates objects of any kind.
 
 use super::status::{Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true};
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
@@ -37,9 +37,9 @@ const fn phase(values: &'static [&'static str]) -> StatusMatcher<'static> {
     }
 }
 
-/// Only a deletion leads from an outcome to `Terminating`, and nothing leads from there. If the object is not being deleted,
-/// its copy on another cluster was. Kueue's `Finished` ignores a failure while resources are deployed: until they are gone,
-/// MultiKueue may give up the worker and dispatch the AppWrapper again.
+/// Only a deletion leads from an outcome to `Terminating`, which is final. If the object itself is not being deleted, its copy on
+/// another cluster was. Kueue's `Finished` ignores a failure while resources are deployed: until they are gone, MultiKueue may
+/// release the worker and dispatch the AppWrapper again.
 const TRANSITIONS: &[AllowedTransition] = &[
     AllowedTransition {
         from: TerminalStates::DEAD_END,

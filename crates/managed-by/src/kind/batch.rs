@@ -2,7 +2,7 @@
 
 use super::{About, Holder, JOB_CONTROLLER, Kind, KindDocs, Status};
 
-/// Job: the only kind whose field and status kube-apiserver itself validates (KEP-4368).
+/// Job, the only kind whose `managedBy` and status kube-apiserver itself validates (KEP-4368).
 pub(crate) static JOB: Kind<'static> = Kind {
     group: "batch",
     versions: &["v1"],
@@ -18,7 +18,7 @@ pub(crate) static JOB: Kind<'static> = Kind {
     ..Kind::EMPTY
 };
 
-/// CronJob: the Jobs that it will make carry its template's field. The template may change.
+/// CronJob, whose Jobs get `managedBy` from the template. The template is mutable.
 pub(super) static CRON_JOB: Kind<'static> = Kind {
     group: "batch",
     versions: &["v1"],

@@ -1,17 +1,17 @@
-//! What people read about the kinds, beside their profiles.
+//! Documentation of the kinds, for the generated pages.
 
 use super::status::TerminalStates;
 use super::transitions::{TransitionCondition, Writer};
 use super::{Kind, KindDocs, Template};
 
 impl Kind<'_> {
-    /// What people read about it.
+    /// Returns the documentation of the kind.
     pub fn docs(&self) -> &KindDocs {
         &self.about.docs
     }
 
-    /// The paths that the rule `managed-by/nested` reads, lists with `[]`: the field in each template, and a template of any kind
-    /// as a whole, as in `spec.components[].template`.
+    /// Returns the paths that the rule `managed-by/nested` reads, with `[]` for lists: `managedBy` in each template, or the whole
+    /// template if it may be of any kind, as in `spec.components[].template`.
     pub fn nested_paths(&self) -> impl Iterator<Item = String> {
         let templates = self.templates.iter();
         templates.map(|(path, template)| match template {

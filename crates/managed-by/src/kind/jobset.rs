@@ -1,4 +1,4 @@
-//! `jobset.x-k8s.io`: JobSet, which makes Jobs.
+//! `jobset.x-k8s.io`: JobSet, which creates Jobs.
 
 use super::status::{Outcome, StatusProfile, is_true};
 use super::{About, JOB_SET_CONTROLLER, Kind, KindDocs, Status, Template, batch};

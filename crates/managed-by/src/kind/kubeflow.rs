@@ -6,7 +6,7 @@ use super::{About, Form, Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, Status, TRAIN
 
 const MANAGED_BY: &str = "spec.runPolicy.managedBy";
 
-/// The webhooks' `ValidateRunPolicy`.
+/// Constraint of the webhooks (`ValidateRunPolicy`).
 const FORM: Form<'static> = Form::OneOf(&[TRAINING_OPERATOR, MULTIKUEUE]);
 
 const OUTCOME: Outcome<'static> = Outcome::new(is_true("Succeeded"), is_true("Failed"));
@@ -29,29 +29,29 @@ const fn status(outcome: &Outcome<'static>, ended: TerminalStates) -> StatusProf
     }
 }
 
-/// The Training Operator's jobs. With restart policy `ExitCode` and a code that is not retried they fail without a completion
-/// time, for good (`ReconcilePods` in common/pod.go).
+/// Status of the Training Operator's jobs. With restart policy `ExitCode`, a permanent exit code fails the job without a completion
+/// time (`ReconcilePods` in common/pod.go).
 static STATUS: StatusProfile<'static> = status(&OUTCOME, TerminalStates::SUCCEEDED);
 
-/// A replica type that has succeeded does not end the walk over the others (`UpdateJobStatus` of TFJob and PyTorchJob), so
-/// that both outcomes may be noted in one update.
+/// The loop over replica types continues after one that has succeeded (`UpdateJobStatus` of TFJob and PyTorchJob), so one update
+/// may set both outcomes.
 const OUTCOME_OF_BOTH: Outcome<'static> = Outcome {
     dual: DualOutcome::Allowed,
     ..OUTCOME
 };
 
-/// An elastic PyTorchJob without a master may note both outcomes.
+/// Status of a PyTorchJob, which may have both outcomes if it is elastic and has no master.
 static PY_TORCH_STATUS: StatusProfile<'static> =
     status(&OUTCOME_OF_BOTH, TerminalStates::SUCCEEDED);
 
-/// A TFJob may note both outcomes, and writes the completion time with either.
+/// Status of a TFJob, which may have both outcomes and always has a completion time with an outcome.
 static TF_STATUS: StatusProfile<'static> = status(&OUTCOME_OF_BOTH, TerminalStates::OUTCOMES);
 
-/// The operator's MPIJob has the completion time with either outcome.
+/// Status of the Training Operator's MPIJob, which always has a completion time with an outcome.
 static MPI_V1_STATUS: StatusProfile<'static> = status(&OUTCOME, TerminalStates::OUTCOMES);
 
-/// An evicted worker fails an MPIJob without a completion time; a success later takes that back. With a completion time it
-/// is finished.
+/// Status of the mpi-operator's MPIJob. An evicted worker fails it without a completion time, and a later success replaces the
+/// failure. With a completion time the MPIJob is finished.
 static MPI_STATUS: StatusProfile<'static> = status(
     &Outcome {
         allowed_transitions: &[AllowedTransition {
@@ -78,7 +78,7 @@ const WEBHOOK: &str =
 
 const NO_CONTROLLER: &str = "nothing checks that the external controller exists";
 
-/// What the kinds of the Training Operator have in common.
+/// Common profile of the Training Operator's kinds.
 const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
     group: "kubeflow.org",
     versions: &["v1"],

@@ -1,4 +1,5 @@
-//! What differs from kind to kind, as data: one file for each API group.
+//! Kinds with a `managedBy` field: one profile per kind, one module per API group. The rules read these profiles instead of naming
+//! kinds.
 
 mod appwrapper;
 mod batch;
@@ -18,37 +19,37 @@ pub(crate) use batch::JOB;
 #[cfg(feature = "docs")]
 pub use docs::TransitionDocs;
 
-/// What a kind does with its `managedBy`.
+/// Location of `managedBy` in a kind: in the workload itself or in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder<'k> {
-    /// The object itself is delegated. The field never changes.
+    /// The object itself is delegated. The field is immutable.
     Workload,
-    /// The field is in a template: it delegates objects of that kind, made from it later, and may change.
+    /// The field is in a template for objects of the named kind, and may change.
     Template(&'k str),
 }
 
-/// Which values the kind's own API accepts.
+/// Constraint on the value in the kind's own API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form<'k> {
     /// Domain-prefixed paths of at most 63 bytes, as for a Job.
     Path,
-    /// These alone.
+    /// One of these values.
     OneOf(&'k [&'k str]),
-    /// Any string, `""` too.
+    /// Any string, including `""`.
     Open,
 }
 
-/// Who reconciles an object, as its `managedBy` says.
+/// Reconciler of an object, according to its `managedBy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode<'v> {
     /// The built-in controller: the field is unset, or has the kind's reserved value.
     Standard,
-    /// The external controller of that name.
+    /// The named external controller.
     Delegated(&'v str),
 }
 
 impl<'v> Mode<'v> {
-    /// The external controller, if the object is delegated to one.
+    /// Returns the external controller, if the object is delegated to one.
     pub fn controller(self) -> Option<&'v str> {
         match self {
             Self::Standard => None,
@@ -56,12 +57,12 @@ impl<'v> Mode<'v> {
         }
     }
 
-    /// Whether the object is delegated.
+    /// Returns true if the object is delegated.
     pub fn is_delegated(self) -> bool {
         self != Self::Standard
     }
 
-    /// The word for it in the audit annotation `mode`.
+    /// Returns the value of the audit annotation `mode`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Standard => "Standard",
@@ -70,19 +71,19 @@ impl<'v> Mode<'v> {
     }
 }
 
-/// What people read about a kind.
+/// Documentation of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KindDocs {
-    /// What the project itself checks of the field and of the status, where.
+    /// Checks of the project itself on `managedBy` and on the status.
     pub checks: &'static str,
-    /// What neither the project nor this policy can check.
+    /// Gaps that neither the project nor this policy can check.
     pub unchecked: &'static str,
-    /// What its rules rest on: API comments and controller code, as read in August 2026.
+    /// Sources of the profile: API comments and controller code, as of August 2026.
     pub source: &'static str,
 }
 
-/// The documentation of a kind where the feature `docs` asks for it.
+/// Documentation of a kind; empty without the feature `docs`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About {
     #[cfg(feature = "docs")]
@@ -101,40 +102,40 @@ impl About {
     }
 }
 
-/// The facts about one kind that rules need. A path is written as in messages: `spec.replicatedJobs[].template`, where
-/// `[]` stands for each element of a list or map.
+/// Profile of a kind: the facts that rules need. Paths are formatted as in messages, with `[]` for each element of a list or map:
+/// `spec.replicatedJobs[].template`.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind<'k> {
     pub(crate) group: &'k str,
-    /// Served versions that hold the field in this way.
+    /// Served versions that this profile applies to.
     pub(crate) versions: &'k [&'k str],
-    /// Those of them whose schema has no such field, so that the API server drops it.
+    /// Versions whose schema lacks the field, so that the API server prunes it.
     pub(crate) pruned_in: &'k [&'k str],
     pub(crate) name: &'k str,
     pub(crate) plural: &'k str,
-    /// The path of `managedBy`.
+    /// Path of `managedBy`.
     pub(crate) managed_by: &'k str,
-    /// The value that stands for the built-in controller, if there is one; unset means the same.
+    /// Value that means the built-in controller, like an unset field, if the kind has one.
     pub(crate) reserved: Option<&'k str>,
     pub(crate) holder: Holder<'k>,
     pub(crate) form: Form<'k>,
-    /// Whether its API writes the reserved value where there is none.
+    /// True if the API defaults the field to the reserved value.
     pub(crate) defaulted: bool,
-    /// Whether its own controller steps back where another one is named.
+    /// True if the built-in controller skips delegated objects.
     pub(crate) steps_back: bool,
-    /// The templates of what its controller makes.
+    /// Templates of the objects that the built-in controller creates.
     pub(crate) templates: &'k [(&'k str, Template<'k>)],
-    /// Where the spec says how often the workload may be tried again.
+    /// Path of the number of retries.
     pub(crate) retries: Option<&'k str>,
     pub(crate) status: Status<'k>,
-    /// Whether the settings declare it. The library knows the others.
+    /// True if the kind is from `custom_kinds`, and not known to the library.
     pub(crate) is_declared: bool,
     #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
     pub(crate) about: About,
 }
 
 impl Kind<'_> {
-    /// The defaults of a profile.
+    /// Default profile.
     pub(crate) const EMPTY: Kind<'static> = Kind {
         group: "",
         versions: &[],
@@ -159,29 +160,29 @@ impl Kind<'_> {
     };
 }
 
-/// What is judged of a kind's status.
+/// Status rules that apply to a kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Status<'k> {
-    /// Nothing.
+    /// No rules.
     Unjudged,
-    /// What kube-apiserver judges of a Job's.
+    /// kube-apiserver's rules about the status of a Job.
     Job,
-    /// What its project promises.
+    /// Invariants of a custom resource's status.
     Custom(&'k StatusProfile<'k>),
 }
 
-/// What is in a template.
+/// Content of a template.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Template<'k> {
     /// An object of a kind: `{"metadata": ..., "spec": ...}`.
     Object(&'k Kind<'k>),
-    /// The spec of an object of a kind.
+    /// The spec of an object of a kind, without metadata.
     Spec(&'k Kind<'k>),
-    /// An object of any kind, which names it.
+    /// An object of any kind, with `apiVersion` and `kind`.
     Any,
 }
 
-/// Every kind that the library knows. The same kind may be here once for each way in which its versions differ.
+/// All known kinds. A kind is listed more than once if its versions differ.
 static KINDS: &[&Kind<'static>] = &[
     &JOB,
     &batch::CRON_JOB,
@@ -204,13 +205,12 @@ static KINDS: &[&Kind<'static>] = &[
     &kubeflow::MPI_JOB,
 ];
 
-/// Every kind that the library knows, in the order of the documentation. A kind may come twice, once for each way in which
-/// its versions differ.
+/// Returns all known kinds, in the order of the documentation. A kind is listed more than once if its versions differ.
 pub fn kinds() -> &'static [&'static Kind<'static>] {
     KINDS
 }
 
-/// The name of the Job controller in kube-controller-manager (`JobControllerName` in `k8s.io/api/batch/v1`).
+/// Job controller in kube-controller-manager (`JobControllerName` in `k8s.io/api/batch/v1`).
 const JOB_CONTROLLER: &str = "kubernetes.io/job-controller";
 /// `JobSetControllerName`.
 const JOB_SET_CONTROLLER: &str = "jobset.sigs.k8s.io/jobset-controller";
@@ -226,10 +226,10 @@ const TEKTON_PIPELINE: &str = "tekton.dev/pipeline";
 const TRAINING_OPERATOR: &str = "kubeflow.org/training-operator";
 /// `KubeflowJobController` of the mpi-operator.
 const MPI_OPERATOR: &str = "kubeflow.org/mpi-operator";
-/// Kueue's `MultiKueueControllerName`: it runs workloads of many kinds on other clusters.
+/// `MultiKueueControllerName` of Kueue, which runs workloads of many kinds on other clusters.
 pub(crate) const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 
-/// The reserved values of all kinds, with the words for what each controller runs.
+/// Reserved values of all kinds, each with a description of the workloads that the controller runs.
 ///
 /// Source: the API constants of the projects (`JobControllerName`, `JobSetControllerName`, ...), read in August 2026.
 pub static RESERVED: &[(&str, &str)] = &[
@@ -243,13 +243,13 @@ pub static RESERVED: &[(&str, &str)] = &[
     (MPI_OPERATOR, "MPIJobs"),
 ];
 
-/// External controllers that are known to exist under a domain that built-in controllers use.
+/// Known external controllers under a domain that built-in controllers also use.
 ///
 /// Source: Kueue, `MultiKueueControllerName`.
 pub(crate) static EXTERNAL: &[&str] = &[MULTIKUEUE];
 
 impl<'k> Kind<'k> {
-    /// The kind with a group, a version and a name, if the library knows it.
+    /// Returns the known kind with a group, version and name.
     pub fn find(group: &str, version: &str, kind: &str) -> Option<&'static Kind<'static>> {
         KINDS
             .iter()
@@ -257,63 +257,62 @@ impl<'k> Kind<'k> {
             .find(|k| k.name == kind && k.group == group && k.versions.contains(&version))
     }
 
-    /// API group.
+    /// Returns the API group.
     pub fn group(&self) -> &'k str {
         self.group
     }
 
-    /// Served versions that hold the field in this way.
+    /// Served versions that this profile applies to.
     pub fn versions(&self) -> &'k [&'k str] {
         self.versions
     }
 
-    /// Those of [`Kind::versions`] whose schema has no such field, so that the API server drops it.
+    /// Returns the versions whose schema lacks the field, so that the API server prunes it.
     pub fn pruned_in(&self) -> &'k [&'k str] {
         self.pruned_in
     }
 
-    /// The kind's name.
+    /// Returns the name of the kind.
     pub fn name(&self) -> &'k str {
         self.name
     }
 
-    /// The name of its resource: `jobs`.
+    /// Returns the name of the resource: `jobs`.
     pub fn plural(&self) -> &'k str {
         self.plural
     }
 
-    /// The path of `managedBy`: `spec.managedBy`.
+    /// Returns the path of `managedBy`: `spec.managedBy`.
     pub fn managed_by_path(&self) -> &'k str {
         self.managed_by
     }
 
-    /// The value that stands for the built-in controller; unset means the same. A kind that the settings declare may have
-    /// none: then only unset does.
+    /// Returns the value that means the built-in controller, like an unset field. A kind from `custom_kinds` may have none.
     pub fn reserved_value(&self) -> Option<&'k str> {
         self.reserved
     }
 
-    /// Whether the object or a template in it is delegated.
+    /// Returns the location of `managedBy`: the object itself or a template.
     pub fn holder(&self) -> Holder<'k> {
         self.holder
     }
 
-    /// Which values its own API accepts.
+    /// Returns the constraint on the value in the kind's own API.
     pub fn form(&self) -> Form<'k> {
         self.form
     }
 
-    /// Whether its API writes the reserved value where there is none.
+    /// True if the API defaults the field to the reserved value.
     pub fn is_defaulted(&self) -> bool {
         self.defaulted
     }
 
-    /// Whether its own controller steps back where another one is named.
+    /// True if the built-in controller skips delegated objects.
     pub fn steps_back(&self) -> bool {
         self.steps_back
     }
 
-    /// The kind that is delegated: this one, or the one that is made of its template.
+    /// Returns the name of the kind that is delegated: this kind, or the kind of its template.
     pub fn workload(&self) -> &'k str {
         match self.holder {
             Holder::Workload => self.name,
@@ -321,22 +320,22 @@ impl<'k> Kind<'k> {
         }
     }
 
-    /// Whether kube-apiserver itself serves the kind, and checks it.
+    /// Returns true if kube-apiserver itself serves and validates the kind.
     pub fn is_built_in(&self) -> bool {
         self.group == "batch"
     }
 
-    /// Whether its status promises something.
-    pub(crate) fn promises(&self, holds: impl Fn(&StatusProfile<'_>) -> bool) -> bool {
+    /// Returns true if the kind has a status profile that satisfies a predicate.
+    pub(crate) fn has_status_rule(&self, holds: impl Fn(&StatusProfile<'_>) -> bool) -> bool {
         self.status_profile().is_some_and(holds)
     }
 
-    /// Whether there is a status to judge.
+    /// Returns true if the status of the kind has rules.
     pub fn has_status_rules(&self) -> bool {
         !matches!(self.status, Status::Unjudged)
     }
 
-    /// Who reconciles an object of this kind with a `managedBy`.
+    /// Returns the reconciler of an object of this kind with a `managedBy`.
     pub fn mode<'v>(&self, managed_by: Option<&'v str>) -> Mode<'v> {
         match managed_by {
             Some(value) if Some(value) != self.reserved => Mode::Delegated(value),
@@ -344,7 +343,7 @@ impl<'k> Kind<'k> {
         }
     }
 
-    /// The promises of a custom resource's status.
+    /// Returns the status profile of a custom resource.
     pub(crate) fn status_profile(&self) -> Option<&'k StatusProfile<'k>> {
         match self.status {
             Status::Custom(profile) => Some(profile),
@@ -353,7 +352,7 @@ impl<'k> Kind<'k> {
     }
 }
 
-/// Whether a kind is Job of `batch`.
+/// Returns true if the kind is the Job of `batch`.
 pub(crate) fn is_job(kind: &Kind<'_>) -> bool {
     matches!(kind.status, Status::Job)
 }

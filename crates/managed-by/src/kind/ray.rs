@@ -1,7 +1,6 @@
-//! `ray.io`: RayCluster, and RayJob, RayService and RayCronJob, which make one.
+//! `ray.io`: RayCluster, and RayJob, RayService and RayCronJob, which create RayClusters.
 //!
-//! `v1alpha1` is served too and has no such field in its schema: what is written through it loses the field before any
-//! webhook sees it.
+//! `v1alpha1` is also served, but its schema lacks the field, so that the API server prunes it before it calls webhooks.
 
 use super::status::{End, Outcome, StatusMatcher, StatusProfile, TerminalStates};
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
@@ -9,7 +8,7 @@ use super::{About, Form, Holder, KUBERAY_OPERATOR, Kind, KindDocs, MULTIKUEUE, S
 
 const VERSIONS: &[&str] = &["v1", "v1alpha1"];
 
-/// The CEL rule on the field.
+/// Constraint of the CEL rule on `managedBy`.
 const FORM: Form<'static> = Form::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
 
 const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change, but not that the field is added or removed";
@@ -26,8 +25,8 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     form: FORM,
     status: Status::Custom(&StatusProfile {
         exclusive: Some(("RayClusterSuspending", "RayClusterSuspended")),
-        // The desired, the minimal and the maximal number repeat the spec and count nothing: KubeRay 1.3 to 1.5.0 lets the
-        // maximum overflow into a negative number (`CalculateMaxReplicas`, #4158).
+        // The desired, minimum and maximum numbers of workers are not counters. The maximum may overflow into a negative number in
+        // KubeRay 1.3 to 1.5.0 (`CalculateMaxReplicas`, #4158).
         counters: &[
             "status.readyWorkerReplicas",
             "status.availableWorkerReplicas",
@@ -85,9 +84,9 @@ const fn state(values: &'static [&'static str]) -> StatusMatcher<'static> {
     }
 }
 
-/// From 1.5 on, the operator validates a RayJob at each reconcile, so that a newer operator may refuse a RayJob that has
-/// ended. It keeps the end time, and the RayJob never leaves `ValidationFailed`. An external controller never enters that
-/// state after an outcome; before one, it may dispatch the RayJob again.
+/// Since 1.5, the operator validates a RayJob in each reconcile, so a newer operator may reject a RayJob that has ended. It keeps
+/// the end time, and the RayJob never leaves `ValidationFailed`. An external controller never sets that state after an outcome;
+/// before an outcome, it may dispatch the RayJob again.
 const RAY_JOB_TRANSITIONS: &[AllowedTransition] = &[
     AllowedTransition {
         from: TerminalStates::OUTCOMES,

@@ -1,4 +1,5 @@
-//! Profiles of the status of custom resources.
+//! Status profiles of custom resources: the fields and conditions that show outcomes, times and counters, and the invariants that
+//! the `status/...` rules check.
 
 use std::fmt;
 
@@ -133,27 +134,27 @@ impl fmt::Display for StatusMatcher<'_> {
     }
 }
 
-/// How to read the status of a kind, and what must hold of it. The rules do not judge what is left out.
+/// Profile of a kind's status: the paths to read, and the invariants to check. Absent parts have no rules.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatusProfile<'k> {
-    /// How the workload ends, if it does.
+    /// Outcomes, if the workload ends.
     pub(crate) outcome: Option<Outcome<'k>>,
-    /// Where its start is.
+    /// Path of the start time.
     pub(crate) start: Option<&'k str>,
-    /// Its end, if the status has one.
+    /// End time, if the status has one.
     pub(crate) end: Option<End<'k>>,
     /// Counters that are never negative. `[]` stands for each element of a list or map.
     pub(crate) counters: &'k [&'k str],
-    /// Counters that, besides, only go up.
+    /// Counters that also never decrease.
     pub(crate) totals: &'k [&'k str],
-    /// Two conditions that are not true at once.
+    /// Two conditions that are never both True.
     pub(crate) exclusive: Option<(&'k str, &'k str)>,
-    /// The field that repeats the name of the outcome's condition, if there is one.
+    /// Path of the field that repeats the type of the outcome's condition.
     pub(crate) terminal_state: Option<&'k str>,
 }
 
 impl StatusProfile<'_> {
-    /// A profile about which no rule has anything to judge.
+    /// Profile without rules.
     pub(crate) const EMPTY: StatusProfile<'static> = StatusProfile {
         outcome: None,
         start: None,
@@ -165,7 +166,7 @@ impl StatusProfile<'_> {
     };
 }
 
-/// The outcomes of a kind: how its status shows them, and which are final.
+/// Outcomes of a kind: their matchers, and the transitions that are allowed after them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome<'k> {
     /// [`None`] only for a declared kind without it.

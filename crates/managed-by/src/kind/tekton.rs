@@ -1,4 +1,4 @@
-//! `tekton.dev`: PipelineRun and TaskRun. A PipelineRun does not hand the field on to its TaskRuns.
+//! `tekton.dev`: PipelineRun and TaskRun. A PipelineRun doesn't propagate `managedBy` to its TaskRuns.
 
 use super::status::{
     Attempts, End, FailureReasons, Outcome, StatusMatcher, StatusProfile, TerminalStates, because,
@@ -14,7 +14,7 @@ const CHECKS: &str =
 
 const UNCHECKED: &str = "only an event filter keeps the built-in controller away from delegated objects, so events of their children can still start it";
 
-/// One condition has both outcomes.
+/// Outcomes that are the two values of one condition.
 const OUTCOME: Outcome<'static> = Outcome {
     allowed_transitions: &[OVERWRITTEN],
     ..Outcome::new(is_true("Succeeded"), is_false("Succeeded"))
@@ -63,12 +63,12 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     ..Kind::EMPTY
 };
 
-/// `TaskRunReasonStopSidecarFailed`
+/// Matches the reason `TaskRunReasonStopSidecarFailed`.
 const SIDECARS_NOT_STOPPED: StatusMatcher<'static> =
     because("Succeeded", "False", "TaskRunStopSidecarFailed");
 
-/// A failed attempt moves to `status.retriesStatus`, as often as `spec.retries` says. A TaskRun that has succeeded fails if
-/// its sidecars cannot be stopped, and this failure is retried too, in the same reconcile.
+/// A retry moves the failed attempt to `status.retriesStatus`, up to `spec.retries` times. A TaskRun that has succeeded fails if
+/// its sidecars can't be stopped, and may be retried in the same reconcile.
 const TASK_RUN_TRANSITIONS: &[AllowedTransition] = &[
     OVERWRITTEN,
     AllowedTransition {
@@ -116,7 +116,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
             ..OUTCOME
         }),
         start: START,
-        // An error that may pass leaves a failed TaskRun without (docs/taskruns.md).
+        // After a transient error, a failed TaskRun has no completion time (docs/taskruns.md).
         end: Some(end(TerminalStates::SUCCEEDED)),
         ..StatusProfile::EMPTY
     }),

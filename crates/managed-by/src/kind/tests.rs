@@ -1,7 +1,7 @@
 use super::{EXTERNAL, KINDS, Kind, RESERVED};
 
 #[test]
-fn reserved_values_of_known_kinds_are_listed() {
+fn reserved_lists_values_of_all_kinds() {
     for kind in KINDS {
         let mut listed = RESERVED.iter().map(|&(name, _)| Some(name));
         assert!(listed.any(|name| name == kind.reserved), "{kind:?}");
@@ -9,12 +9,12 @@ fn reserved_values_of_known_kinds_are_listed() {
 }
 
 #[test]
-fn an_external_controller_has_no_reserved_name() {
+fn external_and_reserved_are_disjoint() {
     assert!(!RESERVED.iter().any(|(name, _)| EXTERNAL.contains(name)));
 }
 
 #[test]
-fn a_kind_of_a_version_is_known_once() {
+fn kind_versions_are_unique() {
     for kind in KINDS {
         assert!(!kind.versions.is_empty(), "{kind:?}");
         for version in kind.versions {
@@ -29,7 +29,7 @@ fn a_kind_of_a_version_is_known_once() {
     assert!(Kind::find("kubeflow.org", "v1alpha2", "MPIJob").is_none());
 }
 
-/// Paths are data: each is one that the reader can follow.
+/// Checks that the decoder can follow each path.
 #[test]
 fn paths_are_well_formed() {
     for kind in KINDS {

@@ -1,4 +1,4 @@
-//! `trainer.kubeflow.org`: TrainJob, which makes a JobSet, and OptimizationJob, which makes TrainJobs.
+//! `trainer.kubeflow.org`: TrainJob, which creates a JobSet, and OptimizationJob, which creates TrainJobs.
 
 use super::status::{
     DualOutcome, FailureReasons, Outcome, StatusProfile, TerminalStates, because, is_true,
@@ -8,7 +8,7 @@ use super::{
     About, Form, Holder, Kind, KindDocs, MULTIKUEUE, Status, TRAIN_JOB_CONTROLLER as CONTROLLER,
 };
 
-/// The CEL rule on the field.
+/// Constraint of the CEL rule on `managedBy`.
 const FORM: Form<'static> = Form::OneOf(&[CONTROLLER, MULTIKUEUE]);
 
 pub(super) static TRAIN_JOB: Kind<'static> = Kind {
@@ -23,14 +23,14 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
         outcome: Some(Outcome {
             dual: DualOutcome::AfterSuccess,
             failure_reasons: &[
-                // setTrainJobStatus reads the JobSet after a deadline.
+                // `setTrainJobStatus` reads the JobSet after a deadline.
                 (
                     FailureReasons::DEADLINE_EXCEEDED,
                     because("Failed", "True", "DeadlineExceeded"),
                 ),
             ],
-            // Trainer 2.1 to 2.3 clears a failure on a reconcile (`removeFailedCondition`), but for a deadline's, and
-            // runs the TrainJob again where its JobSet is gone.
+            // Trainer 2.1 to 2.3 removes a failure on reconcile (`removeFailedCondition`), unless a deadline caused it, and runs
+            // the TrainJob again if its JobSet is gone.
             allowed_transitions: &[AllowedTransition {
                 from: TerminalStates::FAILED,
                 to: None,

@@ -1,4 +1,5 @@
-//! State tables: the transitions out of terminal states that controllers make.
+//! State tables of custom resources: the transitions out of terminal states that controllers make. The rule
+//! `status/outcome-changed` reads them.
 
 use super::status::TerminalStates;
 
@@ -62,7 +63,7 @@ pub(crate) enum TransitionCondition {
     StopSidecarFailed,
     /// The reason of the stored failure is not `DeadlineExceeded`.
     NotDeadlineExceeded,
-    /// The stored status says that the resources of the workload are still deployed.
+    /// The stored status matches [`Outcome::deployed`](super::status::Outcome::deployed).
     ResourcesDeployed,
 }
 

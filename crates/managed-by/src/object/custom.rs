@@ -61,9 +61,9 @@ impl<'a> Nested<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Status<'a> {
     /// The states that it says the workload is in.
-    pub(crate) ends: TerminalStates,
+    pub(crate) states: TerminalStates,
     /// What it says of a failure.
-    pub(crate) notes: FailureReasons,
+    pub(crate) failure_reasons: FailureReasons,
     /// Which of the two conditions that exclude each other are true.
     pub(crate) exclusive: (bool, bool),
     /// Whether the status says that the children of the workload still exist.
@@ -91,7 +91,7 @@ impl Status<'_> {
     ) {
         for (state, matcher) in outcome.terminal_states() {
             if matcher.as_ref().is_some_and(&matches) {
-                self.ends |= state;
+                self.states |= state;
             }
         }
         self.is_deployed |= outcome.deployed.as_ref().is_some_and(matches);
@@ -105,8 +105,8 @@ impl Status<'_> {
 
 /// An empty status.
 pub(crate) static NO_STATUS: Status<'static> = Status {
-    ends: TerminalStates::empty(),
-    notes: FailureReasons::empty(),
+    states: TerminalStates::empty(),
+    failure_reasons: FailureReasons::empty(),
     exclusive: (false, false),
     is_deployed: false,
     terminal_state: None,

@@ -23,8 +23,12 @@ pub(crate) fn same_directives(
 }
 
 /// Returns true if two pod templates have the same pod affinity and anti-affinity, which never change.
-pub(crate) fn same_for_good(new: Option<Raw<'_>>, old: Option<Raw<'_>>, release: Release) -> bool {
-    Comparison::with(old, release).same(new, old, &FOR_GOOD)
+pub(crate) fn same_pod_affinity(
+    new: Option<Raw<'_>>,
+    old: Option<Raw<'_>>,
+    release: Release,
+) -> bool {
+    Comparison::with(old, release).same(new, old, &TEMPLATE_POD_AFFINITY)
 }
 
 /// The Go type of a value, as far as its equality depends on it.
@@ -49,7 +53,8 @@ type Fields = &'static [(&'static str, Shape)];
 const TEMPLATE: Shape = Struct(&[("metadata", OBJECT_META), ("spec", POD_SPEC)]);
 
 /// The parts of the scheduling directives that may not. Whether there is an `affinity` at all does not matter.
-const FOR_GOOD: Shape = Struct(&[("spec", Struct(&[("affinity", Struct(POD_AFFINITIES))]))]);
+const TEMPLATE_POD_AFFINITY: Shape =
+    Struct(&[("spec", Struct(&[("affinity", Struct(POD_AFFINITIES))]))]);
 
 const OBJECT_META: Shape = Struct(&[("labels", Map), ("annotations", Map)]);
 

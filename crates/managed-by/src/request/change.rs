@@ -105,7 +105,7 @@ impl<'a> Change<Object<'a>> {
     }
 
     /// Returns true if the object is being deleted. The stored object decides, because an update cannot set `deletionTimestamp`.
-    pub(crate) fn is_of_deleted(&self) -> bool {
+    pub(crate) fn is_being_deleted(&self) -> bool {
         let stored = self.old().unwrap_or_else(|| self.object());
         stored.metadata.is_being_deleted
     }

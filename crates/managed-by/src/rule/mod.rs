@@ -1,4 +1,5 @@
-//! Rules: one file for each rule or small family, with its documentation, its anchor and its examples beside the check.
+//! Rules: one module per rule family. Each rule's documentation page (`.md`) is next to its check. [`crate::catalogue`] lists the
+//! checks and runs them.
 
 pub(crate) mod custom_status;
 pub(crate) mod field;
@@ -23,38 +24,38 @@ use crate::settings::{Problems, Settings};
 use custom_status::Transition;
 use job_status::{Changed, StatusChange};
 
-/// A rule and what it does.
+/// A rule with its implementation.
 pub(crate) struct Check {
-    /// The rule as people know it.
+    /// Description of the rule: id, source, defaults and documentation.
     pub(crate) rule: Rule,
     run: Run,
     applies_when: Option<fn(&Changed) -> bool>,
-    /// Only reports read this. Enforcement can't: the policy is built without the field.
+    /// Used only by reports. Builds that enforce the rules don't have this field.
     #[cfg(feature = "docs")]
     exercised_when: Option<Exercised>,
 }
 
-/// The changes that a report on a controller counts for a rule: those that could have broken it. A rule without is not about what
-/// a controller writes, and is in no report. A rule on the status of custom resources counts every [`Transition`].
+/// Predicate for the changes that count for a rule in a controller report: those that could have violated the rule. Rules without a
+/// predicate are not in the report. [`Run::CustomStatus`] rules count every [`Transition`].
 #[cfg(feature = "docs")]
 enum Exercised {
     Change(fn(&Change<Object<'_>>) -> bool),
     Status(fn(&StatusChange<'_>) -> bool),
 }
 
-/// What a rule looks at, and how.
+/// Check function of a rule, by its input.
 pub(crate) enum Run {
-    /// The change as a whole.
+    /// Checks a change.
     Change(for<'a> fn(&Context<'a>, &mut Findings<'a>)),
-    /// The change in the light of settings, which may be bad.
+    /// Checks a change against settings, which may be invalid.
     Configured(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Result<(), Problems>),
-    /// A pod and the Job that controls it. This takes a question to the cluster, so it is asked in another way.
+    /// Checks a pod and the Job that controls it. This needs a cluster lookup, so [`pods::run`] runs it.
     Pod,
-    /// A Job's status: on status updates, and of stored objects.
+    /// Checks the status of a Job, in status updates and stored objects.
     JobStatus(for<'a> fn(&StatusChange<'a>, &mut Findings<'a>)),
-    /// A Job's status beside the one before: on status updates.
+    /// Compares the old and new status of a Job, in status updates.
     JobStatusTransition(for<'a> fn(&StatusChange<'a>, &'a JobStatus<'a>, &mut Findings<'a>)),
-    /// The status of a custom resource: on status updates, and of stored objects.
+    /// Checks the status of a custom resource, in status updates and stored objects.
     CustomStatus(for<'a> fn(&Transition<'a>, &mut Findings<'a>)),
 }
 
@@ -69,7 +70,7 @@ impl Check {
         }
     }
 
-    /// Runs the check only if certain parts of the Job's status have changed: the switch of kube-apiserver's option in
+    /// Restricts the check to changes of certain parts of the Job's status, like kube-apiserver's option in
     /// `getStatusValidationOptions`.
     pub(crate) const fn applies_when(self, changed: fn(&Changed) -> bool) -> Self {
         Self {
@@ -78,57 +79,58 @@ impl Check {
         }
     }
 
-    /// Counts a change in reports if it satisfies a predicate. It has no influence on the verdict.
+    /// Counts a change in reports if it satisfies a predicate. Does not affect the verdict.
     pub(crate) const fn exercised_when_change(
         self,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only reports ask"))]
-        counts: fn(&Change<Object<'_>>) -> bool,
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only for reports"))]
+        predicate: fn(&Change<Object<'_>>) -> bool,
     ) -> Self {
         Self {
             #[cfg(feature = "docs")]
-            exercised_when: Some(Exercised::Change(counts)),
+            exercised_when: Some(Exercised::Change(predicate)),
             ..self
         }
     }
 
-    /// Counts a change of a Job's status in reports if the rule applies to it and it satisfies a predicate: a running Job exercises
-    /// no rule on finished ones. It has no influence on the verdict.
+    /// Counts a Job status change in reports if the rule applies to it and it satisfies a predicate: for example, a running Job
+    /// doesn't exercise rules about finished ones. Does not affect the verdict.
     pub(crate) const fn exercised_when(
         self,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only reports ask"))]
-        counts: fn(&StatusChange<'_>) -> bool,
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only for reports"))]
+        predicate: fn(&StatusChange<'_>) -> bool,
     ) -> Self {
         Self {
             #[cfg(feature = "docs")]
-            exercised_when: Some(Exercised::Status(counts)),
+            exercised_when: Some(Exercised::Status(predicate)),
             ..self
         }
     }
 
-    /// Returns whether a report counts a change for the rule, if it counts any.
+    /// Returns true if reports count the change for the rule, or [`None`] if the rule is not in reports.
     #[cfg(feature = "docs")]
     pub(crate) fn is_exercised(&self, context: &Context<'_>) -> Option<bool> {
         if let Run::CustomStatus(_) = self.run {
             return Some(context.transition.is_some());
         }
         Some(match self.exercised_when.as_ref()? {
-            Exercised::Change(counts) => counts(context.change),
-            Exercised::Status(counts) => self.status_in(context).is_some_and(counts),
+            Exercised::Change(predicate) => predicate(context.change),
+            Exercised::Status(predicate) => self.status_in(context).is_some_and(predicate),
         })
     }
 
-    /// The Job's status, if it has changed as the rule wants.
-    #[expect(clippy::inline_always, reason = "as of `Check::run`")]
+    /// Returns the Job status change if it satisfies the rule's `applies_when` predicate.
+    #[expect(clippy::inline_always, reason = "see `Check::run`")]
     #[inline(always)]
     fn status_in<'c, 'a>(&self, context: &'c Context<'a>) -> Option<&'c StatusChange<'a>> {
         let status = context.status.as_ref();
         status.filter(|status| self.applies_when.is_none_or(|when| when(&status.changed)))
     }
 
-    /// Adds what the rule finds, if it holds and is not off, and if it is disputed where only such rules are asked.
+    /// Runs the check and adds its findings, unless the rule is off or doesn't exist in the release. With `version_dependent_only`,
+    /// skips rules that are the same in all releases.
     ///
     /// # Errors
-    /// If the settings that it asks for are bad.
+    /// Fails if the settings that the rule needs are invalid.
     #[expect(
         clippy::inline_always,
         reason = "where the rule is a constant, its check is called directly: see `catalogue`"
@@ -136,20 +138,20 @@ impl Check {
     #[inline(always)]
     pub(crate) fn run<'a>(
         &'static self,
-        chosen: Option<Enforcement>,
-        disputed_alone: bool,
+        enforcement: Option<Enforcement>,
+        version_dependent_only: bool,
         context: &Context<'a>,
         findings: &mut Findings<'a>,
     ) -> Result<(), Problems> {
-        let enforcement = chosen.unwrap_or_else(|| self.default_on(context));
+        let enforcement = enforcement.unwrap_or_else(|| self.default_on(context));
         if enforcement == Enforcement::Off || !self.rule.holds_in(context.release) {
             return Ok(());
         }
-        if disputed_alone && !self.rule.is_disputed() {
+        if version_dependent_only && !self.rule.is_version_dependent() {
             return Ok(());
         }
-        // An admin's rule must not keep an object from being deleted.
-        if self.rule.is_site_specific() && context.change.is_of_deleted() {
+        // Site-specific rules must not block deletion.
+        if self.rule.is_site_specific() && context.change.is_being_deleted() {
             return Ok(());
         }
         let mut begin = || findings.begin(&self.rule, enforcement);
@@ -176,7 +178,7 @@ impl Check {
                     check(status, old, findings);
                 }
             }
-            // No change of a workload is about a pod.
+            // `pods::run` runs these.
             Run::Pod => {}
             Run::CustomStatus(check) => {
                 if let Some(transition) = &context.transition {
@@ -188,12 +190,15 @@ impl Check {
         Ok(())
     }
 
-    /// What the rule does where the settings choose nothing. By default no rule comes between a project's own controller
-    /// and its own objects: of a custom resource's status it denies only what is written to a delegated object.
+    /// Returns the enforcement if the settings don't choose one. By default, a rule never denies a built-in controller's status
+    /// update of a custom resource: rules about custom status deny only for delegated objects.
     fn default_on(&self, context: &Context<'_>) -> Enforcement {
-        let is_own = || context.transition.as_ref().is_some_and(|t| !t.is_delegated);
-        match (&self.run, context.settings.default_of(&self.rule)) {
-            (Run::CustomStatus(_), Enforcement::Deny) if is_own() => Enforcement::Warn,
+        let is_built_in_controller =
+            || context.transition.as_ref().is_some_and(|t| !t.is_delegated);
+        match (&self.run, context.settings.default_enforcement(&self.rule)) {
+            (Run::CustomStatus(_), Enforcement::Deny) if is_built_in_controller() => {
+                Enforcement::Warn
+            }
             (_, Enforcement::Deny) if context.kind.is_declared && self.rule.scope == Scope::Api => {
                 Enforcement::Warn
             }
@@ -202,17 +207,17 @@ impl Check {
     }
 }
 
-/// What a rule may look at.
+/// Input of the checks.
 pub(crate) struct Context<'a> {
     pub(crate) request: &'a AdmissionRequest<'a>,
     pub(crate) kind: &'a Kind<'a>,
     pub(crate) change: &'a Change<Object<'a>>,
     pub(crate) settings: &'a Settings<'a>,
-    /// The release whose rules are asked.
+    /// The release whose rules apply.
     pub(crate) release: Release,
-    /// The Job status that this change brings in, if it does.
+    /// The Job status change, if this is one.
     pub(crate) status: Option<StatusChange<'a>>,
-    /// The status of a custom resource that this change brings in, if it does.
+    /// The status change of a custom resource, if this is one.
     pub(crate) transition: Option<Transition<'a>>,
 }
 
@@ -235,22 +240,22 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether the template of a suspended Job is judged, on which the releases disagree.
-    pub(crate) fn judges_template(&self) -> bool {
-        let is_on = || {
+    /// Returns true if the template of a suspended Job is validated, where verdicts depend on the release.
+    pub(crate) fn validates_template(&self) -> bool {
+        let is_enabled = || {
             let enforcement = self
                 .settings
                 .enforcement(job_spec::SCHEDULING_DIRECTIVES.rule.id);
             enforcement != Some(Enforcement::Off)
         };
-        job_spec::Suspended::of(self.change).is_some() && is_on()
+        job_spec::Suspended::of(self.change).is_some() && is_enabled()
     }
 
-    /// The `managedBy` of a create, or of an update that changes it.
+    /// Returns the `managedBy` of a create, or of an update that changes it.
     ///
-    /// Rules that judge a value ask here, so that an object that breaks one already can still be updated, finalized
-    /// and deleted. A status update brings none in: kube-apiserver keeps the old spec.
-    pub(crate) fn incoming(&self) -> Option<&'a str> {
+    /// Rules about the value use this, so that existing objects with a bad value can still be updated, finalized and deleted.
+    /// Returns [`None`] for status updates, because kube-apiserver keeps the old spec.
+    pub(crate) fn new_managed_by(&self) -> Option<&'a str> {
         match self.change {
             Change::Create { object } | Change::Stored { object } => object.managed_by.as_deref(),
             Change::Update { object, old } if object.managed_by != old.managed_by => {
@@ -260,64 +265,63 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Who reconciles an object of this kind.
+    /// Returns the mode of an object of this kind: built-in or delegated.
     pub(crate) fn mode<'o>(&self, object: &'o Object<'_>) -> Mode<'o> {
         object.mode(self.kind)
     }
 
-    /// The path of the field.
+    /// Returns the path of `managedBy`.
     pub(crate) fn path(&self) -> &'a str {
         self.kind.managed_by
     }
 
-    /// An error on the field's value.
+    /// Creates an error about the value of `managedBy`.
     pub(crate) fn invalid(&self, value: &'a str, detail: String) -> FieldError<'a> {
         FieldError::invalid(self.path(), BadValue::String(value.into()), detail)
     }
 }
 
-/// Collects what the rule that is running finds.
+/// Findings of all rules that ran so far.
 #[derive(Default)]
 pub(crate) struct Findings<'a> {
-    running: Option<(&'static Rule, Enforcement)>,
-    /// How many findings the running rule may still add.
-    room: usize,
-    /// Whether kube-apiserver has a say in the kind.
+    current: Option<(&'static Rule, Enforcement)>,
+    /// Number of findings that the current rule may still add.
+    remaining: usize,
+    /// True if kube-apiserver itself validates the kind.
     built_in: bool,
     pub(crate) list: Vec<(Enforcement, Finding<'a>)>,
 }
 
-/// No rule reports more: a list of a million bad values would make a message of a hundred megabytes. Each rule has its own
-/// share, so that none can hide what another one finds.
-const MAX_FINDINGS_OF_A_RULE: usize = 100;
+/// Maximum number of findings per rule: a list of a million bad values would otherwise result in a message of 100 MB. The limit is
+/// per rule, so that one rule can't hide the findings of another.
+const MAX_FINDINGS_PER_RULE: usize = 100;
 
 impl<'a> Findings<'a> {
-    /// None yet, on an object of a kind.
-    pub(crate) fn on(kind: &Kind<'_>) -> Self {
-        let built_in = kind.is_built_in();
+    /// Creates an empty collection for an object of a kind.
+    pub(crate) fn new(kind: &Kind<'_>) -> Self {
         Self {
-            built_in,
+            built_in: kind.is_built_in(),
             ..Self::default()
         }
     }
 
     fn begin(&mut self, rule: &'static Rule, enforcement: Enforcement) {
-        self.running = Some((rule, enforcement));
-        self.room = MAX_FINDINGS_OF_A_RULE;
+        self.current = Some((rule, enforcement));
+        self.remaining = MAX_FINDINGS_PER_RULE;
     }
 
     pub(crate) fn push(&mut self, error: FieldError<'a>) {
-        if let Some((rule, enforcement)) = self.running
-            && let Some(room) = self.room.checked_sub(1)
+        if let Some((rule, enforcement)) = self.current
+            && let Some(remaining) = self.remaining.checked_sub(1)
         {
-            self.room = room;
+            self.remaining = remaining;
             let upstream = self.built_in && rule.is_upstream();
             let finding = Finding::new(rule, error, upstream);
             self.list.push((enforcement, finding));
         }
     }
 
-    /// As [`Findings::push`], for a value that is not allowed; `detail` says why.
+    /// Adds an error about an invalid value.
     pub(crate) fn invalid(
         &mut self,
         path: impl Into<Cow<'a, str>>,
@@ -327,16 +331,16 @@ impl<'a> Findings<'a> {
         self.push(FieldError::invalid(path, value, detail));
     }
 
-    /// As [`Findings::push`], for what the rule cannot be sure of: it warns at most.
+    /// Adds an error that never denies, for a check with false positives.
     pub(crate) fn warn(&mut self, error: FieldError<'a>) {
-        let running = self.running;
-        self.running = running.map(|(rule, _)| (rule, Enforcement::Warn));
+        let current = self.current;
+        self.current = current.map(|(rule, _)| (rule, Enforcement::Warn));
         self.push(error);
-        self.running = running;
+        self.current = current;
     }
 
-    /// Whether the running rule need not look further.
+    /// Returns true if the current rule can't add more findings.
     pub(crate) fn is_full(&self) -> bool {
-        self.room == 0
+        self.remaining == 0
     }
 }

@@ -1,4 +1,4 @@
-//! The workload that controls an object, as its owner references say. Nobody checks that it exists.
+//! Lookup of the workload that controls an object, from its owner references. It is not checked that the owner exists.
 
 use crate::kind::{Holder, Kind};
 use crate::object::Object;
@@ -7,14 +7,14 @@ use crate::request::GroupVersionKind;
 use crate::rule::Context;
 use crate::settings::Problems;
 
-/// The controller among an object's owners, if it is a workload that has the field itself: of a kind that the library knows
-/// or that the settings declare. A CronJob has the field only in its template, so its Jobs have no such owner.
+/// Returns the controller in an object's owner references if it is a workload with `managedBy`, of a known kind or one in
+/// `custom_kinds`. A CronJob has `managedBy` only in its template, so this returns [`None`] for its Jobs.
 pub(super) fn workload<'a>(
     context: &Context<'_>,
     object: &Object<'a>,
 ) -> Result<Option<Owner<'a>>, Problems> {
     let owner = object.metadata.owner_references.map(Owner::controller_of);
-    // References that cannot be read are none of kube-apiserver's.
+    // kube-apiserver never sends invalid references.
     let Some(Ok(Some(owner))) = owner else {
         return Ok(None);
     };

@@ -5,7 +5,7 @@ use crate::release::Release;
 use crate::request::{AdmissionRequest, Subject};
 use crate::settings::Settings;
 
-/// A rule that rejects every status.
+/// Creates a rule that rejects every status.
 const fn rule() -> Check {
     let page = include_str!("job_status/negative-counter.md");
     let rule = Rule::upstream("test/status", page, Upstream::in_function("none"));
@@ -16,7 +16,7 @@ const fn rule() -> Check {
 }
 
 #[test]
-fn what_reports_count_does_not_change_verdicts() {
+fn exercised_when_does_not_change_verdicts() {
     static ALWAYS: Check = rule().exercised_when(|_| true);
     static NEVER: Check = rule().exercised_when(|_| false);
     static ALWAYS_UNCHANGED: Check = rule()
@@ -36,7 +36,7 @@ fn what_reports_count_does_not_change_verdicts() {
         (&NEVER, false, 1),
         (&ALWAYS_UNCHANGED, false, 0),
     ] {
-        let mut findings = Findings::on(kind);
+        let mut findings = Findings::new(kind);
         let run = check.run(None, false, &context, &mut findings);
         assert!(run.is_ok());
         assert_eq!(check.is_exercised(&context), Some(is_exercised));

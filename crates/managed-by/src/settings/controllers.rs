@@ -1,11 +1,11 @@
-//! `controllers`: who may be delegated to, an allow-list.
+//! `controllers`: the allow-list of external controllers.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::custom_kinds::CustomKinds;
+use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
 use super::problem::{Problem, Problems, Rejection};
-use super::reading::{List, MAX_ENTRIES, Reading, declare_keys};
 use super::{Settings, glob, names};
 use crate::decode::{Path, Raw, Type};
 use crate::kind::{self, Form, Holder, Kind};
@@ -20,7 +20,7 @@ declare_keys!(Key {
     "status_writers" => StatusWriters,
 });
 
-/// What an external controller may do.
+/// Entry of the allow-list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Controller<'a> {
     kinds: Option<Vec<Cow<'a, str>>>,
@@ -28,20 +28,20 @@ pub(crate) struct Controller<'a> {
     status_writers: Option<Vec<Cow<'a, str>>>,
 }
 
-const NAMESPACES_LIST: List<'_> = List {
+const NAMESPACES_LIST: ListSchema<'_> = ListSchema {
     covers: glob::matches,
-    instead_of_none: Some(OR_ALL),
-    ..List::of("a list of namespaces", &glob::wrong)
+    empty_hint: Some(OR_ALL),
+    ..ListSchema::of("a list of namespaces", &glob::validate)
 };
 
-pub(super) const WRITERS_LIST: List<'_> = List {
-    instead_of_none: Some(OR_ALL),
-    ..List::of("a list of users and groups", &names::wrong_user_or_group)
+pub(super) const WRITERS_LIST: ListSchema<'_> = ListSchema {
+    empty_hint: Some(OR_ALL),
+    ..ListSchema::of("a list of users and groups", &names::validate_user_or_group)
 };
 
 const OR_ALL: &str = "; leave the key out to mean all";
 
-/// The kinds of objects that are delegated, as settings name them, each once.
+/// Returns the kinds of workloads that settings can name, without duplicates.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
     let workloads = || {
         kind::kinds()
@@ -54,8 +54,8 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
         .map(|(_, k)| k.name)
 }
 
-/// The error about the name of a kind that neither the library knows nor the settings declare.
-pub(super) fn wrong_kind(kind: &str, declared: CustomKinds<'_>) -> Option<Rejection> {
+/// Validates the name of a kind, which must be known or in `custom_kinds`.
+pub(super) fn validate_kind(kind: &str, declared: CustomKinds<'_>) -> Option<Rejection> {
     if kinds().any(|k| k == kind) {
         return None;
     }
@@ -70,14 +70,14 @@ pub(super) fn wrong_kind(kind: &str, declared: CustomKinds<'_>) -> Option<Reject
 }
 
 impl<'a> Controller<'a> {
-    /// Whether objects of a kind in a namespace may be delegated to it.
-    pub(crate) fn serves(&self, kind: &str, namespace: &str) -> bool {
+    /// Returns true if objects of a kind in a namespace may be delegated to the controller.
+    pub(crate) fn allows(&self, kind: &str, namespace: &str) -> bool {
         let listed = |kinds: &Vec<Cow<'_, str>>| kinds.iter().any(|k| k == kind);
         let matched = |p: &Vec<Cow<'_, str>>| p.iter().any(|p| glob::matches(p, namespace));
         self.kinds.as_ref().is_none_or(listed) && self.namespaces.as_ref().is_none_or(matched)
     }
 
-    /// The users and groups that may write the status of what is delegated to it; [`None`] is anyone.
+    /// Returns the users and groups that may write the status of delegated objects, or [`None`] for everyone.
     pub(crate) fn status_writers(&self) -> Option<&[Cow<'a, str>]> {
         self.status_writers.as_deref()
     }
@@ -86,32 +86,32 @@ impl<'a> Controller<'a> {
         value: Raw<'a>,
         declared: CustomKinds<'_>,
         path: &Path<'_>,
-        reading: &mut Reading,
+        parser: &mut Parser,
     ) -> Self {
         let mut controller = Self::default();
         if value.json_type() == Type::Null {
             return controller;
         }
-        let wrong_kind = |kind: &str| wrong_kind(kind, declared);
-        let kinds_list = List {
+        let validate = |kind: &str| validate_kind(kind, declared);
+        let kinds_list = ListSchema {
             is_semantic: !declared.is_empty(),
-            instead_of_none: Some(OR_ALL),
-            ..List::of("a list of kinds", &wrong_kind)
+            empty_hint: Some(OR_ALL),
+            ..ListSchema::of("a list of kinds", &validate)
         };
-        reading.fields(value, path, Key::ALL, |reading, value, key, path| {
+        parser.fields(value, path, Key::ALL, |parser, value, key, path| {
             let (field, list) = match key {
                 Key::Kinds => (&mut controller.kinds, kinds_list),
                 Key::Namespaces => (&mut controller.namespaces, NAMESPACES_LIST),
                 Key::StatusWriters => (&mut controller.status_writers, WRITERS_LIST),
             };
-            *field = Some(reading.strings(value, path, &list));
+            *field = Some(parser.strings(value, path, &list));
         });
         controller
     }
 }
 
 impl<'a> Settings<'a> {
-    /// Whether there is an allow-list of controllers.
+    /// Returns true if there is an allow-list.
     pub(crate) fn has_allow_list(&self) -> bool {
         self.controllers.is_some()
     }
@@ -120,84 +120,85 @@ impl<'a> Settings<'a> {
         self.controllers.as_deref().unwrap_or_default()
     }
 
-    /// What the allow-list says about a controller: [`None`] if there is none, or the controller is not in it.
+    /// Returns a controller's entry in the allow-list.
     pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, Problems> {
-        let mut reading = Reading::lazy();
+        let mut parser = Parser::lazy();
         let path = Path::Quoted(&PATH, name);
         let mut found = None;
         let entries = self.listed_controllers().iter();
         for (_, value) in entries.filter(|(key, _)| key == name) {
             if found.is_some() {
-                reading.push(Problem::twice(&path));
+                parser.push(Problem::duplicate_key(&path));
             }
-            let controller = Controller::read(*value, self.custom_kinds, &path, &mut reading);
+            let controller = Controller::read(*value, self.custom_kinds, &path, &mut parser);
             found = Some(controller);
         }
-        reading.end(found)
+        parser.end(found)
     }
 
-    /// The listed controllers that may be delegated objects of a kind in a namespace.
-    pub(crate) fn controllers_serving(
+    /// Returns the listed controllers that objects of a kind in a namespace may be delegated to.
+    pub(crate) fn controllers_for(
         &self,
         kind: &str,
         namespace: &str,
     ) -> Result<Vec<Cow<'a, str>>, Problems> {
-        let mut reading = Reading::lazy();
+        let mut parser = Parser::lazy();
         let mut names = Vec::new();
         for (name, value) in self.listed_controllers() {
             let path = Path::Quoted(&PATH, name);
-            let controller = Controller::read(*value, self.custom_kinds, &path, &mut reading);
-            if controller.serves(kind, namespace) {
+            let controller = Controller::read(*value, self.custom_kinds, &path, &mut parser);
+            if controller.allows(kind, namespace) {
                 names.push(name.clone());
             }
         }
-        // Keys may come in any order; messages must not.
+        // Sort the names, because the order of keys is arbitrary.
         let sorted = Sorted::of(names.iter().map(|name| &**name));
-        let names = sorted.iter().filter_map(|(_, place)| names.get(place));
-        reading.end(names.cloned().collect())
+        let names = sorted.iter().filter_map(|(_, index)| names.get(index));
+        parser.end(names.cloned().collect())
     }
 
-    /// Notes everything that is wrong with the allow-list.
-    pub(super) fn check_controllers(&self, reading: &mut Reading) {
+    /// Reports problems of the allow-list.
+    pub(super) fn check_controllers(&self, parser: &mut Parser) {
         let (entries, declared) = (self.listed_controllers(), self.custom_kinds);
         if entries.len() > MAX_ENTRIES {
             let text = format!("got {}, expected at most {MAX_ENTRIES}", entries.len());
-            reading.push(Problem::new(&PATH, text));
+            parser.push(Problem::new(&PATH, text));
             return;
         }
         let mut seen = BTreeMap::new();
         for (name, value) in entries {
             let path = Path::Quoted(&PATH, name);
             if seen.insert(Cow::Borrowed(&**name), 0_usize).is_some() {
-                reading.push(Problem::twice(&path));
+                parser.push(Problem::duplicate_key(&path));
             }
-            if let Some(wrong) = names::wrong_controller(name) {
-                reading.push(Problem::new(&path, wrong).of_key());
+            if let Some(rejection) = names::validate_controller(name) {
+                parser.push(Problem::new(&path, rejection).of_key());
             } else if let Some(kind) = declared.reconciled_by(name) {
                 let text = format!(
                     "{}'s own controller needs no permission, expected an external one",
                     kind.name()
                 );
-                reading.push(Problem::semantic(&path, text).of_key());
-            } else if let Some(known) = names::lost_domain(name) {
+                parser.push(Problem::semantic(&path, text).of_key());
+            } else if let Some(known) = names::nearest_external(name) {
                 let text = format!("a name without a domain, did you mean \"{known}\"?");
                 let reason = Rejection::suggesting(text, Some(known.to_owned()));
-                reading.push(Problem::semantic(&path, reason).of_key());
+                parser.push(Problem::semantic(&path, reason).of_key());
             }
-            let controller = Controller::read(*value, declared, &path, reading);
+            let controller = Controller::read(*value, declared, &path, parser);
             let kinds = Path::Member(&path, "kinds");
             for (index, kind) in controller.kinds.iter().flatten().enumerate() {
-                if !can_name(kind, name, declared) {
+                if !accepts_controller(kind, name, declared) {
                     let text = format!("the API of {kind} accepts no such name");
-                    reading.push(Problem::semantic(&Path::Index(&kinds, index), text));
+                    parser.push(Problem::semantic(&Path::Index(&kinds, index), text));
                 }
             }
         }
     }
 }
 
-/// Whether objects of a kind, or templates of it, can name a controller. A kind that is not known is another problem.
-fn can_name(kind: &str, controller: &str, declared: CustomKinds<'_>) -> bool {
+/// Returns true if objects of a kind, or templates for it, accept a controller's name. Returns true for unknown kinds, which are a
+/// different problem.
+fn accepts_controller(kind: &str, controller: &str, declared: CustomKinds<'_>) -> bool {
     let known = kind::kinds().iter();
     let mut known = known.filter(|known| known.workload() == kind).peekable();
     let declared = declared.named(kind);

@@ -1,9 +1,9 @@
-//! `exempt`: who is let through where a site rule would deny, for emergencies.
+//! `exempt`: users and groups that site-specific rules don't deny, for emergencies.
 
 use std::borrow::Cow;
 
+use super::parser::{ListSchema, Parser, declare_keys};
 use super::problem::Problems;
-use super::reading::{List, Reading, declare_keys};
 use super::{Settings, names};
 use crate::decode::Path;
 use crate::request::UserInfo;
@@ -16,11 +16,11 @@ declare_keys!(Key {
     "users" => Users,
 });
 
-const USERS_LIST: List<'_> = List::of("a list of users", &names::wrong_user);
+const USERS_LIST: ListSchema<'_> = ListSchema::of("a list of users", &names::validate_user);
 
-const GROUPS_LIST: List<'_> = List::of("a list of groups", &names::wrong_group);
+const GROUPS_LIST: ListSchema<'_> = ListSchema::of("a list of groups", &names::validate_group);
 
-/// Who is listed.
+/// Exempt users and groups.
 #[derive(Default)]
 pub(super) struct Exempt<'a> {
     users: Vec<Cow<'a, str>>,
@@ -28,28 +28,27 @@ pub(super) struct Exempt<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// Reads the section, and notes everything that is wrong with it.
+    /// Parses the section, and reports its problems.
     #[inline(never)]
-    pub(super) fn exempt(&self, reading: &mut Reading) -> Exempt<'a> {
+    pub(super) fn read_exempt(&self, parser: &mut Parser) -> Exempt<'a> {
         let mut exempt = Exempt::default();
         if let Some(section) = self.exempt {
-            reading.fields(section, &PATH, Key::ALL, |reading, value, key, path| {
+            parser.fields(section, &PATH, Key::ALL, |parser, value, key, path| {
                 let (field, list) = match key {
                     Key::Users => (&mut exempt.users, &USERS_LIST),
                     Key::Groups => (&mut exempt.groups, &GROUPS_LIST),
                 };
-                *field = reading.strings(value, path, list);
+                *field = parser.strings(value, path, list);
             });
         }
         exempt
     }
 
-    /// As what somebody is exempt from site-specific rules, if they are: as a user, else as the first of the groups that are
-    /// listed.
+    /// Returns the reason why a user is exempt from site-specific rules: the user, or else the first group in the list.
     pub(crate) fn exemption(&self, user: &UserInfo<'_>) -> Result<Option<String>, Problems> {
-        let mut reading = Reading::lazy();
-        let exempt = self.exempt(&mut reading);
-        let exempt = reading.end(exempt)?;
+        let mut parser = Parser::lazy();
+        let exempt = self.read_exempt(&mut parser);
+        let exempt = parser.end(exempt)?;
         if exempt.users.contains(&user.username) {
             return Ok(Some(format!("user {}", go::quote(&user.username))));
         }

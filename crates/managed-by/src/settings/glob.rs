@@ -1,27 +1,27 @@
-//! Patterns for the names of namespaces.
+//! Patterns for namespace names, in `controllers` and `namespaces`.
 
 use super::problem::Rejection;
 
-/// The longest name of a namespace (RFC 1123 label).
+/// Maximum length of a namespace name (RFC 1123 label).
 const MAX_LEN: usize = 63;
 
-/// What stands in a pattern for any number of any characters.
+/// Wildcard for any number of characters.
 const STAR: u8 = b'*';
 
-/// Whether a pattern matches all of a text. Time is linear in the text: pieces of the pattern are looked for one after
-/// the other, each behind the one before, and none is longer than a name.
+/// Returns true if a pattern matches the whole text. Takes linear time: each piece of the pattern is searched after the previous
+/// one, and is no longer than a name.
 ///
-/// A pattern that matches another one as a text matches all that this matches: a star of the other one can only be taken up by
-/// one of the pattern, for no name has one.
+/// If a pattern matches another pattern as text, it matches every name that the other one does: names have no `*`, so only a `*`
+/// can match the other one's `*`.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    // Most patterns of a long list end here, at their first letters.
+    // Compare the literal prefix first, because most patterns of a long list already differ there.
     let mut letters = pattern.iter().zip(text);
-    let same = letters.position(|(p, t)| p != t || *p == STAR);
-    let same = same.unwrap_or(pattern.len().min(text.len()));
-    let (pattern, mut rest) = match pattern.get(same..) {
-        Some([STAR, pattern @ ..]) => (pattern, text.get(same..).unwrap_or_default()),
-        Some([]) => return text.len() == same,
+    let prefix = letters.position(|(p, t)| p != t || *p == STAR);
+    let prefix = prefix.unwrap_or(pattern.len().min(text.len()));
+    let (pattern, mut rest) = match pattern.get(prefix..) {
+        Some([STAR, pattern @ ..]) => (pattern, text.get(prefix..).unwrap_or_default()),
+        Some([]) => return text.len() == prefix,
         _ => return false,
     };
     let mut pieces = pattern.split(|b| *b == STAR);
@@ -37,16 +37,17 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
     rest.ends_with(suffix)
 }
 
-/// What is wrong with a pattern, if anything.
-pub(super) fn wrong(pattern: &str) -> Option<Rejection> {
-    let mut right = (1..=MAX_LEN).contains(&pattern.len());
-    let mut before = 0;
+/// Validates a pattern.
+pub(super) fn validate(pattern: &str) -> Option<Rejection> {
+    let mut is_valid = (1..=MAX_LEN).contains(&pattern.len());
+    let mut previous = 0;
     for b in pattern.bytes() {
-        let known = matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-') || (b == STAR && before != STAR);
-        right &= known;
-        before = b;
+        let known =
+            matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-') || (b == STAR && previous != STAR);
+        is_valid &= known;
+        previous = b;
     }
-    (!right).then(|| {
+    (!is_valid).then(|| {
         format!(
             "expected a namespace or a pattern such as team-*: up to {MAX_LEN} of a-z, 0-9, - and single *"
         )
@@ -59,7 +60,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn a_pattern_matches_the_whole_name() {
+    fn matches_whole_names() {
         for (pattern, text, expected) in [
             ("team-a", "team-a", true),
             ("team-a", "team-ab", false),

@@ -1,12 +1,11 @@
-//! What an admin chooses, and everything that is wrong with it at once.
+//! Settings of the policy, and all errors in them.
 //!
-//! A policy reads its settings for every request, in a fresh instance. So they are borrowed, and what only some requests
-//! need (`controllers`, `namespaces`, `exempt`, `standard_status_writers`) is decoded when a rule asks for it, and no
-//! more of it than the rule asks for. What a verdict rests on has always been checked: bad settings deny
-//! ([`AdmissionReview::settings`]), or were not looked at.
+//! The policy parses its settings for every request, in a fresh instance. They borrow from the JSON, and sections that only some
+//! requests need (`controllers`, `namespaces`, `exempt`, `standard_status_writers`) are decoded on demand. Every section that a
+//! verdict depends on is validated: if it is invalid, the request is denied ([`AdmissionReview::settings`]).
 //!
-//! Rules are known here by their description alone. The list of rules comes with [`Settings::default`], which the catalogue
-//! implements; the other constructors start from it.
+//! Settings depend only on the descriptions of rules. [`Settings::default`], which the registry implements, adds the list of rules;
+//! other constructors start from it.
 
 mod controllers;
 mod custom_kinds;
@@ -14,8 +13,8 @@ mod exempt;
 mod glob;
 mod names;
 mod namespaces;
+mod parser;
 mod problem;
-mod reading;
 #[cfg(feature = "docs")]
 pub(crate) mod reference;
 mod standard;
@@ -28,40 +27,40 @@ pub use controllers::kinds;
 pub(crate) use custom_kinds::CustomKind;
 use custom_kinds::CustomKinds;
 pub use namespaces::Delegation;
+use parser::{Parser, declare_keys};
 pub use problem::{Problem, Problems};
-use reading::{Reading, declare_keys};
 
-/// What the reserved value of a kind means.
+/// Setting `reserved_value`: handling of the value that means the built-in controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReservedValue {
-    /// The same as no value, as for kube-apiserver.
+    /// The value is allowed, and means the same as no value.
     #[default]
     Allow,
-    /// Not to be written: only no value means the built-in controller.
+    /// The value is denied: leave the field out for the built-in controller.
     Deny,
 }
 
 impl ReservedValue {
-    /// All of them, as settings name them.
+    /// All values, with their names in settings.
     pub const ALL: &[(&'static str, Self)] = &[("allow", Self::Allow), ("deny", Self::Deny)];
 }
 
-/// What happens to a pod whose Job could not be looked up.
+/// Setting `on_lookup_failure`: handling of a pod whose Job lookup failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnLookupFailure {
-    /// It passes, with a warning.
+    /// The pod is allowed, with a warning.
     #[default]
     Allow,
-    /// It is denied.
+    /// The pod is denied.
     Deny,
 }
 
 impl OnLookupFailure {
-    /// All of them, as settings name them.
+    /// All values, with their names in settings.
     pub const ALL: &[(&'static str, Self)] = &[("allow", Self::Allow), ("deny", Self::Deny)];
 }
 
-/// The role of the cluster.
+/// Setting `role`: the role of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Role {
     /// The cluster runs workloads, and it may delegate some.
@@ -74,14 +73,14 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them, as settings name them.
+    /// All values, with their names in settings.
     pub const ALL: &[(&'static str, Self)] = &[
         ("hybrid", Self::Hybrid),
         ("management", Self::Management),
         ("worker", Self::Worker),
     ];
 
-    /// The word for it in settings.
+    /// Returns the name in settings.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hybrid => "hybrid",
@@ -90,7 +89,7 @@ impl Role {
         }
     }
 
-    /// What it asks of a namespace that the settings do not name.
+    /// Returns the delegation of namespaces that no entry of `namespaces` matches.
     pub const fn delegation(self) -> Delegation {
         match self {
             Self::Hybrid => Delegation::Allowed,
@@ -100,25 +99,25 @@ impl Role {
     }
 }
 
-/// The policy's settings.
+/// Settings of the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings<'a> {
     kubernetes_version: Option<Release>,
     reserved_value: ReservedValue,
     role: Option<Role>,
     on_lookup_failure: OnLookupFailure,
-    /// The rules that the settings know.
+    /// All rules, in the order of the registry.
     rules: &'static [&'static Rule],
-    /// What `rules` chooses, by the places of the rules; shorter than these where it chooses nothing.
-    chosen: Vec<Option<Enforcement>>,
-    /// By name. An entry is decoded when it is asked for.
+    /// Enforcements that `rules` configures, by index of the rule. Empty if it configures none.
+    enforcements: Vec<Option<Enforcement>>,
+    /// Entries by name. They are decoded on demand.
     controllers: Option<Parts<'a>>,
-    /// In order. One is decoded when it is its turn.
+    /// Entries in order. They are decoded on demand.
     namespaces: Parts<'a>,
     custom_kinds: CustomKinds<'a>,
-    /// Unread until the status of a standard object is written.
+    /// Decoded for status updates of workloads that are not delegated.
     standard_status_writers: Option<Raw<'a>>,
-    /// Unread until somebody is about to be denied.
+    /// Decoded before a site-specific denial.
     exempt: Option<Raw<'a>>,
 }
 
@@ -135,39 +134,38 @@ declare_keys!(Key {
     "rules" => Rules,
 });
 
-/// The keys of the settings.
+/// Returns the keys of the settings.
 pub fn keys() -> impl Iterator<Item = &'static str> {
     Key::ALL.iter().map(|(name, _)| *name)
 }
 
 impl<'a> Settings<'a> {
-    /// Reads settings from JSON: an object, or `null` for none. A key whose value is `null` is as good as absent.
+    /// Parses settings from JSON: an object, or `null` for the default. A key with the value `null` is ignored.
     ///
     /// # Errors
-    /// All problems: unknown keys, keys given twice, values that are not allowed, entries that can never apply, parts
-    /// that contradict each other.
+    /// Returns all problems: unknown and duplicate keys, invalid values, entries that never match, and contradictions.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self, Problems> {
-        let json = Raw::document(bytes).map_err(|e| Problems::unreadable(&e))?;
-        let mut reading = Reading::complete();
-        let settings = Self::default().filled(&Outline::of(json), &mut reading);
-        settings.check(&mut reading);
-        reading.end(settings)
+        let json = Raw::document(bytes).map_err(|e| Problems::malformed(&e))?;
+        let mut parser = Parser::complete();
+        let settings = Self::default().merge_json(&Outline::of(json), &mut parser);
+        settings.check(&mut parser);
+        parser.end(settings)
     }
 
-    /// The settings that choose a release and nothing else.
+    /// Returns default settings with a release.
     pub fn for_release(release: Release) -> Self {
         Self::default().with_kubernetes_version(release)
     }
 
-    /// The settings that choose nothing, for a list of rules.
-    pub(crate) fn of_rules(rules: &'static [&'static Rule]) -> Self {
+    /// Creates default settings for a list of rules.
+    pub(crate) fn with_rules(rules: &'static [&'static Rule]) -> Self {
         Self {
             kubernetes_version: None,
             reserved_value: ReservedValue::default(),
             role: None,
             on_lookup_failure: OnLookupFailure::default(),
             rules,
-            chosen: Vec::new(),
+            enforcements: Vec::new(),
             controllers: None,
             namespaces: Parts::new(),
             custom_kinds: CustomKinds::default(),
@@ -176,15 +174,15 @@ impl<'a> Settings<'a> {
         }
     }
 
-    fn filled(mut self, json: &Outline<'a>, reading: &mut Reading) -> Self {
+    fn merge_json(mut self, json: &Outline<'a>, parser: &mut Parser) -> Self {
         if json.raw.json_type() == Type::Null
-            || !reading.is(json.raw, Type::Object, &Path::Root, "an object")
+            || !parser.is(json.raw, Type::Object, &Path::Root, "an object")
         {
             return self;
         }
         let mut seen = Vec::with_capacity(Key::ALL.len());
         for (key, part) in &json.parts {
-            let known = reading.known(key, &Path::Root, Key::ALL, &mut seen);
+            let known = parser.known(key, &Path::Root, Key::ALL, &mut seen);
             let value = part.raw();
             let Some((name, key)) = known.filter(|_| value.json_type() != Type::Null) else {
                 continue;
@@ -194,49 +192,49 @@ impl<'a> Settings<'a> {
                 Key::KubernetesVersion => {
                     let release = value.string().and_then(|text| text.parse().ok());
                     if release.is_none() {
-                        reading.push_with(|| Problem::version(path, value));
+                        parser.push_with(|| Problem::invalid_version(path, value));
                     }
                     self.kubernetes_version = release;
                 }
                 Key::ReservedValue => {
-                    let word = reading.word(value, path, ReservedValue::ALL);
+                    let word = parser.word(value, path, ReservedValue::ALL);
                     self.reserved_value = word.unwrap_or_default();
                 }
-                Key::Role => self.role = reading.word(value, path, Role::ALL),
+                Key::Role => self.role = parser.word(value, path, Role::ALL),
                 Key::OnLookupFailure => {
-                    let word = reading.word(value, path, OnLookupFailure::ALL);
+                    let word = parser.word(value, path, OnLookupFailure::ALL);
                     self.on_lookup_failure = word.unwrap_or_default();
                 }
                 Key::Controllers => {
                     let expected = "an object of controllers' names";
-                    self.controllers = reading.parts(part, Type::Object, path, expected);
+                    self.controllers = parser.parts(part, Type::Object, path, expected);
                 }
                 Key::Namespaces => {
                     let expected = "a list of entries with match and delegation";
-                    let entries = reading.parts(part, Type::Array, path, expected);
+                    let entries = parser.parts(part, Type::Array, path, expected);
                     self.namespaces = entries.unwrap_or_default();
                 }
                 Key::CustomKinds => self.custom_kinds.section = Some(value),
                 Key::StandardStatusWriters => self.standard_status_writers = Some(value),
                 Key::Exempt => self.exempt = Some(value),
-                Key::Rules => self.read_rules(part, path, reading),
+                Key::Rules => self.read_rules(part, path, parser),
             }
         }
         self
     }
 
-    fn read_rules(&mut self, section: &Part<'_>, path: &Path<'_>, reading: &mut Reading) {
+    fn read_rules(&mut self, section: &Part<'_>, path: &Path<'_>, parser: &mut Parser) {
         let expected = "an object of rule ids, each deny, warn or off";
-        if !reading.is(section.raw(), Type::Object, path, expected) {
+        if !parser.is(section.raw(), Type::Object, path, expected) {
             return;
         }
-        let mut chosen = vec![None; self.rules.len()];
+        let mut enforcements = vec![None; self.rules.len()];
         let mut seen = vec![false; self.rules.len()];
         for (id, value) in section.parts().iter() {
             let index = self.rules.iter().position(|rule| rule.id == id);
-            let slot = index.and_then(|i| seen.get_mut(i).zip(chosen.get_mut(i)));
+            let slot = index.and_then(|i| seen.get_mut(i).zip(enforcements.get_mut(i)));
             let Some((seen, slot)) = slot else {
-                reading.push_with(|| {
+                parser.push_with(|| {
                     let ids: Vec<_> = self.rules.iter().map(|rule| rule.id).collect();
                     Problem::unknown_key(path, id, &ids)
                 });
@@ -244,24 +242,24 @@ impl<'a> Settings<'a> {
             };
             let path = Path::Quoted(path, id);
             if std::mem::replace(seen, true) {
-                reading.push(Problem::twice(&path));
+                parser.push(Problem::duplicate_key(&path));
             }
             if value.json_type() != Type::Null {
-                *slot = reading.word(*value, &path, ENFORCEMENTS);
+                *slot = parser.word(*value, &path, ENFORCEMENTS);
             }
         }
-        if chosen.iter().any(Option::is_some) {
-            self.chosen = chosen;
+        if enforcements.iter().any(Option::is_some) {
+            self.enforcements = enforcements;
         }
     }
 
-    /// Notes everything that is wrong with the parts that are not read for every request, and with all together.
-    fn check(&self, reading: &mut Reading) {
-        self.check_controllers(reading);
-        let delegations = self.check_namespaces(reading);
-        self.custom_kinds.check(reading);
-        self.read_standard_writers(None, reading);
-        self.exempt(reading);
+    /// Reports problems in sections that are decoded on demand, and between sections.
+    fn check(&self, parser: &mut Parser) {
+        self.check_controllers(parser);
+        let delegations = self.check_namespaces(parser);
+        self.custom_kinds.check(parser);
+        self.read_standard_writers(None, parser);
+        self.read_exempt(parser);
         let namespaces = Path::Member(&Path::Root, "namespaces");
         let mut required = delegations
             .iter()
@@ -272,7 +270,7 @@ impl<'a> Settings<'a> {
                 let path = Path::Member(&path, "delegation");
                 let text = "required contradicts role worker, expected forbidden or allowed; \
                             a cluster that hands workloads on is a hybrid";
-                reading.push(Problem::semantic(&path, text));
+                parser.push(Problem::semantic(&path, text));
             }
         }
         if self.controllers.as_ref().is_some_and(Vec::is_empty) {
@@ -283,42 +281,42 @@ impl<'a> Settings<'a> {
                 None => return,
             };
             let text = format!("allows nobody, where {by} requires delegation");
-            reading.push(Problem::semantic(&path, text));
+            parser.push(Problem::semantic(&path, text));
         }
     }
 
-    /// The release whose rules apply. [`None`]: a rule of kube-apiserver denies only what all releases deny.
+    /// Returns the release whose rules apply. With [`None`], kube-apiserver's rules deny only what all releases deny.
     pub fn kubernetes_version(&self) -> Option<Release> {
         self.kubernetes_version
     }
 
-    /// The release whose error texts apply: the chosen one, else the newest.
-    pub(crate) fn text_release(&self) -> Release {
+    /// Returns the release for the format of messages: the configured or the newest one.
+    pub(crate) fn message_release(&self) -> Release {
         self.kubernetes_version.unwrap_or_default()
     }
 
-    /// What the reserved value means.
+    /// Returns the setting `reserved_value`.
     pub fn reserved_value(&self) -> ReservedValue {
         self.reserved_value
     }
 
-    /// The role of the cluster.
+    /// Setting `role`: the role of the cluster.
     pub fn role(&self) -> Role {
         self.role.unwrap_or_default()
     }
 
-    /// Whether pods are judged: on a management cluster, and where the settings do not say what the cluster is, because
-    /// there is no other reason to ask about pods.
-    pub(crate) fn judges_pods(&self) -> bool {
+    /// Returns true if pods are validated: the role is `management` or unset. There is no other reason to register the policy for
+    /// pods.
+    pub(crate) fn validates_pods(&self) -> bool {
         self.role.is_none_or(|role| role == Role::Management)
     }
 
-    /// What happens to a pod whose Job could not be looked up.
+    /// Setting `on_lookup_failure`: handling of a pod whose Job lookup failed.
     pub fn on_lookup_failure(&self) -> OnLookupFailure {
         self.on_lookup_failure
     }
 
-    /// The same settings with another release.
+    /// Sets the release.
     #[must_use]
     pub fn with_kubernetes_version(self, release: Release) -> Self {
         Self {
@@ -327,51 +325,63 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// The same settings as tools use them, beside an API server or without one: the rules deny that are off by default only
-    /// because kube-apiserver is there to say it, unless the settings choose otherwise.
+    /// Adapts the settings for tools, which may run without an API server: rules that are off by default, because kube-apiserver
+    /// enforces them, deny unless the settings configure them.
     #[must_use]
     pub fn for_tools(self) -> Self {
-        let defaults = self.rules.iter().map(|rule| self.default_of(rule));
-        let in_tools = |(chosen, default): (Option<Enforcement>, Enforcement)| {
-            chosen.or((default == Enforcement::Off).then_some(Enforcement::Deny))
+        let defaults = self.rules.iter().map(|rule| self.default_enforcement(rule));
+        let in_tools = |(enforcements, default): (Option<Enforcement>, Enforcement)| {
+            enforcements.or((default == Enforcement::Off).then_some(Enforcement::Deny))
         };
-        let chosen = self.choices().zip(defaults).map(in_tools).collect();
-        Self { chosen, ..self }
+        let enforcements = self
+            .configured_enforcements()
+            .zip(defaults)
+            .map(in_tools)
+            .collect();
+        Self {
+            enforcements,
+            ..self
+        }
     }
 
-    /// Every rule with what it does when it fires, in the order of the catalogue. On an object that its own controller
-    /// reconciles, a rule about the status of custom resources only warns, unless the settings choose otherwise.
+    /// Returns every rule with its enforcement, in the order of the registry. By default, rules about the status of custom
+    /// resources only warn for objects of the built-in controller.
     pub fn rules(&self) -> impl Iterator<Item = (&'static Rule, Enforcement)> + '_ {
-        let rules = self.rules.iter().zip(self.choices());
-        rules.map(|(rule, chosen)| (*rule, chosen.unwrap_or(self.default_of(rule))))
+        let rules = self.rules.iter().zip(self.configured_enforcements());
+        rules.map(|(rule, enforcements)| {
+            (
+                *rule,
+                enforcements.unwrap_or(self.default_enforcement(rule)),
+            )
+        })
     }
 
-    /// What a rule does where `rules` chooses nothing for it.
-    pub(crate) fn default_of(&self, rule: &Rule) -> Enforcement {
-        if rule.is_guard() && self.says_who_delegates() {
+    /// Returns the enforcement of a rule that `rules` doesn't configure.
+    pub(crate) fn default_enforcement(&self, rule: &Rule) -> Enforcement {
+        if rule.is_guard() && self.configures_delegation() {
             Enforcement::Deny
         } else {
             rule.default
         }
     }
 
-    /// Whether they say who delegates what to whom, so that a write which hides that from the policy matters.
-    fn says_who_delegates(&self) -> bool {
+    /// Returns true if the settings configure delegation.
+    fn configures_delegation(&self) -> bool {
         self.role.is_some() || self.controllers.is_some() || !self.namespaces.is_empty()
     }
 
-    /// What the settings choose for each rule, in the order of the catalogue.
-    pub(crate) fn choices(&self) -> impl Iterator<Item = Option<Enforcement>> + '_ {
-        (0..self.rules.len()).map(|index| self.chosen.get(index).copied().flatten())
+    /// Returns the configured enforcement of each rule, in the order of the registry.
+    pub(crate) fn configured_enforcements(&self) -> impl Iterator<Item = Option<Enforcement>> + '_ {
+        (0..self.rules.len()).map(|index| self.enforcements.get(index).copied().flatten())
     }
 
-    /// What a rule does when it fires.
+    /// Returns the enforcement of a rule.
     pub fn enforcement(&self, id: &str) -> Option<Enforcement> {
         let found = self.rules().find(|(rule, _)| rule.id == id);
         found.map(|(_, enforcement)| enforcement)
     }
 
-    /// Whether they declare a kind in a version (`custom_kinds`), so that objects of it are judged.
+    /// Returns true if `custom_kinds` declares a version of a kind.
     pub fn declares(&self, group: &str, version: &str, kind: &str) -> bool {
         let wanted = GroupVersionKind {
             group: group.into(),
@@ -381,7 +391,7 @@ impl<'a> Settings<'a> {
         self.custom_kind(&wanted).is_ok_and(|kind| kind.is_some())
     }
 
-    /// The kind as the settings declare it, if they do.
+    /// Returns the kind from `custom_kinds`.
     pub(crate) fn custom_kind(
         &self,
         kind: &GroupVersionKind<'_>,
@@ -391,25 +401,25 @@ impl<'a> Settings<'a> {
 }
 
 impl<'a> AdmissionReview<'a> {
-    /// Reads the parts of the settings beside the request that every request needs; the default settings if there are none. A rule
-    /// reads another part when it needs that part.
+    /// Parses the settings next to the request, or returns the default if there are none. Sections that only some rules need are
+    /// decoded by these rules.
     ///
-    /// If a part is invalid, this function or the rule that needs the part returns the problems, and the answer is
-    /// [`Verdict::misconfigured`](crate::Verdict::misconfigured). A part that no rule needs is not checked.
+    /// If a section is invalid, this function or the rule that needs the section returns the problems, and the verdict is
+    /// [`Verdict::misconfigured`](crate::Verdict::misconfigured). Sections that no rule needs are not validated.
     ///
     /// # Errors
-    /// The problems of the parts that were read, as in [`Settings::from_json`].
+    /// Returns the problems of the sections that were decoded, as in [`Settings::from_json`].
     pub fn settings(&self) -> Result<Settings<'a>, Problems> {
         let Some(json) = &self.settings else {
             return Ok(Settings::default());
         };
-        let mut reading = Reading::lazy();
-        let settings = Settings::default().filled(json, &mut reading);
-        reading.end(settings)
+        let mut parser = Parser::lazy();
+        let settings = Settings::default().merge_json(json, &mut parser);
+        parser.end(settings)
     }
 }
 
-/// The words for what happens when a rule fires.
+/// Enforcements, with their names in settings.
 const ENFORCEMENTS: &[(&str, Enforcement)] = &[
     ("deny", Enforcement::Deny),
     ("warn", Enforcement::Warn),

@@ -1,11 +1,11 @@
-//! `namespaces`: where workloads must, may and must not be delegated.
+//! `namespaces`: delegation by namespace and labels.
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
+use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
 use super::problem::{Problem, Problems};
-use super::reading::{List, MAX_ENTRIES, Reading, declare_keys};
 use super::{Settings, glob};
 use crate::decode::{Path, Raw, Type, shown};
 
@@ -17,29 +17,29 @@ declare_keys!(Key {
     "matchLabels" => MatchLabels,
 });
 
-/// No settings may have more patterns for namespaces in all.
+/// Maximum total number of namespace patterns.
 const MAX_PATTERNS: usize = 4096;
 
-/// No settings may have more of them with a `*`: each pattern is compared with the ones of these before it.
+/// Maximum total number of patterns with a `*`. Each pattern is compared with all earlier ones that have a `*`.
 const MAX_WILDCARDS: usize = 512;
 
-/// No entry may ask for more labels.
+/// Maximum number of labels per entry.
 const MAX_LABELS: usize = 16;
 
-/// Whether workloads are delegated.
+/// Delegation of the workloads in a namespace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Delegation {
-    /// All of them.
+    /// All workloads must be delegated.
     Required,
-    /// None.
+    /// No workload may be delegated.
     Forbidden,
-    /// Each as its author likes.
+    /// Workloads may be delegated.
     #[default]
     Allowed,
 }
 
 impl Delegation {
-    /// All of them, as settings name them.
+    /// All values, with their names in settings.
     pub const ALL: &[(&'static str, Self)] = &[
         ("required", Self::Required),
         ("forbidden", Self::Forbidden),
@@ -47,47 +47,47 @@ impl Delegation {
     ];
 }
 
-const MATCH_LIST: List<'_> = List {
+const MATCH_LIST: ListSchema<'_> = ListSchema {
     covers: glob::matches,
-    instead_of_none: Some("; write \"*\" to mean all"),
-    ..List::of("a list of namespaces", &glob::wrong)
+    empty_hint: Some("; write \"*\" to mean all"),
+    ..ListSchema::of("a list of namespaces", &glob::validate)
 };
 
-/// One entry.
+/// Entry of `namespaces`.
 struct Entry<'a> {
-    /// [`None`] is every namespace.
+    /// Namespace patterns, or [`None`] for all namespaces.
     patterns: Option<Vec<Cow<'a, str>>>,
-    /// The labels that the object must have.
+    /// Labels that the object must have.
     labels: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     delegation: Delegation,
 }
 
 impl<'a> Entry<'a> {
-    fn read(value: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
+    fn read(value: Raw<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
         let mut patterns = None;
         let mut labels = None;
-        // The outer one: whether the key is there. The inner one: whether what it holds is right.
+        // The outer option is [`None`] if the key is missing, the inner one if the value is invalid.
         let mut delegation: Option<Option<Delegation>> = None;
-        reading.fields(
+        parser.fields(
             value,
             path,
             Key::ALL,
-            |reading, value, key, path| match key {
-                Key::Match => patterns = Some(reading.strings(value, path, &MATCH_LIST)),
-                Key::MatchLabels => labels = Some(read_labels(value, path, reading)),
-                Key::Delegation => delegation = Some(reading.word(value, path, Delegation::ALL)),
+            |parser, value, key, path| match key {
+                Key::Match => patterns = Some(parser.strings(value, path, &MATCH_LIST)),
+                Key::MatchLabels => labels = Some(read_labels(value, path, parser)),
+                Key::Delegation => delegation = Some(parser.word(value, path, Delegation::ALL)),
             },
         );
         let is_object = value.json_type() == Type::Object;
         if is_object && patterns.is_none() && labels.is_none() {
             let path = Path::Member(path, "match");
-            reading.push(Problem::missing(&path, MATCH_LIST.expected));
+            parser.push(Problem::missing(&path, MATCH_LIST.expected));
         }
         if is_object && delegation.is_none() {
             let path = Path::Member(path, "delegation");
             let words: Vec<_> = Delegation::ALL.iter().map(|(word, _)| *word).collect();
             let expected = format!("one of {}", words.join(", "));
-            reading.push(Problem::missing(&path, &expected));
+            parser.push(Problem::missing(&path, &expected));
         }
         Self {
             patterns,
@@ -99,35 +99,35 @@ impl<'a> Entry<'a> {
 
 impl Entry<'_> {
     fn matches(&self, namespace: &str, has: impl Fn(&str, &str) -> bool) -> bool {
-        let of_namespace =
+        let matches =
             |patterns: &Vec<Cow<'_, str>>| patterns.iter().any(|p| glob::matches(p, namespace));
-        self.patterns.as_ref().is_none_or(of_namespace)
+        self.patterns.as_ref().is_none_or(matches)
             && self.labels.iter().all(|(key, value)| has(key, value))
     }
 }
 
-/// Reads labels that an object must have.
+/// Parses labels that an object must have.
 fn read_labels<'a>(
     value: Raw<'a>,
     path: &Path<'_>,
-    reading: &mut Reading,
+    parser: &mut Parser,
 ) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
     let expected = "an object of labels, each with a value";
-    if !reading.is(value, Type::Object, path, expected) {
+    if !parser.is(value, Type::Object, path, expected) {
         return Vec::new();
     }
     let members = value.members();
     if members.is_empty() || members.len() > MAX_LABELS {
         let text = format!("got {} labels, expected 1 to {MAX_LABELS}", members.len());
-        reading.push(Problem::new(path, text));
+        parser.push(Problem::new(path, text));
     }
     let mut labels: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
     for (key, value) in members.into_iter().take(MAX_LABELS) {
         let path = Path::Quoted(path, &key);
         if labels.iter().any(|(known, _)| *known == key) {
-            reading.push(Problem::twice(&path));
+            parser.push(Problem::duplicate_key(&path));
         }
-        if reading.is(value, Type::String, &path, "a string") {
+        if parser.is(value, Type::String, &path, "a string") {
             let value = value.string().unwrap_or_default();
             labels.push((key, value));
         }
@@ -136,8 +136,8 @@ fn read_labels<'a>(
 }
 
 impl Settings<'_> {
-    /// Whether workloads of a namespace and with labels are delegated, with the place of the first entry of `namespaces` that
-    /// matches; without one it is the role.
+    /// Returns the delegation of workloads in a namespace with labels, and the index of the first entry that matches. Without a
+    /// match, the role decides.
     pub(crate) fn delegation(
         &self,
         namespace: &str,
@@ -145,46 +145,46 @@ impl Settings<'_> {
     ) -> Result<(Option<usize>, Delegation), Problems> {
         let labels = LazyCell::new(|| labels.map(Raw::members).unwrap_or_default());
         let has_label = |key: &str, value: &str| {
-            // Of two members with one name the last counts.
+            // If a member occurs twice, the last one wins.
             let label = labels.iter().rev().find(|(name, _)| name == key);
             label.is_some_and(|(_, label)| label.string().as_deref() == Some(value))
         };
-        let mut reading = Reading::lazy();
+        let mut parser = Parser::lazy();
         let mut found = (None, self.role().delegation());
         for (index, (_, value)) in self.namespaces.iter().enumerate() {
             let path = Path::Index(&PATH, index);
-            let entry = Entry::read(*value, &path, &mut reading);
+            let entry = Entry::read(*value, &path, &mut parser);
             if entry.matches(namespace, has_label) {
                 found = (Some(index), entry.delegation);
                 break;
             }
         }
-        reading.end(found)
+        parser.end(found)
     }
 
-    /// Notes everything that is wrong with the entries, and gives what each says, with its place.
-    pub(super) fn check_namespaces(&self, reading: &mut Reading) -> Vec<(usize, Delegation)> {
+    /// Reports problems of the entries. Returns the index and delegation of each.
+    pub(super) fn check_namespaces(&self, parser: &mut Parser) -> Vec<(usize, Delegation)> {
         if self.namespaces.len() > MAX_ENTRIES {
             let text = format!(
                 "got {} entries, expected at most {MAX_ENTRIES}",
                 self.namespaces.len()
             );
-            reading.push(Problem::new(&PATH, text));
+            parser.push(Problem::new(&PATH, text));
             return Vec::new();
         }
         let mut delegations = Vec::new();
-        let mut earlier = Earlier::default();
+        let mut earlier = EarlierPatterns::default();
         let mut count: usize = 0;
         let mut wildcards: usize = 0;
         for (index, (_, value)) in self.namespaces.iter().enumerate() {
             let path = Path::Index(&PATH, index);
-            let entry = Entry::read(*value, &path, reading);
+            let entry = Entry::read(*value, &path, parser);
             delegations.push((index, entry.delegation));
-            // An entry without patterns, and with labels, is about all namespaces, and leaves something to every later one.
+            // An entry with labels and no patterns matches all namespaces, but doesn't hide later entries.
             let patterns = entry.patterns.unwrap_or_default();
             count = count.saturating_add(patterns.len());
-            let with_star = patterns.iter().filter(|p| p.contains('*')).count();
-            wildcards = wildcards.saturating_add(with_star);
+            let wildcard_count = patterns.iter().filter(|p| p.contains('*')).count();
+            wildcards = wildcards.saturating_add(wildcard_count);
             if count > MAX_PATTERNS || wildcards > MAX_WILDCARDS {
                 continue;
             }
@@ -194,33 +194,33 @@ impl Settings<'_> {
                     let pattern = shown(pattern, "string");
                     let by = Path::Index(&PATH, by);
                     let text = format!("{pattern} is never reached: {by} matches all of it");
-                    reading.push(Problem::semantic(&Path::Index(&list, item), text));
+                    parser.push(Problem::semantic(&Path::Index(&list, item), text));
                 }
             }
-            // An entry that asks for labels leaves the other objects to later ones.
+            // An entry with labels doesn't hide later entries.
             if entry.labels.is_empty() {
                 earlier.add(index, patterns);
             }
         }
         if count > MAX_PATTERNS {
             let text = format!("got {count} patterns in all, expected at most {MAX_PATTERNS}");
-            reading.push(Problem::semantic(&PATH, text));
+            parser.push(Problem::semantic(&PATH, text));
         } else if wildcards > MAX_WILDCARDS {
             let text = format!("got {wildcards} patterns with *, expected at most {MAX_WILDCARDS}");
-            reading.push(Problem::semantic(&PATH, text));
+            parser.push(Problem::semantic(&PATH, text));
         }
         delegations
     }
 }
 
-/// The patterns of earlier entries, with the entries' places.
+/// Patterns of earlier entries, with the index of the entry.
 #[derive(Default)]
-struct Earlier<'a> {
+struct EarlierPatterns<'a> {
     names: BTreeMap<Cow<'a, str>, usize>,
     patterns: Vec<(usize, Cow<'a, str>)>,
 }
 
-impl<'a> Earlier<'a> {
+impl<'a> EarlierPatterns<'a> {
     fn add(&mut self, index: usize, patterns: Vec<Cow<'a, str>>) {
         for pattern in patterns {
             if pattern.contains('*') {

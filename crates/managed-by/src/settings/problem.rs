@@ -1,4 +1,4 @@
-//! One line for each thing wrong with the settings: its path, what was got, what is allowed, the nearest word.
+//! Problems in settings: path, actual value, expected value, suggestion. The parser of [`super`] and the command line report them.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use crate::decode::{MAX_SHOWN, Malformed, Path, Raw, Type, shown};
 use crate::near::nearest;
 use crate::release::Release;
 
-/// A value as it was found in the settings.
-struct Got<'a>(Raw<'a>);
+/// Formats a value of the settings for messages.
+struct DisplayValue<'a>(Raw<'a>);
 
-impl fmt::Display for Got<'_> {
+impl fmt::Display for DisplayValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.as_str();
         match self.0.json_type() {
@@ -24,12 +24,12 @@ impl fmt::Display for Got<'_> {
 /// Reason to reject something in the settings.
 pub(super) struct Rejection {
     text: String,
-    /// The word that was probably meant; the text names it too.
+    /// Suggested value, which the text contains.
     suggestion: Option<String>,
 }
 
 impl Rejection {
-    /// Adds the allowed word that is nearest to the rejected one, if one is near.
+    /// Creates a rejection that suggests the nearest allowed value, if one is near.
     pub(super) fn with_nearest(text: String, word: &str, words: &[&str]) -> Self {
         match nearest(word, words.iter().copied()) {
             Some(near) => Self {
@@ -40,7 +40,7 @@ impl Rejection {
         }
     }
 
-    /// Adds the word that was probably meant. The text must name it.
+    /// Creates a rejection with a suggestion, which the text must contain.
     pub(super) fn suggesting(text: String, word: Option<String>) -> Self {
         Self {
             text,
@@ -48,7 +48,7 @@ impl Rejection {
         }
     }
 
-    /// Puts text before the reason.
+    /// Prepends text.
     pub(super) fn after(self, before: &str) -> Self {
         Self {
             text: [before, &self.text].concat(),
@@ -72,38 +72,36 @@ impl From<&str> for Rejection {
     }
 }
 
-/// One thing wrong with the settings.
+/// Problem in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     path: String,
     text: String,
     suggestion: Option<String>,
-    /// Whether the value has the right form, but contradicts another part of the settings.
+    /// True if the value is well-formed but contradicts another part of the settings.
     is_semantic: bool,
-    /// Whether it is the key itself that is wrong.
+    /// True if the key is invalid, not the value.
     is_key: bool,
 }
 
-/// Problems are made out of the way: settings are right as a rule, and read for every request.
+/// Constructors are cold, because settings are usually valid and parsed for every request.
 impl Problem {
-    /// Where it is: `rules["managed-by/format"]`.
+    /// Returns the path: `rules["managed-by/format"]`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether only the settings as a whole show the problem: an entry that never matches, a contradiction, or too many entries.
-    /// A schema finds all other problems.
+    /// Returns true if a JSON schema can't detect the problem: an entry that never matches, a contradiction, or too many entries.
     pub fn is_semantic(&self) -> bool {
         self.is_semantic
     }
 
-    /// Whether it is about the key at the path, rather than about the value.
+    /// Returns true if the key at the path is invalid, not the value.
     pub fn is_key(&self) -> bool {
         self.is_key
     }
 
-    /// Returns the string that was probably meant: to be written as the key at the path if [`Problem::is_key`], otherwise as the
-    /// value there.
+    /// Returns the suggested replacement: for the key at the path if [`Problem::is_key`], otherwise for the value.
     pub fn suggestion(&self) -> Option<&str> {
         self.suggestion.as_deref()
     }
@@ -133,7 +131,7 @@ impl Problem {
         }
     }
 
-    /// The same problem, with the key at the path rather than with the value.
+    /// Marks the key as invalid, not the value.
     pub(super) fn of_key(self) -> Self {
         Self {
             is_key: true,
@@ -143,15 +141,19 @@ impl Problem {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn wrong(path: &Path<'_>, got: Raw<'_>, expected: &str) -> Self {
-        let got = Got(got);
+    pub(super) fn wrong_type(path: &Path<'_>, got: Raw<'_>, expected: &str) -> Self {
+        let got = DisplayValue(got);
         Self::new(path, format!("got {got}, expected {expected}"))
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn not_one_of(path: &Path<'_>, got: Raw<'_>, words: &[&str]) -> Self {
-        let text = format!("got {}, expected one of {}", Got(got), words.join(", "));
+        let text = format!(
+            "got {}, expected one of {}",
+            DisplayValue(got),
+            words.join(", ")
+        );
         let reason = if got.as_str() == "false" && words.contains(&"off") {
             let text = text + "; write it in quotes, \"off\": YAML takes off for false";
             Rejection::suggesting(text, Some("off".to_owned()))
@@ -176,14 +178,14 @@ impl Problem {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn twice(path: &Path<'_>) -> Self {
+    pub(super) fn duplicate_key(path: &Path<'_>) -> Self {
         Self::new(path, "given twice")
     }
 
-    /// An item of a list that an earlier one, by its place in the list, leaves nothing to do.
+    /// Creates a problem for a list item that an earlier item covers.
     #[cold]
     #[inline(never)]
-    pub(super) fn useless(path: &Path<'_>, item: &str, earlier: usize) -> Self {
+    pub(super) fn covered(path: &Path<'_>, item: &str, earlier: usize) -> Self {
         let item = shown(item, "string");
         Self::semantic(path, format!("{item} is covered by item {earlier} already"))
     }
@@ -196,20 +198,23 @@ impl Problem {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn version(path: &Path<'_>, got: Raw<'_>) -> Self {
+    pub(super) fn invalid_version(path: &Path<'_>, got: Raw<'_>) -> Self {
         let words: Vec<_> = Release::ALL.iter().map(|r| format!("\"{r}\"")).collect();
         let list = words.join(", ");
-        let text = format!("got {}, expected a string, one of {list}", Got(got));
+        let text = format!(
+            "got {}, expected a string, one of {list}",
+            DisplayValue(got)
+        );
         let reason = if got.json_type() == Type::Number {
-            // YAML reads 1.30 as a number, which is 1.3.
+            // YAML parses 1.30 as the number 1.3.
             let written = got.as_str();
-            let meant = [written.to_owned(), format!("{written}0")];
-            let meant = meant.iter().find_map(|m| m.parse::<Release>().ok());
-            let example = meant.unwrap_or_default();
+            let candidates = [written.to_owned(), format!("{written}0")];
+            let release = candidates.iter().find_map(|m| m.parse::<Release>().ok());
+            let example = release.unwrap_or_default();
             let text = format!("{text}; write it in quotes, such as \"{example}\"");
-            Rejection::suggesting(text, meant.map(|release| release.to_string()))
+            Rejection::suggesting(text, release.map(|release| release.to_string()))
         } else if let Some(word) = got.string() {
-            // Of equally near ones the newest: who writes "1.38" runs something newer than "1.30".
+            // Prefer newer releases: a typo of "1.38" is more likely than of "1.30".
             let releases: Vec<_> = Release::ALL.iter().rev().map(|r| r.as_str()).collect();
             Rejection::with_nearest(text, minor(&word), &releases)
         } else {
@@ -219,7 +224,7 @@ impl Problem {
     }
 }
 
-/// `1.36` of `v1.36.3+k3s1`, as kubectl prints versions.
+/// Returns the minor version of a version in kubectl's format: `1.36` for `v1.36.3+k3s1`.
 fn minor(version: &str) -> &str {
     let version = version.strip_prefix('v').unwrap_or(version);
     let patch = version.match_indices('.').nth(1);
@@ -233,26 +238,26 @@ impl fmt::Display for Problem {
     }
 }
 
-/// No more problems are told one by one.
+/// Maximum number of problems to list.
 const MAX_PROBLEMS: usize = 50;
 
-/// Everything wrong with the settings; at least one thing, where somebody sees it.
+/// Problems in the settings; at least one outside of this module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems {
     list: Vec<Problem>,
-    /// How many more there are.
+    /// Number of further problems.
     more: usize,
 }
 
 impl Problems {
-    pub(super) fn none() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             list: Vec::new(),
             more: 0,
         }
     }
 
-    /// Takes in a problem, unless there are so many that nobody reads on: its text is made only where it is kept.
+    /// Adds a problem. Beyond [`MAX_PROBLEMS`], only counts it and doesn't format its text.
     pub(super) fn push_with(&mut self, problem: impl FnOnce() -> Problem) {
         if self.list.len() < MAX_PROBLEMS {
             self.list.push(problem());
@@ -261,20 +266,20 @@ impl Problems {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of problems.
     pub(super) fn count(&self) -> usize {
         self.list.len().saturating_add(self.more)
     }
 
-    /// Settings that are not JSON.
-    pub(crate) fn unreadable(malformed: &Malformed) -> Self {
+    /// Creates a problem for settings that are not JSON.
+    pub(crate) fn malformed(malformed: &Malformed) -> Self {
         Self {
             list: vec![Problem::new(&Path::Root, malformed.to_string())],
             more: 0,
         }
     }
 
-    /// Them, in the order in which they stand in the settings; no more than 50.
+    /// Returns the first 50 problems, in the order of the settings.
     pub fn as_slice(&self) -> &[Problem] {
         &self.list
     }

@@ -1,61 +1,62 @@
-//! `standard_status_writers`: who may write the status of what is not delegated, by kind.
+//! `standard_status_writers`: users and groups that may write the status of workloads that are not delegated, by kind.
 
 use std::borrow::Cow;
 
 use super::Settings;
-use super::controllers::{WRITERS_LIST, wrong_kind};
+use super::controllers::{WRITERS_LIST, validate_kind};
+use super::parser::Parser;
 use super::problem::{Problem, Problems};
-use super::reading::Reading;
 use crate::decode::{Path, Type};
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "standard_status_writers");
 
 impl<'a> Settings<'a> {
-    /// Reads the list of one kind, or all of them, and notes everything that is wrong with them.
+    /// Parses the list of one kind, or of all kinds with [`None`], and reports problems.
     #[inline(never)]
     pub(super) fn read_standard_writers(
         &self,
-        of: Option<&str>,
-        reading: &mut Reading,
+        only: Option<&str>,
+        parser: &mut Parser,
     ) -> Option<Vec<Cow<'a, str>>> {
         let mut found = None;
         let section = self.standard_status_writers?;
-        if !reading.is(section, Type::Object, &PATH, "an object of kinds") {
+        if !parser.is(section, Type::Object, &PATH, "an object of kinds") {
             return found;
         }
         let mut seen: Vec<Cow<'a, str>> = Vec::new();
         for (kind, value) in section.members() {
-            if of.is_some_and(|of| of != kind) {
+            if only.is_some_and(|only| only != kind) {
                 continue;
             }
             let path = Path::Quoted(&PATH, &kind);
-            if let Some(wrong) = wrong_kind(&kind, self.custom_kinds) {
-                let reason = wrong.after("no such kind, ");
+            if let Some(rejection) = validate_kind(&kind, self.custom_kinds) {
+                let reason = rejection.after("no such kind, ");
                 let problem = if self.custom_kinds.is_empty() {
                     Problem::new(&path, reason)
                 } else {
                     Problem::semantic(&path, reason)
                 };
-                reading.push(problem.of_key());
+                parser.push(problem.of_key());
             }
             if seen.contains(&kind) {
-                reading.push(Problem::twice(&path));
+                parser.push(Problem::duplicate_key(&path));
             }
             if value.json_type() != Type::Null {
-                found = Some(reading.strings(value, &path, &WRITERS_LIST));
+                found = Some(parser.strings(value, &path, &WRITERS_LIST));
             }
             seen.push(kind);
         }
         found
     }
 
-    /// The users and groups that may write the status of a kind's standard objects; [`None`] is anyone.
+    /// Returns the users and groups that may write the status of a kind's workloads that are not delegated, or [`None`] for
+    /// everyone.
     pub(crate) fn standard_writers(
         &self,
         kind: &str,
     ) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
-        let mut reading = Reading::lazy();
-        let found = self.read_standard_writers(Some(kind), &mut reading);
-        reading.end(found)
+        let mut parser = Parser::lazy();
+        let found = self.read_standard_writers(Some(kind), &mut parser);
+        parser.end(found)
     }
 }

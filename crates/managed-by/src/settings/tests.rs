@@ -1,7 +1,7 @@
 use super::{Problem, Settings};
 use crate::catalogue::rules;
 
-/// Everything that is wrong with settings.
+/// Returns the problems of settings.
 fn problems(json: &str) -> Vec<Problem> {
     let problems = Settings::from_json(json.as_bytes()).err();
     problems.map_or_else(Vec::new, |problems| problems.as_slice().to_vec())
@@ -11,10 +11,10 @@ fn texts(json: &str) -> Vec<String> {
     problems(json).iter().map(ToString::to_string).collect()
 }
 
-/// `problems.txt` has settings on a line each, and indented below them everything that is wrong, each problem with its suggestion.
-/// `UPDATE_EXPECT=1` writes it.
+/// Each line of `problems.txt` has settings, followed by their problems and suggestions, indented. `UPDATE_EXPECT=1` writes the
+/// problems.
 #[test]
-fn every_problem_is_told_with_its_path() {
+fn problems_have_path_and_suggestion() {
     let rules: Vec<_> = rules().iter().map(|rule| rule.id).collect();
     let kinds: Vec<_> = super::kinds().collect();
     let lists = [
@@ -46,13 +46,13 @@ fn every_problem_is_told_with_its_path() {
         }
     }
     expect_test::expect_file!["problems.txt"].assert_eq(&all);
-    // What is no line of a file.
+    // Empty settings are not a line of the file.
     let nothing = "settings: not JSON: EOF while parsing a value at line 1 column 0";
     assert_eq!(texts(""), [nothing]);
 }
 
 #[test]
-fn empty_and_absent_settings_are_the_default() {
+fn empty_settings_are_the_default() {
     for json in [
         "{}",
         "null",
@@ -69,7 +69,7 @@ fn empty_and_absent_settings_are_the_default() {
 }
 
 #[test]
-fn fifty_problems_are_told_and_the_others_counted() {
+fn lists_at_most_fifty_problems() {
     let json = |count: usize| {
         let keys: Vec<_> = (0..count).map(|i| format!(r#""x{i}":1"#)).collect();
         format!("{{{}}}", keys.join(","))
@@ -84,9 +84,9 @@ fn fifty_problems_are_told_and_the_others_counted() {
     assert!(!text(51).contains("(51)") && text(51).ends_with("; and 1 more"));
 }
 
-/// As many as are allowed are right, and one more is one problem.
+/// The maximum is valid, and one more is one problem.
 #[test]
-fn what_is_too_long_is_told_once() {
+fn too_many_items_are_one_problem() {
     type Item = fn(usize) -> String;
     let rows: [(usize, Item, &str, &str); 5] = [
         (
@@ -125,15 +125,15 @@ fn what_is_too_long_is_told_once() {
             let items: Vec<_> = (0..count).map(item).collect();
             frame.replace("ITEMS", &items.join(","))
         };
-        let right = json(most);
-        assert_eq!(Settings::from_json(right.as_bytes()).err(), None, "{frame}");
+        let valid = json(most);
+        assert_eq!(Settings::from_json(valid.as_bytes()).err(), None, "{frame}");
         assert_eq!(texts(&json(most + 1)), [problem]);
     }
 }
 
 #[test]
-fn there_are_only_so_many_patterns() {
-    // What is never reached is told too, unless there are too many.
+fn patterns_are_limited() {
+    // Patterns that never match are reported too, unless there are too many.
     let unreached = |entry: usize, item: usize, pattern: &str| {
         format!(
             "namespaces[{entry}].match[{item}]: {pattern:?} is never reached: namespaces[0] matches all of it"

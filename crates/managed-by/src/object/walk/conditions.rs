@@ -44,7 +44,7 @@ impl<'p> Conditions<'p> {
         let matches = |matcher: &StatusMatcher<'_>| condition.is(matcher);
         for (reason, matcher) in self.failure_reasons {
             if matches(matcher) {
-                status.notes |= *reason;
+                status.failure_reasons |= *reason;
             }
         }
         if let Some((first, second)) = self.exclusive {

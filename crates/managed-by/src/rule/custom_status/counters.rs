@@ -1,4 +1,4 @@
-//! The rules about counters.
+//! Rules about counters: never negative, and some never decrease.
 
 use super::Transition;
 use crate::description::{Enforcement, Rule};
@@ -7,22 +7,22 @@ use crate::rule::{Check, Findings, Run};
 use crate::sorted::Sorted;
 
 pub(crate) static NEGATIVE: Check = Check::new(
-    Rule::ours(
+    Rule::policy(
         "status/negative-counter",
         include_str!("negative-counter.md"),
     )
     .of_kinds(|kind| {
-        kind.promises(|profile| !profile.counters.is_empty() || !profile.totals.is_empty())
+        kind.has_status_rule(|profile| !profile.counters.is_empty() || !profile.totals.is_empty())
     }),
     Run::CustomStatus(negative),
 );
 
 fn negative<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
-    let known = &status.before().negative;
-    let paths = Sorted::of(known.iter().map(|(path, _)| &**path));
+    let old = &status.old_or_empty().negative;
+    let paths = Sorted::of(old.iter().map(|(path, _)| &**path));
     for counter in &status.new.negative {
         let (path, value) = counter;
-        let stored = paths.place(path).and_then(|place| known.get(place));
+        let stored = paths.index_of(path).and_then(|index| old.get(index));
         if stored != Some(counter) {
             let detail = "must be greater than or equal to 0";
             findings.invalid(&**path, BadValue::Int64(*value), detail);
@@ -31,12 +31,12 @@ fn negative<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
 }
 
 pub(crate) static DECREASED: Check = Check::new(
-    Rule::ours(
+    Rule::policy(
         "status/counter-decreased",
         include_str!("counter-decreased.md"),
     )
     .by_default(Enforcement::Warn)
-    .of_kinds(|kind| kind.promises(|profile| !profile.totals.is_empty())),
+    .of_kinds(|kind| kind.has_status_rule(|profile| !profile.totals.is_empty())),
     Run::CustomStatus(decreased),
 );
 

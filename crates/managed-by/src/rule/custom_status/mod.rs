@@ -1,8 +1,8 @@
-//! `status/...`: what the status of a custom resource promises. Nobody else judges it: a schema knows no old value, and
-//! no project has a webhook for it.
+//! `status/...`: invariants of the status of custom resources. No API server checks them: a schema can't compare with the old
+//! status, and no project has a webhook for the status.
 //!
-//! A rule is one promise for all kinds; what differs stands in [`crate::kind`]. What a kind's own controller writes is
-//! never denied, and what it may leave undone is no finding. Only what a change brings in is judged.
+//! Each rule is one invariant for all kinds, configured by the status profiles in [`crate::kind`]. The rules evaluate only what a
+//! change modifies, and never deny transitions that a kind's built-in controller makes.
 
 pub(crate) mod counters;
 pub(crate) mod outcome;
@@ -15,22 +15,22 @@ use crate::object::Object;
 use crate::object::custom::{NO_STATUS, Status};
 use crate::request::Change;
 
-/// The status that a change brings in, beside the one before, and what else decides which outcomes are final.
+/// A status change of a custom resource, with the parts of the spec and metadata that decide which outcomes are final.
 #[derive(Clone, Copy)]
 pub(crate) struct Transition<'a> {
     pub(crate) profile: &'a StatusProfile<'a>,
     pub(crate) new: &'a Status<'a>,
-    /// [`None`] of a stored object.
+    /// The old status, or [`None`] for a stored object.
     pub(crate) old: Option<&'a Status<'a>>,
-    /// Whether another controller than the kind's own writes it, and may start it over somewhere else.
+    /// True if an external controller writes the status. It may restart the workload elsewhere.
     pub(crate) is_delegated: bool,
     pub(crate) is_being_deleted: bool,
-    /// How often the workload may be tried again.
+    /// Maximum number of retries.
     pub(crate) retries: usize,
 }
 
 impl<'a> Transition<'a> {
-    /// The change of a custom resource's status in a change, if there is one.
+    /// Returns the status change of a custom resource, or [`None`] for other changes.
     pub(crate) fn of(kind: &'a Kind<'a>, change: &'a Change<Object<'a>>) -> Option<Self> {
         let profile = kind.status_profile()?;
         let (object, old) = match change {
@@ -43,7 +43,7 @@ impl<'a> Transition<'a> {
         if old_status.unwrap_or(&NO_STATUS) == new {
             return None;
         }
-        // On a status update the old spec counts.
+        // kube-apiserver keeps the old spec in a status update.
         let stored = old.unwrap_or(object);
         Some(Self {
             profile,
@@ -55,8 +55,8 @@ impl<'a> Transition<'a> {
         })
     }
 
-    /// What was there before; of a stored object, nothing.
-    fn before(&self) -> &'a Status<'a> {
+    /// Returns the old status, which is empty for a stored object.
+    fn old_or_empty(&self) -> &'a Status<'a> {
         self.old.unwrap_or(&NO_STATUS)
     }
 
@@ -75,12 +75,12 @@ impl<'a> Transition<'a> {
             Writer::External => self.is_delegated,
         };
         is_writer
-            && row.to.is_none_or(|to| self.new.ends.contains(to))
+            && row.to.is_none_or(|to| self.new.states.contains(to))
             && self.satisfies(row.condition)
     }
 
     fn satisfies(&self, condition: TransitionCondition) -> bool {
-        let (old, new) = (self.before(), self.new);
+        let (old, new) = (self.old_or_empty(), self.new);
         let is_retry = new.attempts > old.attempts && new.attempts <= self.retries;
         match condition {
             TransitionCondition::Always => true,
@@ -91,15 +91,15 @@ impl<'a> Transition<'a> {
             TransitionCondition::Retry => is_retry,
             TransitionCondition::RetryAfterStopSidecarFailed => {
                 let reason = FailureReasons::LAST_ATTEMPT_STOP_SIDECAR_FAILED;
-                is_retry && new.notes.contains(reason)
+                is_retry && new.failure_reasons.contains(reason)
             }
             TransitionCondition::StopSidecarFailed => {
                 let reason = FailureReasons::STOP_SIDECAR_FAILED;
-                !is_retry && new.attempts >= old.attempts && new.notes.contains(reason)
+                !is_retry && new.attempts >= old.attempts && new.failure_reasons.contains(reason)
             }
-            TransitionCondition::NotDeadlineExceeded => {
-                !old.notes.contains(FailureReasons::DEADLINE_EXCEEDED)
-            }
+            TransitionCondition::NotDeadlineExceeded => !old
+                .failure_reasons
+                .contains(FailureReasons::DEADLINE_EXCEEDED),
             TransitionCondition::ResourcesDeployed => old.is_deployed,
         }
     }

@@ -1,4 +1,4 @@
-//! How a workload ends.
+//! Rules about outcomes and other terminal states.
 
 use super::Transition;
 use crate::description::{Rule, Scope};
@@ -8,9 +8,9 @@ use crate::object::custom::Status;
 use crate::rule::{Check, Findings, Run};
 
 pub(crate) static CHANGED: Check = Check::new(
-    Rule::ours("status/outcome-changed", include_str!("outcome-changed.md"))
+    Rule::policy("status/outcome-changed", include_str!("outcome-changed.md"))
         .in_scope(Scope::Promise)
-        .of_kinds(|kind| kind.promises(|profile| profile.outcome.is_some())),
+        .of_kinds(|kind| kind.has_status_rule(|profile| profile.outcome.is_some())),
     Run::CustomStatus(changed),
 );
 
@@ -19,15 +19,15 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     };
     attempts_kept(status, outcome, old, findings);
-    if old.ends.is_empty() {
+    if old.states.is_empty() {
         return;
     }
-    let is_final = old.ends.difference(status.leavable_states(outcome));
-    if !states_kept(status, outcome, is_final, findings) || status.new.ends.is_empty() {
+    let is_final = old.states.difference(status.leavable_states(outcome));
+    if !states_kept(status, outcome, is_final, findings) || status.new.states.is_empty() {
         return;
     }
     // The reason and the end time are as final as the outcome that they belong to.
-    if !is_final.is_empty() || old.ends.intersects(TerminalStates::OUTCOMES) {
+    if !is_final.is_empty() || old.states.intersects(TerminalStates::OUTCOMES) {
         reason_kept(status, outcome, old, findings);
     }
     if !is_final.is_empty() && end_kept(status, old, findings) {
@@ -44,7 +44,7 @@ fn attempts_kept<'a>(
     findings: &mut Findings<'a>,
 ) {
     let new = status.new;
-    let is_new_run = status.is_delegated && !old.ends.intersects(new.ends);
+    let is_new_run = status.is_delegated && !old.states.intersects(new.states);
     if let Some(attempts) = outcome.attempts
         && new.attempts < old.attempts
         && !is_new_run
@@ -60,14 +60,14 @@ fn states_kept<'a>(
     is_final: TerminalStates,
     findings: &mut Findings<'a>,
 ) -> bool {
-    let lost = is_final.difference(status.new.ends);
+    let lost = is_final.difference(status.new.states);
     for (state, matcher) in outcome.terminal_states() {
         if let Some(matcher) = matcher.filter(|_| lost.contains(state)) {
-            let what = match state {
+            let verb = match state {
                 TerminalStates::DEAD_END => "leave",
                 _ => "take back the outcome",
             };
-            let detail = format!("cannot {what} {}", outcome.name(&matcher));
+            let detail = format!("cannot {verb} {}", outcome.name(&matcher));
             findings.invalid(outcome.path(), BadValue::Omitted, detail);
         }
     }
@@ -120,9 +120,9 @@ fn stays_final<'a>(
     }
 }
 
-pub(crate) static BOTH: Check = Check::new(
-    Rule::ours("status/two-outcomes", include_str!("two-outcomes.md")).of_kinds(|kind| {
-        kind.promises(|profile| {
+pub(crate) static TWO_OUTCOMES: Check = Check::new(
+    Rule::policy("status/two-outcomes", include_str!("two-outcomes.md")).of_kinds(|kind| {
+        kind.has_status_rule(|profile| {
             profile.outcome.is_some_and(|outcome| {
                 outcome.can_be_both() && outcome.dual != DualOutcome::Allowed
             })
@@ -135,19 +135,21 @@ fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(outcome) = status.profile.outcome.as_ref().filter(|o| o.can_be_both()) else {
         return;
     };
-    let (new, old) = (status.new, status.before());
+    let (new, old) = (status.new, status.old_or_empty());
     match outcome.dual {
         DualOutcome::Never => {}
-        // An object that is replayed as a create does not say which outcome came first.
+        // A stored object doesn't show which outcome came first.
         DualOutcome::AfterSuccess
-            if status.old.is_some() && !old.ends.contains(TerminalStates::SUCCEEDED) => {}
+            if status.old.is_some() && !old.states.contains(TerminalStates::SUCCEEDED) => {}
         DualOutcome::AfterSuccess | DualOutcome::Allowed => return,
     }
     let both = TerminalStates::OUTCOMES;
     if let (Some(success), Some(failure)) = (outcome.success, outcome.failure)
-        && new.ends.contains(both)
-        && !old.ends.contains(both)
-        && !new.notes.contains(FailureReasons::DEADLINE_EXCEEDED)
+        && new.states.contains(both)
+        && !old.states.contains(both)
+        && !new
+            .failure_reasons
+            .contains(FailureReasons::DEADLINE_EXCEEDED)
     {
         let (success, failure) = (outcome.name(&success), outcome.name(&failure));
         let detail = format!("cannot be both {success} and {failure}");
@@ -156,8 +158,8 @@ fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
 }
 
 pub(crate) static TERMINAL_STATE: Check = Check::new(
-    Rule::ours("status/terminal-state", include_str!("terminal-state.md"))
-        .of_kinds(|kind| kind.promises(|profile| profile.terminal_state.is_some())),
+    Rule::policy("status/terminal-state", include_str!("terminal-state.md"))
+        .of_kinds(|kind| kind.has_status_rule(|profile| profile.terminal_state.is_some())),
     Run::CustomStatus(terminal_state),
 );
 
@@ -166,15 +168,15 @@ fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let (Some(path), Some(outcome)) = (profile.terminal_state, &profile.outcome) else {
         return;
     };
-    let (new, old) = (status.new, status.before());
-    let word = new
+    let (new, old) = (status.new, status.old_or_empty());
+    let terminal_state = new
         .terminal_state
         .as_deref()
-        .filter(|word| !word.is_empty());
-    let Some(word) = word else {
+        .filter(|value| !value.is_empty());
+    let Some(value) = terminal_state else {
         return;
     };
-    if old.terminal_state == new.terminal_state && old.ends == new.ends {
+    if old.terminal_state == new.terminal_state && old.states == new.states {
         return;
     }
     let (Some(success), Some(failure)) = (outcome.success, outcome.failure) else {
@@ -186,21 +188,21 @@ fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     ];
     let agrees = names
         .iter()
-        .any(|(end, matcher)| outcome.name(matcher) == word && new.ends.contains(*end));
+        .any(|(state, matcher)| outcome.name(matcher) == value && new.states.contains(*state));
     if !agrees {
         let [success, failure] = names.map(|(_, matcher)| outcome.name(&matcher));
         let detail =
             format!("must be {success} or {failure}, with the condition of that name true");
-        findings.invalid(path, BadValue::String(word.into()), detail);
+        findings.invalid(path, BadValue::String(value.into()), detail);
     }
 }
 
 pub(crate) static EXCLUSIVE: Check = Check::new(
-    Rule::ours(
+    Rule::policy(
         "status/exclusive-conditions",
         include_str!("exclusive-conditions.md"),
     )
-    .of_kinds(|kind| kind.promises(|profile| profile.exclusive.is_some())),
+    .of_kinds(|kind| kind.has_status_rule(|profile| profile.exclusive.is_some())),
     Run::CustomStatus(exclusive),
 );
 
@@ -209,7 +211,7 @@ fn exclusive<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let both = (true, true);
-    if status.new.exclusive == both && status.before().exclusive != both {
+    if status.new.exclusive == both && status.old_or_empty().exclusive != both {
         let detail = format!("{first} and {second} cannot be true at the same time");
         findings.invalid(CONDITIONS, BadValue::Omitted, detail);
     }

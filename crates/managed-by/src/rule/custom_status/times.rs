@@ -1,4 +1,4 @@
-//! When a workload starts and ends.
+//! Rules about start and end times.
 
 use super::Transition;
 use crate::description::{Enforcement, Rule};
@@ -6,24 +6,23 @@ use crate::finding::{BadValue, FieldError};
 use crate::kind::status::TerminalStates;
 use crate::rule::{Check, Findings, Run};
 
-/// Two machines may write the two times (Tekton: "in case node time was not synchronized"), so that a minute is no
-/// finding.
+/// Tolerated clock skew in seconds: different machines may write the two times (Tekton: "in case node time was not synchronized").
 const CLOCK_SKEW: i64 = 60;
 
-pub(crate) static BEFORE_START: Check = Check::new(
-    Rule::ours(
+pub(crate) static END_BEFORE_START: Check = Check::new(
+    Rule::policy(
         "status/end-before-start",
         include_str!("end-before-start.md"),
     )
-    .of_kinds(|kind| kind.promises(|profile| profile.end.is_some())),
-    Run::CustomStatus(before_start),
+    .of_kinds(|kind| kind.has_status_rule(|profile| profile.end.is_some())),
+    Run::CustomStatus(end_before_start),
 );
 
-fn before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn end_before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(end) = &status.profile.end else {
         return;
     };
-    let (new, old) = (status.new, status.before());
+    let (new, old) = (status.new, status.old_or_empty());
     let changed = (new.start, new.end) != (old.start, old.end);
     let early = new.start.zip(new.end);
     if changed && early.is_some_and(|(start, end)| end.later_by(CLOCK_SKEW) < start) {
@@ -34,56 +33,56 @@ fn before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-pub(crate) static WITHOUT_OUTCOME: Check = Check::new(
-    Rule::ours(
+pub(crate) static END_WITHOUT_OUTCOME: Check = Check::new(
+    Rule::policy(
         "status/end-without-outcome",
         include_str!("end-without-outcome.md"),
     )
     .by_default(Enforcement::Warn)
     .of_kinds(|kind| {
-        kind.promises(|profile| profile.end.as_ref().is_some_and(|end| end.needs_outcome))
+        kind.has_status_rule(|profile| profile.end.as_ref().is_some_and(|end| end.needs_outcome))
     }),
-    Run::CustomStatus(without_outcome),
+    Run::CustomStatus(end_without_outcome),
 );
 
-fn without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn end_without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(end) = status.profile.end.as_ref().filter(|e| e.needs_outcome) else {
         return;
     };
-    let (new, old) = (status.new, status.before());
-    let is_over = |ends: TerminalStates| ends.intersects(TerminalStates::OUTCOMES);
-    let changed = new.end != old.end || is_over(old.ends);
-    if changed && new.end.is_some() && !is_over(new.ends) {
+    let (new, old) = (status.new, status.old_or_empty());
+    let has_outcome = |states: TerminalStates| states.intersects(TerminalStates::OUTCOMES);
+    let changed = new.end != old.end || has_outcome(old.states);
+    if changed && new.end.is_some() && !has_outcome(new.states) {
         let detail = "must not be set before there is an outcome";
         findings.invalid(end.path, BadValue::Time(new.end), detail);
     }
 }
 
-pub(crate) static WITHOUT_END: Check = Check::new(
-    Rule::ours(
+pub(crate) static OUTCOME_WITHOUT_END: Check = Check::new(
+    Rule::policy(
         "status/outcome-without-end",
         include_str!("outcome-without-end.md"),
     )
     .by_default(Enforcement::Warn)
     .of_kinds(|kind| {
-        kind.promises(|profile| {
+        kind.has_status_rule(|profile| {
             profile
                 .end
                 .as_ref()
                 .is_some_and(|end| !end.required_by.is_empty())
         })
     }),
-    Run::CustomStatus(without_end),
+    Run::CustomStatus(outcome_without_end),
 );
 
-fn without_end<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn outcome_without_end<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let Some(end) = &status.profile.end else {
         return;
     };
-    let (new, old) = (status.new, status.before());
-    let requiring = |ends: TerminalStates| ends.intersects(end.required_by);
-    let changed = new.end.is_some() != old.end.is_some() || requiring(new.ends ^ old.ends);
-    if changed && new.end.is_none() && requiring(new.ends) {
+    let (new, old) = (status.new, status.old_or_empty());
+    let requires_end = |states: TerminalStates| states.intersects(end.required_by);
+    let changed = new.end.is_some() != old.end.is_some() || requires_end(new.states ^ old.states);
+    if changed && new.end.is_none() && requires_end(new.states) {
         let detail = "must be set with the outcome";
         findings.push(FieldError::required(end.path, detail));
     }

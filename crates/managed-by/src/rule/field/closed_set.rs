@@ -6,7 +6,7 @@ use crate::rule::{Check, Context, Findings, Run};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours("managed-by/closed-set", include_str!("closed-set.md"))
+    Rule::policy("managed-by/closed-set", include_str!("closed-set.md"))
         .by_default(Enforcement::Warn)
         .of_kinds(|kind| matches!(kind.form, Form::OneOf(_))),
     Run::Change(check),
@@ -16,7 +16,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let Form::OneOf(values) = context.kind.form else {
         return;
     };
-    if let Some(value) = context.incoming().filter(|v| !values.contains(v)) {
+    if let Some(value) = context.new_managed_by().filter(|v| !values.contains(v)) {
         findings.push(context.invalid(value, accepts(context.kind.name, values)));
     }
 }

@@ -10,7 +10,7 @@ use crate::settings::{Delegation, Problems, Role};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours("managed-by/delegation", include_str!("delegation.md")).in_scope(Scope::Site),
+    Rule::policy("managed-by/delegation", include_str!("delegation.md")).in_scope(Scope::Site),
     Run::Configured(check),
 );
 
@@ -32,7 +32,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     let labels = object.metadata.labels;
     let (entry, delegation) = context.settings.delegation(namespace, labels)?;
     let is_template = context.kind.holder != Holder::Workload;
-    let (must, instead) = match (delegation, new) {
+    let (verb, instead) = match (delegation, new) {
         (Delegation::Forbidden, Mode::Delegated(_)) => {
             ("must not", "leave the field out".to_owned())
         }
@@ -50,20 +50,21 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         }
         _ => return Ok(()),
     };
-    let why = match (entry, context.settings.role()) {
+    let reason = match (entry, context.settings.role()) {
         (Some(index), _) => format!("namespaces[{index}] of the settings"),
         (None, Role::Hybrid) => "role hybrid".to_owned(),
         (None, Role::Management) => "role management".to_owned(),
         (None, Role::Worker) => "role worker".to_owned(),
     };
     let namespace = go::quote(namespace);
-    let brief = format!("a {kind} in namespace {namespace} {must} be delegated ({why})");
+    let brief = format!("a {kind} in namespace {namespace} {verb} be delegated ({reason})");
     if is_template && delegation == Delegation::Required {
-        // A webhook may yet set the field of each workload that is made of the template.
+        // A webhook may still set the field of workloads created from the template.
         let detail =
             format!("each {kind} made of this is denied unless a webhook sets the field: {brief}");
-        let brief =
-            format!("each {kind} made of this is denied unless a webhook sets the field ({why})");
+        let brief = format!(
+            "each {kind} made of this is denied unless a webhook sets the field ({reason})"
+        );
         findings.warn(FieldError::forbidden(context.path(), detail).briefly(brief));
         return Ok(());
     }
@@ -72,9 +73,9 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     Ok(())
 }
 
-/// Whom to delegate to.
+/// Returns advice on the controller to delegate to.
 fn advice(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, Problems> {
-    let names = context.settings.controllers_serving(kind, namespace)?;
+    let names = context.settings.controllers_for(kind, namespace)?;
     let is_accepted = |name: &&str| match context.kind.form {
         Form::OneOf(values) => values.contains(name),
         Form::Path | Form::Open => true,
@@ -87,8 +88,8 @@ fn advice(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, 
     })
 }
 
-/// Whether the user is a listed status writer of a kind, and so may create its children. A child need not be delegated, because
-/// its owner was judged before.
+/// Returns true if the user is a listed status writer of a kind, and so may create its children. Children need not be delegated,
+/// because the rule already checked their owner.
 fn makes_children_of(context: &Context<'_>, kind: &str) -> Result<bool, Problems> {
     let (settings, user) = (context.settings, &context.request.user);
     if let Some(writers) = settings.standard_writers(kind)?
@@ -96,7 +97,7 @@ fn makes_children_of(context: &Context<'_>, kind: &str) -> Result<bool, Problems
     {
         return Ok(true);
     }
-    for name in settings.controllers_serving(kind, &context.request.namespace)? {
+    for name in settings.controllers_for(kind, &context.request.namespace)? {
         let controller = settings.controller(&name)?;
         let writers = controller.as_ref().and_then(|c| c.status_writers());
         if writers.is_some_and(|writers| is_listed(user, writers)) {

@@ -27,15 +27,15 @@ pub(crate) static RULE: Check = Check::new(
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     if let Some(value) = context
-        .incoming()
+        .new_managed_by()
         .filter(|_| context.kind.form == Form::Path)
     {
-        judge(context, value, findings);
+        validate(context, value, findings);
     }
 }
 
-/// Everything that is wrong with a value, in upstream's order.
-pub(super) fn judge<'a>(context: &Context<'a>, value: &'a str, findings: &mut Findings<'a>) {
+/// Adds all format errors of a value, in upstream's order.
+pub(super) fn validate<'a>(context: &Context<'a>, value: &'a str, findings: &mut Findings<'a>) {
     let invalid = |part: &'a str, detail: &'static str| {
         FieldError::invalid(context.path(), BadValue::String(part.into()), detail)
     };
@@ -57,7 +57,7 @@ pub(super) fn judge<'a>(context: &Context<'a>, value: &'a str, findings: &mut Fi
         _ => findings.push(invalid(value, NOT_PREFIXED)),
     }
     if value.len() > MAX_MANAGED_BY {
-        // field.TooLongMaxLength had words of its own until 1.32.
+        // `field.TooLongMaxLength` formatted its own message before 1.32.
         let detail = if context.release < Release::V1_32 {
             "may not be longer than 63"
         } else {

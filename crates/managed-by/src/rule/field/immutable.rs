@@ -22,7 +22,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         return;
     };
     let kind = context.kind;
-    // Where the API writes the reserved value, an object that was stored before it did gets it now.
+    // If the API defaults the field, updates add the reserved value to older objects.
     let is_defaulted = kind.defaulted
         && context.mode(object) == Mode::Standard
         && context.mode(old) == Mode::Standard;

@@ -1,4 +1,4 @@
-//! `managed-by/...`: the field, and the same field in the templates of what a workload makes.
+//! `managed-by/...`: rules about `managedBy` of workloads, and in templates of the objects that workloads create.
 
 pub(crate) mod allowed;
 pub(crate) mod closed_set;

@@ -7,7 +7,7 @@ use crate::rule::{Check, Context, Findings, Run};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours(
+    Rule::policy(
         "managed-by/pruned-version",
         include_str!("pruned-version.md"),
     )
@@ -33,7 +33,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
             context.change,
             Change::Create { .. } | Change::Stored { .. }
         ) {
-            // Nothing is taken from an object, and the audit shows stored objects in every version.
+            // A create removes nothing from a stored object, and the audit reads stored objects in every version.
             findings.warn(error);
         } else {
             findings.push(error);

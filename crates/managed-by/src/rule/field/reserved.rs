@@ -5,17 +5,20 @@ use crate::rule::{Check, Context, Findings, Run};
 use crate::settings::ReservedValue;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours("managed-by/reserved", include_str!("reserved.md")).in_scope(Scope::Promise),
+    Rule::policy("managed-by/reserved", include_str!("reserved.md")).in_scope(Scope::Promise),
     Run::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let kind = context.kind;
-    // Where the API itself writes the value, nobody can leave it out.
+    // If the API defaults the field to this value, users can't leave it out.
     if kind.defaulted || context.settings.reserved_value() == ReservedValue::Allow {
         return;
     }
-    if let Some(value) = context.incoming().filter(|v| Some(*v) == kind.reserved) {
+    if let Some(value) = context
+        .new_managed_by()
+        .filter(|v| Some(*v) == kind.reserved)
+    {
         let detail = "leave the field out: that means the built-in controller too".to_owned();
         findings.push(context.invalid(value, detail));
     }

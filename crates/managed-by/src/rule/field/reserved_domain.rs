@@ -6,11 +6,11 @@ use crate::near::nearest;
 use crate::rule::{Check, Context, Findings, Run};
 use crate::settings::Problems;
 
-/// Domains of the Kubernetes project; their subdomains are its own too.
+/// Domains of the Kubernetes project, including their subdomains.
 const PROJECT: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours(
+    Rule::policy(
         "managed-by/reserved-domain",
         include_str!("reserved-domain.md"),
     )
@@ -18,7 +18,7 @@ pub(crate) static RULE: Check = Check::new(
     Run::Configured(check),
 );
 
-/// The names that are known, with the reserved value of a kind that the settings declare.
+/// Returns the known controller names, including the reserved value of a kind from `custom_kinds`.
 fn known<'k>(kind: &Kind<'k>) -> impl Iterator<Item = &'k str> {
     let reserved = RESERVED.iter().map(|&(name, _)| name);
     let declared = kind.reserved.filter(|_| kind.is_declared);
@@ -26,7 +26,7 @@ fn known<'k>(kind: &Kind<'k>) -> impl Iterator<Item = &'k str> {
 }
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
-    let Some(value) = context.incoming() else {
+    let Some(value) = context.new_managed_by() else {
         return Ok(());
     };
     let Some((domain, _)) = value.split_once('/') else {
@@ -36,19 +36,19 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     if !is_reserved(domain, kind) || known(kind).any(|name| name == value) {
         return Ok(());
     }
-    // A controller that the admin lists is known, whatever its domain.
+    // Listed controllers are known, whatever their domain.
     if context.settings.controller(value)?.is_some() {
         return Ok(());
     }
     let mut detail = "no known controller has this name".to_owned();
-    let meant = nearest(value, known(kind));
-    if let Some(name) = meant {
+    let suggestion = nearest(value, known(kind));
+    if let Some(name) = suggestion {
         detail.push_str(", did you mean \"");
         detail.push_str(name);
         detail.push_str("\"?");
     }
     let mut error = context.invalid(value, detail);
-    if let Some(name) = meant {
+    if let Some(name) = suggestion {
         error = error.suggesting(name);
     }
     findings.push(error);
@@ -56,12 +56,12 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
 }
 
 fn is_reserved(domain: &str, kind: &Kind<'_>) -> bool {
-    let of_project = |project: &str| {
+    let is_in_project = |project: &str| {
         let rest = domain.strip_suffix(project);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
-    let is_of = |name: &str| name.split_once('/').is_some_and(|(d, _)| d == domain);
-    PROJECT.into_iter().any(of_project)
-        || RESERVED.iter().any(|(name, _)| is_of(name))
-        || kind.reserved.is_some_and(is_of)
+    let is_domain_of = |name: &str| name.split_once('/').is_some_and(|(d, _)| d == domain);
+    PROJECT.into_iter().any(is_in_project)
+        || RESERVED.iter().any(|(name, _)| is_domain_of(name))
+        || kind.reserved.is_some_and(is_domain_of)
 }

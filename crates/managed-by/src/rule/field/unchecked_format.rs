@@ -6,7 +6,7 @@ use crate::kind::Form;
 use crate::rule::{Check, Context, Findings, Run};
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours(
+    Rule::policy(
         "managed-by/unchecked-format",
         include_str!("unchecked-format.md"),
     )
@@ -19,12 +19,12 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     if context.kind.form != Form::Open {
         return;
     }
-    match context.incoming() {
+    match context.new_managed_by() {
         Some("") => {
             let detail = "names nobody, and is not the same as no value: leave the field out";
             findings.push(context.invalid("", detail.to_owned()));
         }
-        Some(value) => format::judge(context, value, findings),
+        Some(value) => format::validate(context, value, findings),
         None => {}
     }
 }

@@ -8,17 +8,17 @@ use crate::request::Change;
 use crate::rule::{Check, Context, Findings, Run};
 use crate::settings::Problems;
 
-/// What PolicyServer takes in one request: the default limit of its HTTP library, which no setting changes.
+/// Maximum request size of PolicyServer: the default limit of its HTTP library, which is not configurable.
 const LARGEST_REQUEST: usize = 2 << 20;
 
-/// What an update needs beside the object that is created: the rest of the request, and the status, twice.
-const ROOM: usize = 128 << 10;
+/// Size of an update besides the created object: the rest of the request, and the status, twice.
+const OVERHEAD: usize = 128 << 10;
 
-/// An update carries the object twice, as it is stored and as it is to be.
-const LARGEST_OBJECT: usize = (LARGEST_REQUEST - ROOM) / 2;
+/// Maximum object size: an update contains the old and the new object.
+const LARGEST_OBJECT: usize = (LARGEST_REQUEST - OVERHEAD) / 2;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours(
+    Rule::policy(
         "managed-by/updates-too-large",
         include_str!("updates-too-large.md"),
     )
@@ -42,7 +42,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         "the object has {size} bytes and may have at most {LARGEST_OBJECT}, because an update carries it twice and PolicyServer takes at most 2 MiB"
     );
     let error = FieldError::too_long("spec", detail);
-    if is_status_judged(context, object)? {
+    if requires_status_review(context, object)? {
         findings.push(error);
     } else {
         findings.warn(error);
@@ -50,9 +50,9 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     Ok(())
 }
 
-/// Whether somebody waits for the verdict on each status update: of a delegated workload, and of a kind with listed writers. The
-/// others can live on without a policy that takes their updates.
-fn is_status_judged(context: &Context<'_>, object: &Object<'_>) -> Result<bool, Problems> {
+/// Returns true if the policy must review every status update of the object: it is delegated, or its kind has listed writers. Other
+/// workloads keep working if their updates are too large for the policy.
+fn requires_status_review(context: &Context<'_>, object: &Object<'_>) -> Result<bool, Problems> {
     if context.kind.holder != Holder::Workload {
         return Ok(false);
     }

@@ -5,24 +5,24 @@ use crate::kind::RESERVED;
 use crate::rule::{Check, Context, Findings, Run};
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::ours("managed-by/wrong-kind", include_str!("wrong-kind.md"))
+    Rule::policy("managed-by/wrong-kind", include_str!("wrong-kind.md"))
         .by_default(Enforcement::Warn),
     Run::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let Some(value) = context
-        .incoming()
+        .new_managed_by()
         .filter(|v| Some(*v) != context.kind.reserved)
     else {
         return;
     };
     if let Some((_, runs)) = RESERVED.iter().find(|(name, _)| *name == value) {
-        let so = if context.kind.steps_back {
+        let consequence = if context.kind.steps_back {
             "so nobody would run this"
         } else {
             "and this kind's own controller does not look here"
         };
-        findings.push(context.invalid(value, format!("it runs {runs} only, {so}")));
+        findings.push(context.invalid(value, format!("it runs {runs} only, {consequence}")));
     }
 }

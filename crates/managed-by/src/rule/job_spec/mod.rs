@@ -1,11 +1,11 @@
-//! `job-spec/...`: what kube-apiserver checks of a Job's spec because of the status that its controller wrote.
+//! `job-spec/...`: kube-apiserver's checks on the spec of a Job that depend on its status.
 
 use crate::description::{Enforcement, Rule, Upstream};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::is_job;
 use crate::object::Object;
 use crate::object::job::{ConditionTypes, Job};
-use crate::object::template::{same_directives, same_for_good};
+use crate::object::template::{same_directives, same_pod_affinity};
 use crate::release::Release;
 use crate::request::Change;
 use crate::rule::{Check, Context, Findings, Run};
@@ -14,10 +14,9 @@ pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
     Rule::upstream(
         "job-spec/scheduling-directives",
         include_str!("scheduling-directives.md"),
-        // In 1.36.
         Upstream::in_function("validatePodTemplateUpdate (pkg/apis/batch/validation)")
             .with_option("AllowMutableSchedulingDirectives")
-            .that_changes(),
+            .changed_in(Release::V1_36),
     )
     .by_default(Enforcement::Off)
     .of_kinds(is_job),
@@ -25,14 +24,14 @@ pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
 )
 .exercised_when_change(|change| Suspended::of(change).is_some_and(|job| job.changes_template()));
 
-/// An update of the main resource of a Job that is suspended as stored.
+/// Update of the main resource of a Job that is suspended in the stored object.
 pub(crate) struct Suspended<'a> {
     new: &'a Job<'a>,
     old: &'a Job<'a>,
 }
 
 impl<'a> Suspended<'a> {
-    /// That update, if the change is one.
+    /// Returns the update, or [`None`] for other changes.
     pub(crate) fn of(change: &'a Change<Object<'a>>) -> Option<Self> {
         let Change::Update { object, old } = change else {
             return None;
@@ -45,7 +44,7 @@ impl<'a> Suspended<'a> {
         self.new.spec.template != self.old.spec.template
     }
 
-    /// Whether the status lets the scheduling directives change (`validationOptionsForJob`).
+    /// Returns true if the status allows changes of the scheduling directives (`validationOptionsForJob`).
     fn may_change(&self, release: Release) -> bool {
         let status = &self.old.status;
         let is_not_started = status.start_time.is_none();
@@ -55,7 +54,7 @@ impl<'a> Suspended<'a> {
         status.active == 0 && (is_not_started || self.has_condition())
     }
 
-    /// Whether the controller has said that it has suspended the Job.
+    /// Returns true if the controller has set the condition `Suspended`.
     fn has_condition(&self) -> bool {
         let conditions = self.old.status.conditions;
         conditions.is_true(ConditionTypes::SUSPENDED)
@@ -81,8 +80,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         }
         return;
     }
-    if !same_for_good(new, old, release) {
-        // Of a template that may change otherwise, 1.36 compares what is left of the pods' spec.
+    if !same_pod_affinity(new, old, release) {
+        // If the scheduling directives may change, 1.36 compares the rest of the pod spec only.
         let path = if release < Release::V1_36 {
             TEMPLATE
         } else {

@@ -1,4 +1,4 @@
-//! The rules about conditions: which ones exclude each other, which ones need another one, and which ones are final.
+//! Rules about conditions: mutually exclusive, prerequisite and terminal ones.
 
 use super::{STATE, StatusChange, TRANSITION, rule};
 use crate::description::Upstream;

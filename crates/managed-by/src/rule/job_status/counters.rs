@@ -1,4 +1,4 @@
-//! The counters of pods.
+//! Rules about the pod counters.
 
 use super::{STATE, StatusChange, TRANSITION, rule};
 use crate::description::Upstream;
@@ -44,18 +44,18 @@ fn negative<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-pub(crate) static ACTIVE_OF_FINISHED: Check = Check::new(
+pub(crate) static FINISHED_WITH_ACTIVE_PODS: Check = Check::new(
     rule(
         "job-status/finished-with-active-pods",
         include_str!("finished-with-active-pods.md"),
         Upstream::in_function(STATE).with_option("RejectFinishedJobWithActivePods"),
     ),
-    Run::JobStatus(active_of_finished),
+    Run::JobStatus(finished_with_active_pods),
 )
 .applies_when(|changed| changed.finished || changed.active)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
-fn active_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn finished_with_active_pods<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let active = status.new.active;
     if status.is_finished() && active > 0 {
         let detail = "active>0 is invalid for finished job";
@@ -63,7 +63,7 @@ fn active_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>
     }
 }
 
-pub(crate) static TERMINATING_OF_FINISHED: Check = Check::new(
+pub(crate) static FINISHED_WITH_TERMINATING_PODS: Check = Check::new(
     rule(
         "job-status/finished-with-terminating-pods",
         include_str!("finished-with-terminating-pods.md"),
@@ -71,12 +71,12 @@ pub(crate) static TERMINATING_OF_FINISHED: Check = Check::new(
             .with_option("RejectFinishedJobWithTerminatingPods")
             .since(Release::V1_31),
     ),
-    Run::JobStatus(terminating_of_finished),
+    Run::JobStatus(finished_with_terminating_pods),
 )
 .applies_when(|changed| changed.finished || changed.terminating)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
-fn terminating_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn finished_with_terminating_pods<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_finished()
         && let Some(terminating) = status.new.terminating.filter(|t| *t > 0)
     {
@@ -85,7 +85,7 @@ fn terminating_of_finished<'a>(status: &StatusChange<'a>, findings: &mut Finding
     }
 }
 
-pub(crate) static READY: Check = Check::new(
+pub(crate) static READY_EXCEEDS_ACTIVE: Check = Check::new(
     rule(
         "job-status/ready-exceeds-active",
         include_str!("ready-exceeds-active.md"),

@@ -1,4 +1,4 @@
-//! `completedIndexes` and `failedIndexes`: numbers and intervals such as `1,3-5,7`.
+//! Rules about `completedIndexes` and `failedIndexes`: indexes and intervals such as `1,3-5,7`.
 
 use super::{STATE, StatusChange, rule};
 use crate::description::Upstream;
@@ -60,13 +60,13 @@ fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-pub(crate) static COMPLETED_OF_NON_INDEXED: Check = Check::new(
+pub(crate) static COMPLETED_INDEXES_NON_INDEXED: Check = Check::new(
     rule(
         "job-status/completed-indexes-non-indexed",
         include_str!("completed-indexes-non-indexed.md"),
         Upstream::in_function(STATE).with_option("RejectCompletedIndexesForNonIndexedJob"),
     ),
-    Run::JobStatus(completed_of_non_indexed),
+    Run::JobStatus(completed_indexes_non_indexed),
 )
 .exercised_when(|status| {
     !status.spec.is_indexed()
@@ -74,7 +74,7 @@ pub(crate) static COMPLETED_OF_NON_INDEXED: Check = Check::new(
             || status.new.succeeded != status.old.map_or(0, |old| old.succeeded))
 });
 
-fn completed_of_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn completed_indexes_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.changed.completed_indexes
         && !status.spec.is_indexed()
         && !status.new.completed_indexes.is_empty()
@@ -109,7 +109,7 @@ fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'
     }
 }
 
-pub(crate) static OVERLAP: Check = Check::new(
+pub(crate) static FAILED_INDEXES_OVERLAP_COMPLETED: Check = Check::new(
     rule(
         "job-status/failed-indexes-overlap-completed",
         include_str!("failed-indexes-overlap-completed.md"),
@@ -135,11 +135,11 @@ fn overlap<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
 /// First and last index of an interval.
 type Interval = (i32, i32);
 
-/// `validateIndexesFormat`: the first thing wrong with a list of intervals that is not empty, in upstream's words.
+/// Validates a non-empty list of intervals (`validateIndexesFormat`). Returns upstream's message for the first error.
 fn check_format(indexes: &str, completions: i32) -> Result<(), String> {
     let mut previous: Option<i32> = None;
     for (interval, text) in Intervals::of(indexes, completions) {
-        let (first, last) = interval.map_err(|e| e.text(text))?;
+        let (first, last) = interval.map_err(|e| e.message(text))?;
         if let Some(previous) = previous.filter(|p| *p >= first) {
             return Err(not_increasing(previous, first));
         }
@@ -148,8 +148,8 @@ fn check_format(indexes: &str, completions: i32) -> Result<(), String> {
     Ok(())
 }
 
-/// `validateFailedIndexesNotOverlapCompleted`: walks both lists side by side; what does not parse is passed over, for it
-/// is reported elsewhere. Takes the lists as increasing, as upstream does.
+/// Returns the first index in both lists (`validateFailedIndexesNotOverlapCompleted`). Skips invalid intervals, which another rule
+/// reports, and assumes increasing lists, as upstream does.
 fn common_index(completed: &str, failed: &str, completions: i32) -> Option<i32> {
     let valid = |list| Intervals::of(list, completions).filter_map(|(interval, _)| interval.ok());
     let (mut completed, mut failed) = (valid(completed), valid(failed));
@@ -166,11 +166,11 @@ fn common_index(completed: &str, failed: &str, completions: i32) -> Option<i32> 
     }
 }
 
-/// The intervals of a list, each with its text. Lists have up to tens of thousands of them, nearly all of plain digits, which
-/// [`plain_interval`] reads in one pass: that halves the fuel of a status update with 20,000 intervals. Any other text is parsed as
-/// upstream does.
+/// Iterator over the intervals of a list, each with its text. Lists can have tens of thousands of intervals, mostly plain digits,
+/// which [`plain_interval`] parses in one pass: this halves the fuel of a status update with 20,000 intervals. Other intervals are
+/// parsed as in upstream.
 struct Intervals<'a> {
-    /// [`None`] behind the last one. An empty list has one, of no text.
+    /// The unparsed rest, or [`None`] after the last interval. An empty list has one empty interval.
     rest: Option<&'a str>,
     completions: i32,
 }
@@ -185,7 +185,7 @@ impl<'a> Intervals<'a> {
 }
 
 impl<'a> Iterator for Intervals<'a> {
-    type Item = (Result<Interval, Wrong<'a>>, &'a str);
+    type Item = (Result<Interval, IntervalError<'a>>, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest?;
@@ -200,7 +200,7 @@ impl<'a> Iterator for Intervals<'a> {
     }
 }
 
-/// The interval at the start of a list if it is valid and of digits alone; where it ends, if that was seen.
+/// Parses the interval at the start of a list if it is valid and consists of digits. Also returns its length, if known.
 fn plain_interval(bytes: &[u8], completions: i32) -> (Option<Interval>, Option<usize>) {
     let (first, end) = plain_index(bytes, 0);
     let (last, end) = match bytes.get(end) {
@@ -217,7 +217,7 @@ fn plain_interval(bytes: &[u8], completions: i32) -> (Option<Interval>, Option<u
     (valid, Some(end))
 }
 
-/// One to nine digits, which no `i32` is too small for, and where the digits end.
+/// Parses an index of one to nine digits, which always fits into an `i32`. Also returns the position after the digits.
 fn plain_index(bytes: &[u8], start: usize) -> (Option<i32>, usize) {
     let (mut index, mut at) = (0_i32, start);
     while let Some(digit) = bytes
@@ -232,17 +232,17 @@ fn plain_index(bytes: &[u8], start: usize) -> (Option<i32>, usize) {
     ((1..=9).contains(&digits).then_some(index), at)
 }
 
-/// Why a text is no interval.
+/// Error of parsing an interval.
 #[derive(Debug, PartialEq, Eq)]
-enum Wrong<'a> {
+enum IntervalError<'a> {
     TooManyParts,
     NotANumber(&'a str),
     TooLarge(&'a str),
     NotIncreasing(i32, i32),
 }
 
-impl Wrong<'_> {
-    fn text(&self, interval: &str) -> String {
+impl IntervalError<'_> {
+    fn message(&self, interval: &str) -> String {
         match self {
             Self::TooManyParts => format!(
                 "the fragment {} violates the requirement that an index interval can have at most two parts separated by '-'",
@@ -262,10 +262,10 @@ fn not_increasing(previous: i32, current: i32) -> String {
     format!("non-increasing order, previous: {previous}, current: {current}")
 }
 
-/// `parseIndexInterval`: `3` or `3-5`, each number below `completions`.
-fn parse_interval(text: &str, completions: i32) -> Result<Interval, Wrong<'_>> {
+/// Parses `3` or `3-5`, with each index below `completions` (`parseIndexInterval`).
+fn parse_interval(text: &str, completions: i32) -> Result<Interval, IntervalError<'_>> {
     let (first, last) = match text.split_once('-') {
-        Some((_, last)) if last.contains('-') => return Err(Wrong::TooManyParts),
+        Some((_, last)) if last.contains('-') => return Err(IntervalError::TooManyParts),
         Some((first, last)) => (first, Some(last)),
         None => (text, None),
     };
@@ -275,16 +275,16 @@ fn parse_interval(text: &str, completions: i32) -> Result<Interval, Wrong<'_>> {
     };
     let last = parse_index(last, completions)?;
     if first >= last {
-        return Err(Wrong::NotIncreasing(first, last));
+        return Err(IntervalError::NotIncreasing(first, last));
     }
     Ok((first, last))
 }
 
-/// A number as `strconv.Atoi` reads it, on a machine of 64 bits: a plus sign will do. (A minus sign separates.)
-fn parse_index(text: &str, completions: i32) -> Result<i32, Wrong<'_>> {
-    let number: i64 = text.parse().map_err(|_| Wrong::NotANumber(text))?;
+/// Parses a number like `strconv.Atoi` on a 64-bit machine, which accepts a plus sign. A minus sign is a separator.
+fn parse_index(text: &str, completions: i32) -> Result<i32, IntervalError<'_>> {
+    let number: i64 = text.parse().map_err(|_| IntervalError::NotANumber(text))?;
     let index = i32::try_from(number).ok().filter(|i| *i < completions);
-    index.ok_or(Wrong::TooLarge(text))
+    index.ok_or(IntervalError::TooLarge(text))
 }
 
 #[cfg(test)]
@@ -292,31 +292,31 @@ mod tests {
     use super::{Intervals, common_index, parse_interval};
     use proptest::prelude::proptest;
 
-    /// What upstream does: `strings.Split`, then `parseIndexInterval`.
-    fn one_by_one(
+    /// Parses a list like upstream: `strings.Split`, then `parseIndexInterval`.
+    fn parse_like_upstream(
         list: &str,
         completions: i32,
-    ) -> Vec<(Result<super::Interval, super::Wrong<'_>>, &str)> {
+    ) -> Vec<(Result<super::Interval, super::IntervalError<'_>>, &str)> {
         let parse = |text| (parse_interval(text, completions), text);
         list.split(',').map(parse).collect()
     }
 
     proptest! {
         #[test]
-        fn reading_in_passing_changes_nothing(list in "([0-9]{0,11}[-,+ :/]?){0,8}", completions in 0..i32::MAX) {
+        fn intervals_are_parsed_like_upstream(list in "([0-9]{0,11}[-,+ :/]?){0,8}", completions in 0..i32::MAX) {
             let read: Vec<_> = Intervals::of(&list, completions).collect();
-            assert_eq!(read, one_by_one(&list, completions));
+            assert_eq!(read, parse_like_upstream(&list, completions));
         }
 
         #[test]
-        fn small_intervals_are_read_alike(list in "([0-9]{1,2}(-[0-9]{1,2})?,?){0,8}", completions in 0..100) {
+        fn small_intervals_are_parsed_like_upstream(list in "([0-9]{1,2}(-[0-9]{1,2})?,?){0,8}", completions in 0..100) {
             let read: Vec<_> = Intervals::of(&list, completions).collect();
-            assert_eq!(read, one_by_one(&list, completions));
+            assert_eq!(read, parse_like_upstream(&list, completions));
         }
     }
 
     #[test]
-    fn the_first_common_index_is_found() {
+    fn common_index_returns_the_first() {
         for (completed, failed, common) in [
             ("", "1", None),
             ("1", "", None),

@@ -1,9 +1,8 @@
-//! `job-status/...`: every check of kube-apiserver on the status of a Job.
+//! `job-status/...`: kube-apiserver's checks on the status of a Job.
 //!
-//! Upstream switches most checks on only where what they look at has changed
-//! (`getStatusValidationOptions`, `pkg/registry/batch/job/strategy.go`), so that a status that breaks a rule already can
-//! still be written in its other parts. In a stored object, which the background audit sends as a create, everything has
-//! changed from nothing, and there is no transition to judge.
+//! Upstream enables most checks only if the fields that they read have changed (`getStatusValidationOptions`,
+//! `pkg/registry/batch/job/strategy.go`), so that an invalid status can still be updated in other fields. For a stored object,
+//! which the background audit sends as a create, everything has changed, and transition checks don't run.
 
 pub(crate) mod conditions;
 pub(crate) mod counters;
@@ -22,18 +21,18 @@ use crate::request::Change;
 const STATE: &str = "validateJobStatus";
 const TRANSITION: &str = "ValidateJobStatusUpdate";
 
-/// The status that a change brings in, beside the one before, with what has changed between the two.
+/// A change of a Job's status, with the old status and the fields that differ.
 pub(crate) struct StatusChange<'a> {
     pub(crate) release: Release,
-    /// The spec that counts: on a status update the old one, which kube-apiserver keeps.
+    /// The spec that applies. kube-apiserver keeps the old spec in a status update.
     pub(crate) spec: &'a JobSpec<'a>,
     pub(crate) new: &'a JobStatus<'a>,
-    /// [`None`] of a stored object.
+    /// The old status, or [`None`] for a stored object.
     pub(crate) old: Option<&'a JobStatus<'a>>,
     pub(crate) changed: Changed,
 }
 
-/// What differs between the old status and the new one, by the comparisons of `getStatusValidationOptions`.
+/// Fields that differ between the old and the new status, by the comparisons of `getStatusValidationOptions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -56,7 +55,7 @@ pub(crate) struct Changed {
 }
 
 impl<'a> StatusChange<'a> {
-    /// The status change in a change of a Job, if there is one.
+    /// Returns the status change of a Job, or [`None`] for other changes.
     pub(crate) fn of(change: &'a Change<Object<'a>>, release: Release) -> Option<Self> {
         let (spec, new, old) = match change {
             Change::Stored { object } => {
@@ -87,7 +86,7 @@ impl<'a> StatusChange<'a> {
         self.new.conditions.is_true(ConditionTypes::FINISHED)
     }
 
-    /// Whether something holds of the old status.
+    /// Returns true if there is an old status and it satisfies a predicate.
     fn was(&self, holds: impl Fn(&JobStatus<'a>) -> bool) -> bool {
         self.old.is_some_and(holds)
     }
@@ -115,7 +114,7 @@ impl Changed {
     }
 }
 
-/// A rule of kube-apiserver on a Job's status.
+/// Creates a kube-apiserver rule about the status of a Job.
 const fn rule(id: &'static str, page: &'static str, check: Upstream) -> Rule {
     Rule::upstream(id, page, check).of_kinds(is_job)
 }

@@ -1,4 +1,4 @@
-//! `startTime` and `completionTime`.
+//! Rules about `startTime` and `completionTime`.
 
 use super::{STATE, StatusChange, TRANSITION, rule};
 use crate::description::Upstream;
@@ -78,10 +78,9 @@ pub(crate) static FINISHED_WITHOUT_START: Check = Check::new(
     rule(
         "job-status/finished-without-start-time",
         include_str!("finished-without-start-time.md"),
-        // In V1_32.
         Upstream::in_function(STATE)
             .with_option("RejectFinishedJobWithoutStartTime")
-            .that_changes(),
+            .changed_in(Release::V1_32),
     ),
     Run::JobStatus(finished_without_start),
 )
@@ -114,7 +113,7 @@ fn completion_changed<'a>(
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
-    // complete-without-completion-time reports that the time was removed.
+    // `complete-without-completion-time` reports a removed time.
     if status.changed.completion_time
         && old.completion_time.is_some()
         && status.new.completion_time.is_some()
@@ -133,10 +132,9 @@ pub(crate) static START_CHANGED: Check = Check::new(
     rule(
         "job-status/start-time-changed",
         include_str!("start-time-changed.md"),
-        // In V1_32.
         Upstream::in_function(TRANSITION)
             .with_option("RejectStartTimeUpdateForUnsuspendedJob")
-            .that_changes(),
+            .changed_in(Release::V1_32),
     ),
     Run::JobStatusTransition(start_changed),
 )

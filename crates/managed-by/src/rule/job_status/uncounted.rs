@@ -1,4 +1,4 @@
-//! `uncountedTerminatedPods`: pods that have ended and are not in the counters yet.
+//! Rules about `uncountedTerminatedPods`: terminated pods that the counters don't include yet.
 
 use super::{STATE, StatusChange, rule};
 use crate::description::Upstream;
@@ -8,7 +8,8 @@ use crate::release::Release;
 use crate::rule::{Check, Findings, Run};
 use crate::sorted::Sorted;
 
-/// Semantic equality: an absent list equals an empty one, but an absent struct does not equal an empty one.
+/// Returns true if the lists differ semantically: an absent list equals an empty one, but an absent struct does not equal an empty
+/// one.
 pub(super) fn differ(old: Option<&Uncounted<'_>>, new: Option<&Uncounted<'_>>) -> bool {
     match (old, new) {
         (Some(old), Some(new)) => old.lists() != new.lists(),
@@ -33,52 +34,52 @@ fn uids<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     let Some(pods) = &status.new.uncounted else {
         return;
     };
-    let mut repeated = repeated(pods).into_iter();
+    let mut duplicates = duplicates(pods).into_iter();
     for (list, uids) in pods.lists() {
         for (index, uid) in uids.iter().enumerate() {
             let path = || format!("{list}[{index}]");
             let value = || BadValue::NamedString(uid.as_ref().into());
-            let repeated = repeated.next().unwrap_or_default();
+            let is_duplicate = duplicates.next().unwrap_or_default();
             if findings.is_full() {
                 return;
             }
             if uid.is_empty() {
                 findings.invalid(path(), value(), "must not be empty");
-            } else if repeated {
+            } else if is_duplicate {
                 findings.push(FieldError::duplicate(path(), value()));
             }
         }
     }
 }
 
-/// For each UID in turn, whether it stood before. Sorting finds that with less work than a set.
-fn repeated(pods: &Uncounted<'_>) -> Vec<bool> {
+/// Returns a flag for each UID: true if it is a duplicate of an earlier one. Sorting is cheaper than a hash set.
+fn duplicates(pods: &Uncounted<'_>) -> Vec<bool> {
     let uids = pods.lists().into_iter().flat_map(|(_, uids)| uids);
     let sorted = Sorted::of(uids.map(|uid| &**uid));
-    let mut repeated = vec![false; pods.len()];
-    for ((first, _), (second, place)) in sorted.iter().zip(sorted.iter().skip(1)) {
+    let mut duplicates = vec![false; pods.len()];
+    for ((first, _), (second, index)) in sorted.iter().zip(sorted.iter().skip(1)) {
         if first == second
             && !first.is_empty()
-            && let Some(flag) = repeated.get_mut(place)
+            && let Some(flag) = duplicates.get_mut(index)
         {
             *flag = true;
         }
     }
-    repeated
+    duplicates
 }
 
-pub(crate) static OF_FINISHED: Check = Check::new(
+pub(crate) static FINISHED_WITH_UNCOUNTED_PODS: Check = Check::new(
     rule(
         "job-status/finished-with-uncounted-pods",
         include_str!("finished-with-uncounted-pods.md"),
         Upstream::in_function(STATE).with_option("RejectFinishedJobWithUncountedTerminatedPods"),
     ),
-    Run::JobStatus(of_finished),
+    Run::JobStatus(finished_with_uncounted_pods),
 )
 .applies_when(|changed| changed.finished || changed.uncounted)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
-fn of_finished<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn finished_with_uncounted_pods<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_finished()
         && let Some(pods) = &status.new.uncounted
         && !pods.is_empty()

@@ -13,27 +13,27 @@ use crate::settings::Settings;
 use crate::upstream::go;
 
 pub(crate) static DELEGATED_OWNER: Check = Check::new(
-    Rule::ours("pods/delegated-owner", include_str!("delegated-owner.md"))
+    Rule::policy("pods/delegated-owner", include_str!("delegated-owner.md"))
         .in_scope(Scope::Site)
         .of_kinds(is_job),
     Run::Pod,
 );
 
-/// What the rules about pods found.
+/// Result of the rules about pods.
 pub(crate) enum PodFindings<'a> {
     Found(Vec<(Enforcement, Finding<'a>)>),
-    Unanswered(LookupFailed<'a>),
+    LookupFailed(LookupFailed<'a>),
 }
 
-/// A question about the Job of a pod that the cluster did not answer.
+/// Failed lookup of the Job that controls a pod.
 pub(crate) struct LookupFailed<'a> {
     pub(crate) rule: &'static Rule,
-    /// The Job's name.
+    /// Name of the Job.
     pub(crate) job: &'a str,
-    pub(crate) why: Unanswered,
+    pub(crate) error: Unanswered,
 }
 
-/// Judges a pod.
+/// Evaluates the rules about pods, which may look up a Job in the cluster.
 pub(crate) fn run<'a>(
     request: &AdmissionRequest<'_>,
     pod: &'a Pod<'_>,
@@ -50,18 +50,18 @@ pub(crate) fn run<'a>(
             let finding = error.map(|error| (enforcement, Finding::new(rule, error, false)));
             PodFindings::Found(finding.into_iter().collect())
         }
-        Err(why) => PodFindings::Unanswered(LookupFailed {
+        Err(error) => PodFindings::LookupFailed(LookupFailed {
             rule,
             job: &owner.name,
-            why,
+            error,
         }),
     }
 }
 
-/// What is wrong with a pod that a Job controls, if anything.
+/// Checks a pod whose controller is a Job.
 ///
 /// # Errors
-/// If the cluster did not say what the Job is.
+/// Fails if the Job can't be looked up or decoded.
 fn check<'a>(
     request: &AdmissionRequest<'_>,
     owner: &Owner<'_>,
@@ -70,7 +70,7 @@ fn check<'a>(
     let FoundJob::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
         return Ok(None);
     };
-    let job = read_job(&bytes).map_err(|e| Unanswered::new(format!("not a Job: {e}")))?;
+    let job = decode_job(&bytes).map_err(|e| Unanswered::new(format!("not a Job: {e}")))?;
     if job.metadata.uid != owner.uid {
         return Ok(None);
     }
@@ -86,8 +86,8 @@ fn check<'a>(
     Ok(Some(FieldError::forbidden(path, detail).briefly(brief)))
 }
 
-/// Reads the Job that the cluster returned.
-fn read_job(bytes: &[u8]) -> Result<Object<'_>, Malformed> {
+/// Decodes the Job that the cluster returned.
+fn decode_job(bytes: &[u8]) -> Result<Object<'_>, Malformed> {
     let job = decode(bytes, OfKind(&JOB))?;
     job.ok_or_else(|| Malformed::unexpected("", "an object", "null"))
 }

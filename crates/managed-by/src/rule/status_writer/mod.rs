@@ -11,18 +11,18 @@ use crate::rule::{Check, Context, Findings, Run, owner};
 use crate::settings::Problems;
 use crate::upstream::go;
 
-/// A denial names no more writers than that.
+/// Maximum number of writers in a message.
 const MAX_LISTED: usize = 4;
 
 pub(crate) static DELEGATED: Check = Check::new(
-    Rule::ours("status-writer/delegated", include_str!("delegated.md"))
+    Rule::policy("status-writer/delegated", include_str!("delegated.md"))
         .in_scope(Scope::Site)
         .of_kinds(|kind| !matches!(kind.status, Status::Unjudged)),
     Run::Configured(check_delegated),
 );
 
 pub(crate) static STANDARD: Check = Check::new(
-    Rule::ours("status-writer/standard", include_str!("standard.md"))
+    Rule::policy("status-writer/standard", include_str!("standard.md"))
         .in_scope(Scope::Site)
         .of_kinds(|kind| !matches!(kind.status, Status::Unjudged)),
     Run::Configured(check_standard),
@@ -34,9 +34,9 @@ fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Re
     };
     let controller = context.settings.controller(name)?;
     if let Some(writers) = controller.as_ref().and_then(|c| c.status_writers()) {
-        let of = format!("what is delegated to {}", go::quote(name));
+        let target = format!("what is delegated to {}", go::quote(name));
         if !may_write(context, writers) {
-            deny(context, writers, &of, None, findings);
+            deny(context, writers, &target, None, findings);
         }
     }
     Ok(())
@@ -49,16 +49,16 @@ fn check_standard<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Res
     };
     let kind = context.kind.name;
     if let Some(writers) = context.settings.standard_writers(kind)? {
-        let of = format!("a {kind} that is not delegated");
+        let target = format!("a {kind} that is not delegated");
         if !may_write(context, &writers) {
             let parent = owner::workload(context, stored)?.map(|owner| owner.kind);
-            deny(context, &writers, &of, parent.as_deref(), findings);
+            deny(context, &writers, &target, parent.as_deref(), findings);
         }
     }
     Ok(())
 }
 
-/// The object as stored, on a status update of a workload. Its spec counts: kube-apiserver keeps it.
+/// Returns the stored object in a status update of a workload. Its spec decides, because kube-apiserver keeps it.
 fn stored<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
     match context.change {
         Change::UpdateStatus { old, .. } if context.kind.holder == Holder::Workload => Some(old),
@@ -66,17 +66,17 @@ fn stored<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
     }
 }
 
-/// Whether who asks is listed, or changes nothing.
+/// Returns true if the user is listed, or the update changes nothing.
 fn may_write(context: &Context<'_>, writers: &[Cow<'_, str>]) -> bool {
     is_listed(&context.request.user, writers) || context.request.source.is_noop()
 }
 
-/// Denies who is not listed. Controllers write the status of children too: of what a known `parent` controls, the denial says
-/// whose name may be missing.
+/// Adds a denial for a user who is not listed. A controller also writes the status of its children, so if a known `parent` controls
+/// the object, the message suggests to list the parent's controller.
 fn deny<'a>(
     context: &Context<'a>,
     writers: &[Cow<'_, str>],
-    of: &str,
+    target: &str,
     parent: Option<&str>,
     findings: &mut Findings<'a>,
 ) {
@@ -88,7 +88,7 @@ fn deny<'a>(
         String::new()
     };
     let mut detail = format!(
-        "only {}{more} may write the status of {of}",
+        "only {}{more} may write the status of {target}",
         shown.join(", ")
     );
     if let Some(parent) = parent {
@@ -99,11 +99,11 @@ fn deny<'a>(
         detail.push_str(&hint);
     }
     let user = go::quote(&context.request.user.username);
-    let brief = format!("{user} is no status writer of {of}");
+    let brief = format!("{user} is no status writer of {target}");
     findings.push(FieldError::unauthorized("status", detail).briefly(brief));
 }
 
-/// Whether a user, or a group of theirs, is listed.
+/// Returns true if a user or one of the user's groups is listed.
 pub(crate) fn is_listed(user: &UserInfo<'_>, writers: &[Cow<'_, str>]) -> bool {
     let is_one = |writer: &Cow<'_, str>| *writer == user.username || user.groups.contains(writer);
     writers.iter().any(is_one)

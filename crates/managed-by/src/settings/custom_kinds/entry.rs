@@ -1,17 +1,17 @@
-//! An entry: one kind.
+//! Entry of `custom_kinds`: the declaration of one kind.
 
 use std::borrow::Cow;
 
 use super::borrowed;
 use super::status::DeclaredStatus;
-use super::words::{
-    VALUES_LIST, VERSIONS_LIST, wrong_field_path, wrong_group, wrong_name, wrong_plural,
-    wrong_value,
+use super::validation::{
+    VALUES_LIST, VERSIONS_LIST, validate_field_path, validate_group, validate_kind_name,
+    validate_plural, validate_value,
 };
 use crate::decode::{Part, Path, Type};
 use crate::kind::{self, EXTERNAL, Form, Holder, Kind, Status};
+use crate::settings::parser::{Parser, declare_keys};
 use crate::settings::problem::Problem;
-use crate::settings::reading::{Reading, declare_keys};
 use crate::upstream::names::is_managed_by;
 
 declare_keys!(Key {
@@ -26,8 +26,8 @@ declare_keys!(Key {
     "status" => Status,
 });
 
-/// The keys that no entry may leave out, and what they hold.
-const NEEDED: [(&str, Key, &str); 3] = [
+/// Required keys, each with a description of the value.
+const REQUIRED_KEYS: [(&str, Key, &str); 3] = [
     (
         "group",
         Key::Group,
@@ -41,14 +41,14 @@ const NEEDED: [(&str, Key, &str); 3] = [
     ),
 ];
 
-/// Where the field is, unless an entry says otherwise.
+/// Default path of the field.
 const MANAGED_BY: &str = "spec.managedBy";
 
-/// One entry: a kind as the admin declares it.
+/// Declaration of a kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CustomKind<'a> {
     pub(super) group: Cow<'a, str>,
-    /// [`None`] is all.
+    /// Versions, or [`None`] for all.
     versions: Option<Vec<Cow<'a, str>>>,
     pub(super) kind: Cow<'a, str>,
     plural: Cow<'a, str>,
@@ -59,7 +59,7 @@ pub(crate) struct CustomKind<'a> {
     status: Option<DeclaredStatus<'a>>,
 }
 
-/// Which values the kind's own API accepts.
+/// Constraint on the value in the kind's own API.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum DeclaredForm<'a> {
     #[default]
@@ -69,71 +69,71 @@ enum DeclaredForm<'a> {
 }
 
 impl<'a> CustomKind<'a> {
-    pub(super) fn read(entry: &Part<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
+    pub(super) fn read(entry: &Part<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
         let mut kind = Self::default();
         let got = entry.raw().json_type();
         if got != Type::Object {
             let got = got.name();
             let text = format!("got {got}, expected an object that declares a kind");
-            reading.push(Problem::new(path, text));
+            parser.push(Problem::new(path, text));
             return kind;
         }
         let mut given = Vec::new();
         let members = entry.parts();
-        reading.members(&members, path, Key::ALL, |reading, value, key, path| {
+        parser.members(&members, path, Key::ALL, |parser, value, key, path| {
             given.push(key);
             match key {
-                Key::Group => kind.group = reading.text(value, path, &wrong_group),
+                Key::Group => kind.group = parser.text(value, path, &validate_group),
                 Key::Versions => {
-                    kind.versions = Some(reading.strings(value, path, &VERSIONS_LIST));
+                    kind.versions = Some(parser.strings(value, path, &VERSIONS_LIST));
                 }
-                Key::Kind => kind.kind = reading.text(value, path, &wrong_name),
-                Key::Plural => kind.plural = reading.text(value, path, &wrong_plural),
+                Key::Kind => kind.kind = parser.text(value, path, &validate_kind_name),
+                Key::Plural => kind.plural = parser.text(value, path, &validate_plural),
                 Key::ManagedBy => {
-                    kind.managed_by = Some(reading.text(value, path, &wrong_field_path));
+                    kind.managed_by = Some(parser.text(value, path, &validate_field_path));
                 }
-                Key::Reserved => kind.reserved = Some(reading.text(value, path, &wrong_value)),
+                Key::Reserved => kind.reserved = Some(parser.text(value, path, &validate_value)),
                 Key::Form if value.json_type() == Type::Array => {
-                    kind.form = DeclaredForm::OneOf(reading.strings(value, path, &VALUES_LIST));
+                    kind.form = DeclaredForm::OneOf(parser.strings(value, path, &VALUES_LIST));
                 }
                 Key::Form => {
-                    let is_any = reading.word(value, path, &[("path", false), ("any", true)]);
+                    let is_any = parser.word(value, path, &[("path", false), ("any", true)]);
                     if is_any == Some(true) {
                         kind.form = DeclaredForm::Any;
                     }
                 }
                 Key::Holder => {
                     let words = &[("workload", false), ("template", true)];
-                    kind.is_template = reading.word(value, path, words).unwrap_or_default();
+                    kind.is_template = parser.word(value, path, words).unwrap_or_default();
                 }
-                Key::Status => kind.status = Some(DeclaredStatus::read(value, path, reading)),
+                Key::Status => kind.status = Some(DeclaredStatus::read(value, path, parser)),
             }
         });
-        for (name, key, expected) in NEEDED {
+        for (name, key, expected) in REQUIRED_KEYS {
             if !given.contains(&key) {
-                reading.push(Problem::missing(&Path::Member(path, name), expected));
+                parser.push(Problem::missing(&Path::Member(path, name), expected));
             }
         }
         kind
     }
 
-    /// Whether the entry is about a version of the kind.
-    pub(super) fn is_in(&self, version: &str) -> bool {
+    /// Returns true if the entry applies to a version of the kind.
+    pub(super) fn has_version(&self, version: &str) -> bool {
         let versions = self.versions.as_ref();
         versions.is_none_or(|versions| versions.iter().any(|v| v == version))
     }
 
-    /// Whether objects of the kind are delegated themselves.
+    /// Returns true if objects of the kind are delegated themselves.
     pub(crate) fn is_workload(&self) -> bool {
         !self.is_template
     }
 
-    /// The name of the kind.
+    /// Returns the name of the kind.
     pub(in crate::settings) fn name(&self) -> &str {
         &self.kind
     }
 
-    /// Whether the kind's own API accepts a value.
+    /// Returns true if the kind's own API accepts a value.
     pub(in crate::settings) fn accepts(&self, value: &str) -> bool {
         match &self.form {
             DeclaredForm::Path => is_managed_by(value),
@@ -142,7 +142,7 @@ impl<'a> CustomKind<'a> {
         }
     }
 
-    /// Hands out the kind in the form that the library has its own in.
+    /// Calls a function with the profile of the kind.
     pub(crate) fn with_kind<T>(&self, version: &str, read: impl FnOnce(&Kind<'_>) -> T) -> T {
         let values = match &self.form {
             DeclaredForm::OneOf(values) => borrowed(values),
@@ -178,26 +178,26 @@ impl<'a> CustomKind<'a> {
         })
     }
 
-    /// Notes what contradicts something else.
-    pub(super) fn check(&self, path: &Path<'_>, reading: &mut Reading) {
+    /// Reports contradictions.
+    pub(super) fn check(&self, path: &Path<'_>, parser: &mut Parser) {
         let (group, kind) = (&*self.group, &*self.kind);
         let mut built_in = kind::kinds().iter();
         if built_in.any(|known| known.name == kind && known.group == group) {
             let text = format!("{kind} of {group} is built in and cannot be declared");
-            reading.push(Problem::semantic(&Path::Member(path, "kind"), text));
+            parser.push(Problem::semantic(&Path::Member(path, "kind"), text));
         }
         if let Some(reserved) = self.reserved.as_deref().filter(|r| !r.is_empty()) {
             let path = Path::Member(path, "reserved");
             if EXTERNAL.contains(&reserved) {
                 let text = "is an external controller, expected the kind's own";
-                reading.push(Problem::semantic(&path, text));
+                parser.push(Problem::semantic(&path, text));
             } else if !self.accepts(reserved) {
                 let text = "`form` accepts no such value";
-                reading.push(Problem::semantic(&path, text));
+                parser.push(Problem::semantic(&path, text));
             }
         }
         if let Some(status) = &self.status {
-            status.check(&Path::Member(path, "status"), reading);
+            status.check(&Path::Member(path, "status"), parser);
         }
     }
 }

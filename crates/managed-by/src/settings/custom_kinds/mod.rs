@@ -1,13 +1,13 @@
-//! `custom_kinds`: kinds that the admin declares, because the library does not know them.
+//! `custom_kinds`: kinds that the library doesn't know, declared by the admin.
 
 mod entry;
 mod status;
-mod words;
+mod validation;
 
 use std::borrow::Cow;
 
+use super::parser::Parser;
 use super::problem::{Problem, Problems};
-use super::reading::Reading;
 use crate::decode::{Part, Path, Raw, Type};
 use crate::request::GroupVersionKind;
 
@@ -15,21 +15,21 @@ pub(crate) use entry::CustomKind;
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "custom_kinds");
 
-/// No settings may declare more kinds.
+/// Maximum number of declared kinds.
 const MAX_KINDS: usize = 64;
 
-/// The section, unread until a request is about a kind that the library does not know.
+/// The undecoded section. It is decoded for requests about unknown kinds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CustomKinds<'a> {
     pub(super) section: Option<Raw<'a>>,
 }
 
 impl<'a> CustomKinds<'a> {
-    /// The entries, by their keys; none if the section is no list.
-    fn entries(self, reading: &mut Reading) -> Vec<Part<'a>> {
+    /// Returns the entries, each split into keys; none if the section is not a list.
+    fn entries(self, parser: &mut Parser) -> Vec<Part<'a>> {
         let expected = "a list of kinds, each an object";
         let section = self.section;
-        let Some(section) = section.filter(|s| reading.is(*s, Type::Array, &PATH, expected)) else {
+        let Some(section) = section.filter(|s| parser.is(*s, Type::Array, &PATH, expected)) else {
             return Vec::new();
         };
         let mut entries = Vec::new();
@@ -39,35 +39,35 @@ impl<'a> CustomKinds<'a> {
         entries
     }
 
-    /// The entry of a kind, if there is one for its version.
+    /// Returns the entry for a version of a kind.
     pub(super) fn find(
         self,
         wanted: &GroupVersionKind<'_>,
     ) -> Result<Option<CustomKind<'a>>, Problems> {
-        let mut reading = Reading::lazy();
-        for (index, entry) in self.entries(&mut reading).iter().enumerate() {
-            let is = |key: &str, wanted: &str| {
+        let mut parser = Parser::lazy();
+        for (index, entry) in self.entries(&mut parser).iter().enumerate() {
+            let has = |key: &str, wanted: &str| {
                 let keys = entry.parts();
                 let mut keys = keys.iter();
                 keys.any(|(name, value)| name == key && value.string().as_deref() == Some(wanted))
             };
-            if is("kind", &wanted.kind) && is("group", &wanted.group) {
+            if has("kind", &wanted.kind) && has("group", &wanted.group) {
                 let path = Path::Index(&PATH, index);
-                let kind = CustomKind::read(entry, &path, &mut reading);
-                return reading.end(kind.is_in(&wanted.version).then_some(kind));
+                let kind = CustomKind::read(entry, &path, &mut parser);
+                return parser.end(kind.has_version(&wanted.version).then_some(kind));
             }
         }
-        reading.end(None)
+        parser.end(None)
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no entries.
     pub(super) fn is_empty(self) -> bool {
-        self.entries(&mut Reading::lazy()).is_empty()
+        self.entries(&mut Parser::lazy()).is_empty()
     }
 
-    /// The names of the kinds.
+    /// Returns the names of the kinds.
     pub(super) fn names(self) -> Vec<Cow<'a, str>> {
-        let entries = self.entries(&mut Reading::lazy());
+        let entries = self.entries(&mut Parser::lazy());
         let keys = |entry: &Part<'a>| entry.parts().into_owned();
         let keys = entries.iter().flat_map(keys);
         keys.filter(|(name, _)| name == "kind")
@@ -75,36 +75,36 @@ impl<'a> CustomKinds<'a> {
             .collect()
     }
 
-    /// The kinds of a name. What is wrong with them is told elsewhere.
+    /// Returns the entries for a kind's name. Ignores problems, which [`CustomKinds::check`] reports.
     pub(super) fn named(self, name: &str) -> Vec<CustomKind<'a>> {
-        let all = self.all(&mut Reading::lazy());
+        let all = self.all(&mut Parser::lazy());
         all.into_iter().filter(|kind| kind.kind == name).collect()
     }
 
-    /// The kind whose own controller has a name. What is wrong with it is told elsewhere.
+    /// Returns the entry whose built-in controller has a name. Ignores problems, which [`CustomKinds::check`] reports.
     pub(super) fn reconciled_by(self, controller: &str) -> Option<CustomKind<'a>> {
-        let mut all = self.all(&mut Reading::lazy()).into_iter();
+        let mut all = self.all(&mut Parser::lazy()).into_iter();
         all.find(|kind| kind.reserved.as_deref() == Some(controller))
     }
 
-    fn all(self, reading: &mut Reading) -> Vec<CustomKind<'a>> {
-        let entries = self.entries(reading);
+    fn all(self, parser: &mut Parser) -> Vec<CustomKind<'a>> {
+        let entries = self.entries(parser);
         let read = entries
             .iter()
             .enumerate()
-            .map(|(index, entry)| CustomKind::read(entry, &Path::Index(&PATH, index), reading));
+            .map(|(index, entry)| CustomKind::read(entry, &Path::Index(&PATH, index), parser));
         read.collect()
     }
 
-    /// Notes everything that is wrong.
-    pub(super) fn check(self, reading: &mut Reading) {
+    /// Reports all problems of the section.
+    pub(super) fn check(self, parser: &mut Parser) {
         let count = self.section.map_or(0, |section| section.elements().len());
         if count > MAX_KINDS {
             let text = format!("got {count} kinds, expected at most {MAX_KINDS}");
-            reading.push(Problem::new(&PATH, text));
+            parser.push(Problem::new(&PATH, text));
             return;
         }
-        let all = self.all(reading);
+        let all = self.all(parser);
         for (index, kind) in all.iter().enumerate() {
             let path = Path::Index(&PATH, index);
             let same =
@@ -115,9 +115,9 @@ impl<'a> CustomKinds<'a> {
                     "{} of {} is declared by item {earlier} already",
                     kind.kind, kind.group
                 );
-                reading.push(Problem::semantic(&path, text));
+                parser.push(Problem::semantic(&path, text));
             }
-            kind.check(&path, reading);
+            kind.check(&path, parser);
         }
     }
 }

@@ -1,15 +1,17 @@
-//! What an entry says of the status.
+//! Key `status` of an entry: the declaration of a kind's status.
 
 use std::borrow::Cow;
 
 use super::borrowed;
-use super::words::{COUNTERS_LIST, TOTALS_LIST, WORDS_LIST, wrong_condition, wrong_status_path};
+use super::validation::{
+    COUNTERS_LIST, FIELD_VALUES_LIST, TOTALS_LIST, validate_condition, validate_status_path,
+};
 use crate::decode::{Path, Raw, Type, shown};
 use crate::kind::status::{
     CONDITIONS, End, Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true,
 };
+use crate::settings::parser::{Parser, declare_keys};
 use crate::settings::problem::Problem;
-use crate::settings::reading::{Reading, declare_keys};
 
 declare_keys!(StatusKey {
     "success" => Success,
@@ -26,7 +28,7 @@ declare_keys!(MatcherKey {
     "values" => Values,
 });
 
-/// What the status says, and where.
+/// Declaration of a kind's status.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DeclaredStatus<'a> {
     success: Option<DeclaredMatcher<'a>>,
@@ -48,29 +50,31 @@ enum DeclaredMatcher<'a> {
 }
 
 impl<'a> DeclaredStatus<'a> {
-    pub(super) fn read(value: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Self {
+    pub(super) fn read(value: Raw<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
         let mut status = Self::default();
-        reading.fields(
+        parser.fields(
             value,
             path,
             StatusKey::ALL,
-            |reading, value, key, path| match key {
-                StatusKey::Success => status.success = DeclaredMatcher::read(value, path, reading),
-                StatusKey::Failure => status.failure = DeclaredMatcher::read(value, path, reading),
+            |parser, value, key, path| match key {
+                StatusKey::Success => status.success = DeclaredMatcher::read(value, path, parser),
+                StatusKey::Failure => status.failure = DeclaredMatcher::read(value, path, parser),
                 StatusKey::Start => {
-                    status.start = Some(reading.text(value, path, &wrong_status_path));
+                    status.start = Some(parser.text(value, path, &validate_status_path));
                 }
-                StatusKey::End => status.end = Some(reading.text(value, path, &wrong_status_path)),
+                StatusKey::End => {
+                    status.end = Some(parser.text(value, path, &validate_status_path))
+                }
                 StatusKey::Counters => {
-                    status.counters = reading.strings(value, path, &COUNTERS_LIST);
+                    status.counters = parser.strings(value, path, &COUNTERS_LIST);
                 }
-                StatusKey::Totals => status.totals = reading.strings(value, path, &TOTALS_LIST),
+                StatusKey::Totals => status.totals = parser.strings(value, path, &TOTALS_LIST),
             },
         );
         status
     }
 
-    /// Hands out the profile that it is.
+    /// Calls a function with the status profile.
     pub(super) fn with_profile<T>(&self, read: impl FnOnce(&StatusProfile<'_>) -> T) -> T {
         let (success, failure) = (self.success.as_ref(), self.failure.as_ref());
         let words = [success, failure].map(|matcher| {
@@ -96,16 +100,16 @@ impl<'a> DeclaredStatus<'a> {
         read(&profile)
     }
 
-    /// Notes what contradicts something else.
-    pub(super) fn check(&self, path: &Path<'_>, reading: &mut Reading) {
+    /// Reports contradictions.
+    pub(super) fn check(&self, path: &Path<'_>, parser: &mut Parser) {
         let matchers = [("success", &self.success), ("failure", &self.failure)];
         if let [Some(success), Some(failure)] = [&self.success, &self.failure]
-            && success.says_what(failure)
+            && success.overlaps(failure)
         {
             let text = "says what `success` says";
-            reading.push(Problem::semantic(&Path::Member(path, "failure"), text));
+            parser.push(Problem::semantic(&Path::Member(path, "failure"), text));
         }
-        // Each path, and the key that it stands under.
+        // Each path with its key.
         let mut paths: Vec<(&str, &str)> = Vec::new();
         for (key, matcher) in matchers {
             if let Some(matcher) = matcher
@@ -121,13 +125,13 @@ impl<'a> DeclaredStatus<'a> {
         let counters = self.counters.iter().map(|path| ("counters", &**path));
         let totals = self.totals.iter().map(|path| ("totals", &**path));
         for (key, declared) in times.chain(counters).chain(totals) {
-            let meets = |&&(_, other): &&(&str, &str)| {
-                leads_into(declared, other) || leads_into(other, declared)
+            let overlaps_path = |&&(_, other): &&(&str, &str)| {
+                contains_path(declared, other) || contains_path(other, declared)
             };
-            if let Some((other, _)) = paths.iter().find(meets) {
+            if let Some((other, _)) = paths.iter().find(overlaps_path) {
                 let shown = shown(declared, "path");
                 let text = format!("{shown} is, or leads through, a path of `{other}`");
-                reading.push(Problem::semantic(&Path::Member(path, key), text));
+                parser.push(Problem::semantic(&Path::Member(path, key), text));
             }
             paths.push((key, declared));
         }
@@ -135,9 +139,9 @@ impl<'a> DeclaredStatus<'a> {
 }
 
 impl<'a> DeclaredMatcher<'a> {
-    fn read(value: Raw<'a>, path: &Path<'_>, reading: &mut Reading) -> Option<Self> {
+    fn read(value: Raw<'a>, path: &Path<'_>, parser: &mut Parser) -> Option<Self> {
         let (mut condition, mut word, mut values) = (None, None, None);
-        if !reading.is(
+        if !parser.is(
             value,
             Type::Object,
             path,
@@ -145,16 +149,18 @@ impl<'a> DeclaredMatcher<'a> {
         ) {
             return None;
         }
-        reading.fields(
+        parser.fields(
             value,
             path,
             MatcherKey::ALL,
-            |reading, value, key, path| match key {
+            |parser, value, key, path| match key {
                 MatcherKey::Condition => {
-                    condition = Some(reading.text(value, path, &wrong_condition));
+                    condition = Some(parser.text(value, path, &validate_condition));
                 }
-                MatcherKey::Path => word = Some(reading.text(value, path, &wrong_status_path)),
-                MatcherKey::Values => values = Some(reading.strings(value, path, &WORDS_LIST)),
+                MatcherKey::Path => word = Some(parser.text(value, path, &validate_status_path)),
+                MatcherKey::Values => {
+                    values = Some(parser.strings(value, path, &FIELD_VALUES_LIST))
+                }
             },
         );
         let (key, expected) = match (condition, word, values) {
@@ -169,15 +175,15 @@ impl<'a> DeclaredMatcher<'a> {
             (Some(_), ..) => {
                 let text =
                     "a condition or a word says it: leave out `condition`, or `path` and `values`";
-                reading.push(Problem::new(path, text));
+                parser.push(Problem::new(path, text));
                 return None;
             }
         };
-        reading.push(Problem::missing(&Path::Member(path, key), expected));
+        parser.push(Problem::missing(&Path::Member(path, key), expected));
         None
     }
 
-    /// Where it is.
+    /// Returns the path that it reads.
     fn path(&self) -> &str {
         match self {
             Self::Condition(_) => CONDITIONS,
@@ -185,8 +191,8 @@ impl<'a> DeclaredMatcher<'a> {
         }
     }
 
-    /// Whether a status that says this may say the other thing by that alone.
-    fn says_what(&self, other: &Self) -> bool {
+    /// Returns true if one condition or value can match both.
+    fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Condition(this), Self::Condition(other)) => this == other,
             (
@@ -200,7 +206,7 @@ impl<'a> DeclaredMatcher<'a> {
         }
     }
 
-    /// The words that say it.
+    /// Returns the values of the field.
     fn words(&self) -> &[Cow<'a, str>] {
         match self {
             Self::Condition(_) => &[],
@@ -219,8 +225,8 @@ impl<'a> DeclaredMatcher<'a> {
     }
 }
 
-/// Whether a path is another one, or what is in it.
-fn leads_into(path: &str, other: &str) -> bool {
+/// Returns true if a path is equal to another one, or leads into it.
+fn contains_path(path: &str, other: &str) -> bool {
     let rest = other.strip_prefix(path);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }

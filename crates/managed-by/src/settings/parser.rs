@@ -1,11 +1,11 @@
-//! How settings are read: what is wrong is noted, and reading goes on.
+//! Parser of settings. It collects problems and continues, so that all are reported at once.
 
 use std::borrow::Cow;
 
 use super::problem::{Problem, Problems, Rejection};
 use crate::decode::{Part, Parts, Path, Raw, Type, shown};
 
-/// Declares the keys of an object, each with its name.
+/// Declares an enum of the keys of an object, with their names.
 macro_rules! declare_keys {
     ($keys:ident { $($name:literal => $key:ident,)+ }) => {
         #[derive(Clone, Copy, PartialEq)]
@@ -20,66 +20,66 @@ macro_rules! declare_keys {
 }
 pub(super) use declare_keys;
 
-/// No list may have more items.
+/// Default maximum number of items in a list.
 const MAX_ITEMS: usize = 256;
 
-/// No settings may have more controllers, or more entries for namespaces.
+/// Maximum number of controllers, and of entries in `namespaces`.
 pub(super) const MAX_ENTRIES: usize = 1024;
 
-/// What is wrong with a text, if anything.
-pub(super) type Wrong<'w> = &'w dyn Fn(&str) -> Option<Rejection>;
+/// Function that validates a string.
+pub(super) type Validator<'w> = &'w dyn Fn(&str) -> Option<Rejection>;
 
-/// A list of strings that the settings may hold.
+/// Schema of a list of strings.
 #[derive(Clone, Copy)]
-pub(super) struct List<'w> {
-    /// Words for it: `a list of namespaces`.
+pub(super) struct ListSchema<'w> {
+    /// Description for messages: `a list of namespaces`.
     pub(super) expected: &'static str,
-    /// What is wrong with an item, if anything.
-    pub(super) wrong: Wrong<'w>,
-    /// Whether that takes a look at other parts of the settings.
+    /// Validates an item.
+    pub(super) validate: Validator<'w>,
+    /// True if the validation depends on other parts of the settings.
     pub(super) is_semantic: bool,
-    /// Whether an earlier item makes a later one useless.
+    /// Returns true if the first item covers the second.
     pub(super) covers: fn(&str, &str) -> bool,
-    /// How many items it may have.
-    pub(super) at_most: usize,
-    /// What to add where it is empty: how to mean all. [`None`] where it may be empty.
-    pub(super) instead_of_none: Option<&'static str>,
+    /// Maximum number of items.
+    pub(super) max_items: usize,
+    /// Hint on how to match everything, for an empty list. [`None`] if the list may be empty.
+    pub(super) empty_hint: Option<&'static str>,
 }
 
-impl<'w> List<'w> {
-    /// A list that may be empty, of items that differ.
-    pub(super) const fn of(expected: &'static str, wrong: Wrong<'w>) -> Self {
+impl<'w> ListSchema<'w> {
+    /// Creates a schema of a list that may be empty and has no duplicates.
+    pub(super) const fn of(expected: &'static str, validate: Validator<'w>) -> Self {
         Self {
             expected,
-            wrong,
+            validate,
             is_semantic: false,
             covers: str::eq,
-            at_most: MAX_ITEMS,
-            instead_of_none: None,
+            max_items: MAX_ITEMS,
+            empty_hint: None,
         }
     }
 }
 
-/// One reading of settings, and what was wrong in it.
-pub(super) struct Reading {
+/// Parser with the problems so far.
+pub(super) struct Parser {
     problems: Problems,
-    /// Whether to look for what contradicts something else, beside what cannot be read: too costly for each request.
-    pub(super) is_complete: bool,
+    /// True to also report contradictions, which is too expensive for each request.
+    pub(super) reports_contradictions: bool,
 }
 
-impl Reading {
-    /// A reading that looks for everything that is wrong.
+impl Parser {
+    /// Creates a parser that reports all problems.
     pub(super) fn complete() -> Self {
         Self {
-            problems: Problems::none(),
-            is_complete: true,
+            problems: Problems::new(),
+            reports_contradictions: true,
         }
     }
 
-    /// A reading that looks for what cannot be read.
+    /// Creates a parser that reports invalid values only.
     pub(super) fn lazy() -> Self {
         Self {
-            is_complete: false,
+            reports_contradictions: false,
             ..Self::complete()
         }
     }
@@ -88,12 +88,12 @@ impl Reading {
         self.push_with(|| problem);
     }
 
-    /// As [`Reading::push`], of a problem whose text is made only where it is kept.
+    /// Adds a problem. Formats its text only if it is listed.
     pub(super) fn push_with(&mut self, problem: impl FnOnce() -> Problem) {
         self.problems.push_with(problem);
     }
 
-    /// What was read, unless something was wrong.
+    /// Returns the parsed value, or the problems if there are any.
     pub(super) fn end<T>(self, read: T) -> Result<T, Problems> {
         match self.problems.count() {
             0 => Ok(read),
@@ -101,7 +101,7 @@ impl Reading {
         }
     }
 
-    /// Whether a value is of a type. Another one is a problem.
+    /// Returns true if a value has a type; otherwise reports a problem.
     pub(super) fn is(
         &mut self,
         value: Raw<'_>,
@@ -109,14 +109,14 @@ impl Reading {
         path: &Path<'_>,
         expected: &str,
     ) -> bool {
-        let is = value.json_type() == wanted;
-        if !is {
-            self.push_with(|| Problem::wrong(path, value, expected));
+        let has_type = value.json_type() == wanted;
+        if !has_type {
+            self.push_with(|| Problem::wrong_type(path, value, expected));
         }
-        is
+        has_type
     }
 
-    /// What is in a section of a type. Another one is a problem.
+    /// Returns the members or elements of a section with a type; otherwise reports a problem.
     pub(super) fn parts<'a>(
         &mut self,
         section: &Part<'a>,
@@ -124,12 +124,11 @@ impl Reading {
         path: &Path<'_>,
         expected: &str,
     ) -> Option<Parts<'a>> {
-        let is = self.is(section.raw(), wanted, path, expected);
-        is.then(|| section.parts().into_owned())
+        let has_type = self.is(section.raw(), wanted, path, expected);
+        has_type.then(|| section.parts().into_owned())
     }
 
-    /// Reads an object with known keys: `field` is called for each, unless its value is `null`, which is as good as
-    /// absent.
+    /// Parses an object: calls `field` for each known key, unless its value is `null`.
     pub(super) fn fields<'a, K: Copy>(
         &mut self,
         value: Raw<'a>,
@@ -142,7 +141,7 @@ impl Reading {
         }
     }
 
-    /// The same with the members of the object.
+    /// Parses the members of an object like [`Parser::fields`].
     pub(super) fn members<'a, K: Copy>(
         &mut self,
         members: &[(Cow<'a, str>, Raw<'a>)],
@@ -159,7 +158,7 @@ impl Reading {
         }
     }
 
-    /// Returns the key of a member and its name, if it is known. An unknown key is a problem, and so is one that was seen.
+    /// Returns a known key and its name. Reports unknown and duplicate keys.
     #[inline(never)]
     pub(super) fn known<K: Copy>(
         &mut self,
@@ -176,13 +175,13 @@ impl Reading {
             return None;
         };
         if seen.contains(&name) {
-            self.push(Problem::twice(&Path::Member(path, name)));
+            self.push(Problem::duplicate_key(&Path::Member(path, name)));
         }
         seen.push(name);
         Some((name, known))
     }
 
-    /// Reads one of a few words. [`None`] is a problem.
+    /// Parses one of several strings. Reports a problem and returns [`None`] for any other value.
     pub(super) fn word<T: Copy>(
         &mut self,
         value: Raw<'_>,
@@ -197,43 +196,43 @@ impl Reading {
                 Problem::not_one_of(path, value, &words)
             });
         }
-        known.map(|(_, meant)| *meant)
+        known.map(|(_, value)| *value)
     }
 
-    /// Reads a string. One that is wrong is read too: with a problem, nobody asks.
+    /// Parses a string. If it is invalid, reports a problem and still returns it.
     pub(super) fn text<'a>(
         &mut self,
         value: Raw<'a>,
         path: &Path<'_>,
-        wrong: Wrong<'_>,
+        validate: Validator<'_>,
     ) -> Cow<'a, str> {
-        self.checked(value, path, wrong, Problem::new)
+        self.checked(value, path, validate, Problem::new)
     }
 
     fn checked<'a>(
         &mut self,
         value: Raw<'a>,
         path: &Path<'_>,
-        wrong: Wrong<'_>,
+        validate: Validator<'_>,
         problem: fn(&Path<'_>, Rejection) -> Problem,
     ) -> Cow<'a, str> {
         if !self.is(value, Type::String, path, "a string") {
             return Cow::Borrowed("");
         }
         let text = value.string().unwrap_or_default();
-        if let Some(wrong) = wrong(&text) {
+        if let Some(rejection) = validate(&text) {
             let got = ["got ", &shown(&text, "string"), ", "].concat();
-            self.push(problem(path, wrong.after(&got)));
+            self.push(problem(path, rejection.after(&got)));
         }
         text
     }
 
-    /// Reads a list of strings. An item that is wrong is in it too: with a problem, nobody asks.
+    /// Parses a list of strings. If an item is invalid, reports a problem and still includes it.
     pub(super) fn strings<'a>(
         &mut self,
         value: Raw<'a>,
         path: &Path<'_>,
-        list: &List<'_>,
+        list: &ListSchema<'_>,
     ) -> Vec<Cow<'a, str>> {
         let mut items: Vec<Cow<'a, str>> = Vec::new();
         if !self.is(value, Type::Array, path, list.expected) {
@@ -241,7 +240,7 @@ impl Reading {
         }
         let elements = value.elements();
         let count = elements.len();
-        for (index, (_, element)) in elements.iter().take(list.at_most).enumerate() {
+        for (index, (_, element)) in elements.iter().take(list.max_items).enumerate() {
             let path = Path::Index(path, index);
             let before = self.problems.count();
             let problem = if list.is_semantic {
@@ -249,22 +248,22 @@ impl Reading {
             } else {
                 Problem::new
             };
-            let item = self.checked(*element, &path, list.wrong, problem);
-            if self.is_complete
+            let item = self.checked(*element, &path, list.validate, problem);
+            if self.reports_contradictions
                 && self.problems.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))
             {
-                self.push(Problem::useless(&path, &item, earlier));
+                self.push(Problem::covered(&path, &item, earlier));
             }
             items.push(item);
         }
-        if count > list.at_most {
-            let at_most = list.at_most;
-            let text = format!("got {count} items, expected at most {at_most}");
+        if count > list.max_items {
+            let max_items = list.max_items;
+            let text = format!("got {count} items, expected at most {max_items}");
             self.push(Problem::new(path, text));
         }
         if count == 0
-            && let Some(instead) = list.instead_of_none
+            && let Some(instead) = list.empty_hint
         {
             let text = format!("got an empty list, expected at least one item{instead}");
             self.push(Problem::new(path, text));
