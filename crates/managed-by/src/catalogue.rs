@@ -1,4 +1,4 @@
-//! Registry of all rules, in the order of their findings. [`crate::review`] runs the checks through it.
+//! Registry of all rules, in the order of their findings. `review` runs the checks through it.
 
 #[cfg(feature = "docs")]
 use crate::description::Scope;
@@ -126,10 +126,11 @@ impl Kind<'_> {
     pub fn rules(&self) -> Vec<&'static str> {
         let custom = || kinds().iter().filter(|kind| !is_job(kind));
         let is_shared = |rule: &Rule| kinds().iter().all(|kind| rule.applies_to(kind));
-        let is_of_jobs = |rule: &Rule| !custom().any(|kind| rule.applies_to(kind));
-        let of_it = RULES.iter().filter(|rule| rule.applies_to(self));
-        let own =
-            of_it.filter(|rule| rule.scope != Scope::Site && !is_shared(rule) && !is_of_jobs(rule));
+        let is_for_jobs_only = |rule: &Rule| !custom().any(|kind| rule.applies_to(kind));
+        let applicable = RULES.iter().filter(|rule| rule.applies_to(self));
+        let own = applicable.filter(|rule| {
+            rule.scope != Scope::Site && !is_shared(rule) && !is_for_jobs_only(rule)
+        });
         own.map(|rule| rule.id).collect()
     }
 }

@@ -27,8 +27,8 @@ pub struct Unanswered(String);
 
 impl Unanswered {
     /// Creates an error with a reason.
-    pub fn new(why: impl Into<String>) -> Self {
-        Self(why.into())
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self(reason.into())
     }
 }
 

@@ -118,7 +118,7 @@ impl BadValue<'_> {
 fn uncounted_json(pods: &Uncounted<'_>) -> String {
     let list = |uids: &Option<Vec<Cow<'_, str>>>| match uids {
         None => "null".to_owned(),
-        Some(uids) => format!("[{}]", joined(uids, ",", go::json_string)),
+        Some(uids) => format!("[{}]", join_uids(uids, ",", go::json_string)),
     };
     format!(
         "{{\"Succeeded\":{},\"Failed\":{}}}",
@@ -131,13 +131,13 @@ fn uncounted_json(pods: &Uncounted<'_>) -> String {
 fn uncounted_go(pods: &Uncounted<'_>) -> String {
     let list = |uids: &Option<Vec<Cow<'_, str>>>| match uids {
         None => "[]types.UID(nil)".to_owned(),
-        Some(uids) => format!("[]types.UID{{{}}}", joined(uids, ", ", go::quote)),
+        Some(uids) => format!("[]types.UID{{{}}}", join_uids(uids, ", ", go::quote)),
     };
     let (succeeded, failed) = (list(&pods.succeeded), list(&pods.failed));
     format!("batch.UncountedTerminatedPods{{Succeeded:{succeeded}, Failed:{failed}}}")
 }
 
-fn joined(uids: &[Cow<'_, str>], separator: &str, print: fn(&str) -> String) -> String {
+fn join_uids(uids: &[Cow<'_, str>], separator: &str, print: fn(&str) -> String) -> String {
     let mut list = String::new();
     for (index, uid) in uids.iter().enumerate() {
         if index > 0 {
@@ -160,7 +160,7 @@ pub struct FieldError<'a> {
     value: BadValue<'a>,
     detail: Cow<'a, str>,
     /// Short detail for warnings, if the detail is long.
-    brief: Option<Cow<'a, str>>,
+    short_detail: Option<Cow<'a, str>>,
     /// Suggested value.
     suggestion: Option<Cow<'a, str>>,
 }
@@ -177,7 +177,7 @@ impl<'a> FieldError<'a> {
             path: path.into(),
             value,
             detail: detail.into(),
-            brief: None,
+            short_detail: None,
             suggestion: None,
         }
     }
@@ -233,14 +233,14 @@ impl<'a> FieldError<'a> {
 
     /// Sets a short detail for warnings.
     #[must_use]
-    pub(crate) fn briefly(mut self, brief: impl Into<Cow<'a, str>>) -> Self {
-        self.brief = Some(brief.into());
+    pub(crate) fn with_short_detail(mut self, short_detail: impl Into<Cow<'a, str>>) -> Self {
+        self.short_detail = Some(short_detail.into());
         self
     }
 
     /// Sets a suggestion: a valid value for the field, which the detail also mentions.
     #[must_use]
-    pub(crate) fn suggesting(mut self, value: impl Into<Cow<'a, str>>) -> Self {
+    pub(crate) fn with_suggestion(mut self, value: impl Into<Cow<'a, str>>) -> Self {
         self.suggestion = Some(value.into());
         self
     }
@@ -252,7 +252,7 @@ impl<'a> FieldError<'a> {
             path: owned(self.path),
             value: self.value.into_owned(),
             detail: owned(self.detail),
-            brief: self.brief.map(owned),
+            short_detail: self.short_detail.map(owned),
             suggestion: self.suggestion.map(owned),
         }
     }
@@ -289,10 +289,10 @@ impl<'a> FieldError<'a> {
 
     /// Formats the error for a warning, without the parts that the value implies.
     fn short_text(&self, release: Release) -> String {
-        let brief = self.brief.as_ref().unwrap_or(&self.detail);
+        let short_detail = self.short_detail.as_ref().unwrap_or(&self.detail);
         match self.value.text(release) {
-            Some(value) => self.join(None, Some(&value), brief),
-            None if self.error_type.is_access_error() => self.join(None, None, brief),
+            Some(value) => self.join(None, Some(&value), short_detail),
+            None if self.error_type.is_access_error() => self.join(None, None, short_detail),
             None => self.text(release),
         }
     }
@@ -336,7 +336,7 @@ impl<'a> Finding<'a> {
     }
 
     /// Restricts the finding to some releases.
-    pub(crate) fn of_releases(self, releases: ReleaseSet) -> Self {
+    pub(crate) fn with_releases(self, releases: ReleaseSet) -> Self {
         Self {
             releases: Some(releases),
             ..self
@@ -369,24 +369,24 @@ impl<'a> Finding<'a> {
         if self.upstream {
             text
         } else {
-            self.named(&text)
+            self.with_rule_id(&text)
         }
     }
 
     /// Formats the finding for a warning: short, and with the rule id.
     pub fn warning(&self, release: Release) -> String {
         let Some(releases) = self.releases else {
-            return self.named(&self.error.short_text(release));
+            return self.with_rule_id(&self.error.short_text(release));
         };
         let release = releases.newest().unwrap_or(release);
         let text = self.error.short_text(release);
-        self.named(&format!(
+        self.with_rule_id(&format!(
             "{text}; kube-apiserver {releases} denies it, set kubernetes_version to deny it here"
         ))
     }
 
     /// Appends the rule id to a message.
-    pub(crate) fn named(&self, text: &str) -> String {
+    pub(crate) fn with_rule_id(&self, text: &str) -> String {
         format!("{text} [{}]", self.rule.id)
     }
 }

@@ -1,8 +1,8 @@
 //! Validates the `managedBy` field of Kubernetes workloads with kube-apiserver's verdicts, and adds what it does not check.
 //!
-//! [`AdmissionRequest::from_json`] reads what is asked, [`Settings::from_json`] what the admin chose, and [`review`] answers
-//! with a [`Verdict`]. [`rules`] and [`kinds`] list what the library knows. It has no I/O, no clock and no global state: the
-//! front ends (the Kubewarden policy first) translate bytes to these types and back, and decide nothing.
+//! [`AdmissionRequest::from_json`] decodes a request, [`Settings::from_json`] parses the admin's settings, and [`review`] returns a
+//! [`Verdict`]. [`rules`] and [`kinds`] list the rules and kinds. The library has no I/O, no clock and no global state. Front ends,
+//! such as the Kubewarden policy, only convert bytes to these types and back.
 //!
 //! ```
 //! use managed_by::{AdmissionRequest, Settings, review};
@@ -21,15 +21,16 @@
 //! # Ok::<(), managed_by::Malformed>(())
 //! ```
 //!
-//! Inside, data flows one way, and each module uses only those before it:
+//! Each module depends only on modules before it in this list:
 //!
-//! 1. `upstream`: what Kubernetes' Go code does with text. `release`, `decode`: how bytes are read. `near`, `sorted`: texts.
-//! 2. `kind`: what differs between kinds, as data. `object`, `request`: the borrowed views of what is asked.
-//! 3. `description`: what people know a rule by. `finding`: what a rule found, as data.
-//! 4. `settings`: what the admin chose. `cluster`: what a review may ask.
-//! 5. `rule`: the checks. `catalogue`: all of them, in order. `verdict`: findings to an answer. `judgement`: the answers of
-//!    several releases as one. `review`: the way through.
-//! 6. `typed`: the same rules on the types of `k8s-openapi`, with the feature `k8s-openapi`.
+//! 1. `upstream`: behavior of Kubernetes' Go code. `release`: Kubernetes releases. `decode`: JSON decoding. `near`, `sorted`:
+//!    suggestions for typos, and sorted strings.
+//! 2. `kind`: profiles of the kinds. `object`, `request`: borrowed views of objects and requests.
+//! 3. `description`: descriptions of rules. `finding`: findings of rules.
+//! 4. `settings`: the admin's settings. `cluster`: lookups in the cluster.
+//! 5. `rule`: the checks. `catalogue`: the registry of rules. `verdict`: responses to requests. `judgement`: merged results of
+//!    several releases. `review`: the entry points.
+//! 6. `typed`: evaluation of the types of `k8s-openapi`, with the feature `k8s-openapi`.
 
 mod catalogue;
 mod cluster;

@@ -42,7 +42,7 @@ mod tests {
     use super::{nearest, nearest_name};
 
     #[test]
-    fn a_path_tells_under_a_wrong_domain() {
+    fn ignores_a_wrong_domain() {
         let names = ["acme.io/runner", "kueue.x-k8s.io/multikueue"];
         let [runner, multikueue] = names.map(Some);
         for (word, expected) in [
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_was_meant() {
+    fn finds_nearest_candidate() {
         let words = ["allow", "deny", "reserved_value", "acme.io/controller"];
         let [allow, deny, reserved, controller] = words.map(Some);
         for (word, expected) in [

@@ -77,11 +77,11 @@ impl Release {
     ];
 
     /// Returns the range that this release is the newest of, in a list of ranges.
-    pub(crate) fn run(self, verdicts: &[Self]) -> ReleaseSet {
-        let runs = verdicts.iter().rev();
-        let before = runs.copied().find(|release| *release < self);
+    pub(crate) fn range(self, ranges: &[Self]) -> ReleaseSet {
+        let newest_first = ranges.iter().rev();
+        let previous = newest_first.copied().find(|release| *release < self);
         let all = Self::ALL.iter().copied();
-        all.filter(|release| *release <= self && Some(*release) > before)
+        all.filter(|release| *release <= self && Some(*release) > previous)
             .collect()
     }
 
@@ -232,7 +232,7 @@ mod tests {
     use super::{Release, ReleaseSet};
 
     #[test]
-    fn sets_are_written_as_runs() {
+    fn sets_are_formatted_as_ranges() {
         let set = |names: &[&str]| -> ReleaseSet {
             names
                 .iter()

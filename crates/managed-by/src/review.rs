@@ -6,15 +6,15 @@ use crate::description::Enforcement;
 #[cfg(feature = "docs")]
 use crate::description::Rule;
 use crate::finding::Finding;
-use crate::judgement::{JudgedFinding, Judgement, merged};
+use crate::judgement::{JudgedFinding, Judgement, merge_findings};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::release::{Release, ReleaseSet};
-use crate::request::{AdmissionRequest, Change, Subject, UnreadChange};
+use crate::request::{AdmissionRequest, Change, Subject, UndecodedChange};
 use crate::rule::Context;
 use crate::rule::pods::{self, PodFindings};
 use crate::settings::{CustomKind, Problems, Settings};
-use crate::verdict::{Verdict, answer};
+use crate::verdict::{Verdict, build_verdict};
 
 /// Evaluates a request without access to a cluster.
 pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings<'a>) -> Verdict<'a> {
@@ -28,7 +28,7 @@ pub fn review_in<'a>(
     cluster: &dyn Cluster,
 ) -> Verdict<'a> {
     let findings = match &request.subject {
-        Subject::NotJudged => return Verdict::accepted(),
+        Subject::Skipped => return Verdict::accepted(),
         Subject::UnknownKind(unread) => {
             return match settings.custom_kind(&unread.kind) {
                 Ok(Some(declared)) => review_declared(request, unread, &declared, settings),
@@ -37,7 +37,7 @@ pub fn review_in<'a>(
             };
         }
         Subject::Pod(_) if !settings.validates_pods() => {
-            return Verdict::pod_not_judged(settings.role());
+            return Verdict::pod_skipped(settings.role());
         }
         Subject::Pod(pod) => match pods::run(request, pod, settings, cluster) {
             PodFindings::LookupFailed(failure) => {
@@ -45,9 +45,9 @@ pub fn review_in<'a>(
             }
             PodFindings::Found(findings) => Ok(findings),
         },
-        Subject::Change(kind, change) => run(request, kind, change, settings),
+        Subject::Change(kind, change) => run_rules(request, kind, change, settings),
     };
-    answered(request, settings, findings, settings.message_release())
+    to_verdict(request, settings, findings, settings.message_release())
 }
 
 /// Evaluates a request under each release of a set, without access to a cluster. Without a set, the settings choose the release,
@@ -91,7 +91,7 @@ pub fn judge_in<'a>(
         return Judgement::of_settings(verdict, settings.message_release());
     };
     if let Subject::Change(kind, change) = &request.subject {
-        return ask_each(request, kind, change, settings, releases);
+        return evaluate_each(request, kind, change, settings, releases);
     }
     if let Subject::UnknownKind(unread) = &request.subject
         && let Ok(Some(declared)) = settings.custom_kind(&unread.kind)
@@ -108,7 +108,7 @@ pub fn judge_in<'a>(
 }
 
 /// Evaluates a change under each release. Releases with the same rules are evaluated once.
-fn ask_each<'a>(
+fn evaluate_each<'a>(
     request: &'a AdmissionRequest<'a>,
     kind: &'a Kind<'a>,
     change: &'a Change<Object<'a>>,
@@ -117,7 +117,7 @@ fn ask_each<'a>(
 ) -> Judgement<'a> {
     let context = |release| Context::new(request, kind, change, settings, release);
     let newest = context(Release::default());
-    let runs = if newest.status.is_some() {
+    let ranges = if newest.status.is_some() {
         Release::STATUS_FINDINGS
     } else if newest.validates_template() {
         Release::TEMPLATE_FINDINGS
@@ -125,14 +125,14 @@ fn ask_each<'a>(
         Release::FINDINGS
     };
     let mut verdicts = Vec::new();
-    for last in runs {
-        let asked = last.run(runs).intersection(releases);
-        if asked.is_empty() {
+    for last in ranges {
+        let evaluated = last.range(ranges).intersection(releases);
+        if evaluated.is_empty() {
             continue;
         }
         let findings = catalogue::run(&context(*last), false);
-        for release in asked.iter() {
-            let verdict = answered(request, settings, findings.clone(), release);
+        for release in evaluated.iter() {
+            let verdict = to_verdict(request, settings, findings.clone(), release);
             verdicts.push((release.into(), verdict));
         }
     }
@@ -153,7 +153,7 @@ pub fn with_kind<T>(
         Subject::UnknownKind(unread) => settings
             .custom_kind(&unread.kind)?
             .map(|declared| declared.with_kind(&unread.kind.version, read)),
-        Subject::NotJudged | Subject::Pod(_) => None,
+        Subject::Skipped | Subject::Pod(_) => None,
     })
 }
 
@@ -182,7 +182,7 @@ pub fn exercised(
                 request.map_or_else(|_| Ok(Vec::new()), |request| exercised(&request, settings))
             })
         }
-        Subject::NotJudged | Subject::Pod(_) => Ok(Vec::new()),
+        Subject::Skipped | Subject::Pod(_) => Ok(Vec::new()),
     }
 }
 
@@ -190,7 +190,7 @@ pub fn exercised(
 #[inline(never)]
 fn review_declared(
     request: &AdmissionRequest<'_>,
-    unread: &UnreadChange<'_>,
+    unread: &UndecodedChange<'_>,
     declared: &CustomKind<'_>,
     settings: &Settings<'_>,
 ) -> Verdict<'static> {
@@ -203,7 +203,7 @@ fn review_declared(
 }
 
 /// Returns the findings of all rules in a change.
-fn run<'a>(
+fn run_rules<'a>(
     request: &'a AdmissionRequest<'a>,
     kind: &'a Kind<'a>,
     change: &'a Change<Object<'a>>,
@@ -216,14 +216,14 @@ fn run<'a>(
     }
 }
 
-fn answered<'a>(
+fn to_verdict<'a>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
     findings: Result<Vec<(Enforcement, Finding<'a>)>, Problems>,
     release: Release,
 ) -> Verdict<'a> {
     findings
-        .and_then(|findings| answer(request, settings, findings, release))
+        .and_then(|findings| build_verdict(request, settings, findings, release))
         .unwrap_or_else(|problems| Verdict::misconfigured(&problems))
 }
 
@@ -244,10 +244,10 @@ fn run_on_all_releases<'a>(
     let is_denial = |(enforcement, finding): &(Enforcement, Finding<'_>)| {
         *enforcement == Enforcement::Deny && finding.is_upstream()
     };
-    let is_agreed = |found: &(Enforcement, Finding<'_>)| {
+    let is_unconditional_denial = |found: &(Enforcement, Finding<'_>)| {
         is_denial(found) && !found.1.rule().is_version_dependent()
     };
-    if findings.iter().any(is_agreed) {
+    if findings.iter().any(is_unconditional_denial) {
         return Ok(findings);
     }
     let mut opinions = vec![(Release::default(), findings)];
@@ -255,11 +255,11 @@ fn run_on_all_releases<'a>(
         let findings = catalogue::run(&context(release), true)?;
         opinions.push((release, findings));
     }
-    let denies =
+    let has_denial =
         |(_, findings): &(Release, Vec<(Enforcement, Finding<'_>)>)| findings.iter().any(is_denial);
-    let is_unanimous = opinions.iter().all(denies);
-    let is_undisputed = !opinions.iter().any(denies);
-    if is_unanimous || is_undisputed {
+    let is_unanimous = opinions.iter().all(has_denial);
+    let is_never_denied = !opinions.iter().any(has_denial);
+    if is_unanimous || is_never_denied {
         return Ok(opinions.swap_remove(0).1);
     }
     Ok(warn_on_disagreement(&opinions, verdicts))
@@ -272,15 +272,18 @@ fn warn_on_disagreement<'a>(
     verdicts: &[Release],
 ) -> Vec<(Enforcement, Finding<'a>)> {
     let opinions = opinions.iter();
-    let said: Vec<_> = opinions
-        .map(|(release, findings)| (release.run(verdicts), &**findings))
+    let findings_by_range: Vec<_> = opinions
+        .map(|(release, findings)| (release.range(verdicts), &**findings))
         .collect();
     let warn = |found: &JudgedFinding<'a>| {
         let finding = found.finding().clone();
         if !finding.is_upstream() || !finding.rule().is_version_dependent() {
             return (found.enforcement(), finding);
         }
-        (Enforcement::Warn, finding.of_releases(found.releases()))
+        (Enforcement::Warn, finding.with_releases(found.releases()))
     };
-    merged(&said).iter().map(warn).collect()
+    merge_findings(&findings_by_range)
+        .iter()
+        .map(warn)
+        .collect()
 }

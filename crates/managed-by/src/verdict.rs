@@ -1,4 +1,4 @@
-//! Verdicts: the response to an admission request, built from findings. [`crate::review`] creates them.
+//! Verdicts: the response to an admission request, built from findings. `review` creates them.
 
 use std::collections::BTreeSet;
 
@@ -102,21 +102,21 @@ impl Verdict<'_> {
     pub(crate) fn unknown_kind(kind: &GroupVersionKind<'_>) -> Self {
         let warning = format!(
             "managed-by-policy knows no {} {} of {} and let it pass unread",
-            quoted(&kind.version),
-            quoted(&kind.kind),
-            quoted(&kind.group),
+            quote_truncated(&kind.version),
+            quote_truncated(&kind.kind),
+            quote_truncated(&kind.group),
         );
         Self::accepted().warning(warning)
     }
 
     /// Creates a verdict that allows a pod without evaluating it. The audit annotation has the reason.
-    pub(crate) fn pod_not_judged(role: Role) -> Self {
+    pub(crate) fn pod_skipped(role: Role) -> Self {
         let mut verdict = Self::accepted();
-        let why = format!(
+        let reason = format!(
             "pods are judged with role management, not {}",
             role.as_str()
         );
-        verdict.audit_annotations.push(("not-judged", why));
+        verdict.audit_annotations.push(("not-judged", reason));
         verdict
     }
 
@@ -126,14 +126,16 @@ impl Verdict<'_> {
         let id = failure.rule.id();
         let name = go::quote(failure.job);
         let text = format!("could not look up Job {name}, which controls this pod");
-        let why = cut(go::quote(&failure.error.to_string()), MAX_WARNING);
+        let reason = truncate(go::quote(&failure.error.to_string()), MAX_WARNING);
         let mut verdict = match on_failure {
-            OnLookupFailure::Deny => Self::denied(503, format!("{text}: {why}; try again [{id}]")),
+            OnLookupFailure::Deny => {
+                Self::denied(503, format!("{text}: {reason}; try again [{id}]"))
+            }
             OnLookupFailure::Allow => {
                 Self::accepted().warning(format!("{text}, and let it pass [{id}]"))
             }
         };
-        let annotation = cut(format!("Job {name}: {why}"), MAX_ANNOTATION);
+        let annotation = truncate(format!("Job {name}: {reason}"), MAX_ANNOTATION);
         verdict
             .audit_annotations
             .push(("lookup-failed", annotation));
@@ -161,7 +163,7 @@ impl Verdict<'_> {
     }
 
     fn warning(mut self, warning: String) -> Self {
-        self.warnings.push(cut(warning, MAX_WARNING));
+        self.warnings.push(truncate(warning, MAX_WARNING));
         self
     }
 }
@@ -170,20 +172,24 @@ impl Verdict<'_> {
 ///
 /// # Errors
 /// Fails if the exemptions in the settings are needed and invalid.
-pub(crate) fn answer<'a>(
+pub(crate) fn build_verdict<'a>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
     mut findings: Vec<(Enforcement, Finding<'a>)>,
     release: Release,
 ) -> Result<Verdict<'a>, Problems> {
-    let exempted = take_exempted(request, settings, &mut findings)?;
-    let of_level = |wanted| findings.iter().filter(move |(level, _)| *level == wanted);
-    let denials: Vec<&Finding<'a>> = of_level(Enforcement::Deny).map(|(_, f)| f).collect();
+    let exempted = remove_exempted(request, settings, &mut findings)?;
+    let with_enforcement = |wanted| findings.iter().filter(move |(level, _)| *level == wanted);
+    let denials: Vec<&Finding<'a>> = with_enforcement(Enforcement::Deny)
+        .map(|(_, f)| f)
+        .collect();
     // Put the exemption first, because excess warnings are dropped.
     let exemption = exempted.iter().map(|exempted| exempted.warning.clone());
-    let warned = of_level(Enforcement::Warn).map(|(_, finding)| finding.warning(release));
+    let warned = with_enforcement(Enforcement::Warn).map(|(_, finding)| finding.warning(release));
     let warnings = exemption.chain(warned);
-    let mut warnings: Vec<String> = warnings.map(|warning| cut(warning, MAX_WARNING)).collect();
+    let mut warnings: Vec<String> = warnings
+        .map(|warning| truncate(warning, MAX_WARNING))
+        .collect();
     warnings.truncate(MAX_WARNINGS);
     warnings.extend(rules_of_upstream_denials(&denials));
     let mut audit_annotations = annotations(request, &findings);
@@ -194,10 +200,10 @@ pub(crate) fn answer<'a>(
         let is_access_error = denials
             .iter()
             .any(|f| f.error().error_type().is_access_error());
-        let told = denials.iter().map(|finding| (*finding, release));
+        let denials_with_release = denials.iter().map(|finding| (*finding, release));
         Decision::Denied {
             code: if is_access_error { 403 } else { 422 },
-            message: envelope(request, told, is_access_error),
+            message: status_message(request, denials_with_release, is_access_error),
         }
     };
     Ok(Verdict {
@@ -213,7 +219,7 @@ pub(crate) fn answer<'a>(
 ///
 /// `verdicts` are ordered from the oldest release to the newest. All their warnings are kept.
 #[cold]
-pub(crate) fn answer_of_all<'a>(
+pub(crate) fn merge_verdicts<'a>(
     request: &AdmissionRequest<'_>,
     verdicts: &[&Verdict<'a>],
     findings: Vec<(Enforcement, Finding<'a>, Release)>,
@@ -224,14 +230,14 @@ pub(crate) fn answer_of_all<'a>(
         .filter(|(level, ..)| *level == Enforcement::Deny)
         .map(|(_, finding, release)| (finding, *release));
     let mut code = None;
-    for one in verdicts {
-        code = one.decision.code().or(code);
-        for warning in &one.warnings {
+    for per_release in verdicts {
+        code = per_release.decision.code().or(code);
+        for warning in &per_release.warnings {
             if !verdict.warnings.contains(warning) {
                 verdict.warnings.push(warning.clone());
             }
         }
-        for exempted in &one.audit_annotations {
+        for exempted in &per_release.audit_annotations {
             if exempted.0 == "exempted" {
                 verdict.audit_annotations = vec![exempted.clone()];
             }
@@ -240,7 +246,7 @@ pub(crate) fn answer_of_all<'a>(
     // Same limit as for one release, including the line with the rules.
     verdict.warnings.truncate(MAX_WARNINGS + 1);
     if let Some(code) = code {
-        let message = envelope(request, denials, code == 403);
+        let message = status_message(request, denials, code == 403);
         verdict.decision = Decision::Denied { code, message };
     }
     verdict.findings = findings.into_iter().map(|(e, f, _)| (e, f)).collect();
@@ -261,7 +267,7 @@ fn rules_of_upstream_denials(denials: &[&Finding<'_>]) -> Option<String> {
     }
     let plural = if ids.len() > 1 { "s" } else { "" };
     let text = || format!("managed-by-policy: see rule{plural} {}", ids.join(", "));
-    (!ids.is_empty()).then(|| cut(text(), MAX_WARNING))
+    (!ids.is_empty()).then(|| truncate(text(), MAX_WARNING))
 }
 
 /// Exempted denials.
@@ -272,7 +278,7 @@ struct Exempted {
 }
 
 /// Removes denials of site-specific rules if the user is exempt.
-fn take_exempted(
+fn remove_exempted(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
     findings: &mut Vec<(Enforcement, Finding<'_>)>,
@@ -289,18 +295,18 @@ fn take_exempted(
     let (mut ids, mut rules) = (Vec::new(), Vec::new());
     for (_, finding) in findings.iter().filter(|entry| is_denied(entry)) {
         ids.push(finding.rule().id());
-        rules.push(fired(finding));
+        rules.push(rule_and_path(finding));
     }
     let ids = ids.join(", ");
     findings.retain(|entry| !is_denied(entry));
     Ok(Some(Exempted {
-        rules: cut(rules.join(", "), MAX_ANNOTATION),
+        rules: truncate(rules.join(", "), MAX_ANNOTATION),
         warning: format!("{ids} would have denied this, but {exemption} is exempt"),
     }))
 }
 
 /// Formats the rule and path of a finding.
-fn fired(finding: &Finding<'_>) -> String {
+fn rule_and_path(finding: &Finding<'_>) -> String {
     format!("{} {}", finding.rule().id(), finding.error().path())
 }
 
@@ -322,7 +328,7 @@ impl<'r> Target<'r> {
         let (group, kind, plural) = match &request.subject {
             Subject::Change(kind, _) => (kind.group(), kind.name(), kind.plural()),
             Subject::Pod(_) => return POD,
-            Subject::NotJudged | Subject::UnknownKind(_) => ("", "", ""),
+            Subject::Skipped | Subject::UnknownKind(_) => ("", "", ""),
         };
         // Requests from kube-apiserver always have a resource.
         let plural = if request.resource.is_empty() {
@@ -347,7 +353,7 @@ impl<'r> Target<'r> {
 /// Formats the message of `apierrors.NewInvalid`, or of `apierrors.NewForbidden` with the access errors only. Removes duplicates,
 /// and puts several errors in brackets.
 #[cold]
-fn envelope<'f, 'a: 'f>(
+fn status_message<'f, 'a: 'f>(
     request: &AdmissionRequest<'_>,
     denials: impl Iterator<Item = (&'f Finding<'a>, Release)>,
     is_access_error: bool,
@@ -360,7 +366,9 @@ fn envelope<'f, 'a: 'f>(
             continue;
         }
         let error = match finding.error().error_type() {
-            ErrorType::Unauthorized => finding.named(&unauthorized(request, &target, finding)),
+            ErrorType::Unauthorized => {
+                finding.with_rule_id(&unauthorized(request, &target, finding))
+            }
             _ => finding.denial(release),
         };
         if seen.contains(&error) {
@@ -374,12 +382,12 @@ fn envelope<'f, 'a: 'f>(
     }
     let name = go::quote(&request.name);
     let (open, close) = if seen.len() > 1 { ("[", "]") } else { ("", "") };
-    let (what, is) = if is_access_error {
+    let (resource, reason) = if is_access_error {
         (target.with_group(target.plural), "forbidden")
     } else {
         (target.with_group(target.kind), "invalid")
     };
-    format!("{what} {name} is {is}: {open}{list}{close}")
+    format!("{resource} {name} is {reason}: {open}{list}{close}")
 }
 
 /// Formats the message of kube-apiserver's authorizer (`forbiddenMessage` in `k8s.io/apiserver`), with the detail of the error.
@@ -406,10 +414,10 @@ fn annotations(
 ) -> Vec<(&'static str, String)> {
     let mut annotations = Vec::new();
     if let Subject::Change(kind, change) = &request.subject {
-        let mode = change.spec_holder().mode(kind);
+        let mode = change.spec_object().mode(kind);
         annotations.push(("mode", mode.as_str().to_owned()));
         if let Mode::Delegated(controller) = mode {
-            annotations.push(("controller", cut(go::quote(controller), MAX_WARNING)));
+            annotations.push(("controller", truncate(go::quote(controller), MAX_WARNING)));
         }
     }
     for (key, wanted) in [("denied", Enforcement::Deny), ("warned", Enforcement::Warn)] {
@@ -421,23 +429,23 @@ fn annotations(
             }
             if seen.insert((finding.rule().id(), finding.error().path())) {
                 let separator = if list.is_empty() { "" } else { ", " };
-                list.extend([separator, &fired(finding)]);
+                list.extend([separator, &rule_and_path(finding)]);
             }
         }
         if !list.is_empty() {
-            annotations.push((key, cut(list, MAX_ANNOTATION)));
+            annotations.push((key, truncate(list, MAX_ANNOTATION)));
         }
     }
     annotations
 }
 
 /// Quotes untrusted input, truncated to 40 bytes.
-fn quoted(word: &str) -> String {
-    go::quote(&cut(word.to_owned(), 40))
+fn quote_truncated(word: &str) -> String {
+    go::quote(&truncate(word.to_owned(), 40))
 }
 
 /// Truncates text to a number of bytes, ending in `...`.
-fn cut(mut text: String, max: usize) -> String {
+fn truncate(mut text: String, max: usize) -> String {
     if text.len() > max {
         text.truncate(go::prefix(&text, max.saturating_sub(3)).len());
         text.push_str("...");

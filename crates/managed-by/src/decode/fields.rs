@@ -1,6 +1,5 @@
-//! Functions for `#[serde(deserialize_with = "...")]` that read fields as Go's decoder does.
+//! Functions for `#[serde(deserialize_with = "...")]` that decode fields like Go's decoder, and `null` as an absent value.
 //!
-//! In all of them `null` is an absent value, for which Go keeps the zero value or a nil pointer.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -42,7 +41,7 @@ where
     Ok(object.map(|StrictObject(value)| value))
 }
 
-/// Reads a string, borrowed unless it is written with escapes; empty for `null`.
+/// Reads a string, borrowed unless it contains escapes; empty for `null`.
 pub(crate) fn string<'de, D: Deserializer<'de>>(json: D) -> Result<Cow<'de, str>, D::Error> {
     optional_string(json).map(Option::unwrap_or_default)
 }
@@ -67,12 +66,12 @@ pub(crate) fn optional_int32<'de, D: Deserializer<'de>>(json: D) -> Result<Optio
     Ok(number.map(|Int32(number)| number))
 }
 
-/// Reads whether a value of any type is set.
+/// Returns true for any value except `null`.
 pub(crate) fn is_set<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Error> {
     Option::<IgnoredAny>::deserialize(json).map(|value| value.is_some())
 }
 
-/// Reads a list without keeping it: calls a function with each element. Returns false for `null`.
+/// Calls a function with each element of a list, without collecting it. Returns false for `null`.
 pub(crate) fn for_each<'de, D, T>(json: D, element: impl FnMut(T)) -> Result<bool, D::Error>
 where
     D: Deserializer<'de>,
@@ -106,7 +105,7 @@ where
     json.deserialize_option(Each(element, PhantomData))
 }
 
-/// Reads the next value of an object into a slot, which must be empty: the member must not occur twice.
+/// Reads the next value of an object into a slot. Fails if the slot is set, because the member is a duplicate.
 pub(crate) fn put<'de, A, S>(
     slot: &mut Option<S::Value>,
     map: &mut A,
@@ -123,7 +122,7 @@ where
     Ok(())
 }
 
-/// A string, borrowed unless it is written with escapes.
+/// String, borrowed unless it contains escapes.
 #[derive(Default, Deserialize)]
 pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
@@ -155,13 +154,13 @@ impl Visitor<'_> for Int32Visitor {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Int32, E> {
-        // `-0` is an integer for Go, and PolicyServer writes it as `-0.0`.
+        // Go accepts `-0` as an integer, and PolicyServer sends it as `-0.0`.
         let is_zero = number == 0.0 && number.is_sign_negative();
         self.visit_i64(if is_zero { 0 } else { i64::MAX })
     }
 }
 
-/// A struct that is read from a JSON object. What serde derives takes an array of the fields' values, too.
+/// Struct that is read from a JSON object. Derived implementations also accept an array of the fields' values.
 pub(crate) struct StrictObject<T>(pub(crate) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {
@@ -170,7 +169,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {
     }
 }
 
-/// A struct that is read from a JSON object, or its default for `null`.
+/// Struct that is read from a JSON object, or its default for `null`.
 #[derive(Default)]
 pub(crate) struct Nullable<T>(pub(crate) T);
 

@@ -1,17 +1,16 @@
-//! The path of the value at a line and column of a document.
+//! Lookup of the path of a value by line and column, for error messages.
 
-use super::path::{is_plain, shown};
+use super::path::{is_plain, quote_or_size};
 use super::{Raw, Type};
 
 enum Step<'t> {
-    /// The member that was read last, its name as it is written.
+    /// Name of the last member, as raw JSON.
     Member(&'t str),
     Element(usize),
 }
 
-/// Finds the value that an error of `serde_json` is about: its path from the root of the document, and its type. The document is JSON
-/// up to there, and the position is where `serde_json` stopped: after a scalar, before an object or an array, or after the name of a
-/// member.
+/// Returns the path and type of the value that an error of `serde_json` is about. The document is valid JSON up to the position
+/// where `serde_json` stopped: after a scalar, before an object or an array, or after the name of a member.
 #[cold]
 pub(super) fn locate(text: &str, line: usize, column: usize) -> (String, Type) {
     let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
@@ -57,7 +56,7 @@ pub(super) fn locate(text: &str, line: usize, column: usize) -> (String, Type) {
     (path(&steps), json_type)
 }
 
-/// The next token: a string, a number, a word, or one character.
+/// Returns the next token: a string, a number, a word, or one character.
 fn token(text: &str) -> Option<&str> {
     let mut bytes = text.bytes().enumerate();
     let (_, first) = bytes.next()?;
@@ -81,7 +80,7 @@ fn token(text: &str) -> Option<&str> {
     text.get(..length)
 }
 
-/// Returns true if the token that ends there is the name of a member.
+/// Returns true if the token before a position is the name of a member.
 fn is_name(text: &str, end: usize) -> bool {
     let rest = text.get(end..).unwrap_or_default();
     rest.trim_ascii_start().starts_with(':')
@@ -93,7 +92,7 @@ fn path(steps: &[Step<'_>]) -> String {
         let step = match step {
             Step::Member("") => continue,
             Step::Member(name) => match Raw::new(name).string().unwrap_or_default() {
-                name if !is_plain(&name) => format!("[{}]", shown(&name, "key")),
+                name if !is_plain(&name) => format!("[{}]", quote_or_size(&name, "key")),
                 name if path.is_empty() => name.into_owned(),
                 name => format!(".{name}"),
             },

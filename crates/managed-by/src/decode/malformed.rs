@@ -1,35 +1,35 @@
-//! Errors of decoding.
+//! Error type of decoding.
 
 use std::fmt;
 
 use super::Type;
 use super::locate::locate;
 
-/// The error of a document that does not decode: one line that never repeats the document's content.
+/// Error of decoding a document. Its one-line message never repeats the document's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed(Box<Reason>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Reason {
-    /// [`None`] if the document is not JSON.
+    /// Path of the value, or [`None`] if the document is not JSON.
     path: Option<String>,
     message: String,
 }
 
-/// The beginning of serde's error about a member that occurs twice.
+/// Prefix of serde's error about a duplicate member.
 const DUPLICATE: &str = "duplicate field";
 
-/// The beginning of serde's error about a value of the right type.
+/// Prefix of serde's error about an invalid value of the right type.
 const INVALID_VALUE: &str = "invalid value";
 
-/// The error about a member that occurs twice, for visitors: they return it before they read the value, so that it has a path.
+/// Creates an error about a duplicate member, which visitors return before they read the value, so that its path is known.
 #[cold]
 pub(crate) fn duplicate<E: serde::de::Error>() -> E {
     E::custom(DUPLICATE)
 }
 
 impl Malformed {
-    /// Converts an error of `serde_json` in a document, and finds its path.
+    /// Converts an error of `serde_json`, and determines its path.
     #[cold]
     pub(super) fn decoding(text: &str, error: &serde_json::Error) -> Self {
         let message = error.to_string();
@@ -40,7 +40,7 @@ impl Malformed {
         if message.starts_with(DUPLICATE) {
             return Self::duplicate(path);
         }
-        // `invalid type: string "...", expected an object at line 1 column 5`: only what was expected is ours.
+        // Of `invalid type: string "...", expected an object at line 1 column 5`, keep only the expected type.
         let (_, expected) = message.rsplit_once(", expected ").unwrap_or_default();
         let expected = expected.split(" at line ").next().unwrap_or_default();
         let got = match json_type {
@@ -55,12 +55,12 @@ impl Malformed {
         Self::new(None, format!("not JSON: expected UTF-8 at byte {at}"))
     }
 
-    /// A value that is missing, or is of another type or form than expected.
+    /// Creates an error about a value that is missing, or has an unexpected type or form.
     pub(crate) fn unexpected(path: impl Into<String>, expected: &str, got: &str) -> Self {
         Self::new(Some(path.into()), format!("expected {expected}, got {got}"))
     }
 
-    /// A member that occurs twice.
+    /// Creates an error about a duplicate member.
     pub(crate) fn duplicate(path: impl Into<String>) -> Self {
         Self::new(Some(path.into()), DUPLICATE.to_owned())
     }
@@ -69,12 +69,12 @@ impl Malformed {
         Self(Box::new(Reason { path, message }))
     }
 
-    /// The path of the value, from the root of the document. [`None`] if the document is not JSON.
+    /// Returns the path of the value in the document, or [`None`] if the document is not JSON.
     pub fn path(&self) -> Option<&str> {
         self.0.path.as_deref()
     }
 
-    /// Prefixes the path with the name of the member that holds the document.
+    /// Prefixes the path with the name of the member that contains the document.
     #[must_use]
     pub fn within(mut self, name: &str) -> Self {
         if let Some(path) = &mut self.0.path {

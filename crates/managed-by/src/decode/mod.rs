@@ -1,10 +1,10 @@
-//! Decoding with serde: what derived types need to read JSON as kube-apiserver does, and errors with paths.
+//! JSON decoding with serde, with kube-apiserver's semantics, and errors with paths.
 //!
-//! Objects of a fixed shape derive [`serde::Deserialize`], with the functions of [`fields`] where Go's decoder differs from serde:
-//! `null` is an absent value, and no object is written as an array. The request and custom resources, whose shape depends on the
-//! kind, have visitors (`request/reading.rs`, `object/walk/`), so that each byte is read once.
+//! Objects of a fixed shape derive [`serde::Deserialize`], with functions of [`fields`] for Go's semantics: `null` is an absent
+//! value, and an array is not an object. The request and custom resources, whose shape depends on the kind, have visitors
+//! (`request/decoding.rs`, `object/walk/`), so that each byte is read once.
 //!
-//! An error of `serde_json` has a line and a column. [`Malformed`] makes a path of them, out of the way of requests that decode.
+//! [`Malformed`] converts the line and column of a `serde_json` error to a path.
 
 pub(crate) mod fields;
 mod locate;
@@ -18,24 +18,24 @@ use serde::de::DeserializeSeed;
 
 pub use malformed::Malformed;
 pub(crate) use malformed::duplicate;
-pub(crate) use outline::{Outline, Part};
-pub(crate) use path::{MAX_SHOWN, Path, shown};
-pub(crate) use raw::{Parts, Raw, Split, Type};
+pub(crate) use outline::{Node, Outline};
+pub(crate) use path::{MAX_QUOTED, Path, quote_or_size};
+pub(crate) use raw::{Entries, Raw, Splitter, Type};
 pub(crate) use visit::{Collect, Lenient, Strict, VisitContainer};
 
-/// The result of decoding.
+/// Result of decoding.
 pub(crate) type Result<T> = std::result::Result<T, Malformed>;
 
-/// Decodes a document that holds one value and nothing else.
+/// Decodes a document with a single value.
 ///
 /// # Errors
-/// If it is not UTF-8 or not JSON, or if the value is not what the seed expects.
+/// Fails if the document is not UTF-8 or not JSON, or if the seed rejects the value.
 pub(crate) fn decode<'de, S: DeserializeSeed<'de>>(bytes: &'de [u8], seed: S) -> Result<S::Value> {
     let text = std::str::from_utf8(bytes).map_err(|e| Malformed::utf_8(e.valid_up_to()))?;
     decode_str(text, seed)
 }
 
-/// Decodes a document that is known to be UTF-8, as [`decode`] does.
+/// Decodes a document like [`decode`], from a string.
 pub(crate) fn decode_str<'de, S: DeserializeSeed<'de>>(
     text: &'de str,
     seed: S,

@@ -1,32 +1,32 @@
-//! Where something is in a document.
+//! Paths in a document, for messages. Decoders and rules build them on the stack.
 
 use std::fmt;
 
 use crate::upstream::go;
 
-/// The longest name that is shown as it is: Kubernetes has no longer ones.
+/// Maximum length of an unquoted key, which is the longest name in Kubernetes.
 const MAX_PLAIN: usize = 253;
 
-/// Enough of somebody's text to know it again.
-pub(crate) const MAX_SHOWN: usize = 80;
+/// Maximum length of quoted text.
+pub(crate) const MAX_QUOTED: usize = 80;
 
-/// A place as links to the places around it, on the stack: it becomes text only where something is found.
+/// Path as a linked list on the stack, which is formatted only for messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'p> {
     /// The document.
     Root,
-    /// A member of an object, by a name that the reader knows.
+    /// Member of an object, with a known name.
     Member(&'p Path<'p>, &'p str),
-    /// An element of an array.
+    /// Element of an array.
     Index(&'p Path<'p>, usize),
-    /// A value of a map, by a name that somebody chose.
+    /// Value of a map, with a key from the document.
     Key(&'p Path<'p>, &'p str),
-    /// The same, always in quotes.
+    /// Value of a map, with a key that is always quoted.
     Quoted(&'p Path<'p>, &'p str),
 }
 
-/// As kube-apiserver writes paths: `status.replicaStatuses[Worker].active`. A key that would make a path hard to read, or
-/// could be taken for more than a key, is quoted and bounded.
+/// Formats paths like kube-apiserver: `status.replicaStatuses[Worker].active`. Quotes keys that are long or contain special
+/// characters, and limits their length.
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -35,23 +35,23 @@ impl fmt::Display for Path<'_> {
             Self::Member(parent, name) => write!(f, "{parent}.{name}"),
             Self::Index(parent, index) => write!(f, "{parent}[{index}]"),
             Self::Key(parent, key) if is_plain(key) => write!(f, "{parent}[{key}]"),
-            Self::Quoted(Self::Root, key) => f.write_str(&shown(key, "key")),
+            Self::Quoted(Self::Root, key) => f.write_str(&quote_or_size(key, "key")),
             Self::Key(parent, key) | Self::Quoted(parent, key) => {
-                write!(f, "{parent}[{}]", shown(key, "key"))
+                write!(f, "{parent}[{}]", quote_or_size(key, "key"))
             }
         }
     }
 }
 
-/// Returns true if a name is shown as it is: Kubernetes has no longer ones, and none of other characters.
+/// Returns true if a key can be quote_or_size without quotes: it has the length and characters of Kubernetes names.
 pub(super) fn is_plain(key: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._/".contains(&b);
     (1..=MAX_PLAIN).contains(&key.len()) && key.bytes().all(plain)
 }
 
-/// Somebody's text in quotes, or no more than its size.
-pub(crate) fn shown(text: &str, what: &str) -> String {
-    if text.len() <= MAX_SHOWN {
+/// Quotes untrusted text, or returns its size if it is long.
+pub(crate) fn quote_or_size(text: &str, what: &str) -> String {
+    if text.len() <= MAX_QUOTED {
         go::quote(text)
     } else {
         format!("a {what} of {} bytes", text.len())

@@ -62,7 +62,7 @@ fn null_is_an_absent_value() {
     assert_eq!(read(json), Ok(expected));
 }
 
-/// An error never repeats the content.
+/// Error messages never repeat the content.
 #[test]
 fn errors_name_the_path() {
     for (json, expected) in [
@@ -127,7 +127,7 @@ fn errors_name_the_path() {
     assert_eq!(error.to_string(), "not JSON: expected UTF-8 at byte 3");
 }
 
-/// A name from the document is quoted and bounded in a path.
+/// Keys from the document are quoted and truncated in paths.
 #[test]
 fn paths_are_safe_to_show() {
     for (name, expected) in [
@@ -138,9 +138,9 @@ fn paths_are_safe_to_show() {
         ("x".repeat(1000), "[a key of 1000 bytes]"),
     ] {
         let json = format!(r#"{{"{name}":1}}"#);
-        let (left, failed_at) = (Cell::new(0), Cell::default());
+        let (remaining, failed_at) = (Cell::new(0), Cell::default());
         let seed = FailAt {
-            left: &left,
+            remaining: &remaining,
             path: String::new(),
             failed_at: &failed_at,
         };
@@ -149,9 +149,9 @@ fn paths_are_safe_to_show() {
     }
 }
 
-/// Go 1.26 decodes each row (`json.Unmarshal`) to the same number, or refuses it.
+/// Go 1.26 (`json.Unmarshal`) decodes each row to the same number, or rejects it.
 #[test]
-fn int32_is_decoded_as_in_go() {
+fn int32_is_decoded_like_in_go() {
     for (json, expected) in [
         ("0", Some(0)),
         ("-0", Some(0)),
@@ -168,7 +168,7 @@ fn int32_is_decoded_as_in_go() {
 }
 
 #[test]
-fn numbers_are_the_nearest_that_fit() {
+fn numbers_saturate() {
     for (json, expected) in [
         ("0", Some(0)),
         ("-3", Some(-3)),
@@ -186,10 +186,10 @@ fn numbers_are_the_nearest_that_fit() {
     }
 }
 
-/// Fails at a scalar of a document, and knows its path.
+/// Seed that fails at a scalar of a document and records its path.
 struct FailAt<'c> {
-    /// The number of scalars before it.
-    left: &'c Cell<usize>,
+    /// Number of scalars before the failure.
+    remaining: &'c Cell<usize>,
     path: String,
     failed_at: &'c Cell<String>,
 }
@@ -203,11 +203,11 @@ impl FailAt<'_> {
     }
 
     fn scalar<E: Error>(self) -> Result<(), E> {
-        let Some(left) = self.left.get().checked_sub(1) else {
+        let Some(remaining) = self.remaining.get().checked_sub(1) else {
             self.failed_at.set(self.path);
             return Err(E::invalid_type(Unexpected::Other("scalar"), &"nothing"));
         };
-        self.left.set(left);
+        self.remaining.set(remaining);
         Ok(())
     }
 }
@@ -288,12 +288,12 @@ fn arbitrary_json() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
-    /// The path of an error is the path of the value that the deserializer stopped at.
+    /// The error has the path of the value where the deserializer stopped.
     #[test]
     fn errors_are_located(value in arbitrary_json(), pretty in any::<bool>(), at in 0_usize..32) {
         let text = if pretty { format!("{value:#}") } else { value.to_string() };
-        let (left, failed_at) = (Cell::new(at), Cell::new(String::new()));
-        let seed = FailAt { left: &left, path: String::new(), failed_at: &failed_at };
+        let (remaining, failed_at) = (Cell::new(at), Cell::new(String::new()));
+        let seed = FailAt { remaining: &remaining, path: String::new(), failed_at: &failed_at };
         if let Err(error) = decode_str(&text, seed) {
             prop_assert_eq!(error.path(), Some(&*failed_at.take()));
         }

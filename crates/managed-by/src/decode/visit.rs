@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::Type;
 
-/// Visits an object or an array. The defaults skip them.
+/// Visitor of an object or an array. The default methods skip them.
 pub(crate) trait VisitContainer<'de>: Sized {
     /// Visits the members of an object.
     fn visit_members<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
@@ -19,7 +19,7 @@ pub(crate) trait VisitContainer<'de>: Sized {
     }
 }
 
-/// A visitor that forwards objects and arrays, skips scalars, and returns the type that it found.
+/// Serde visitor that forwards objects and arrays, skips scalars, and returns the type of the value.
 pub(crate) struct Lenient<'v, V>(pub(crate) &'v mut V);
 
 impl<'de, V: VisitContainer<'de>> Visitor<'de> for Lenient<'_, V> {
@@ -62,7 +62,7 @@ impl<'de, V: VisitContainer<'de>> Visitor<'de> for Lenient<'_, V> {
     }
 }
 
-/// A visitor that forwards objects, and for which any other type is an error. Returns false for `null` if it visits an option.
+/// Serde visitor that forwards objects and rejects other types. Returns false for `null` in an option.
 pub(crate) struct Strict<'v, V>(pub(crate) &'v mut V);
 
 impl<'de, V: VisitContainer<'de>> Visitor<'de> for Strict<'_, V> {
@@ -85,7 +85,7 @@ impl<'de, V: VisitContainer<'de>> Visitor<'de> for Strict<'_, V> {
     }
 }
 
-/// The seed of an object that a visitor collects, for which any other type is an error.
+/// Seed that decodes an object with a visitor, and rejects other types.
 pub(crate) struct Collect<V>(pub(crate) V);
 
 impl<'de, V: VisitContainer<'de>> DeserializeSeed<'de> for Collect<V> {

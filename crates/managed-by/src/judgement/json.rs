@@ -13,11 +13,11 @@ use crate::verdict::{Decision, Verdict};
 impl Serialize for Judgement<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let mut map = json.serialize_map(None)?;
-        answer(&self.verdict, &mut map)?;
-        let is_of_releases = !self.opinions.is_empty();
-        let findings = self.findings.iter().map(|found| InJson {
-            found,
-            is_of_releases,
+        serialize_verdict(&self.verdict, &mut map)?;
+        let has_opinions = !self.opinions.is_empty();
+        let findings = self.findings.iter().map(|finding| FindingJson {
+            finding,
+            has_opinions,
         });
         map.serialize_entry("findings", &findings.collect::<Vec<_>>())?;
         if !self.opinions.is_empty() {
@@ -32,40 +32,40 @@ impl Serialize for Opinion<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let mut map = json.serialize_map(None)?;
         map.serialize_entry("releases", &self.releases)?;
-        answer(&self.verdict, &mut map)?;
+        serialize_verdict(&self.verdict, &mut map)?;
         map.end()
     }
 }
 
 /// JSON representation of a finding. `text` is the message of the newest release. `texts` has the messages of all releases, if they
 /// differ. `releases` has the releases with the finding, if the caller chose them or only some have it.
-struct InJson<'f> {
-    found: &'f JudgedFinding<'f>,
-    is_of_releases: bool,
+struct FindingJson<'f> {
+    finding: &'f JudgedFinding<'f>,
+    has_opinions: bool,
 }
 
-impl Serialize for InJson<'_> {
+impl Serialize for FindingJson<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let Self {
-            found,
-            is_of_releases,
+            finding,
+            has_opinions,
         } = *self;
         let mut map = json.serialize_map(None)?;
-        map.serialize_entry("rule", found.rule().id())?;
-        map.serialize_entry("enforcement", found.enforcement().as_str())?;
-        map.serialize_entry("upstream", &found.finding().is_upstream())?;
-        map.serialize_entry("path", found.path())?;
-        map.serialize_entry("type", &found.error().error_type())?;
-        map.serialize_entry("text", &found.text())?;
-        map.serialize_entry("detail", found.detail())?;
-        if let Some(suggestion) = found.error().suggestion() {
+        map.serialize_entry("rule", finding.rule().id())?;
+        map.serialize_entry("enforcement", finding.enforcement().as_str())?;
+        map.serialize_entry("upstream", &finding.finding().is_upstream())?;
+        map.serialize_entry("path", finding.path())?;
+        map.serialize_entry("type", &finding.error().error_type())?;
+        map.serialize_entry("text", &finding.text())?;
+        map.serialize_entry("detail", finding.detail())?;
+        if let Some(suggestion) = finding.error().suggestion() {
             map.serialize_entry("suggestion", suggestion)?;
         }
-        let releases = found.finding().releases();
-        if let Some(releases) = releases.or(is_of_releases.then(|| found.releases())) {
+        let releases = finding.finding().releases();
+        if let Some(releases) = releases.or(has_opinions.then(|| finding.releases())) {
             map.serialize_entry("releases", &releases)?;
         }
-        let texts = found.texts();
+        let texts = finding.texts();
         if texts.len() > 1 {
             map.serialize_entry("texts", &texts)?;
         }
@@ -87,7 +87,7 @@ impl Serialize for ReleaseSet {
     }
 }
 
-fn answer<M: SerializeMap>(verdict: &Verdict<'_>, map: &mut M) -> Result<(), M::Error> {
+fn serialize_verdict<M: SerializeMap>(verdict: &Verdict<'_>, map: &mut M) -> Result<(), M::Error> {
     map.serialize_entry("allowed", &verdict.decision.is_allowed())?;
     if let Decision::Denied { code, message } = &verdict.decision {
         map.serialize_entry("code", code)?;

@@ -1,4 +1,4 @@
-//! Merged result of evaluating one request under several Kubernetes releases. [`crate::review`] creates it for the command line,
+//! Merged result of evaluating one request under several Kubernetes releases. `review` creates it for the command line,
 //! the npm package and the Go package.
 
 mod json;
@@ -10,7 +10,7 @@ use crate::description::{Enforcement, Rule};
 use crate::finding::{ErrorType, FieldError, Finding};
 use crate::release::{Release, ReleaseSet};
 use crate::request::AdmissionRequest;
-use crate::verdict::{Decision, Verdict, answer_of_all};
+use crate::verdict::{Decision, Verdict, merge_verdicts};
 
 /// Result of evaluating a request under several releases: the merged verdict, the findings, and the verdict of each release.
 /// [`judge`](crate::judge) returns it.
@@ -42,7 +42,7 @@ pub struct JudgedFinding<'a> {
     /// Newest of the releases, with its finding.
     newest: (Release, Finding<'a>),
     /// Findings of the releases, oldest first. Releases with equal findings share an entry.
-    said: Vec<(ReleaseSet, Finding<'a>)>,
+    by_release: Vec<(ReleaseSet, Finding<'a>)>,
 }
 
 /// Error message that several releases share.
@@ -64,7 +64,7 @@ impl<'a> Judgement<'a> {
     /// Creates the result for a release that the settings choose.
     pub(crate) fn of_settings(verdict: Verdict<'a>, release: Release) -> Self {
         Self {
-            findings: merged(&[(release.into(), &verdict.findings)]),
+            findings: merge_findings(&[(release.into(), &verdict.findings)]),
             verdict,
             opinions: Vec::new(),
         }
@@ -74,7 +74,7 @@ impl<'a> Judgement<'a> {
     /// choose the release.
     pub fn of_all(verdict: Verdict<'a>, releases: Option<ReleaseSet>) -> Self {
         Self {
-            findings: merged(&[(releases.unwrap_or_default(), &verdict.findings)]),
+            findings: merge_findings(&[(releases.unwrap_or_default(), &verdict.findings)]),
             opinions: releases
                 .map(|releases| Opinion {
                     releases,
@@ -98,15 +98,19 @@ impl<'a> Judgement<'a> {
                 None => opinions.push(Opinion { releases, verdict }),
             }
         }
-        let said = opinions.iter();
-        let said: Vec<_> = said.map(|o| (o.releases, &*o.verdict.findings)).collect();
-        let findings = merged(&said);
+        let by_release = opinions.iter();
+        let by_release: Vec<_> = by_release
+            .map(|o| (o.releases, &*o.verdict.findings))
+            .collect();
+        let findings = merge_findings(&by_release);
         let verdict = match &*opinions {
             [only] => only.verdict.clone(),
             opinions => {
                 let verdicts: Vec<&Verdict<'a>> = opinions.iter().map(|o| &o.verdict).collect();
-                let told = findings.iter().flat_map(JudgedFinding::told);
-                answer_of_all(request, &verdicts, told.collect())
+                let representatives = findings
+                    .iter()
+                    .flat_map(JudgedFinding::representative_findings);
+                merge_verdicts(request, &verdicts, representatives.collect())
             }
         };
         Self {
@@ -198,7 +202,7 @@ impl<'a> JudgedFinding<'a> {
     /// Returns the evaluated releases with this finding. If the settings choose the release, returns [`Finding::releases`], or else
     /// the release of the error message.
     pub fn releases(&self) -> ReleaseSet {
-        let sets = self.said.iter().map(|(releases, _)| *releases);
+        let sets = self.by_release.iter().map(|(releases, _)| *releases);
         sets.fold(ReleaseSet::default(), ReleaseSet::union)
     }
 
@@ -220,7 +224,7 @@ impl<'a> JudgedFinding<'a> {
     /// Returns the error message of each of these releases, oldest first. Releases with the same message share an entry.
     pub fn texts(&self) -> Vec<Words> {
         let mut texts: Vec<Words> = Vec::new();
-        for (releases, finding) in &self.said {
+        for (releases, finding) in &self.by_release {
             let error = finding.error();
             for release in releases.iter() {
                 let text = error.text(release);
@@ -239,37 +243,41 @@ impl<'a> JudgedFinding<'a> {
     }
 
     /// Returns the findings for a message about all releases: one per error type, each from the newest release with that type.
-    fn told(&self) -> Vec<(Enforcement, Finding<'a>, Release)> {
+    fn representative_findings(&self) -> Vec<(Enforcement, Finding<'a>, Release)> {
         let (newest, finding) = &self.newest;
-        let mut told = vec![(self.enforcement, finding.clone(), *newest)];
-        for (releases, finding) in self.said.iter().rev() {
+        let mut representatives = vec![(self.enforcement, finding.clone(), *newest)];
+        for (releases, finding) in self.by_release.iter().rev() {
             let error_type = finding.error().error_type();
-            let is_told = told
+            let is_covered = representatives
                 .iter()
                 .any(|(_, known, _)| known.error().error_type() == error_type);
-            if let (false, Some(release)) = (is_told, releases.newest()) {
-                told.push((self.enforcement, finding.clone(), release));
+            if let (false, Some(release)) = (is_covered, releases.newest()) {
+                representatives.push((self.enforcement, finding.clone(), release));
             }
         }
-        told
+        representatives
     }
 
     /// Converts to owned data.
     pub(crate) fn into_owned(self) -> JudgedFinding<'static> {
-        let said = self.said.into_iter();
+        let by_release = self.by_release.into_iter();
         JudgedFinding {
             enforcement: self.enforcement,
             place: self.place,
             newest: (self.newest.0, self.newest.1.into_owned()),
-            said: said.map(|(set, f)| (set, f.into_owned())).collect(),
+            by_release: by_release.map(|(set, f)| (set, f.into_owned())).collect(),
         }
     }
 
     /// Adds releases with this finding.
     fn add(&mut self, releases: ReleaseSet, finding: &Finding<'a>) {
-        match self.said.iter_mut().find(|(_, said)| said == finding) {
+        match self
+            .by_release
+            .iter_mut()
+            .find(|(_, by_release)| by_release == finding)
+        {
             Some((set, _)) => *set = set.union(releases),
-            None => self.said.push((releases, finding.clone())),
+            None => self.by_release.push((releases, finding.clone())),
         }
         let newest = releases.newest().unwrap_or_default();
         if newest > self.newest.0 {
@@ -286,8 +294,8 @@ impl fmt::Display for JudgedFinding<'_> {
             _ => "",
         };
         let id = self.rule().id();
-        for (index, said) in self.texts().iter().enumerate() {
-            let Words { releases, text, .. } = said;
+        for (index, by_release) in self.texts().iter().enumerate() {
+            let Words { releases, text, .. } = by_release;
             let line_break = if index > 0 { "\n" } else { "" };
             write!(f, "{line_break}{releases}: {warning}{text} [{id}]")?;
         }
@@ -303,38 +311,40 @@ impl fmt::Debug for JudgedFinding<'_> {
 }
 
 /// Returns true if two findings have the same rule and path.
-fn is_same_place(one: &Finding<'_>, other: &Finding<'_>) -> bool {
+fn has_same_rule_and_path(one: &Finding<'_>, other: &Finding<'_>) -> bool {
     one.rule() == other.rule() && one.error().path() == other.error().path()
 }
 
 /// Merges the findings of releases, in the order of the rules. Each list applies to the releases next to it, except findings that
 /// have their own releases.
-pub(crate) fn merged<'a>(
-    said: &[(ReleaseSet, &[(Enforcement, Finding<'a>)])],
+pub(crate) fn merge_findings<'a>(
+    by_release: &[(ReleaseSet, &[(Enforcement, Finding<'a>)])],
 ) -> Vec<JudgedFinding<'a>> {
     let mut all: Vec<JudgedFinding<'a>> = Vec::new();
-    for (set, findings) in said {
+    for (set, findings) in by_release {
         for (index, (enforcement, finding)) in findings.iter().enumerate() {
-            let before = findings.iter().take(index);
-            let place = before.filter(|(_, f)| is_same_place(f, finding)).count();
+            let earlier = findings.iter().take(index);
+            let place = earlier
+                .filter(|(_, f)| has_same_rule_and_path(f, finding))
+                .count();
             let releases = finding.releases().unwrap_or(*set);
             let is_same = |known: &&mut JudgedFinding<'_>| {
                 (known.enforcement, known.place) == (*enforcement, place)
-                    && is_same_place(known.finding(), finding)
+                    && has_same_rule_and_path(known.finding(), finding)
             };
             if let Some(known) = all.iter_mut().find(is_same) {
                 known.add(releases, finding);
                 continue;
             }
-            let rank = catalogue::position(finding.rule());
-            let at = all.partition_point(|known| catalogue::position(known.rule()) <= rank);
+            let order = catalogue::position(finding.rule());
+            let index = all.partition_point(|known| catalogue::position(known.rule()) <= order);
             let found = JudgedFinding {
                 enforcement: *enforcement,
                 place,
                 newest: (releases.newest().unwrap_or_default(), finding.clone()),
-                said: vec![(releases, finding.clone())],
+                by_release: vec![(releases, finding.clone())],
             };
-            all.insert(at, found);
+            all.insert(index, found);
         }
     }
     all

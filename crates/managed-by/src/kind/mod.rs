@@ -150,7 +150,7 @@ impl Kind<'_> {
         steps_back: true,
         templates: &[],
         retries: None,
-        status: Status::Unjudged,
+        status: Status::Unchecked,
         is_declared: false,
         about: About::new(KindDocs {
             checks: "",
@@ -164,7 +164,7 @@ impl Kind<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Status<'k> {
     /// No rules.
-    Unjudged,
+    Unchecked,
     /// kube-apiserver's rules about the status of a Job.
     Job,
     /// Invariants of a custom resource's status.
@@ -332,7 +332,7 @@ impl<'k> Kind<'k> {
 
     /// Returns true if the status of the kind has rules.
     pub fn has_status_rules(&self) -> bool {
-        !matches!(self.status, Status::Unjudged)
+        !matches!(self.status, Status::Unchecked)
     }
 
     /// Returns the reconciler of an object of this kind with a `managedBy`.
@@ -347,7 +347,7 @@ impl<'k> Kind<'k> {
     pub(crate) fn status_profile(&self) -> Option<&'k StatusProfile<'k>> {
         match self.status {
             Status::Custom(profile) => Some(profile),
-            Status::Unjudged | Status::Job => None,
+            Status::Unchecked | Status::Job => None,
         }
     }
 }

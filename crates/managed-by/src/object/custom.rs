@@ -1,4 +1,5 @@
-//! The parts of a custom resource that rules read: the objects that controllers create from it, and its status.
+//! Custom resources: the nested objects in their templates, and their status. [`super::walk`] decodes them for the
+//! `managed-by/nested` and `status/...` rules.
 
 use std::borrow::Cow;
 
@@ -6,84 +7,84 @@ use crate::kind::Kind;
 use crate::kind::status::{FailureReasons, Outcome, StatusMatcher, TerminalStates};
 use crate::upstream::time::Time;
 
-/// The most nested values, and the most negative counters, that are read.
+/// Maximum number of nested values, and of negative counters.
 pub(crate) const MAX_NESTED: usize = 1000;
 
-/// The most templates that are read: each costs a walk of its own, and 20,000 of them fit into a request.
+/// Maximum number of templates to read: each needs a walk of its own, and 20,000 of them fit into a request.
 pub(crate) const MAX_TEMPLATES: usize = 1000;
 
-/// The parts of a custom resource that rules read, besides the field.
+/// Fields of a custom resource that rules read, besides `managedBy`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Custom<'a> {
-    /// The values of `managedBy` in its templates, other than reserved ones, in their order.
+    /// Values of `managedBy` in its templates, in order, except reserved values.
     pub(crate) nested: Vec<Nested<'a>>,
     pub(crate) status: Status<'a>,
-    /// The number of retries that its spec allows.
+    /// Maximum number of retries.
     pub(crate) retries: usize,
 }
 
-/// A value of `managedBy` in a template.
+/// Value of `managedBy` in a template.
 #[derive(Debug, Clone)]
 pub(crate) struct Nested<'a> {
-    /// For example `spec.replicatedJobs[2].template.spec.managedBy`.
+    /// Path: `spec.replicatedJobs[2].template.spec.managedBy`.
     pub(crate) path: String,
-    /// The kind that is made of the template.
+    /// Kind of the template's objects.
     pub(crate) kind: &'a Kind<'a>,
-    /// The value; [`None`] for a template that was not read: too deep down, or after a thousand others.
+    /// The value, or [`None`] for a skipped template: too deep, or after a thousand others.
     pub(crate) value: Option<Cow<'a, str>>,
-    /// How many templates it is in.
+    /// Nesting depth.
     pub(crate) depth: usize,
-    /// The kind that the template is part of, if that is nested too.
+    /// Kind of the nested object with the template, or [`None`] in the outer object.
     pub(crate) parent_kind: Option<&'a Kind<'a>>,
-    /// The `managedBy` of what the template is part of, if that is nested too.
-    pub(crate) parent: Option<Cow<'a, str>>,
+    /// Its `managedBy`.
+    pub(crate) parent_managed_by: Option<Cow<'a, str>>,
 }
 
 impl<'a> Nested<'a> {
-    /// Whether another one makes the same kind.
-    pub(crate) fn is_of_kind(&self, other: &Self) -> bool {
+    /// Returns true if both have the same kind.
+    pub(crate) fn has_same_kind(&self, other: &Self) -> bool {
         std::ptr::eq(self.kind, other.kind)
     }
 
-    pub(super) fn unread(kind: &'a Kind<'a>, path: String) -> Self {
+    pub(super) fn skipped(kind: &'a Kind<'a>, path: String) -> Self {
         Self {
             path,
             kind,
             value: None,
             depth: 0,
             parent_kind: None,
-            parent: None,
+            parent_managed_by: None,
         }
     }
 }
 
-/// A status, by what rules judge.
+/// Status of a custom resource, with the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Status<'a> {
-    /// The states that it says the workload is in.
+    /// Terminal states that the status matches.
     pub(crate) states: TerminalStates,
-    /// What it says of a failure.
+    /// Failure reasons that the status matches.
     pub(crate) failure_reasons: FailureReasons,
-    /// Which of the two conditions that exclude each other are true.
+    /// True for each of the two exclusive conditions that is True.
     pub(crate) exclusive: (bool, bool),
-    /// Whether the status says that the children of the workload still exist.
+    /// True if the status matches [`Outcome::deployed`].
     pub(crate) is_deployed: bool,
-    /// The word that repeats the outcome, if there is one.
+    /// Field that repeats the outcome.
     pub(crate) terminal_state: Option<Cow<'a, str>>,
-    /// The reason of the outcome, if the profile lists it as a final one.
+    /// Reason of the outcome, if the profile lists it as final.
     pub(crate) reason: Option<Cow<'a, str>>,
     pub(crate) start: Option<Time>,
     pub(crate) end: Option<Time>,
-    /// The counters that only go up, in the order of the profile.
+    /// Counters that never decrease, in the order of the profile.
     pub(crate) totals: Vec<i64>,
-    /// How many earlier attempts are listed.
+    /// Number of earlier attempts.
     pub(crate) attempts: usize,
-    /// The counters below zero, by path.
+    /// Negative counters with their paths.
     pub(crate) negative: Vec<(String, i64)>,
 }
 
 impl Status<'_> {
-    /// Adds what an outcome derives from a part of the status, by the matchers that match it.
+    /// Adds the states of an outcome whose matchers match a part of the status.
     pub(super) fn add(
         &mut self,
         outcome: &Outcome<'_>,
@@ -97,13 +98,13 @@ impl Status<'_> {
         self.is_deployed |= outcome.deployed.as_ref().is_some_and(matches);
     }
 
-    /// A counter that only goes up, by its place in the profile; 0 where it is not given.
+    /// Returns a counter that never decreases, by its index in the profile; 0 if unset.
     pub(crate) fn total(&self, index: usize) -> i64 {
         self.totals.get(index).copied().unwrap_or_default()
     }
 }
 
-/// An empty status.
+/// Empty status.
 pub(crate) static NO_STATUS: Status<'static> = Status {
     states: TerminalStates::empty(),
     failure_reasons: FailureReasons::empty(),

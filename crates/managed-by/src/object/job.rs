@@ -1,4 +1,4 @@
-//! What status rules read of a `batch/v1` Job.
+//! The `batch/v1` Job: fields that the `managed-by/...`, `job-spec/...` and `job-status/...` rules read.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::decode::Raw;
 use crate::decode::fields::{self, Text};
 use crate::upstream::time::Time;
 
-/// The parts of a Job that rules read.
+/// Job, with the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object")]
 pub(crate) struct Job<'a> {
@@ -25,8 +25,7 @@ pub(crate) struct Job<'a> {
     pub(crate) status: JobStatus<'a>,
 }
 
-/// The parts of a Job's spec that rules read, as they are written. The methods apply the defaults of `SetDefaults_Job`: objects in
-/// a request have them already, manifests may not.
+/// Job spec as written. Methods apply the defaults of `SetDefaults_Job`, which manifests may lack.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object", rename_all = "camelCase")]
 pub(crate) struct JobSpec<'a> {
@@ -45,7 +44,7 @@ pub(crate) struct JobSpec<'a> {
     pub(crate) suspend: bool,
     #[serde(rename = "successPolicy", deserialize_with = "is_object")]
     pub(crate) has_success_policy: bool,
-    /// Decoded where a rule asks for it.
+    /// Decoded by the rules that read it.
     #[serde(borrow)]
     pub(crate) template: Option<Raw<'a>>,
 }
@@ -70,7 +69,7 @@ impl JobSpec<'_> {
     }
 }
 
-/// The parts of a Job's status that rules read.
+/// Job status, with the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object", rename_all = "camelCase")]
 pub(crate) struct JobStatus<'a> {
@@ -99,7 +98,7 @@ pub(crate) struct JobStatus<'a> {
     pub(crate) conditions: Conditions,
 }
 
-/// The UIDs of `uncountedTerminatedPods`. kube-apiserver prints an absent list ([`None`]) and an empty one differently.
+/// UIDs of `uncountedTerminatedPods`. kube-apiserver formats an absent list ([`None`]) and an empty one differently.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object")]
 pub(crate) struct Uncounted<'a> {
@@ -110,7 +109,7 @@ pub(crate) struct Uncounted<'a> {
 }
 
 bitflags! {
-    /// The condition types that rules read.
+    /// Set of condition types that rules read.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub(crate) struct ConditionTypes: u8 {
         /// The job has completed.
@@ -129,7 +128,7 @@ bitflags! {
 }
 
 impl ConditionTypes {
-    /// The type that the API writes as a word; none for one that no rule reads.
+    /// Returns the type with a name, or none if no rule reads it.
     pub(crate) fn named(word: &str) -> Self {
         match word {
             "Complete" => Self::COMPLETE,
@@ -142,8 +141,8 @@ impl ConditionTypes {
     }
 }
 
-/// Which conditions are true, and which are false: each in any of its entries, because a type may have several
-/// (`IsConditionTrue`, `IsConditionFalse`).
+/// Condition types that are True, and that are False. A type may have several entries, and each counts (`IsConditionTrue`,
+/// `IsConditionFalse`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Conditions {
     is_true: ConditionTypes,
@@ -151,12 +150,12 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// Whether an entry of one of the types says `True`.
+    /// Returns true if any condition of the given types is True.
     pub(crate) fn is_true(self, condition: ConditionTypes) -> bool {
         self.is_true.intersects(condition)
     }
 
-    /// Whether an entry of one of the types says `False`.
+    /// Returns true if any condition of the given types is False.
     pub(crate) fn is_false(self, condition: ConditionTypes) -> bool {
         self.is_false.intersects(condition)
     }
@@ -172,7 +171,7 @@ impl Conditions {
     }
 }
 
-/// Reads a Job; [`None`] for `null`.
+/// Decodes a Job, or [`None`] for `null`.
 pub(super) fn read<'a, D: Deserializer<'a>>(json: D) -> Result<Option<Object<'a>>, D::Error> {
     let job: Option<Job<'a>> = fields::optional_object(json)?;
     Ok(job.map(|mut job| Object {
@@ -183,7 +182,7 @@ pub(super) fn read<'a, D: Deserializer<'a>>(json: D) -> Result<Option<Object<'a>
     }))
 }
 
-/// Reads whether an object is set. No rule reads what is in it.
+/// Decodes an object as true, and `null` as false.
 fn is_object<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Error> {
     #[derive(Deserialize)]
     #[serde(expecting = "an object")]
@@ -212,7 +211,7 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-/// Reads a list of UIDs that may be absent. A `null` among them is an empty string for Go.
+/// Decodes an optional list of UIDs. Go decodes `null` elements as empty strings.
 fn optional_uids<'de, D>(json: D) -> Result<Option<Vec<Cow<'de, str>>>, D::Error>
 where
     D: Deserializer<'de>,
@@ -237,7 +236,7 @@ impl<'de> Deserialize<'de> for Conditions {
         }
 
         let mut conditions = Self::default();
-        // A status may have thousands of conditions, so none is kept.
+        // Conditions are not collected, because there may be thousands.
         fields::for_each(
             json,
             |condition: Option<fields::StrictObject<Condition<'de>>>| {
@@ -251,7 +250,7 @@ impl<'de> Deserialize<'de> for Conditions {
 }
 
 impl Uncounted<'_> {
-    /// The same, with nothing borrowed.
+    /// Converts to owned data.
     pub(crate) fn into_owned(self) -> Uncounted<'static> {
         let owned = |uids: Vec<Cow<'_, str>>| {
             let uids = uids.into_iter();
@@ -265,7 +264,7 @@ impl Uncounted<'_> {
 }
 
 impl<'a> Uncounted<'a> {
-    /// Both lists, succeeded first, with the path of each.
+    /// Returns both lists with their paths, succeeded first.
     pub(crate) fn lists(&self) -> [(&'static str, &[Cow<'a, str>]); 2] {
         let uids = [&self.succeeded, &self.failed].map(|uids| uids.as_deref().unwrap_or_default());
         let [succeeded, failed] = uids;
@@ -275,13 +274,13 @@ impl<'a> Uncounted<'a> {
         ]
     }
 
-    /// How many UIDs there are in both lists.
+    /// Returns the number of UIDs in both lists.
     pub(crate) fn len(&self) -> usize {
         let lengths = self.lists().map(|(_, uids)| uids.len());
         lengths.into_iter().fold(0, usize::saturating_add)
     }
 
-    /// Whether there is no UID in either list.
+    /// Returns true if both lists are empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! Objects, by the fields that rules read, borrowed from the request.
+//! Objects of requests: the fields that rules read, borrowed from the JSON. [`crate::request`] decodes them with [`OfKind`].
 
 pub(crate) mod custom;
 pub(crate) mod job;
@@ -15,27 +15,27 @@ use crate::decode::{Raw, fields};
 use crate::kind::{Kind, Mode, Status};
 use custom::{Custom, NO_STATUS};
 use job::{Job, JobStatus};
-pub(crate) use walk::read_members;
+pub(crate) use walk::decode_members;
 
-/// An object, by the fields that rules read.
+/// Object, with the fields that rules read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object<'a> {
     pub(crate) metadata: Metadata<'a>,
-    /// `managedBy`, wherever the kind has it. [`None`] is unset, which `""` is not.
+    /// Value of `managedBy`, at the path of the kind. [`None`] if unset, which differs from `""`.
     pub(crate) managed_by: Option<Cow<'a, str>>,
-    /// The other parts of a Job. Boxed, because objects are moved.
+    /// Other fields of a Job. Boxed because objects are moved.
     pub(crate) job: Option<Box<Job<'a>>>,
-    /// The other parts of a custom resource, if there are any.
+    /// Other fields of a custom resource, if there are any.
     pub(crate) custom: Option<Box<Custom<'a>>>,
 }
 
 impl Object<'_> {
-    /// Returns who reconciles the object, which is of a kind.
+    /// Returns the reconciler of the object, given its kind.
     pub(crate) fn mode(&self, kind: &Kind<'_>) -> Mode<'_> {
         kind.mode(self.managed_by.as_deref())
     }
 
-    /// Returns true if the object has a status, as far as rules read it.
+    /// Returns true if the object has a status with fields that rules read.
     pub(crate) fn has_status(&self) -> bool {
         let job = self.job.as_deref();
         let custom = self.custom.as_deref();
@@ -44,10 +44,10 @@ impl Object<'_> {
     }
 }
 
-/// The seed of an object of a kind; [`None`] for `null`.
+/// Seed that decodes an object of a kind, or [`None`] for `null`.
 ///
-/// A value of the wrong type is an error in the fields that rules read of a Job and, for other kinds, in `managedBy`, the objects
-/// that it is in, and the metadata.
+/// A value of the wrong type is an error in fields that rules read of a Job and, for other kinds, in `managedBy`, its parent
+/// objects, and the metadata.
 #[derive(Clone, Copy)]
 pub(crate) struct OfKind<'k>(pub(crate) &'k Kind<'k>);
 
@@ -57,12 +57,12 @@ impl<'a> DeserializeSeed<'a> for OfKind<'a> {
     fn deserialize<D: Deserializer<'a>>(self, json: D) -> Result<Self::Value, D::Error> {
         match self.0.status {
             Status::Job => job::read(json),
-            Status::Unjudged | Status::Custom(_) => walk::read(json, self.0),
+            Status::Unchecked | Status::Custom(_) => walk::read(json, self.0),
         }
     }
 }
 
-/// The parts of `metadata` that are needed.
+/// Fields of `metadata` that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object", rename_all = "camelCase")]
 pub(crate) struct Metadata<'a> {
@@ -70,13 +70,13 @@ pub(crate) struct Metadata<'a> {
     pub(crate) name: Cow<'a, str>,
     #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) uid: Cow<'a, str>,
-    /// True if the object is being deleted and waits for its finalizers.
+    /// True if the object has a `deletionTimestamp`.
     #[serde(rename = "deletionTimestamp", deserialize_with = "fields::is_set")]
     pub(crate) is_being_deleted: bool,
-    /// Decoded where a setting asks for them.
+    /// Decoded if a setting matches labels.
     #[serde(borrow)]
     pub(crate) labels: Option<Raw<'a>>,
-    /// Decoded where a rule asks for them.
+    /// Decoded by the rules that read them.
     #[serde(borrow)]
     pub(crate) owner_references: Option<Raw<'a>>,
 }

@@ -1,4 +1,4 @@
-//! Pods: no workloads themselves, but evidence that a controller runs one.
+//! Pods, and the owner references that show which controller runs a workload.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use serde::de::Deserializer;
 use crate::decode::{Raw, Result, decode_str, fields};
 use crate::upstream::names::is_subdomain;
 
-/// A pod that is to be created.
+/// Pod to create.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object")]
 pub(crate) struct Pod<'a> {
@@ -26,15 +26,15 @@ struct PodMetadata<'a> {
     owner_references: Controller<'a>,
 }
 
-/// The controller among an object's owner references. kube-apiserver accepts at most one.
+/// Controller in an object's owner references. kube-apiserver accepts at most one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Controller<'a>(Option<Owner<'a>>);
 
-/// An owner of an object that is its controller.
+/// Owner reference of a controller.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object", rename_all = "camelCase")]
 pub(crate) struct Owner<'a> {
-    /// Its index in `metadata.ownerReferences`.
+    /// Index in `metadata.ownerReferences`.
     #[serde(skip)]
     pub(crate) index: usize,
     #[serde(borrow, deserialize_with = "fields::string")]
@@ -54,8 +54,8 @@ impl<'a> Pod<'a> {
         &self.metadata.name
     }
 
-    /// The Job that controls the pod. No Job has a name that is no DNS subdomain (`ValidateJobName`), and a request for such a name
-    /// would go to another path of the API.
+    /// Returns the Job that controls the pod. Requires a DNS subdomain as its name (`ValidateJobName`), because lookups put the
+    /// name into a URL path.
     pub(crate) fn job(&self) -> Option<&Owner<'a>> {
         let Controller(owner) = &self.metadata.owner_references;
         let owner = owner.as_ref()?;
@@ -82,10 +82,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Controller<'a> {
 }
 
 impl<'a> Owner<'a> {
-    /// Finds the controller among owner references.
+    /// Returns the controller in owner references.
     ///
     /// # Errors
-    /// If one of them is of another type than it must be.
+    /// Fails if a field has the wrong type.
     pub(crate) fn controller_of(references: Raw<'a>) -> Result<Option<Self>> {
         let Controller(owner) = decode_str(references.as_str(), PhantomData)?;
         Ok(owner)

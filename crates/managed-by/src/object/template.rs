@@ -1,8 +1,8 @@
-//! Scheduling directives in the pod template of a Job: the parts that may change while the Job is suspended, and the rest of
-//! `affinity`, which may not.
+//! Comparison of pod templates, for the rule `job-spec/scheduling-directives`: the scheduling directives, which are mutable while a
+//! Job is suspended, and the rest of `affinity`, which is not.
 //!
-//! Two templates are compared as kube-apiserver compares them (`Semantic.DeepEqual` on the API's types): an empty list is an
-//! absent one, a member at its zero value too, and an absent struct is an empty one only where the API has no pointer.
+//! Templates are compared like in kube-apiserver (`Semantic.DeepEqual` on the API types): an absent list equals an empty one, an
+//! absent member equals its zero value, and an absent struct equals an empty one unless the API has a pointer.
 
 use std::borrow::Cow;
 
@@ -12,8 +12,8 @@ use crate::decode::{Raw, Type};
 use crate::release::Release;
 use crate::sorted::Sorted;
 
-/// Returns true if two pod templates have the same scheduling directives. Values of a wrong type are skipped, because kube-apiserver has
-/// decoded the template before.
+/// Returns true if two pod templates have the same scheduling directives. Skips values of the wrong type, because kube-apiserver
+/// has already decoded the template.
 pub(crate) fn same_directives(
     new: Option<Raw<'_>>,
     old: Option<Raw<'_>>,
@@ -22,18 +22,14 @@ pub(crate) fn same_directives(
     Comparison::with(old, release).same(new, old, &TEMPLATE)
 }
 
-/// Returns true if two pod templates have the same pod affinity and anti-affinity, which never change.
-pub(crate) fn same_pod_affinity(
-    new: Option<Raw<'_>>,
-    old: Option<Raw<'_>>,
-    release: Release,
-) -> bool {
-    Comparison::with(old, release).same(new, old, &TEMPLATE_POD_AFFINITY)
+/// Returns true if two pod templates have the same pod affinity and anti-affinity, which are immutable.
+pub(crate) fn same_affinity(new: Option<Raw<'_>>, old: Option<Raw<'_>>, release: Release) -> bool {
+    Comparison::with(old, release).same(new, old, &IMMUTABLE)
 }
 
-/// The Go type of a value, as far as its equality depends on it.
+/// Go type of a value, as far as it affects equality.
 enum Shape {
-    /// A string or an integer: the zero value is an absent one.
+    /// A string or an integer: an absent one equals the zero value.
     Scalar,
     /// A pointer to an integer.
     OptionalInt,
@@ -49,12 +45,11 @@ enum Shape {
 
 type Fields = &'static [(&'static str, Shape)];
 
-/// `core/v1`: the parts of `PodTemplateSpec` that may change in a suspended Job, and what is in them.
+/// Scheduling directives in `PodTemplateSpec` of `core/v1`.
 const TEMPLATE: Shape = Struct(&[("metadata", OBJECT_META), ("spec", POD_SPEC)]);
 
-/// The parts of the scheduling directives that may not. Whether there is an `affinity` at all does not matter.
-const TEMPLATE_POD_AFFINITY: Shape =
-    Struct(&[("spec", Struct(&[("affinity", Struct(POD_AFFINITIES))]))]);
+/// Pod affinity in `PodTemplateSpec`. An absent `affinity` equals an empty one.
+const IMMUTABLE: Shape = Struct(&[("spec", Struct(&[("affinity", Struct(POD_AFFINITIES))]))]);
 
 const OBJECT_META: Shape = Struct(&[("labels", Map), ("annotations", Map)]);
 
@@ -121,7 +116,7 @@ const POD_AFFINITY_TERM: Shape = Struct(&[
     ("mismatchLabelKeys", STRINGS),
 ]);
 
-/// The gate `MatchLabelKeysInPodAffinity` is off in 1.30: kube-apiserver drops these, unless the stored object has some.
+/// Fields that 1.30 drops, because the gate `MatchLabelKeysInPodAffinity` is off, unless the stored object has some.
 const LABEL_KEYS: [&str; 2] = ["matchLabelKeys", "mismatchLabelKeys"];
 
 const LABEL_SELECTOR: Shape = Pointer(&[
@@ -129,10 +124,10 @@ const LABEL_SELECTOR: Shape = Pointer(&[
     ("matchExpressions", List(&REQUIREMENT)),
 ]);
 
-/// Compares values of one type.
+/// Semantic comparison of values.
 #[derive(Clone, Copy)]
 struct Comparison {
-    /// True if label keys in pod affinity do not count.
+    /// True to ignore label keys in pod affinity.
     drops_keys: bool,
 }
 
@@ -178,7 +173,7 @@ fn is_set(value: &Raw<'_>) -> bool {
     value.json_type() != Type::Null
 }
 
-/// Returns the member with a name of an object that may be absent.
+/// Returns a member of an optional object.
 fn member<'a>(object: Option<Raw<'a>>, name: &str) -> Option<Raw<'a>> {
     object?.member(name)
 }
@@ -193,15 +188,15 @@ fn strings(map: Option<Raw<'_>>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns true if pod affinity has label keys in one of its terms.
+/// Returns true if any term of a pod affinity has label keys.
 fn uses_keys(affinity: Raw<'_>) -> bool {
-    let parts = affinity.parts(affinity.json_type());
-    parts.iter().any(|(name, value)| {
+    let entries = affinity.entries(affinity.json_type());
+    entries.iter().any(|(name, value)| {
         LABEL_KEYS.contains(&&**name) && !value.elements().is_empty() || uses_keys(*value)
     })
 }
 
-/// Returns a string or an integer; nothing for the zero value.
+/// Returns a string or an integer, or [`None`] for the zero value.
 fn scalar(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
     let value = value?;
     let text = value.string().unwrap_or(Cow::Borrowed(value.as_str()));
@@ -220,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_are_compared_as_go_does() {
+    fn templates_are_compared_like_in_go() {
         let mut are_same = true;
         for line in include_str!("templates.tsv").lines() {
             if line == "# not the same" {

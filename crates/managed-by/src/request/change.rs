@@ -1,40 +1,40 @@
-//! Changes of an object.
+//! Changes of an object, which requests contain and rules evaluate.
 
 use crate::decode::Result;
 use crate::object::Object;
 
-/// A change of an object, with the objects that rules evaluate.
+/// Change of an object, with the new and the old object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<O> {
-    /// A client creates it. A status in it counts for nothing: kube-apiserver drops the status of a create.
+    /// A client creates the object. kube-apiserver drops the status of a create.
     Create {
-        /// The object to be stored.
+        /// The new object.
         object: O,
     },
-    /// Nothing happens to it: it is stored, and is judged with its status. The background audit of Kubewarden sends such an
-    /// object as a CREATE, and the first event of a watch shows one.
+    /// The object is stored and unchanged, and is evaluated with its status. Kubewarden's background audit sends it as a CREATE,
+    /// and the first event of a watch contains it.
     Stored {
-        /// The object as stored.
+        /// The stored object.
         object: O,
     },
-    /// A client updates the main resource. The status that counts is the old one.
+    /// A client updates the main resource. kube-apiserver keeps the old status.
     Update {
-        /// The object to be stored.
+        /// The new object.
         object: O,
-        /// The object as stored.
+        /// The stored object.
         old: O,
     },
-    /// A client updates the subresource `status`. The spec that counts is the old one.
+    /// A client updates the subresource `status`. kube-apiserver keeps the old spec.
     UpdateStatus {
-        /// The object to be stored.
+        /// The new object.
         object: O,
-        /// The object as stored.
+        /// The stored object.
         old: O,
     },
 }
 
 impl<O> Change<O> {
-    /// The new object, or the stored one if the request has no new one.
+    /// Returns the new object, or the stored one if there is no change.
     pub(crate) fn object(&self) -> &O {
         match self {
             Self::Create { object }
@@ -44,7 +44,7 @@ impl<O> Change<O> {
         }
     }
 
-    /// The object as it was before, if it is updated.
+    /// Returns the old object of an update.
     pub(crate) fn old(&self) -> Option<&O> {
         match self {
             Self::Create { .. } | Self::Stored { .. } => None,
@@ -61,7 +61,7 @@ impl<O> Change<O> {
         }
     }
 
-    /// Converts the objects, with the names of their members in a request.
+    /// Converts the objects. The closure gets the name of each object's member in a request.
     pub(super) fn try_map<P>(self, convert: impl Fn(O, &str) -> Result<P>) -> Result<Change<P>> {
         let new = |object| convert(object, "object");
         let stored = |old| convert(old, "oldObject");
@@ -85,17 +85,17 @@ impl<O> Change<O> {
 }
 
 impl<'a> Change<Object<'a>> {
-    /// Converts a create with a status to [`Change::Stored`]: an API server drops the status of a real create before it calls webhooks,
-    /// so the background audit sent this one.
-    pub(super) fn of_request(self) -> Self {
+    /// Converts a create with a status to [`Change::Stored`]. An API server drops the status of a create before it calls webhooks,
+    /// so only the background audit sends one.
+    pub(super) fn detect_stored(self) -> Self {
         match self {
             Self::Create { object } if object.has_status() => Self::Stored { object },
             change => change,
         }
     }
 
-    /// The object whose spec counts: kube-apiserver keeps the old spec in an update of the status.
-    pub(crate) fn spec_holder(&self) -> &Object<'a> {
+    /// Returns the object with the effective spec: kube-apiserver keeps the old spec in a status update.
+    pub(crate) fn spec_object(&self) -> &Object<'a> {
         match self {
             Self::UpdateStatus { old, .. } => old,
             Self::Create { object } | Self::Stored { object } | Self::Update { object, .. } => {
@@ -104,7 +104,7 @@ impl<'a> Change<Object<'a>> {
         }
     }
 
-    /// Returns true if the object is being deleted. The stored object decides, because an update cannot set `deletionTimestamp`.
+    /// Returns true if the stored object is being deleted. An update can't set `deletionTimestamp`.
     pub(crate) fn is_being_deleted(&self) -> bool {
         let stored = self.old().unwrap_or_else(|| self.object());
         stored.metadata.is_being_deleted

@@ -1,4 +1,4 @@
-//! The kind of the object in a request, and the user who makes it.
+//! Kind of a request's object, and the user.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -10,11 +10,11 @@ use crate::decode::fields::{self, Text};
 use crate::decode::{Result, decode_str};
 use crate::kind::Kind;
 
-/// Group, version and kind of the object in a request.
+/// Group, version and kind of a request's object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object")]
 pub(crate) struct GroupVersionKind<'a> {
-    /// API group; empty for the core group.
+    /// API group, or empty for the core group.
     #[serde(borrow, deserialize_with = "fields::string")]
     pub(crate) group: Cow<'a, str>,
     #[serde(borrow, deserialize_with = "fields::string")]
@@ -23,14 +23,14 @@ pub(crate) struct GroupVersionKind<'a> {
     pub(crate) kind: Cow<'a, str>,
 }
 
-/// The user who makes a request: `userInfo`. The default is an anonymous user, who is in no list.
+/// User of a request (`userInfo`). The default is an anonymous user, who is in no list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object")]
 pub struct UserInfo<'a> {
-    /// For example `system:serviceaccount:kueue-system:kueue-controller-manager`.
+    /// User name: `system:serviceaccount:kueue-system:kueue-controller-manager`.
     #[serde(borrow, deserialize_with = "fields::string")]
     pub username: Cow<'a, str>,
-    /// For example `system:masters`.
+    /// Groups: `system:masters`.
     #[serde(borrow, deserialize_with = "groups")]
     pub groups: Vec<Cow<'a, str>>,
 }
@@ -45,10 +45,10 @@ where
 }
 
 impl<'a> UserInfo<'a> {
-    /// Reads a user from JSON; `null` is the default.
+    /// Decodes a user from JSON; `null` is the default.
     ///
     /// # Errors
-    /// If the text is not JSON, or one of the fields is of the wrong type.
+    /// Fails if the text is not JSON or a field has the wrong type.
     pub fn from_json(json: &'a str) -> Result<Self> {
         let fields::Nullable(user) = decode_str(json, PhantomData)?;
         Ok(user)

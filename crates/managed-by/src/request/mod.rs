@@ -1,10 +1,10 @@
-//! The borrowed view of an admission request: what rules read of it, and nothing else.
+//! Admission requests: the fields that rules read, borrowed from the JSON. All entry points decode them here.
 
-mod body;
 mod change;
+mod decoding;
 mod identity;
 mod read_object;
-mod reading;
+mod request_object;
 mod review;
 mod source;
 
@@ -18,8 +18,8 @@ use crate::kind::{Kind, is_job};
 use crate::object::Object;
 use crate::object::pod::Pod;
 use crate::release::{Release, ReleaseSet};
-use body::Body;
-use reading::{ObjectDecoding, RequestReading};
+use decoding::{ObjectDecoding, RequestFields};
+use request_object::RequestObject;
 pub(crate) use source::Source;
 
 pub use change::Change;
@@ -28,55 +28,54 @@ pub use identity::UserInfo;
 pub use read_object::ReadObject;
 pub use review::AdmissionReview;
 
-/// The subject of a request.
+/// Subject of a request.
 #[derive(Debug)]
 pub(crate) enum Subject<'a> {
-    /// Nothing that is judged: a deletion, a connection, or a subresource other than `status`.
-    NotJudged,
-    /// An object of a kind that the library does not know, and the settings may declare.
-    UnknownKind(Box<UnreadChange<'a>>),
+    /// A request without rules: a deletion, a connection, or a subresource other than `status`.
+    Skipped,
+    /// An object of an unknown kind, which `custom_kinds` may declare.
+    UnknownKind(Box<UndecodedChange<'a>>),
     /// A pod to create.
     Pod(Pod<'a>),
-    /// A change to judge.
+    /// A change of an object of a known kind.
     Change(&'a Kind<'a>, Change<Object<'a>>),
 }
 
-/// A change of an object whose kind the library does not know.
+/// Change of an object of an unknown kind.
 #[derive(Debug)]
-pub(crate) struct UnreadChange<'a> {
+pub(crate) struct UndecodedChange<'a> {
     pub(crate) kind: GroupVersionKind<'a>,
-    change: Change<Body<'a>>,
+    change: Change<RequestObject<'a>>,
 }
 
-/// An admission request (`AdmissionRequest` of `admission.k8s.io/v1`), by what rules read of it.
+/// Admission request (`AdmissionRequest` of `admission.k8s.io/v1`), with the fields that rules read.
 #[derive(Debug)]
 pub struct AdmissionRequest<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) namespace: Cow<'a, str>,
     pub(crate) resource: Cow<'a, str>,
-    /// The version that the client wrote.
+    /// The API version that the client used.
     pub(crate) version: Cow<'a, str>,
     pub(crate) user: UserInfo<'a>,
     pub(crate) subject: Subject<'a>,
-    /// The document that it was read from.
+    /// The document that contains the request.
     pub(crate) source: Source<'a>,
 }
 
 impl<'a> AdmissionRequest<'a> {
-    /// Reads a request from JSON that holds nothing else.
+    /// Decodes a JSON document with a request.
     ///
     /// # Errors
-    /// If it is not JSON; if `kind`, `operation` or an object that the operation must have is missing or of the wrong
-    /// type; if a field that rules read is of the wrong type. Parts that no rule judges are not read, such as the object of
-    /// a deletion.
+    /// Fails if the document is not JSON, a required member is missing, or a field that rules read has the wrong type. Ignores
+    /// parts without rules, such as the object of a deletion.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
         ObjectDecoding::read(|objects| {
-            let reading = decode(bytes, Collect(RequestReading::new(objects)))?;
-            reading.finish(Source::Request(bytes))
+            let fields = decode(bytes, Collect(RequestFields::new(objects)))?;
+            fields.finish(Source::Request(bytes))
         })
     }
 
-    /// Makes a request that has no other members. The object's own name goes before the one in the request.
+    /// Creates a request without other fields. The name of the object takes precedence over `name`.
     fn new(
         name: Cow<'a, str>,
         version: Cow<'a, str>,
@@ -87,7 +86,7 @@ impl<'a> AdmissionRequest<'a> {
         let own_name = match &subject {
             Subject::Pod(pod) => Some(pod.name()),
             Subject::Change(_, change) => Some(&change.object().metadata.name),
-            Subject::NotJudged | Subject::UnknownKind(_) => None,
+            Subject::Skipped | Subject::UnknownKind(_) => None,
         };
         let own_name = own_name.filter(|name| !name.is_empty());
         Self {
@@ -101,7 +100,7 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// The request that asks for a change of a typed Job.
+    /// Creates a request to change a typed Job.
     #[cfg(feature = "k8s-openapi")]
     pub(crate) fn of_typed(
         kind: &'a Kind<'a>,
@@ -124,11 +123,11 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// Makes a request of objects that were read. It is the same as the request that says so in JSON, but that this one can tell a
-    /// create that brings a status from an object that is stored. The kind of the new object counts for both.
+    /// Creates a request from decoded objects. It is equivalent to a request in JSON, except that it distinguishes a create with a
+    /// status from a stored object. The kind of the new object applies to both.
     ///
     /// # Errors
-    /// As [`AdmissionRequest::from_json`].
+    /// Fails like [`AdmissionRequest::from_json`].
     pub fn from_objects(
         change: Change<&ReadObject<'a>>,
         namespace: &'a str,
@@ -146,9 +145,9 @@ impl<'a> AdmissionRequest<'a> {
             };
             Subject::Change(kind, change.try_map(read)?)
         } else {
-            Subject::UnknownKind(Box::new(UnreadChange {
+            Subject::UnknownKind(Box::new(UndecodedChange {
                 kind: object.kind.clone(),
-                change: change.try_map(|object, _| Ok(Body::Text(Raw::new(object.text))))?,
+                change: change.try_map(|o, _| Ok(RequestObject::Raw(Raw::new(o.text))))?,
             }))
         };
         let version = object.kind.version.clone();
@@ -158,18 +157,18 @@ impl<'a> AdmissionRequest<'a> {
         })
     }
 
-    /// The name of the object: its own, else the request's. Empty if neither says.
+    /// Returns the name of the object, or else of the request. Empty if neither has one.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The object's namespace; empty if it has none.
+    /// Returns the namespace of the object, or an empty string.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// The releases that drop `spec.managedBy` from the Job that is to be created, unless their feature `JobManagedBy` is on. By
-    /// default it is off there, and then the Job is not delegated, and no policy sees the field.
+    /// Returns the releases that drop `spec.managedBy` from the Job to create, because their feature gate `JobManagedBy` is off by
+    /// default. Then the Job is not delegated, and no policy sees the field.
     ///
     /// Source: `PrepareForCreate` in `pkg/registry/batch/job/strategy.go`, 1.30 and 1.31.
     pub fn dropped_by(&self) -> ReleaseSet {
@@ -183,23 +182,23 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// The request as one about an object of a kind that the settings declare.
+    /// Converts to a request about an object of a kind from `custom_kinds`.
     ///
     /// # Errors
-    /// As [`AdmissionRequest::from_json`], for the parts that could not be read before the kind was known.
+    /// Fails like [`AdmissionRequest::from_json`], in parts that could not be decoded before the kind was known.
     pub(crate) fn of_kind<'k>(
         &'k self,
-        unread: &'k UnreadChange<'a>,
+        unread: &'k UndecodedChange<'a>,
         kind: &'k Kind<'k>,
     ) -> Result<AdmissionRequest<'k>>
     where
         'a: 'k,
     {
         let change = unread.change.as_ref();
-        let change = change.try_map(|body, member| body.of_kind(kind, member));
+        let change = change.try_map(|object, member| object.read_as(kind, member));
         let change = if matches!(self.source, Source::Review(_) | Source::Request(_)) {
-            // The error becomes a verdict here, where the document is no longer known.
-            change.map_err(|e| e.within("request"))?.of_request()
+            // The caller converts the error to a verdict without the name of the document.
+            change.map_err(|e| e.within("request"))?.detect_stored()
         } else {
             change?
         };
@@ -280,9 +279,9 @@ mod tests {
         }
     }
 
-    /// A part that no rule judges makes no request malformed, whatever comes first.
+    /// Entries without rules may have any type, in any order of members.
     #[test]
-    fn what_is_not_judged_may_be_of_any_type() {
+    fn parts_without_rules_may_have_any_type() {
         let unknown = r#""kind":{"group":"acme.io","version":"v1","kind":"Run"}"#;
         let malformed = r#""object":{"metadata":7,"spec":[]}"#;
         for members in [
@@ -299,9 +298,9 @@ mod tests {
         }
     }
 
-    /// Of objects the caller says whether it is created or stored; of JSON the status says it.
+    /// The caller distinguishes created from stored objects. In JSON, only stored objects have a status.
     #[test]
-    fn what_is_stored_has_a_status_and_what_is_created_has_none() {
+    fn only_stored_objects_have_a_status() {
         let object = ReadObject::from_json("batch".into(), "v1".into(), "Job".into(), JOB);
         let of = |change| {
             let user = UserInfo::default();
@@ -324,9 +323,9 @@ mod tests {
         );
     }
 
-    /// What is stored of a kind with the same text is no less that object.
+    /// An object of another kind is decoded again as the kind of the new object.
     #[test]
-    fn the_kind_of_the_new_object_counts_for_both() {
+    fn the_kind_of_the_new_object_applies_to_both() {
         let read = |group: &'static str, version: &'static str, kind: &'static str, text| {
             ReadObject::from_json(group.into(), version.into(), kind.into(), text)
         };
@@ -345,9 +344,9 @@ mod tests {
         }
     }
 
-    /// A status that is dropped has no bytes.
+    /// A dropped status doesn't count.
     #[test]
-    fn objects_are_as_large_as_they_are_stored() {
+    fn object_sizes_exclude_dropped_status() {
         const BARE: &str = r#"{"metadata":{"name":"pi"},"spec":{"managedBy":"typo"}}"#;
         let read = |text| ReadObject::from_json("batch".into(), "v1".into(), "Job".into(), text);
         let (job, bare) = (read(JOB), read(BARE));
@@ -366,7 +365,7 @@ mod tests {
             ),
         ] {
             let request = AdmissionRequest::from_objects(change, "", UserInfo::default()).unwrap();
-            // Six bytes may become of one.
+            // One byte may become six.
             assert_eq!(request.source.object_sizes(6 * most - 1), sizes);
             assert_eq!(request.source.object_sizes(6 * most), [0, 0]);
         }

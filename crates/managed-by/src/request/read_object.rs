@@ -1,4 +1,4 @@
-//! Objects that are read by themselves, and become part of requests.
+//! Objects that are decoded without a request, for tools that build requests from them.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::decode::{Malformed, Result, decode_str};
 use crate::kind::Kind;
 use crate::object::{Object, OfKind};
 
-/// An object that was read once, to be part of several requests: the new one of an update is the old one of the next.
+/// Object that is decoded once and used in several requests: the new object of an update is the old one of the next.
 #[derive(Debug, Clone)]
 pub struct ReadObject<'a> {
     pub(super) kind: GroupVersionKind<'a>,
@@ -16,8 +16,8 @@ pub struct ReadObject<'a> {
 }
 
 impl<'a> ReadObject<'a> {
-    /// Reads an object of a kind from JSON. One of a kind that the library does not know is read with the request that it becomes
-    /// part of, as the settings declare the kind. An object that makes no sense is trouble for these requests.
+    /// Decodes an object of a kind from JSON. An object of an unknown kind is decoded in the requests that use it, with
+    /// `custom_kinds`. These requests also return any error.
     pub fn from_json(
         group: Cow<'a, str>,
         version: Cow<'a, str>,
@@ -35,12 +35,12 @@ impl<'a> ReadObject<'a> {
         Self { kind, text, read }
     }
 
-    /// The kind, if the library knows it.
+    /// Returns the kind, if it is known.
     pub(super) fn profile(&self) -> Option<&'a Kind<'a>> {
         self.read.as_ref().map(|(profile, _)| *profile)
     }
 
-    /// The object as one of a kind, whatever kind it says that it is of.
+    /// Returns the object decoded as a kind, which may differ from its own.
     pub(super) fn of_kind(&self, profile: &'a Kind<'a>) -> Result<Object<'a>> {
         match &self.read {
             Some((known, read)) if std::ptr::eq(*known, profile) => read.clone(),
@@ -49,8 +49,8 @@ impl<'a> ReadObject<'a> {
     }
 }
 
-/// Reads an object of a kind.
+/// Decodes an object of a kind.
 fn object<'a>(text: &'a str, kind: &'a Kind<'a>) -> Result<Object<'a>> {
-    let read = decode_str(text, OfKind(kind))?;
-    read.ok_or_else(|| Malformed::unexpected("", "an object", "nothing"))
+    let object = decode_str(text, OfKind(kind))?;
+    object.ok_or_else(|| Malformed::unexpected("", "an object", "nothing"))
 }

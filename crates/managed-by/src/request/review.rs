@@ -1,17 +1,17 @@
-//! A document with a request in it.
+//! Documents that contain a request.
 
 use std::marker::PhantomData;
 
 use serde::de::{IgnoredAny, MapAccess};
 
 use super::AdmissionRequest;
-use super::reading::{ObjectDecoding, RequestReading};
+use super::decoding::{ObjectDecoding, RequestFields};
 use super::source::Source;
 use crate::decode::fields::{Text, put};
 use crate::decode::{Collect, Malformed, Outline, Result, VisitContainer, decode};
 
-/// A document that holds a request as its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or what a policy
-/// engine sends, with the policy's settings beside it.
+/// Document with a request in its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or the input of a policy engine,
+/// with the policy's settings.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AdmissionReview<'a> {
@@ -21,47 +21,47 @@ pub struct AdmissionReview<'a> {
     pub(crate) settings: Option<Outline<'a>>,
 }
 
-/// The settings that may have many entries.
+/// Settings that may have many entries.
 const LARGE_SETTINGS: &[&str] = &["controllers", "namespaces", "rules"];
 
 impl<'a> AdmissionReview<'a> {
-    /// Reads the document from JSON.
+    /// Decodes the document from JSON.
     ///
     /// # Errors
-    /// As [`AdmissionRequest::from_json`], with paths that begin with `request`.
+    /// Fails like [`AdmissionRequest::from_json`], with paths that start with `request`.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
-        let reading = |objects| {
+        let decode_review = |objects| {
             let (request, settings) = (None, None);
-            let reading = ReviewReading {
+            let fields = ReviewFields {
                 objects,
                 request,
                 settings,
             };
-            let reading = decode(bytes, Collect(reading))?;
+            let fields = decode(bytes, Collect(fields))?;
             let missing = || Malformed::unexpected("request", "an object", "nothing");
-            let request = reading.request.ok_or_else(missing)?;
+            let request = fields.request.ok_or_else(missing)?;
             let request = request.finish(Source::Review(bytes));
             Ok(Self {
                 request: request.map_err(|e| e.within("request"))?,
-                settings: reading.settings,
+                settings: fields.settings,
             })
         };
-        ObjectDecoding::read(reading)
+        ObjectDecoding::read(decode_review)
     }
 }
 
-struct ReviewReading<'a> {
+struct ReviewFields<'a> {
     objects: ObjectDecoding,
-    request: Option<RequestReading<'a>>,
+    request: Option<RequestFields<'a>>,
     settings: Option<Outline<'a>>,
 }
 
-impl<'a> VisitContainer<'a> for ReviewReading<'a> {
+impl<'a> VisitContainer<'a> for ReviewFields<'a> {
     fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(Text(name)) = map.next_key()? {
             match (&*name, self.objects) {
                 ("request", objects) => {
-                    let request = Collect(RequestReading::new(objects));
+                    let request = Collect(RequestFields::new(objects));
                     put(&mut self.request, &mut map, request)?;
                 }
                 ("settings", ObjectDecoding::Inline) => {

@@ -1,4 +1,4 @@
-//! The text of the objects of a request, for the rules that need more of it than the view.
+//! Raw JSON of a request's objects, for rules about no-op updates and object sizes.
 
 #[cfg(feature = "k8s-openapi")]
 use k8s_openapi::api::batch::v1::Job;
@@ -6,31 +6,31 @@ use k8s_openapi::api::batch::v1::Job;
 use crate::decode::Raw;
 use crate::upstream::go;
 
-/// The document or the objects that a request was read from.
+/// Source of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// A request.
     Request(&'a [u8]),
-    /// A document with the request as its member `request`.
+    /// A document with the member `request`.
     Review(&'a [u8]),
-    /// The objects were read by themselves.
+    /// Objects without a request.
     Objects(ObjectPair<&'a str>),
     #[cfg(feature = "k8s-openapi")]
     Typed(ObjectPair<&'a Job>),
 }
 
-/// The objects of a request.
+/// Objects of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ObjectPair<T> {
     pub(super) object: T,
-    /// True for a create: the API server drops the object's status.
+    /// True for a create, whose status the API server drops.
     pub(super) is_create: bool,
     /// The stored object.
     pub(super) old: Option<T>,
 }
 
 impl<'a> Source<'a> {
-    /// Returns true if the object is, to the byte, the stored one. Reads a document again, because few requests ask.
+    /// Returns true if the object and the stored object are the same bytes. Scans the document again: few requests need it.
     pub(crate) fn is_noop(self) -> bool {
         #[cfg(feature = "k8s-openapi")]
         if let Self::Typed(jobs) = self {
@@ -40,7 +40,7 @@ impl<'a> Source<'a> {
         texts.is_some_and(|texts| texts.old == Some(texts.object))
     }
 
-    /// The sizes of the object and of the stored one as an API server writes them, or 0 if both together are surely at most `limit`.
+    /// Returns the sizes of the object and the stored object in an API server, or 0 if both are certainly at most `limit`.
     pub(crate) fn object_sizes(self, limit: usize) -> [usize; 2] {
         let most = |bytes: usize| bytes.saturating_mul(go::MAX_JSON_GROWTH);
         let is_small = match self {

@@ -181,7 +181,7 @@ impl<'a> Settings<'a> {
                 parser.push(Problem::semantic(&path, text).of_key());
             } else if let Some(known) = names::nearest_external(name) {
                 let text = format!("a name without a domain, did you mean \"{known}\"?");
-                let reason = Rejection::suggesting(text, Some(known.to_owned()));
+                let reason = Rejection::with_suggestion(text, Some(known.to_owned()));
                 parser.push(Problem::semantic(&path, reason).of_key());
             }
             let controller = Controller::read(*value, declared, &path, parser);

@@ -19,7 +19,7 @@ mod problem;
 pub(crate) mod reference;
 mod standard;
 
-use crate::decode::{Outline, Part, Parts, Path, Raw, Type};
+use crate::decode::{Entries, Node, Outline, Path, Raw, Type};
 use crate::description::{Enforcement, Rule};
 use crate::release::Release;
 use crate::request::{AdmissionReview, GroupVersionKind};
@@ -111,9 +111,9 @@ pub struct Settings<'a> {
     /// Enforcements that `rules` configures, by index of the rule. Empty if it configures none.
     enforcements: Vec<Option<Enforcement>>,
     /// Entries by name. They are decoded on demand.
-    controllers: Option<Parts<'a>>,
+    controllers: Option<Entries<'a>>,
     /// Entries in order. They are decoded on demand.
-    namespaces: Parts<'a>,
+    namespaces: Entries<'a>,
     custom_kinds: CustomKinds<'a>,
     /// Decoded for status updates of workloads that are not delegated.
     standard_status_writers: Option<Raw<'a>>,
@@ -167,7 +167,7 @@ impl<'a> Settings<'a> {
             rules,
             enforcements: Vec::new(),
             controllers: None,
-            namespaces: Parts::new(),
+            namespaces: Entries::new(),
             custom_kinds: CustomKinds::default(),
             standard_status_writers: None,
             exempt: None,
@@ -181,7 +181,7 @@ impl<'a> Settings<'a> {
             return self;
         }
         let mut seen = Vec::with_capacity(Key::ALL.len());
-        for (key, part) in &json.parts {
+        for (key, part) in &json.entries {
             let known = parser.known(key, &Path::Root, Key::ALL, &mut seen);
             let value = part.raw();
             let Some((name, key)) = known.filter(|_| value.json_type() != Type::Null) else {
@@ -207,11 +207,11 @@ impl<'a> Settings<'a> {
                 }
                 Key::Controllers => {
                     let expected = "an object of controllers' names";
-                    self.controllers = parser.parts(part, Type::Object, path, expected);
+                    self.controllers = parser.entries(part, Type::Object, path, expected);
                 }
                 Key::Namespaces => {
                     let expected = "a list of entries with match and delegation";
-                    let entries = parser.parts(part, Type::Array, path, expected);
+                    let entries = parser.entries(part, Type::Array, path, expected);
                     self.namespaces = entries.unwrap_or_default();
                 }
                 Key::CustomKinds => self.custom_kinds.section = Some(value),
@@ -223,14 +223,14 @@ impl<'a> Settings<'a> {
         self
     }
 
-    fn read_rules(&mut self, section: &Part<'_>, path: &Path<'_>, parser: &mut Parser) {
+    fn read_rules(&mut self, section: &Node<'_>, path: &Path<'_>, parser: &mut Parser) {
         let expected = "an object of rule ids, each deny, warn or off";
         if !parser.is(section.raw(), Type::Object, path, expected) {
             return;
         }
         let mut enforcements = vec![None; self.rules.len()];
         let mut seen = vec![false; self.rules.len()];
-        for (id, value) in section.parts().iter() {
+        for (id, value) in section.entries().iter() {
             let index = self.rules.iter().position(|rule| rule.id == id);
             let slot = index.and_then(|i| seen.get_mut(i).zip(enforcements.get_mut(i)));
             let Some((seen, slot)) = slot else {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
 use super::problem::{Problem, Problems};
 use super::{Settings, glob};
-use crate::decode::{Path, Raw, Type, shown};
+use crate::decode::{Path, Raw, Type, quote_or_size};
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "namespaces");
 
@@ -191,7 +191,7 @@ impl Settings<'_> {
             let list = Path::Member(&path, "match");
             for (item, pattern) in patterns.iter().enumerate() {
                 if let Some(by) = earlier.covering(pattern) {
-                    let pattern = shown(pattern, "string");
+                    let pattern = quote_or_size(pattern, "string");
                     let by = Path::Index(&PATH, by);
                     let text = format!("{pattern} is never reached: {by} matches all of it");
                     parser.push(Problem::semantic(&Path::Index(&list, item), text));

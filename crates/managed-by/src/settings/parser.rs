@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::problem::{Problem, Problems, Rejection};
-use crate::decode::{Part, Parts, Path, Raw, Type, shown};
+use crate::decode::{Entries, Node, Path, Raw, Type, quote_or_size};
 
 /// Declares an enum of the keys of an object, with their names.
 macro_rules! declare_keys {
@@ -36,7 +36,7 @@ pub(super) struct ListSchema<'w> {
     pub(super) expected: &'static str,
     /// Validates an item.
     pub(super) validate: Validator<'w>,
-    /// True if the validation depends on other parts of the settings.
+    /// True if the validation depends on other entries of the settings.
     pub(super) is_semantic: bool,
     /// Returns true if the first item covers the second.
     pub(super) covers: fn(&str, &str) -> bool,
@@ -117,15 +117,15 @@ impl Parser {
     }
 
     /// Returns the members or elements of a section with a type; otherwise reports a problem.
-    pub(super) fn parts<'a>(
+    pub(super) fn entries<'a>(
         &mut self,
-        section: &Part<'a>,
+        section: &Node<'a>,
         wanted: Type,
         path: &Path<'_>,
         expected: &str,
-    ) -> Option<Parts<'a>> {
+    ) -> Option<Entries<'a>> {
         let has_type = self.is(section.raw(), wanted, path, expected);
-        has_type.then(|| section.parts().into_owned())
+        has_type.then(|| section.entries().into_owned())
     }
 
     /// Parses an object: calls `field` for each known key, unless its value is `null`.
@@ -221,7 +221,7 @@ impl Parser {
         }
         let text = value.string().unwrap_or_default();
         if let Some(rejection) = validate(&text) {
-            let got = ["got ", &shown(&text, "string"), ", "].concat();
+            let got = ["got ", &quote_or_size(&text, "string"), ", "].concat();
             self.push(problem(path, rejection.after(&got)));
         }
         text

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::decode::{MAX_SHOWN, Malformed, Path, Raw, Type, shown};
+use crate::decode::{MAX_QUOTED, Malformed, Path, Raw, Type, quote_or_size};
 use crate::near::nearest;
 use crate::release::Release;
 
@@ -13,9 +13,12 @@ impl fmt::Display for DisplayValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.as_str();
         match self.0.json_type() {
-            Type::Number if text.len() <= MAX_SHOWN => write!(f, "the number {text}"),
+            Type::Number if text.len() <= MAX_QUOTED => write!(f, "the number {text}"),
             Type::Bool => f.write_str(text),
-            Type::String => f.write_str(&shown(&self.0.string().unwrap_or_default(), "string")),
+            Type::String => f.write_str(&quote_or_size(
+                &self.0.string().unwrap_or_default(),
+                "string",
+            )),
             json_type => f.write_str(json_type.name()),
         }
     }
@@ -41,7 +44,7 @@ impl Rejection {
     }
 
     /// Creates a rejection with a suggestion, which the text must contain.
-    pub(super) fn suggesting(text: String, word: Option<String>) -> Self {
+    pub(super) fn with_suggestion(text: String, word: Option<String>) -> Self {
         Self {
             text,
             suggestion: word,
@@ -156,7 +159,7 @@ impl Problem {
         );
         let reason = if got.as_str() == "false" && words.contains(&"off") {
             let text = text + "; write it in quotes, \"off\": YAML takes off for false";
-            Rejection::suggesting(text, Some("off".to_owned()))
+            Rejection::with_suggestion(text, Some("off".to_owned()))
         } else {
             Rejection::with_nearest(text, &got.string().unwrap_or_default(), words)
         };
@@ -186,7 +189,7 @@ impl Problem {
     #[cold]
     #[inline(never)]
     pub(super) fn covered(path: &Path<'_>, item: &str, earlier: usize) -> Self {
-        let item = shown(item, "string");
+        let item = quote_or_size(item, "string");
         Self::semantic(path, format!("{item} is covered by item {earlier} already"))
     }
 
@@ -212,7 +215,7 @@ impl Problem {
             let release = candidates.iter().find_map(|m| m.parse::<Release>().ok());
             let example = release.unwrap_or_default();
             let text = format!("{text}; write it in quotes, such as \"{example}\"");
-            Rejection::suggesting(text, release.map(|release| release.to_string()))
+            Rejection::with_suggestion(text, release.map(|release| release.to_string()))
         } else if let Some(word) = got.string() {
             // Prefer newer releases: a typo of "1.38" is more likely than of "1.30".
             let releases: Vec<_> = Release::ALL.iter().rev().map(|r| r.as_str()).collect();

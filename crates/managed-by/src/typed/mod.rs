@@ -1,6 +1,6 @@
-//! Typed Jobs, judged where a controller is tested: what would kube-apiserver say to this status?
+//! Checker of typed Jobs, for the tests of a controller that writes their status.
 //!
-//! A Job is seen through the view that its JSON would be read into, so that the verdicts are the same.
+//! It converts each Job to the same view as its JSON, so that verdicts are the same.
 
 mod view;
 
@@ -20,13 +20,13 @@ use crate::release::ReleaseSet;
 use crate::request::{AdmissionRequest, Change, UserInfo};
 use crate::review::judge;
 use crate::settings::Settings;
-use view::{Parts, object};
+use view::{RawFields, object};
 
-/// Says what kube-apiserver would find wrong with changes of typed Jobs, where a controller is tested.
+/// Checker that returns kube-apiserver's findings in changes of typed Jobs, for the tests of a controller.
 ///
-/// It takes [`Job`]s of `k8s-openapi` and gives [`JudgedFinding`]s: the rule, the field, what is wrong, and which releases say so.
-/// No admission review is written for it, and nothing is asked of a cluster. It judges kube-apiserver's own rules for each
-/// release that it was made for, likely typos of `managedBy`, and with [settings](JobChecker::with_settings) the rules of a site.
+/// It takes [`Job`]s of `k8s-openapi` and returns [`JudgedFinding`]s: the rule, field, error and releases. It needs no admission
+/// review and no cluster. It evaluates kube-apiserver's rules in each of its releases, likely typos of `managedBy`, and, with
+/// [settings](JobChecker::with_settings), site-specific rules.
 ///
 /// ```
 /// use k8s_openapi::api::batch::v1::{Job, JobCondition, JobSpec, JobStatus};
@@ -56,14 +56,13 @@ use view::{Parts, object};
 /// ]);
 /// ```
 ///
-/// In a test suite, assert that there is nothing: `assert_eq!(checker.status_update(&old, &new), [])`. If warnings are fine,
+/// In a test suite, assert that there are no findings: `assert_eq!(checker.status_update(&old, &new), [])`. To allow warnings,
 /// `assert_eq!(findings.denials(), [])`.
 ///
-/// The API version of the types is yours to choose, with a feature of `k8s-openapi` in your own `Cargo.toml`
-/// (`k8s-openapi = { version = "0.29", features = ["v1_36"] }`): this crate chooses none, and works with each.
+/// Choose the API version of the types with a feature of `k8s-openapi` in your own `Cargo.toml` (`k8s-openapi = { version = "0.29",
+/// features = ["v1_36"] }`). This crate chooses none, and works with each.
 ///
-/// A checker can be made once and shared: it keeps nothing of the Jobs that it has checked. Its lifetime is that of the JSON
-/// that its settings were read from.
+/// A checker has no state and can be shared. It borrows from the JSON of its settings.
 #[derive(Debug, Clone)]
 pub struct JobChecker<'s> {
     settings: Settings<'s>,
@@ -73,15 +72,14 @@ pub struct JobChecker<'s> {
 }
 
 impl Default for JobChecker<'_> {
-    /// Asks every release that the library knows.
+    /// Creates a checker for all releases.
     fn default() -> Self {
         Self::new(ReleaseSet::all())
     }
 }
 
 impl<'s> JobChecker<'s> {
-    /// Asks these releases: one ([`Release::V1_36`](crate::Release::V1_36)), all ([`ReleaseSet::all`]), or those that you collect into a
-    /// [`ReleaseSet`].
+    /// Creates a checker for a release ([`Release::V1_36`](crate::Release::V1_36)) or a [`ReleaseSet`].
     pub fn new(releases: impl Into<ReleaseSet>) -> Self {
         Self {
             settings: Settings::default().for_tools(),
@@ -91,8 +89,8 @@ impl<'s> JobChecker<'s> {
         }
     }
 
-    /// Uses the policy's settings, so that a site's own rules are checked too. Their `kubernetes_version` is ignored: the releases
-    /// are those that the checker was created with.
+    /// Uses the policy's settings, so that site-specific rules are evaluated too. Ignores their `kubernetes_version`: the checker
+    /// has its own releases.
     ///
     /// ```
     /// use managed_by::{JobChecker, Settings};
@@ -109,7 +107,7 @@ impl<'s> JobChecker<'s> {
         }
     }
 
-    /// The same checker for changes that a user makes. Only rules that the settings switch on ask who writes.
+    /// Sets the user who makes the changes. Only site-specific rules read it.
     #[must_use]
     pub fn as_user(self, username: impl Into<String>, groups: &[&str]) -> Self {
         Self {
@@ -119,48 +117,49 @@ impl<'s> JobChecker<'s> {
         }
     }
 
-    /// What is wrong with a Job that is created.
+    /// Evaluates the creation of a Job.
     ///
-    /// A status in it counts for nothing: kube-apiserver drops the status of a create. [`JobChecker::stored`] judges it.
+    /// kube-apiserver drops the status of a create. Use [`JobChecker::stored`] to evaluate it.
     pub fn create(&self, job: &Job) -> JobFindings {
-        let parts = Parts::of_metadata(job);
+        let parts = RawFields::of_metadata(job);
         let object = object(job, &parts);
-        self.judge(Change::Create { object }, job, None)
+        self.evaluate(Change::Create { object }, job, None)
     }
 
-    /// What is wrong with a Job as it is stored, with its status. Nobody asks for it: what is found is denied to nobody.
+    /// Evaluates a stored Job with its status, like an audit.
     pub fn stored(&self, job: &Job) -> JobFindings {
-        let parts = Parts::of_metadata(job);
+        let parts = RawFields::of_metadata(job);
         let object = object(job, &parts);
-        self.judge(Change::Stored { object }, job, None)
+        self.evaluate(Change::Stored { object }, job, None)
     }
 
-    /// What is wrong with an update of the main resource, which changes the spec. The status that counts is the old one.
+    /// Evaluates an update of the main resource. kube-apiserver keeps the old status.
     pub fn update(&self, old: &Job, new: &Job) -> JobFindings {
-        let (mut old_parts, mut new_parts) = (Parts::of_metadata(old), Parts::of_metadata(new));
+        let (mut old_fields, mut new_fields) =
+            (RawFields::of_metadata(old), RawFields::of_metadata(new));
         let is_suspended = old.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
         if is_suspended {
-            old_parts = old_parts.with_template(old);
-            new_parts = new_parts.with_template(new);
+            old_fields = old_fields.with_template(old);
+            new_fields = new_fields.with_template(new);
         }
         let change = Change::Update {
-            object: object(new, &new_parts),
-            old: object(old, &old_parts),
+            object: object(new, &new_fields),
+            old: object(old, &old_fields),
         };
-        self.judge(change, new, Some(old))
+        self.evaluate(change, new, Some(old))
     }
 
-    /// What is wrong with an update of the subresource `status`. The spec that counts is the old one.
+    /// Evaluates an update of the subresource `status`. kube-apiserver keeps the old spec.
     pub fn status_update(&self, old: &Job, new: &Job) -> JobFindings {
-        let (old_parts, new_parts) = (Parts::of_metadata(old), Parts::of_metadata(new));
+        let (old_fields, new_fields) = (RawFields::of_metadata(old), RawFields::of_metadata(new));
         let change = Change::UpdateStatus {
-            object: object(new, &new_parts),
-            old: object(old, &old_parts),
+            object: object(new, &new_fields),
+            old: object(old, &old_fields),
         };
-        self.judge(change, new, Some(old))
+        self.evaluate(change, new, Some(old))
     }
 
-    fn judge(&self, change: Change<Object<'_>>, new: &Job, old: Option<&Job>) -> JobFindings {
+    fn evaluate(&self, change: Change<Object<'_>>, new: &Job, old: Option<&Job>) -> JobFindings {
         let Some(kind) = Kind::find("batch", "v1", "Job") else {
             return JobFindings::default();
         };
@@ -175,20 +174,20 @@ impl<'s> JobChecker<'s> {
     }
 }
 
-/// What a [`JobChecker`] found, in the order of the rules.
+/// Findings of a [`JobChecker`], in the order of the rules.
 ///
-/// It is a slice of [`JudgedFinding`]s, and equals an array of them: `assert_eq!(findings, [])`.
+/// Dereferences to a slice of [`JudgedFinding`]s, and compares with arrays: `assert_eq!(findings, [])`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct JobFindings(Vec<JudgedFinding<'static>>);
 
 impl JobFindings {
-    /// What a release denies: without the likely typos and the early patches of a release, which only warn.
+    /// Returns the denials. Likely typos, and checks that early patch releases lack, only warn.
     pub fn denials(&self) -> Vec<&JudgedFinding<'static>> {
         let is_denial = |found: &&JudgedFinding<'_>| found.enforcement() == Enforcement::Deny;
         self.iter().filter(is_denial).collect()
     }
 
-    /// The releases that deny.
+    /// Returns the releases that deny.
     pub fn denied_by(&self) -> ReleaseSet {
         let sets = self.denials().into_iter().map(JudgedFinding::releases);
         sets.fold(ReleaseSet::default(), ReleaseSet::union)
@@ -227,7 +226,7 @@ impl<const N: usize> PartialEq<[JudgedFinding<'static>; N]> for JobFindings {
     }
 }
 
-/// A list, as an assertion that fails prints it.
+/// Formats as a list, for failed assertions.
 impl fmt::Debug for JobFindings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self).finish()

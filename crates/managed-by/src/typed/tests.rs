@@ -1,4 +1,4 @@
-//! Typed Jobs against the same Jobs written as JSON.
+//! Comparison of typed Jobs with the same Jobs as JSON.
 
 use k8s_openapi::api::batch::v1::{
     Job, JobCondition, JobSpec, JobStatus, SuccessPolicy, UncountedTerminatedPods,
@@ -9,7 +9,7 @@ use k8s_openapi::jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::JobChecker;
-use super::view::{Parts, object};
+use super::view::{RawFields, object};
 use crate::decode::decode_str;
 use crate::kind::Kind;
 use crate::object::OfKind;
@@ -38,7 +38,7 @@ prop_compose! {
     }
 }
 
-/// JSON has whole seconds, and years of four digits.
+/// JSON times have whole seconds and four-digit years.
 fn time() -> impl Strategy<Value = Option<Time>> {
     let instant = (-62_135_596_800_i64..253_402_207_200, 0..1_000_000_000);
     prop::option::of(instant.prop_map(|(second, nano)| Time(Timestamp::new(second, nano).unwrap())))
@@ -109,13 +109,13 @@ prop_compose! {
 }
 
 proptest! {
-    /// The rules see one Job in both: what they say of it follows.
+    /// Both conversions result in the same view, so that the findings are the same.
     #[test]
-    fn a_typed_job_is_seen_as_its_json_is(job in job()) {
+    fn a_typed_job_has_the_view_of_its_json(job in job()) {
         let json = serde_json::to_string(&job).unwrap();
         let kind = Kind::find("batch", "v1", "Job").unwrap();
         let read = decode_str(&json, OfKind(kind)).unwrap();
-        let parts = Parts::of_metadata(&job).with_template(&job);
+        let parts = RawFields::of_metadata(&job).with_template(&job);
         let parts_of = |object: crate::object::Object<'_>| format!("{object:?}");
         prop_assert_eq!(parts_of(read.unwrap()), parts_of(object(&job, &parts)));
     }
@@ -142,7 +142,7 @@ fn condition(type_: &str) -> JobCondition {
 }
 
 #[test]
-fn denials_are_told_from_warnings() {
+fn denials_exclude_warnings() {
     let mut misspelt = with_status(JobStatus::default());
     misspelt.spec.as_mut().unwrap().managed_by = Some("kueue.x-k8s.io/multikeueu".to_owned());
     let findings = JobChecker::default().create(&misspelt);
@@ -161,7 +161,7 @@ fn denials_are_told_from_warnings() {
     let findings = JobChecker::default().status_update(&with_status(JobStatus::default()), &ready);
     assert_eq!(findings.denials(), [&findings[0]]);
     assert_eq!(findings.denied_by().to_string(), "1.31 to 1.37");
-    // An assertion that fails prints this.
+    // Debug output for failed assertions.
     assert_eq!(
         format!("{findings:?}, {:?}", findings[0].releases()),
         "[JudgedFinding(1.31 to 1.37: status.ready: Invalid value: 1: cannot set more ready pods than active \
@@ -171,7 +171,7 @@ fn denials_are_told_from_warnings() {
 }
 
 #[test]
-fn what_releases_say_otherwise_is_told_apart() {
+fn releases_with_other_messages_are_separate() {
     let at = |second| Some(Time(Timestamp::from_second(second).unwrap()));
     let completed = |end| JobStatus {
         start_time: at(0),
@@ -212,9 +212,9 @@ fn a_status_writer_may_be_a_group() {
     assert_eq!(found[0].rule().id(), "status-writer/delegated");
 }
 
-/// kube-apiserver drops the status of a create, whatever is in it. What is stored has one that counts.
+/// kube-apiserver drops the status of a create, but a stored Job has one.
 #[test]
-fn a_create_brings_no_status() {
+fn the_status_of_a_create_is_ignored() {
     let job = with_status(JobStatus {
         active: Some(-1),
         ..JobStatus::default()
@@ -226,7 +226,7 @@ fn a_create_brings_no_status() {
     let mut created = job.clone();
     created.status = None;
     let kind = Kind::find("batch", "v1", "Job").unwrap();
-    let parts = Parts::of_metadata(&job);
+    let parts = RawFields::of_metadata(&job);
     let object = || object(&job, &parts);
     for (change, stored) in [
         (Change::Create { object: object() }, &created),

@@ -1,4 +1,4 @@
-//! Typed Jobs as the rules see them: what a Job that is written as JSON reads as.
+//! Conversion of typed Jobs to the view that rules read, with the same result as decoding their JSON.
 
 use std::borrow::Cow;
 
@@ -12,16 +12,16 @@ use crate::object::job::{self as view, Conditions, Uncounted};
 use crate::object::{Metadata, Object};
 use crate::upstream::time;
 
-/// The parts of a Job that rules read from JSON, where they are asked for.
+/// Fields of a Job that rules decode from JSON on demand.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(super) struct RawFields {
     labels: Option<Box<RawValue>>,
     owner_references: Option<Box<RawValue>>,
     template: Option<Box<RawValue>>,
 }
 
-impl Parts {
-    /// What the rules on the field read.
+impl RawFields {
+    /// Serializes the fields that rules about `managedBy` read.
     pub(super) fn of_metadata(job: &Job) -> Self {
         Self {
             labels: job.metadata.labels.as_ref().and_then(json),
@@ -30,20 +30,20 @@ impl Parts {
         }
     }
 
-    /// The same with the template.
+    /// Serializes the template.
     pub(super) fn with_template(self, job: &Job) -> Self {
         let template = job.spec.as_ref().and_then(|spec| json(&spec.template));
         Self { template, ..self }
     }
 }
 
-/// The value as JSON; nothing for what JSON cannot say, which a client could not send.
+/// Serializes a value as JSON. Returns [`None`] for values that JSON can't represent.
 fn json(value: &impl Serialize) -> Option<Box<RawValue>> {
     to_raw_value(value).ok()
 }
 
-/// The view of a Job, and of the parts that were written as JSON.
-pub(super) fn object<'a>(job: &'a Job, parts: &'a Parts) -> Object<'a> {
+/// Converts a Job and its serialized fields.
+pub(super) fn object<'a>(job: &'a Job, raw_fields: &'a RawFields) -> Object<'a> {
     let raw = |part: &'a Option<Box<RawValue>>| part.as_deref().map(|json| Raw::new(json.get()));
     let text = |text: &'a Option<String>| text.as_deref().unwrap_or_default().into();
     let managed_by = job.spec.as_ref().and_then(|s| s.managed_by.as_deref());
@@ -51,7 +51,7 @@ pub(super) fn object<'a>(job: &'a Job, parts: &'a Parts) -> Object<'a> {
         spec: job
             .spec
             .as_ref()
-            .map(|spec| view_spec(spec, raw(&parts.template)))
+            .map(|spec| view_spec(spec, raw(&raw_fields.template)))
             .unwrap_or_default(),
         status: job.status.as_ref().map(view_status).unwrap_or_default(),
         ..view::Job::default()
@@ -61,8 +61,8 @@ pub(super) fn object<'a>(job: &'a Job, parts: &'a Parts) -> Object<'a> {
             name: text(&job.metadata.name),
             uid: text(&job.metadata.uid),
             is_being_deleted: job.metadata.deletion_timestamp.is_some(),
-            labels: raw(&parts.labels),
-            owner_references: raw(&parts.owner_references),
+            labels: raw(&raw_fields.labels),
+            owner_references: raw(&raw_fields.owner_references),
         },
         managed_by: managed_by.map(Into::into),
         job: Some(Box::new(view)),
@@ -115,10 +115,10 @@ fn view_uids(uids: &[String]) -> Vec<Cow<'_, str>> {
     uids.iter().map(|uid| uid.as_str().into()).collect()
 }
 
-/// `k8s-openapi` writes whole seconds, and so cuts off the rest.
+/// Truncates to whole seconds, like the serialization of `k8s-openapi`.
 fn view_time(time: &Time) -> time::Time {
     let seconds = time.0.as_second();
-    // Of an instant before 1970 both parts are negative.
+    // Before 1970, both raw_fields are negative.
     let is_rounded_up = time.0.subsec_nanosecond() < 0;
     time::Time::from_unix(seconds.saturating_sub(i64::from(is_rounded_up)))
 }

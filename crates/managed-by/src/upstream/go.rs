@@ -1,15 +1,15 @@
-//! Strings as Go prints them, since kube-apiserver's messages hold what Go printed.
+//! Formatting of strings and JSON as in Go, for kube-apiserver's messages.
 
 mod printable;
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// No text is printed further than that. Upstream prints all of it, several times over, which for a request that is one
-/// huge string takes a hundred megabytes.
+/// Maximum length of formatted text. Upstream has no limit, and formats text several times, which takes 100 MB for a request that
+/// consists of one huge string.
 pub(crate) const MAX_PRINTED: usize = 64 * 1024;
 
-/// The text, or the beginning of it, with three dots if that is not all.
+/// Truncates text. Returns `...` as the second part if it was too long.
 fn beginning(text: &str) -> (&str, &'static str) {
     if text.len() <= MAX_PRINTED {
         return (text, "");
@@ -17,14 +17,15 @@ fn beginning(text: &str) -> (&str, &'static str) {
     (prefix(text, MAX_PRINTED), "...")
 }
 
-/// As much of the beginning as fits, without half a character. (The standard library has it from Rust 1.91 on.)
+/// Returns the longest prefix of at most `max` bytes that ends at a character boundary. (The standard library has this since Rust
+/// 1.91.)
 pub(crate) fn prefix(text: &str, max: usize) -> &str {
     let mut ends = (0..=max.min(text.len())).rev();
     let end = ends.find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
-/// `strconv.Quote`, which `%q` uses.
+/// Quotes a string like `strconv.Quote` and `%q`.
 pub(crate) fn quote(text: &str) -> String {
     let (text, dots) = beginning(text);
     let mut out = String::with_capacity(text.len().saturating_add(2));
@@ -53,7 +54,7 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 fn escape(out: &mut String, c: char) {
-    // Writing to a String cannot fail.
+    // Writing to a `String` can't fail.
     let _ = match u32::from(c) {
         code @ (0..=0x1f | 0x7f) => write!(out, "\\x{code:02x}"),
         code @ 0..=0xffff => write!(out, "\\u{code:04x}"),
@@ -61,7 +62,7 @@ fn escape(out: &mut String, c: char) {
     };
 }
 
-/// A string as `encoding/json` marshals it, with its escapes for HTML.
+/// Marshals a string like `encoding/json`, with HTML escapes.
 pub(crate) fn json_string(text: &str) -> String {
     let (text, dots) = beginning(text);
     let mut out = String::with_capacity(text.len().saturating_add(2));
@@ -87,12 +88,12 @@ pub(crate) fn json_string(text: &str) -> String {
     out
 }
 
-/// `encoding/json` writes no byte as more than so many: `\u003c` for `<`.
+/// Maximum number of bytes that `encoding/json` writes for one byte: `\u003c` for `<`.
 pub(crate) const MAX_JSON_GROWTH: usize = 6;
 
-/// How many bytes a JSON text has as `encoding/json` writes it, with its escapes for HTML. Blanks between the values count.
+/// Returns the size of JSON text as marshaled by `encoding/json`, with HTML escapes. Includes whitespace between values.
 ///
-/// Looks at eight bytes at once, which saves two thirds of the fuel of an update of 500 KB.
+/// Processes eight bytes at once, which saves two thirds of the fuel of an update of 500 KB.
 pub(crate) fn json_size(json: &[u8]) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let has = |word: u64, byte: u8| {
@@ -103,7 +104,7 @@ pub(crate) fn json_size(json: &[u8]) -> usize {
     let mut size = json.len();
     for (index, bytes) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*bytes);
-        // `<` and `>` differ in one bit, which is not looked at here.
+        // `<` and `>` differ in one bit, which this comparison ignores.
         if has(word & !(ONES << 1), b'<') | has(word, b'&') | has(word, SEPARATOR[0]) != 0 {
             let start = index.saturating_mul(8);
             size = size.saturating_add(added(json, start..start.saturating_add(8)));
@@ -113,10 +114,10 @@ pub(crate) fn json_size(json: &[u8]) -> usize {
     size.saturating_add(added(json, rest..json.len()))
 }
 
-/// The first bytes of U+2028 and U+2029 in UTF-8.
+/// First bytes of U+2028 and U+2029 in UTF-8.
 const SEPARATOR: [u8; 2] = [0xe2, 0x80];
 
-/// How many bytes the escapes of what begins in a part of a text add to it.
+/// Returns the number of bytes that the escapes of characters in a range add.
 fn added(json: &[u8], part: Range<usize>) -> usize {
     let added = part.map(|at| match json.get(at..).unwrap_or_default() {
         [b'<' | b'>' | b'&', ..] => MAX_JSON_GROWTH - 1,
@@ -142,9 +143,9 @@ mod tests {
         assert_eq!(cut, whole);
     }
 
-    /// The sizes of what Go 1.26 prints: `json.Marshal` of what `json.Unmarshal` makes of the text.
+    /// The sizes are of Go 1.26's `json.Marshal` after `json.Unmarshal`.
     #[test]
-    fn json_has_the_size_of_gos() {
+    fn json_size_is_the_size_in_go() {
         for (json, size) in [
             ("{}", 2),
             (r#"{"a b":"c  d"}"#, 14),
@@ -154,7 +155,7 @@ mod tests {
         ] {
             assert_eq!(json_size(json.as_bytes()), size, "{json}");
         }
-        // Wherever it stands among eight bytes.
+        // At each offset in eight bytes.
         for (c, more) in [
             ('<', 5),
             ('>', 5),
@@ -170,9 +171,9 @@ mod tests {
         }
     }
 
-    /// Each row was printed by Go 1.26: `fmt.Sprintf("%q", s)` and `json.Marshal(s)`.
+    /// Each row is the output of Go 1.26: `fmt.Sprintf("%q", s)` and `json.Marshal(s)`.
     #[test]
-    fn strings_print_as_in_go() {
+    fn strings_are_formatted_like_in_go() {
         let rows = [
             ("plain/~", r#""plain/~""#, r#""plain/~""#),
             ("a\"b\\c", r#""a\"b\\c""#, r#""a\"b\\c""#),

@@ -1,4 +1,4 @@
-//! What Kubernetes' Go code does with text: printing, times, the names it accepts.
+//! Behavior of Kubernetes' Go code that messages and validation depend on: formatting, times and names.
 
 pub(crate) mod go;
 pub(crate) mod names;

@@ -1,13 +1,13 @@
-//! Points in time as Kubernetes writes them.
+//! Times as parsed and formatted by Kubernetes (`metav1.Time`).
 
 use std::fmt;
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// Days from 1 January of the year 0 to 1 January 1970.
+/// Days from 1 January 0000 to 1 January 1970.
 const DAYS_TO_1970: i64 = 719_528;
 
-/// An instant: seconds since 1970 in UTC, and nanoseconds. Another offset is the same instant (`metav1.Time`).
+/// Instant: seconds since 1970 in UTC, and nanoseconds. The offset is not kept (`metav1.Time`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Time {
     seconds: i64,
@@ -15,8 +15,8 @@ pub(crate) struct Time {
 }
 
 impl Time {
-    /// Reads RFC 3339 as `metav1.Time` does, with `time.Parse(time.RFC3339, ...)`. That function accepts more than the
-    /// standard: an hour of one digit, a comma before a fraction, offsets of up to 24:60.
+    /// Parses RFC 3339 like `metav1.Time`, with `time.Parse(time.RFC3339, ...)`. Go accepts more than the standard: a one-digit
+    /// hour, a comma before a fraction, offsets of up to 24:60.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut at = Digits(text.as_bytes());
         let year = at.number(4)?;
@@ -48,7 +48,7 @@ impl Time {
         })
     }
 
-    /// The instant some seconds after the beginning of 1970.
+    /// Creates an instant from seconds since 1970.
     #[cfg(feature = "k8s-openapi")]
     pub(crate) fn from_unix(seconds: i64) -> Self {
         let nanoseconds = 0;
@@ -58,13 +58,13 @@ impl Time {
         }
     }
 
-    /// The instant some seconds after this one.
+    /// Adds seconds.
     pub(crate) fn later_by(self, seconds: i64) -> Self {
         let seconds = self.seconds.saturating_add(seconds);
         Self { seconds, ..self }
     }
 
-    /// Go's zero time, which `metav1.Time` marshals as `null`.
+    /// Returns true for Go's zero time, which `metav1.Time` marshals as `null`.
     fn is_zero(self) -> bool {
         let year_1 = days_before(1, 1)
             .wrapping_sub(DAYS_TO_1970)
@@ -72,7 +72,7 @@ impl Time {
         self.seconds == year_1 && self.nanoseconds == 0
     }
 
-    /// As `metav1.Time` marshals it: whole seconds in UTC.
+    /// Formats like `metav1.Time` is marshaled: whole seconds in UTC.
     pub(crate) fn json(self) -> String {
         if self.is_zero() {
             return "null".to_owned();
@@ -88,7 +88,7 @@ impl Time {
         format!("\"{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z\"")
     }
 
-    /// As Go's `time.Time.String` prints it, on a server whose zone is UTC.
+    /// Formats like Go's `time.Time.String` on a server in UTC.
     pub(crate) fn go_string(self) -> String {
         let Civil {
             year,
@@ -106,7 +106,7 @@ impl Time {
     fn civil(self) -> Civil {
         let days = self.seconds.div_euclid(DAY).wrapping_add(DAYS_TO_1970);
         let of_day = self.seconds.rem_euclid(DAY);
-        // Too far by less than a year: an average year is a little shorter than 366 days.
+        // At most one year too high, because an average year is a little shorter than 366 days.
         let mut year = days.div_euclid(365).wrapping_add(1);
         while days_before(year, 1) > days {
             year = year.wrapping_sub(1);
@@ -135,7 +135,7 @@ struct Civil {
     second: i64,
 }
 
-/// Four digits at least, and the sign outside of them, as in Go.
+/// Year with at least four digits, which don't include the sign, as in Go.
 struct Year(i64);
 
 impl fmt::Display for Year {
@@ -159,7 +159,7 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from 1 January of the year 0 to the first of a month.
+/// Returns the days from 1 January 0000 to the first of a month.
 fn days_before(year: i64, month: i64) -> i64 {
     let past = year.wrapping_sub(1);
     // The year 0 was a leap year.
@@ -172,7 +172,7 @@ fn days_before(year: i64, month: i64) -> i64 {
     (1..month).fold(years, |days, m| days.wrapping_add(days_in(year, m)))
 }
 
-/// The rest of a text that is read from the front.
+/// Rest of a text that is parsed.
 struct Digits<'a>(&'a [u8]);
 
 impl Digits<'_> {
@@ -181,7 +181,7 @@ impl Digits<'_> {
         (*first == wanted).then(|| self.0 = rest)
     }
 
-    /// Reads a number of exactly this many digits, or nothing if there are fewer.
+    /// Parses a number with exactly this many digits.
     fn number(&mut self, digits: usize) -> Option<i64> {
         let (number, rest) = self.0.split_at_checked(digits)?;
         let value = number.iter().try_fold(0_i64, |value, b| {
@@ -192,7 +192,7 @@ impl Digits<'_> {
         Some(value)
     }
 
-    /// Nanoseconds, if a point or a comma and a digit come next; digits behind the ninth do not count.
+    /// Parses nanoseconds after a point or a comma, and ignores further digits.
     fn fraction(&mut self) -> u32 {
         let [b'.' | b',', first, ..] = self.0 else {
             return 0;
@@ -211,7 +211,7 @@ impl Digits<'_> {
         nanoseconds
     }
 
-    /// Seconds east of UTC.
+    /// Parses an offset in seconds east of UTC.
     fn offset(&mut self) -> Option<i64> {
         let (sign, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -237,9 +237,9 @@ impl Digits<'_> {
 mod tests {
     use super::Time;
 
-    /// The rows of `times.tsv`, which Go printed.
+    /// Each row of `times.tsv` is the output of Go.
     #[test]
-    fn times_are_read_and_printed_as_in_go() {
+    fn times_are_parsed_and_formatted_like_in_go() {
         let rows = include_str!("times.tsv").lines();
         for row in rows.filter(|row| row.starts_with('"')) {
             let mut cells = row.split('\t');

@@ -1,4 +1,4 @@
-//! What lists of conditions say.
+//! Condition lists in the status of custom resources.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use crate::decode::Raw;
 use crate::kind::status::{FailureReasons, Outcome, StatusMatcher, StatusProfile, is_true};
 use crate::object::custom::Status;
 
-/// The conditions that are read, of a workload or of an earlier attempt. If several have the same type, the first one counts, as in the
-/// code that looks one up (knative's `GetCondition`, the `getCondition`s of the operators). A list that is a map by type has no others.
+/// Conditions to read. If a type has several entries, the first one wins, as in upstream lookups (knative's `GetCondition`, the
+/// `getCondition`s of the operators). A list map by type has no duplicates.
 #[derive(Default)]
 pub(super) struct Conditions<'p> {
     pub(super) exclusive: Option<(&'p str, &'p str)>,
@@ -25,7 +25,7 @@ impl<'p> Conditions<'p> {
         }
     }
 
-    /// Adds what a list says to a status.
+    /// Adds the conditions of a list to a status.
     pub(super) fn read(&self, list: Raw<'_>, status: &mut Status<'_>) {
         let mut seen = Vec::new();
         list.for_each(|entry: Raw<'_>| {
@@ -41,7 +41,7 @@ impl<'p> Conditions<'p> {
     }
 
     fn add(&self, condition: &Condition<'_>, status: &mut Status<'_>) {
-        let matches = |matcher: &StatusMatcher<'_>| condition.is(matcher);
+        let matches = |matcher: &StatusMatcher<'_>| condition.matches(matcher);
         for (reason, matcher) in self.failure_reasons {
             if matches(matcher) {
                 status.failure_reasons |= *reason;
@@ -56,21 +56,21 @@ impl<'p> Conditions<'p> {
         }
     }
 
-    /// Returns true if conditions of a type are read.
+    /// Returns true if a matcher reads conditions of a type.
     fn reads(&self, condition: &str) -> bool {
-        let is = |matcher: &StatusMatcher<'_>| matches!(matcher, StatusMatcher::Condition { condition: c, .. } if *c == condition);
-        self.failure_reasons.iter().any(|(_, matcher)| is(matcher))
+        let reads = |matcher: &StatusMatcher<'_>| matches!(matcher, StatusMatcher::Condition { condition: c, .. } if *c == condition);
+        self.failure_reasons.iter().any(|(_, m)| reads(m))
             || self
                 .exclusive
                 .is_some_and(|(a, b)| [a, b].contains(&condition))
             || self.outcome.is_some_and(|o| {
                 let matchers = [o.success, o.failure, o.dead_end, o.deployed];
-                matchers.iter().flatten().any(is)
+                matchers.iter().flatten().any(reads)
             })
     }
 }
 
-/// An entry of the list. A value that is no string counts as absent.
+/// Entry of the list. Values of the wrong type are absent.
 #[derive(Default)]
 struct Condition<'a> {
     name: Option<Cow<'a, str>>,
@@ -94,12 +94,12 @@ impl<'a> Condition<'a> {
 }
 
 impl Condition<'_> {
-    fn is(&self, sign: &StatusMatcher<'_>) -> bool {
+    fn matches(&self, matcher: &StatusMatcher<'_>) -> bool {
         let StatusMatcher::Condition {
             condition,
             status,
             reason,
-        } = *sign
+        } = *matcher
         else {
             return false;
         };

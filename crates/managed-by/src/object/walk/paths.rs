@@ -1,51 +1,51 @@
-//! The paths of a kind.
+//! Paths of a kind, with the value to read at each.
 
 use crate::kind::status::{Attempts, CONDITIONS, Outcome, StatusMatcher, StatusProfile};
 use crate::kind::{Kind, Template};
 
-/// What is at the end of a path.
+/// Value at the end of a path.
 #[derive(Clone, Copy)]
 pub(super) enum Leaf<'k> {
     Metadata,
-    /// The field itself.
+    /// `managedBy`.
     ManagedBy,
-    /// An object, or the spec of one, that a controller will make.
+    /// A template: an object or the spec of an object.
     Template(&'k Template<'k>),
-    /// How often the workload may be tried again.
+    /// Maximum number of retries.
     Retries,
-    /// A list of conditions. The profile names the ones that count.
+    /// List of conditions. The profile selects them.
     Conditions(&'k StatusProfile<'k>),
-    /// A word for the state, with its path.
+    /// State of the workload, with its path.
     State(&'k str, &'k Outcome<'k>),
-    /// The word that repeats the outcome.
+    /// Field that repeats the outcome.
     TerminalState,
-    /// The word that tells how the workload came to its outcome, with its final values.
+    /// Reason of the outcome, with its final values.
     Reason(&'k StatusMatcher<'k>),
-    /// A list of the statuses of earlier attempts.
+    /// List of earlier attempts, each with a status.
     Attempts(Attempts<'k>),
     Start,
     End,
-    /// A number that counts something.
+    /// Counter that is never negative.
     Counter,
-    /// A number that only goes up, with its place among them.
+    /// Counter that never decreases, with its index in the profile.
     Total(usize),
 }
 
-/// A path with what is at its end.
-pub(super) type PathTo<'k> = (&'k str, Leaf<'k>);
+/// Path with its value.
+pub(super) type LeafPath<'k> = (&'k str, Leaf<'k>);
 
 /// Returns the paths of a kind.
-pub(super) fn of_kind<'k>(kind: &'k Kind<'k>) -> Vec<PathTo<'k>> {
+pub(super) fn of_kind<'k>(kind: &'k Kind<'k>) -> Vec<LeafPath<'k>> {
     let mut paths = of_spec(kind);
     paths.push(("metadata", Leaf::Metadata));
     paths.extend(kind.retries.map(|path| (path, Leaf::Retries)));
     if let Some(status) = kind.status_profile() {
         let mut has_conditions = status.exclusive.is_some();
         if let Some(outcome) = &status.outcome {
-            let signs = [outcome.success, outcome.failure];
+            let outcomes = [outcome.success, outcome.failure];
             let others = [outcome.dead_end, outcome.deployed];
-            for sign in signs.into_iter().chain(others).flatten() {
-                match sign {
+            for matcher in outcomes.into_iter().chain(others).flatten() {
+                match matcher {
                     StatusMatcher::Condition { .. } => has_conditions = true,
                     StatusMatcher::Field { path, .. }
                         if paths.iter().all(|(known, _)| *known != path) =>
@@ -56,7 +56,7 @@ pub(super) fn of_kind<'k>(kind: &'k Kind<'k>) -> Vec<PathTo<'k>> {
                 }
             }
             let reason = outcome.reason.as_ref();
-            paths.extend(reason.map(|sign| (sign.path(), Leaf::Reason(sign))));
+            paths.extend(reason.map(|matcher| (matcher.path(), Leaf::Reason(matcher))));
             let attempts = outcome.attempts;
             paths.extend(attempts.map(|attempts| (attempts.path, Leaf::Attempts(attempts))));
         }
@@ -74,9 +74,9 @@ pub(super) fn of_kind<'k>(kind: &'k Kind<'k>) -> Vec<PathTo<'k>> {
     paths
 }
 
-/// Returns the paths of the templates and the field of a kind, which are all in its spec.
-pub(super) fn of_spec<'k>(kind: &'k Kind<'k>) -> Vec<PathTo<'k>> {
-    // As many as most kinds have: to grow the list costs 0.8 % of the fuel of a RayJob's status update.
+/// Returns the paths of `managedBy` and the templates, which are all in the spec.
+pub(super) fn of_spec<'k>(kind: &'k Kind<'k>) -> Vec<LeafPath<'k>> {
+    // Enough for most kinds: growing the list costs 0.8 % of the fuel of a RayJob's status update.
     let mut paths = Vec::with_capacity(24);
     paths.push((kind.managed_by, Leaf::ManagedBy));
     let templates = kind.templates.iter();
@@ -84,8 +84,8 @@ pub(super) fn of_spec<'k>(kind: &'k Kind<'k>) -> Vec<PathTo<'k>> {
     paths
 }
 
-/// The step of a path for each element of a list or value of a map.
+/// Path step for each element of a list or value of a map.
 pub(super) const EACH: &str = "[]";
 
-/// The first step of the paths into a spec.
+/// First segment of the paths in a spec.
 pub(super) const SPEC: &str = "spec";

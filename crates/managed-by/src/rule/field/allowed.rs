@@ -50,9 +50,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         detail = format!("{brief} {detail}");
     }
     let value = BadValue::String(value.into());
-    let mut error = FieldError::not_supported(context.path(), value, detail).briefly(brief);
+    let mut error =
+        FieldError::not_supported(context.path(), value, detail).with_short_detail(brief);
     if let Some(suggestion) = suggestion {
-        error = error.suggesting(suggestion.to_owned());
+        error = error.with_suggestion(suggestion.to_owned());
     }
     findings.push(error);
     Ok(())

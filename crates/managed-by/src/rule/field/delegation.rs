@@ -65,11 +65,11 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         let brief = format!(
             "each {kind} made of this is denied unless a webhook sets the field ({reason})"
         );
-        findings.warn(FieldError::forbidden(context.path(), detail).briefly(brief));
+        findings.warn(FieldError::forbidden(context.path(), detail).with_short_detail(brief));
         return Ok(());
     }
     let detail = format!("{brief}, {instead}");
-    findings.push(FieldError::forbidden(context.path(), detail).briefly(brief));
+    findings.push(FieldError::forbidden(context.path(), detail).with_short_detail(brief));
     Ok(())
 }
 

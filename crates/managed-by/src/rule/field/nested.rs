@@ -40,7 +40,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         let stored = paths
             .index_of(&nested.path)
             .and_then(|index| stored.get(index));
-        let is_same = |old: &&Nested<'_>| old.value == nested.value && old.is_of_kind(nested);
+        let is_same = |old: &&Nested<'_>| old.value == nested.value && old.has_same_kind(nested);
         let same = stored.filter(is_same);
         same.is_some_and(|stored| {
             orphan_reason(context.kind, old_outer_managed_by, stored).is_some()
@@ -98,7 +98,7 @@ fn orphan_reason<'k>(
         return None;
     }
     let (parent, parent_value) = match nested.parent_kind {
-        Some(kind) => (kind, nested.parent.as_deref()),
+        Some(kind) => (kind, nested.parent_managed_by.as_deref()),
         None => (outer, outer_managed_by),
     };
     match parent.mode(parent_value) {

@@ -49,7 +49,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     }
     let mut error = context.invalid(value, detail);
     if let Some(name) = suggestion {
-        error = error.suggesting(name);
+        error = error.with_suggestion(name);
     }
     findings.push(error);
     Ok(())

@@ -5,7 +5,7 @@ use crate::finding::{BadValue, FieldError};
 use crate::kind::is_job;
 use crate::object::Object;
 use crate::object::job::{ConditionTypes, Job};
-use crate::object::template::{same_directives, same_pod_affinity};
+use crate::object::template::{same_affinity, same_directives};
 use crate::release::Release;
 use crate::request::Change;
 use crate::rule::{Check, Context, Findings, Run};
@@ -80,7 +80,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         }
         return;
     }
-    if !same_pod_affinity(new, old, release) {
+    if !same_affinity(new, old, release) {
         // If the scheduling directives may change, 1.36 compares the rest of the pod spec only.
         let path = if release < Release::V1_36 {
             TEMPLATE

@@ -83,7 +83,9 @@ fn check<'a>(
     let detail = format!(
         "{brief}; see that every kube-controller-manager here has the feature JobManagedBy"
     );
-    Ok(Some(FieldError::forbidden(path, detail).briefly(brief)))
+    Ok(Some(
+        FieldError::forbidden(path, detail).with_short_detail(brief),
+    ))
 }
 
 /// Decodes the Job that the cluster returned.

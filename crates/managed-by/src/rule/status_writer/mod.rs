@@ -17,14 +17,14 @@ const MAX_LISTED: usize = 4;
 pub(crate) static DELEGATED: Check = Check::new(
     Rule::policy("status-writer/delegated", include_str!("delegated.md"))
         .in_scope(Scope::Site)
-        .of_kinds(|kind| !matches!(kind.status, Status::Unjudged)),
+        .of_kinds(|kind| !matches!(kind.status, Status::Unchecked)),
     Run::Configured(check_delegated),
 );
 
 pub(crate) static STANDARD: Check = Check::new(
     Rule::policy("status-writer/standard", include_str!("standard.md"))
         .in_scope(Scope::Site)
-        .of_kinds(|kind| !matches!(kind.status, Status::Unjudged)),
+        .of_kinds(|kind| !matches!(kind.status, Status::Unchecked)),
     Run::Configured(check_standard),
 );
 
@@ -100,7 +100,7 @@ fn deny<'a>(
     }
     let user = go::quote(&context.request.user.username);
     let brief = format!("{user} is no status writer of {target}");
-    findings.push(FieldError::unauthorized("status", detail).briefly(brief));
+    findings.push(FieldError::unauthorized("status", detail).with_short_detail(brief));
 }
 
 /// Returns true if a user or one of the user's groups is listed.

@@ -8,7 +8,7 @@ use super::validation::{
     VALUES_LIST, VERSIONS_LIST, validate_field_path, validate_group, validate_kind_name,
     validate_plural, validate_value,
 };
-use crate::decode::{Part, Path, Type};
+use crate::decode::{Node, Path, Type};
 use crate::kind::{self, EXTERNAL, Form, Holder, Kind, Status};
 use crate::settings::parser::{Parser, declare_keys};
 use crate::settings::problem::Problem;
@@ -69,7 +69,7 @@ enum DeclaredForm<'a> {
 }
 
 impl<'a> CustomKind<'a> {
-    pub(super) fn read(entry: &Part<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
+    pub(super) fn read(entry: &Node<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
         let mut kind = Self::default();
         let got = entry.raw().json_type();
         if got != Type::Object {
@@ -79,7 +79,7 @@ impl<'a> CustomKind<'a> {
             return kind;
         }
         let mut given = Vec::new();
-        let members = entry.parts();
+        let members = entry.entries();
         parser.members(&members, path, Key::ALL, |parser, value, key, path| {
             given.push(key);
             match key {
@@ -170,7 +170,7 @@ impl<'a> CustomKind<'a> {
                 },
                 status: match &self.status {
                     Some(_) => Status::Custom(profile),
-                    None => Status::Unjudged,
+                    None => Status::Unchecked,
                 },
                 is_declared: true,
                 ..Kind::EMPTY

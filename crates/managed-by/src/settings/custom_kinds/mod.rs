@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use super::parser::Parser;
 use super::problem::{Problem, Problems};
-use crate::decode::{Part, Path, Raw, Type};
+use crate::decode::{Node, Path, Raw, Type};
 use crate::request::GroupVersionKind;
 
 pub(crate) use entry::CustomKind;
@@ -26,7 +26,7 @@ pub(super) struct CustomKinds<'a> {
 
 impl<'a> CustomKinds<'a> {
     /// Returns the entries, each split into keys; none if the section is not a list.
-    fn entries(self, parser: &mut Parser) -> Vec<Part<'a>> {
+    fn entries(self, parser: &mut Parser) -> Vec<Node<'a>> {
         let expected = "a list of kinds, each an object";
         let section = self.section;
         let Some(section) = section.filter(|s| parser.is(*s, Type::Array, &PATH, expected)) else {
@@ -34,7 +34,7 @@ impl<'a> CustomKinds<'a> {
         };
         let mut entries = Vec::new();
         if !section.for_each(|entry| entries.push(entry)) {
-            entries.push(Part::Split(Type::Object, vec![section.unnamed()]));
+            entries.push(Node::Split(Type::Object, vec![section.with_invalid_name()]));
         }
         entries
     }
@@ -47,7 +47,7 @@ impl<'a> CustomKinds<'a> {
         let mut parser = Parser::lazy();
         for (index, entry) in self.entries(&mut parser).iter().enumerate() {
             let has = |key: &str, wanted: &str| {
-                let keys = entry.parts();
+                let keys = entry.entries();
                 let mut keys = keys.iter();
                 keys.any(|(name, value)| name == key && value.string().as_deref() == Some(wanted))
             };
@@ -68,7 +68,7 @@ impl<'a> CustomKinds<'a> {
     /// Returns the names of the kinds.
     pub(super) fn names(self) -> Vec<Cow<'a, str>> {
         let entries = self.entries(&mut Parser::lazy());
-        let keys = |entry: &Part<'a>| entry.parts().into_owned();
+        let keys = |entry: &Node<'a>| entry.entries().into_owned();
         let keys = entries.iter().flat_map(keys);
         keys.filter(|(name, _)| name == "kind")
             .filter_map(|(_, value)| value.string())

@@ -6,7 +6,7 @@ use super::borrowed;
 use super::validation::{
     COUNTERS_LIST, FIELD_VALUES_LIST, TOTALS_LIST, validate_condition, validate_status_path,
 };
-use crate::decode::{Path, Raw, Type, shown};
+use crate::decode::{Path, Raw, Type, quote_or_size};
 use crate::kind::status::{
     CONDITIONS, End, Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true,
 };
@@ -129,8 +129,8 @@ impl<'a> DeclaredStatus<'a> {
                 contains_path(declared, other) || contains_path(other, declared)
             };
             if let Some((other, _)) = paths.iter().find(overlaps_path) {
-                let shown = shown(declared, "path");
-                let text = format!("{shown} is, or leads through, a path of `{other}`");
+                let quote_or_size = quote_or_size(declared, "path");
+                let text = format!("{quote_or_size} is, or leads through, a path of `{other}`");
                 parser.push(Problem::semantic(&Path::Member(path, key), text));
             }
             paths.push((key, declared));

@@ -1,4 +1,4 @@
-//! Reads a request.
+//! Decoder of requests.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -6,28 +6,28 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess};
 
-use super::body::{Body, BodyOf};
 use super::change::Change;
 use super::identity::{GroupVersionKind, UserInfo};
+use super::request_object::{RequestObject, RequestObjectSeed};
 use super::source::Source;
-use super::{AdmissionRequest, Subject, UnreadChange};
+use super::{AdmissionRequest, Subject, UndecodedChange};
 use crate::decode::fields::{self, Nullable, Text, put};
 use crate::decode::{Malformed, Result, VisitContainer};
 
-/// The time at which the objects of a request are read.
+/// Time to decode the objects of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ObjectDecoding {
-    /// With the request, if its kind comes before them: each byte is read once.
+    /// With the request, if the kind comes first, so that each byte is read once.
     Inline,
-    /// After it: the operation, which comes after them, decides which objects must be valid.
+    /// After the request, because the operation, which comes after the objects, determines which ones must be valid.
     Deferred,
 }
 
 impl ObjectDecoding {
-    /// Reads a document with the objects inline. If there is an error, reads it again, to decide whether the error matters.
+    /// Decodes a document with inline objects. On error, retries with deferred objects, which may not be needed.
     pub(super) fn read<T>(read: impl Fn(Self) -> Result<T>) -> Result<T> {
         read(Self::Inline).or_else(|error| match read(Self::Deferred) {
-            // Lines and columns of the whole document.
+            // Return the first error, whose line and column are in the whole document.
             Err(deferred) if deferred.path().is_none() => Err(error),
             result => result,
         })
@@ -36,10 +36,10 @@ impl ObjectDecoding {
 
 const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 
-/// A request whose members were read. They may come in any order, but come sorted from Kubewarden: `kind` before the objects.
+/// Members of a request, in any order. Kubewarden sorts them, so that `kind` comes before the objects.
 #[derive(Default)]
-pub(super) struct RequestReading<'a> {
-    /// True if the objects are read with the request.
+pub(super) struct RequestFields<'a> {
+    /// True to decode the objects with the request.
     is_inline: bool,
     kind: Option<fields::StrictObject<GroupVersionKind<'a>>>,
     request_kind: Option<Nullable<GroupVersionKind<'a>>>,
@@ -49,11 +49,11 @@ pub(super) struct RequestReading<'a> {
     namespace: Option<Name<'a>>,
     resource: Option<Nullable<Resource<'a>>>,
     user: Option<Nullable<UserInfo<'a>>>,
-    object: Option<Body<'a>>,
-    old_object: Option<Body<'a>>,
+    object: Option<RequestObject<'a>>,
+    old_object: Option<RequestObject<'a>>,
 }
 
-/// The members of a request that are read.
+/// Names of the members.
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "camelCase")]
 enum Member {
@@ -71,7 +71,7 @@ enum Member {
     Other,
 }
 
-/// A string; empty for `null`.
+/// String, which is empty for `null`.
 #[derive(Default, Deserialize)]
 struct Name<'a>(#[serde(borrow, deserialize_with = "fields::string")] Cow<'a, str>);
 
@@ -82,11 +82,11 @@ struct Resource<'a> {
     resource: Cow<'a, str>,
 }
 
-impl<'a> VisitContainer<'a> for RequestReading<'a> {
+impl<'a> VisitContainer<'a> for RequestFields<'a> {
     fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(member) = map.next_key()? {
             let kind = self.kind.as_ref().map(|fields::StrictObject(kind)| kind);
-            let body = BodyOf(kind.filter(|_| self.is_inline));
+            let seed = RequestObjectSeed(kind.filter(|_| self.is_inline));
             match member {
                 Member::Kind => put(&mut self.kind, &mut map, PhantomData)?,
                 Member::RequestKind => put(&mut self.request_kind, &mut map, PhantomData)?,
@@ -96,8 +96,8 @@ impl<'a> VisitContainer<'a> for RequestReading<'a> {
                 Member::Namespace => put(&mut self.namespace, &mut map, PhantomData)?,
                 Member::Resource => put(&mut self.resource, &mut map, PhantomData)?,
                 Member::UserInfo => put(&mut self.user, &mut map, PhantomData)?,
-                Member::Object => put(&mut self.object, &mut map, body)?,
-                Member::OldObject => put(&mut self.old_object, &mut map, body)?,
+                Member::Object => put(&mut self.object, &mut map, seed)?,
+                Member::OldObject => put(&mut self.old_object, &mut map, seed)?,
                 Member::Other => map.next_value().map(|IgnoredAny| ())?,
             }
         }
@@ -105,7 +105,7 @@ impl<'a> VisitContainer<'a> for RequestReading<'a> {
     }
 }
 
-impl<'a> RequestReading<'a> {
+impl<'a> RequestFields<'a> {
     pub(super) fn new(objects: ObjectDecoding) -> Self {
         Self {
             is_inline: objects == ObjectDecoding::Inline,
@@ -113,10 +113,10 @@ impl<'a> RequestReading<'a> {
         }
     }
 
-    /// Makes a request of the members.
+    /// Builds the request.
     ///
     /// # Errors
-    /// If a member that the operation needs is missing or invalid, with its path from the request.
+    /// Fails if a member that the operation requires is missing or invalid, with its path in the request.
     pub(super) fn finish(self, source: Source<'a>) -> Result<AdmissionRequest<'a>> {
         let missing = |member, expected| Malformed::unexpected(member, expected, "nothing");
         let kind = self.kind.ok_or_else(|| missing("kind", "an object"))?.0;
@@ -146,14 +146,14 @@ impl<'a> RequestReading<'a> {
             _ => written.version,
         };
         let subject = match change.filter(|_| is_status || sub_resource.is_empty()) {
-            None => Subject::NotJudged,
+            None => Subject::Skipped,
             Some(change) if kind.is_pod() => Subject::Pod(change.object().pod()?),
             Some(change) => match kind.profile() {
                 Some(profile) => {
-                    let change = change.try_map(|body, member| body.into_kind(profile, member))?;
-                    Subject::Change(profile, change.of_request())
+                    let change = change.try_map(|o, member| o.into_object(profile, member))?;
+                    Subject::Change(profile, change.detect_stored())
                 }
-                None => Subject::UnknownKind(Box::new(UnreadChange { kind, change })),
+                None => Subject::UnknownKind(Box::new(UndecodedChange { kind, change })),
             },
         };
         let Nullable(Resource { resource }) = self.resource.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is found at the end of the paths.
+//! Builder of a custom resource, from the values at the ends of the paths.
 
 use std::borrow::Cow;
 
@@ -10,25 +10,25 @@ use crate::object::custom::{Custom, MAX_NESTED, NO_STATUS, Nested, Status};
 use crate::object::{Metadata, Object};
 use crate::upstream::time::Time;
 
-/// What was read so far.
+/// Values so far.
 #[derive(Default)]
-pub(super) struct Reading<'a> {
+pub(super) struct ObjectBuilder<'a> {
     pub(super) metadata: Metadata<'a>,
-    /// Of the object that is being read: the outer one, or one that is nested in it.
+    /// `managedBy` of the current object: the outer one or a nested one.
     pub(super) managed_by: Option<Cow<'a, str>>,
     pub(super) nested: Vec<Nested<'a>>,
-    /// The number of templates so far.
+    /// Number of templates so far.
     pub(super) templates: usize,
     retries: usize,
     status: Status<'a>,
-    /// The kind of the nested object that is being read.
+    /// Kind of the current nested object.
     pub(super) kind: Option<&'a Kind<'a>>,
     pub(super) depth: usize,
 }
 
-impl<'a> Reading<'a> {
-    /// The object of what was read.
-    pub(super) fn object(self) -> Object<'a> {
+impl<'a> ObjectBuilder<'a> {
+    /// Returns the object.
+    pub(super) fn build(self) -> Object<'a> {
         let custom = Custom {
             nested: self.nested,
             status: self.status,
@@ -43,11 +43,11 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads what is at the end of a path from its text: all but templates.
-    pub(super) fn raw(&mut self, leaf: Leaf<'a>, raw: Raw<'a>, path: &Path<'_>) {
+    /// Decodes a value from raw JSON, except templates.
+    pub(super) fn set(&mut self, leaf: Leaf<'a>, raw: Raw<'a>, path: &Path<'_>) {
         match leaf {
             Leaf::ManagedBy => self.managed_by = raw.string(),
-            // Read in passing.
+            // The walk decodes these.
             Leaf::Metadata | Leaf::Template(_) => {}
             Leaf::Retries => {
                 let retries = raw.number().unwrap_or_default().max(0);
@@ -57,13 +57,13 @@ impl<'a> Reading<'a> {
                 Conditions::of_profile(profile).read(raw, &mut self.status);
             }
             Leaf::State(path, outcome) => {
-                let word = raw.string().unwrap_or_default();
+                let value = raw.string().unwrap_or_default();
                 self.status
-                    .add(outcome, |sign| sign.path() == path && sign.has_value(&word));
+                    .add(outcome, |m| m.path() == path && m.has_value(&value));
             }
             Leaf::TerminalState => self.status.terminal_state = raw.string(),
-            Leaf::Reason(sign) => {
-                self.status.reason = raw.string().filter(|word| sign.has_value(word));
+            Leaf::Reason(matcher) => {
+                self.status.reason = raw.string().filter(|value| matcher.has_value(value));
             }
             Leaf::Attempts(attempts) => {
                 let (mut count, mut last) = (0_usize, None);
