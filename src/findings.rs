@@ -1,6 +1,6 @@
-//! Operations for programs that embed the module: findings as data, for many releases at once.
+//! Operations for programs that embed the module, such as the Go package: findings as data, for several releases at once.
 //!
-//! No published policy has these operations.
+//! Published policies do not have these operations.
 
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
 use managed_by::{AdmissionReview, Judgement, Release, ReleaseSet, Verdict, judge_in};
@@ -16,12 +16,12 @@ pub(crate) fn register() {
     guest::register_function("describe", describe);
 }
 
-/// The answer to `describe`: what the module is.
+/// Response of `describe`.
 #[derive(Serialize)]
 struct Description {
-    /// The version of the policy.
+    /// Version of the policy.
     version: &'static str,
-    /// The releases that it knows, oldest first.
+    /// Supported Kubernetes releases, oldest first.
     releases: Vec<&'static str>,
 }
 
@@ -37,11 +37,10 @@ fn describe(_: &[u8]) -> CallResult {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
 struct JudgeInput<'a> {
-    /// Releases to evaluate the request for, as if the settings named each of them. If absent or empty, the settings are used
-    /// unchanged.
+    /// Releases to evaluate the request for, as if `kubernetes_version` were set to each. If empty, the settings are used unchanged.
     #[serde(default, deserialize_with = "releases")]
     releases: ReleaseSet,
-    /// Input of `validate`.
+    /// Payload of `validate`.
     #[serde(borrow)]
     review: &'a RawValue,
 }

@@ -1,11 +1,9 @@
 //! The Kubewarden policy: translates between waPC and the `managed-by` library, and decides nothing.
 //!
-//! With the feature `pods` it may ask the host for Jobs. Without it the module contains no question to the host, so that
-//! each module asks for what its metadata declares.
+//! The feature `pods` adds lookups of Jobs through the host. Without it the module makes no host calls, in line with its metadata.
+//! The feature `findings` adds two operations for programs that embed the module (`go/`).
 //!
-//! With the feature `findings` it has two operations more, for programs that embed it (`go/`): see `findings.rs`.
-//!
-//! PolicyServer makes a fresh instance of this module for every request, calls `wapc_init` and then one operation.
+//! PolicyServer creates a fresh instance for every request, calls `wapc_init` and then one operation.
 
 #[cfg(feature = "pods")]
 mod cluster;
@@ -26,7 +24,7 @@ use response::ValidationResponse;
 #[expect(unsafe_code, reason = "waPC finds its entry point by this name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
-    // The default hook has nowhere to print; the trap that follows would be all that the host sees.
+    // The default hook cannot print here, so the host would see only the trap.
     std::panic::set_hook(Box::new(|panic| guest::console_log(&panic.to_string())));
     guest::register_function("validate", validate);
     guest::register_function("validate_settings", validate_settings);

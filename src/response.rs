@@ -1,13 +1,12 @@
-//! Verdicts as Kubewarden's answers.
+//! Serializes verdicts as Kubewarden's `ValidationResponse`.
 //!
-//! The answer has the form of the SDK's `ValidationResponse`. The SDK's own type keeps the annotations in a hash map, which costs
-//! a tenth of a small request and 15 KB of the module.
+//! The SDK's type keeps annotations in a hash map, which costs 10% of the fuel of a small request and 15 KB of module size.
 
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use managed_by::{Decision, Problems, Settings, Verdict};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
-/// The answer to `validate`. What is empty is left out.
+/// Response of `validate`. Empty members are omitted.
 pub(crate) struct ValidationResponse<'a>(pub(crate) Verdict<'a>);
 
 impl Serialize for ValidationResponse<'_> {
@@ -38,10 +37,10 @@ impl Serialize for Annotations<'_> {
     }
 }
 
-/// The answer to `validate_settings`.
-pub(crate) fn settings(read: &Result<Settings<'_>, Problems>) -> SettingsValidationResponse {
+/// Builds the response of `validate_settings`.
+pub(crate) fn settings(parsed: &Result<Settings<'_>, Problems>) -> SettingsValidationResponse {
     SettingsValidationResponse {
-        valid: read.is_ok(),
-        message: read.as_ref().err().map(ToString::to_string),
+        valid: parsed.is_ok(),
+        message: parsed.as_ref().err().map(ToString::to_string),
     }
 }

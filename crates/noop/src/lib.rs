@@ -1,4 +1,6 @@
-//! A policy that accepts every request unread: the least that a policy on this SDK can cost.
+//! A Kubewarden policy that accepts every request without reading it.
+//!
+//! Benchmarks subtract its cost to separate the SDK and the host from the policy.
 
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
@@ -17,7 +19,7 @@ fn validate(_payload: &[u8]) -> CallResult {
     accept_request()
 }
 
-/// PolicyServer does not start with a policy that cannot answer this.
+/// Accepts any settings. PolicyServer refuses to start a policy without this operation.
 fn validate_settings(_payload: &[u8]) -> CallResult {
     let response = SettingsValidationResponse {
         valid: true,
