@@ -1,13 +1,13 @@
-//! Our answer beside upstream's.
+//! Converts the library's verdicts into the form of upstream's answers, and compares them.
 
 use managed_by::{AdmissionRequest, Enforcement, Release, Settings, Verdict, review};
 
 use crate::vector::{Answer, Case, FieldError};
 
-/// What the library says to a case, as upstream's answer.
+/// Reviews a case with the library and returns the verdict in the form of upstream's answer.
 ///
-/// The message and the errors are those of kube-apiserver's rules; ours cannot deny by default.
-pub fn ours(case: &Case, settings: &Settings) -> Answer {
+/// It contains only errors of kube-apiserver's rules. The project's own rules do not deny these cases by default.
+pub fn library_answer(case: &Case, settings: &Settings) -> Answer {
     let release = settings.kubernetes_version().unwrap_or_default();
     let request = case.request().to_string();
     match AdmissionRequest::from_json(request.as_bytes()) {
@@ -21,7 +21,7 @@ pub fn ours(case: &Case, settings: &Settings) -> Answer {
     }
 }
 
-/// A verdict in the words of a release, as upstream's answer.
+/// Converts a verdict for a release.
 pub(crate) fn as_answer(verdict: &Verdict<'_>, release: Release) -> Answer {
     let mut answer = Answer {
         releases: vec![release.as_str().to_owned()],
@@ -38,7 +38,7 @@ pub(crate) fn as_answer(verdict: &Verdict<'_>, release: Release) -> Answer {
             field: finding.error().path().to_owned(),
             error: finding.denial(release),
         };
-        // Upstream's list drops what says the same (ErrorList.ToAggregate).
+        // Upstream removes duplicate errors (`ErrorList.ToAggregate`).
         if !answer.errors.contains(&error) {
             answer.errors.push(error);
         }
@@ -46,7 +46,7 @@ pub(crate) fn as_answer(verdict: &Verdict<'_>, release: Release) -> Answer {
     answer
 }
 
-/// Whether two answers say the same, to the byte.
-pub fn same(a: &Answer, b: &Answer) -> bool {
+/// Returns true if two answers have the same errors and message, byte for byte.
+pub fn is_same(a: &Answer, b: &Answer) -> bool {
     (&a.errors, &a.message, a.unreadable) == (&b.errors, &b.message, b.unreadable)
 }

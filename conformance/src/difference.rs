@@ -1,20 +1,20 @@
-//! Where our answer differs from upstream's on purpose.
+//! Known differences between the library and upstream, from `known-differences.txt`.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-/// A known difference: the beginning of the names of the cases it covers, and why it is right.
+/// An intended difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The cases whose names begin so.
+    /// Prefix of the names of affected cases.
     pub prefix: String,
-    /// Why.
+    /// Reason for the difference.
     pub reason: String,
 }
 
-/// Reads `known-differences.txt`: `prefix -> reason` a line, `#` for comments.
+/// Reads `known-differences.txt`: one `prefix -> reason` per line, `#` for comments.
 ///
 /// # Errors
 /// If the file is missing, or a line has another form.

@@ -1,11 +1,14 @@
-//! Cases that kube-apiserver's own code has judged: the vectors that ordinary tests run, and what makes them.
+//! Parity with kube-apiserver: cases with the answers of its own code (vectors), recordings of controllers, and generated cases.
+//!
+//! `oracle/` contains programs that run kube-apiserver's code. `make conformance` writes the vectors, which all tests use.
 
 pub mod cases;
 pub mod compare;
+pub mod default_release;
 pub mod difference;
 pub mod generate;
 pub mod live;
 pub mod oracle;
 pub mod trace;
-pub mod unset;
+
 pub mod vector;

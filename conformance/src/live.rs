@@ -1,31 +1,31 @@
-//! Generated cases, asked of upstream's code and of the library at the same time.
+//! Compares upstream's code with the library on generated cases (`make conformance-live`).
 
 use anyhow::{Context as _, Result};
 use managed_by::{Release, Settings};
 use serde_json::Value;
 
-use crate::compare::{ours, same};
+use crate::compare::{is_same, library_answer};
 use crate::generate::Generator;
 use crate::oracle;
 use crate::vector::{Answer, Case};
 
-/// What a live run found.
+/// Result of a run for one release.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Cases asked.
+    /// Number of cases.
     pub cases: u64,
-    /// Cases to which upstream had errors.
+    /// Cases for which upstream returned errors.
     pub denied: u64,
-    /// Cases on which the two differ.
+    /// Cases with different answers.
     pub mismatches: u64,
-    /// The first of them, made small, with upstream's answer and ours.
+    /// First mismatch, minimized, with upstream's and the library's answer.
     pub first: Option<(Case, Answer, Answer)>,
 }
 
-/// Asks one release.
+/// Compares a number of generated cases for one release.
 ///
 /// # Errors
-/// As [`oracle::ask`].
+/// If [`oracle::answers`] fails.
 pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report> {
     let settings = Settings::for_release(release).for_tools();
     let mut report = Report::default();
@@ -37,7 +37,7 @@ pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report> {
         if !upstream.errors.is_empty() {
             report.denied = report.denied.saturating_add(1);
         }
-        if !same(&upstream, &ours(&case, &settings)) {
+        if !is_same(&upstream, &library_answer(&case, &settings)) {
             report.mismatches = report.mismatches.saturating_add(1);
             first.get_or_insert(case);
         }
@@ -48,32 +48,32 @@ pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report> {
     Ok(report)
 }
 
-/// The smallest case that still differs, by leaving out one part after another.
+/// Minimizes a mismatch by removing members and elements as long as the answers still differ.
 fn shrink(release: Release, mut case: Case) -> Result<(Case, Answer, Answer)> {
     let settings = Settings::for_release(release).for_tools();
-    let ask = |case: &Case| -> Result<(Answer, Answer)> {
-        let upstream = oracle::ask(release, std::slice::from_ref(case))?
+    let answers = |case: &Case| -> Result<(Answer, Answer)> {
+        let upstream = oracle::answers(release, std::slice::from_ref(case))?
             .into_iter()
             .next();
         let upstream = upstream.context("no answer")?;
-        Ok((upstream, ours(case, &settings)))
+        Ok((upstream, library_answer(case, &settings)))
     };
     'smaller: loop {
         for candidate in smaller(&case) {
-            // A part that upstream cannot do without is kept.
-            if let Ok((upstream, ours)) = ask(&candidate)
-                && !same(&upstream, &ours)
+            // An error means that upstream requires the part.
+            if let Ok((upstream, library)) = answers(&candidate)
+                && !is_same(&upstream, &library)
             {
                 case = candidate;
                 continue 'smaller;
             }
         }
-        let (upstream, ours) = ask(&case)?;
-        return Ok((case, upstream, ours));
+        let (upstream, library) = answers(&case)?;
+        return Ok((case, upstream, library));
     }
 }
 
-/// The case with one member or element of its specs and statuses left out.
+/// Returns the case without one member or element of its specs and statuses, for each of them.
 fn smaller(case: &Case) -> Vec<Case> {
     let mut candidates = Vec::new();
     for part in [

@@ -1,4 +1,4 @@
-//! What asks kube-apiserver's own code, and the library.
+//! Command line that compares kube-apiserver's code with the library, and writes the vectors.
 
 use std::fs;
 use std::time::Instant;
@@ -6,26 +6,26 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use managed_by::Release;
+use managed_by_conformance::default_release::Counts;
 use managed_by_conformance::generate::Generator;
-use managed_by_conformance::unset::Counts;
 use managed_by_conformance::vector::write_lines;
 use managed_by_conformance::{cases, live, oracle, trace, vector};
 
 #[derive(Parser)]
 #[command(about)]
 enum Command {
-    /// Write the vectors anew from upstream's code
+    /// Update the vectors with upstream's code
     Update,
-    /// Fail if that would change them
+    /// Fail if an update would change the vectors
     Verify,
-    /// Ask upstream's code and the library about generated cases
+    /// Compare upstream's code and the library on generated cases
     Live {
         cases: u64,
         seed: u64,
-        /// All, if none is named
+        /// Releases to compare, by default all
         releases: Vec<Release>,
     },
-    /// Ask the library about generated cases without a release and with each
+    /// Compare the library's verdicts without a release and with each release on generated cases
     Unset { cases: u64, seed: u64 },
 }
 
@@ -39,7 +39,7 @@ fn main() -> Result<()> {
             seed,
             releases,
         } => live(cases, seed, &or_all(releases)),
-        Command::Unset { cases, seed } => unset(cases, seed),
+        Command::Unset { cases, seed } => compare_default_release(cases, seed),
     }?;
     println!("{line}");
     Ok(())
@@ -55,7 +55,7 @@ fn or_all(releases: Vec<Release>) -> Vec<Release> {
 
 #[expect(
     clippy::print_stdout,
-    reason = "a command that takes long tells how far it is"
+    reason = "a long-running command reports its progress"
 )]
 fn live(cases: u64, seed: u64, releases: &[Release]) -> Result<String> {
     ensure!(cases > 0, "no cases");
@@ -71,22 +71,22 @@ fn live(cases: u64, seed: u64, releases: &[Release]) -> Result<String> {
             report.mismatches,
             start.elapsed().as_secs_f64()
         );
-        if let Some((case, upstream, ours)) = report.first {
+        if let Some((case, upstream, library)) = report.first {
             println!("first mismatch:  {}", case.request());
             println!("upstream:        {upstream:?}");
-            println!("the library:     {ours:?}");
+            println!("the library:     {library:?}");
         }
     }
     ensure!(mismatches == 0, "{mismatches} mismatches");
     Ok(format!("seed {seed}: no mismatch"))
 }
 
-fn unset(cases: u64, seed: u64) -> Result<String> {
+fn compare_default_release(cases: u64, seed: u64) -> Result<String> {
     let start = Instant::now();
     let mut generator = Generator::new(seed);
     let mut counts = Counts::default();
     for number in 0..cases {
-        counts.add(&generator.case(number))?;
+        counts.check(&generator.case(number))?;
     }
     let seconds = start.elapsed().as_secs_f64();
     Ok(format!("{counts:?}, {seconds:.1} s"))
@@ -95,11 +95,11 @@ fn unset(cases: u64, seed: u64) -> Result<String> {
 fn update() -> Result<String> {
     let mut count = 0_usize;
     for file in vector::FILES {
-        let cases = cases::of(file)?;
+        let cases = cases::read(file)?;
         count = count.saturating_add(cases.len());
         write_lines(&vector::folder().join(file), &oracle::vectors(cases)?)?;
     }
-    let traces = trace::ask()?;
+    let traces = trace::upstream_vectors()?;
     count = count.saturating_add(traces.len());
     trace::write(traces)?;
     Ok(format!("{count} vectors written"))
@@ -110,15 +110,15 @@ fn verify() -> Result<String> {
     for entry in fs::read_dir(vector::folder()).context("vectors")?.flatten() {
         let name = entry.file_name();
         let is_known = vector::FILES.iter().any(|file| name == *file);
-        ensure!(is_known, "{} is made from nothing", name.display());
+        ensure!(is_known, "{}: unknown vector file", name.display());
     }
     for file in vector::FILES {
-        let cases = cases::of(file)?;
+        let cases = cases::read(file)?;
         count = count.saturating_add(cases.len());
         let is_same = oracle::vectors(cases)? == vector::read(file)?;
         ensure!(is_same, "{file} would change: make conformance");
     }
-    let traces = trace::ask()?;
+    let traces = trace::upstream_vectors()?;
     count = count.saturating_add(traces.len());
     let is_same = traces == trace::vectors()?;
     ensure!(is_same, "verdicts on traces would change: make conformance");

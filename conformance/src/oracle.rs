@@ -1,4 +1,4 @@
-//! Asks upstream's own code, through the programs built from `oracle/`.
+//! Runs the programs that are built from `oracle/`, which answer cases with kube-apiserver's own code.
 
 use std::io::{BufRead as _, BufReader, BufWriter, Lines, Write as _};
 use std::path::Path;
@@ -10,7 +10,7 @@ use managed_by::Release;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::compare::same;
+use crate::compare::is_same;
 use crate::vector::{Answer, Case, FieldError, Vector};
 
 #[derive(Deserialize)]
@@ -34,13 +34,13 @@ struct ErrorLine {
     error: String,
 }
 
-/// A running program of one release.
+/// A running program with kube-apiserver's code of one release.
 pub struct Oracle {
     name: String,
     child: Child,
 }
 
-/// The answers of a running program, in the order of the questions.
+/// Output of a running program: one answer per case, in order.
 pub struct Answers {
     lines: Lines<BufReader<ChildStdout>>,
 }
@@ -54,7 +54,7 @@ impl Oracle {
         let name = format!("oracle/bin/{}", release.as_str());
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(&name);
         let mut command = Command::new(program);
-        // It throws away much and keeps little, so it may collect later.
+        // The program allocates much and retains little, so less frequent garbage collection is faster.
         command.env("GOGC", "400");
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let child = command.spawn();
@@ -62,10 +62,10 @@ impl Oracle {
         Ok(Self { name, child })
     }
 
-    /// Where cases go in, one JSON object a line, and answers come out. Can be asked for once.
+    /// Returns standard input, for one case as JSON per line, and the answers. Can be called once.
     ///
     /// # Errors
-    /// If it has been.
+    /// If it is called again.
     pub fn pipes(&mut self) -> Result<(ChildStdin, Answers)> {
         let pipes = self.child.stdin.take().zip(self.child.stdout.take());
         let (input, output) = pipes.with_context(|| format!("{}: no pipes", self.name))?;
@@ -73,16 +73,16 @@ impl Oracle {
         Ok((input, Answers { lines }))
     }
 
-    /// Ends the program at once, so that nobody waits for it.
+    /// Kills the program, so that its input is not blocked.
     fn stop(&mut self) {
-        // One that has ended already is as good.
+        // It may have exited already.
         let _ = self.child.kill();
     }
 
-    /// Waits for the program to end, as it does when its input is closed.
+    /// Waits until the program exits, which it does at the end of its input.
     ///
     /// # Errors
-    /// If it does not end well.
+    /// If its exit status is not zero.
     pub fn finish(mut self) -> Result<()> {
         let status = self.child.wait().with_context(|| self.name.clone())?;
         ensure!(status.success(), "{}: {status}", self.name);
@@ -91,10 +91,10 @@ impl Oracle {
 }
 
 impl Answers {
-    /// The answer to the next case.
+    /// Reads the answer to the next case.
     ///
     /// # Errors
-    /// If there is none, if upstream's code panicked, or if it found faults that are not the case's point.
+    /// If there is no answer, upstream's code panicked, or it reported errors outside this project's scope.
     fn next(&mut self, release: Release, case: &Case) -> Result<Answer> {
         parse(release, &case.name, self.line(&case.name)?)
     }
@@ -107,35 +107,39 @@ impl Answers {
     }
 }
 
-/// What one release says to each case, in order.
+/// Returns the answers of one release, in the order of the cases.
 ///
 /// # Errors
-/// If its program is not built, if it stops early, if upstream's code panics, or if it finds faults with a case that
-/// are not the case's point.
-pub fn ask(release: Release, cases: &[Case]) -> Result<Vec<Answer>> {
+/// If the program is not built or stops early, upstream's code panics, or it reports errors outside this project's scope.
+pub fn answers(release: Release, cases: &[Case]) -> Result<Vec<Answer>> {
     let mut answers = Vec::new();
     let cases = cases.iter().cloned();
     each(release, cases, |_, answer| answers.push(answer))?;
     Ok(answers)
 }
 
-/// Asks one release about cases, and tells each with its answer. The cases are made twice, to be asked and to be compared, so that
-/// neither waits for the other.
+/// Calls `handle` with each case and the answer of one release.
+///
+/// It iterates over the cases twice, in a thread that writes them and in one that reads the answers, so that neither blocks the other.
 ///
 /// # Errors
-/// As [`ask`].
-pub(crate) fn each<I>(release: Release, cases: I, mut tell: impl FnMut(Case, Answer)) -> Result<()>
+/// If [`answers`] would fail.
+pub(crate) fn each<I>(
+    release: Release,
+    cases: I,
+    mut handle: impl FnMut(Case, Answer),
+) -> Result<()>
 where
     I: Iterator<Item = Case> + Clone + Send,
 {
     let mut oracle = Oracle::start(release)?;
     let (input, mut answers) = oracle.pipes()?;
-    let asked = cases.clone();
+    let sent = cases.clone();
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut input = BufWriter::with_capacity(1 << 20, input);
-            for case in asked {
-                // An oracle that died says so at the other end.
+            for case in sent {
+                // If the program has exited, reading its answers fails too and reports the error.
                 if serde_json::to_writer(&mut input, &case).is_err()
                     || input.write_all(b"\n").is_err()
                 {
@@ -145,7 +149,7 @@ where
         });
         for case in cases {
             let answer = answers.next(release, &case);
-            tell(case, answer.inspect_err(|_| oracle.stop())?);
+            handle(case, answer.inspect_err(|_| oracle.stop())?);
         }
         anyhow::Ok(())
     })?;
@@ -169,20 +173,20 @@ fn parse(release: Release, name: &str, line: Line) -> Result<Answer> {
     })
 }
 
-/// What every release says to each case; equal answers are written once.
+/// Returns each case with the answers of all releases. Releases with equal answers share one.
 ///
 /// # Errors
-/// As [`ask`].
+/// If [`answers`] fails for a release.
 pub fn vectors(cases: Vec<Case>) -> Result<Vec<Vector>> {
-    let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); cases.len()];
+    let mut merged: Vec<Vec<Answer>> = vec![Vec::new(); cases.len()];
     for &release in Release::ALL {
-        for (all, new) in answers.iter_mut().zip(ask(release, &cases)?) {
-            match all.iter_mut().find(|a| same(a, &new)) {
+        for (all, new) in merged.iter_mut().zip(answers(release, &cases)?) {
+            match all.iter_mut().find(|a| is_same(a, &new)) {
                 Some(answer) => answer.releases.extend(new.releases),
                 None => all.push(new),
             }
         }
     }
     let vector = |(case, answers)| Vector { case, answers };
-    Ok(cases.into_iter().zip(answers).map(vector).collect())
+    Ok(cases.into_iter().zip(merged).map(vector).collect())
 }

@@ -1,8 +1,7 @@
-//! Watch streams recorded from real controllers (`traces/`), as the requests that made them, and audit logs
-//! (`traces/audit/`), which also say who wrote.
+//! Reads recordings of real controllers as admission requests: watch streams (`traces/`) and audit logs (`traces/audit/`).
 //!
-//! A line is a watch event, in order; two consecutive events of one object are one update: of its status where the
-//! status differs, else of the main resource.
+//! Each line of a stream is a watch event. Two consecutive events of one object become one update: of its status if the status
+//! differs, else of the main resource. Audit logs also contain the user of each request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,11 +10,12 @@ use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::oracle;
+use crate::oracle::vectors as answer_cases;
 use crate::vector::{Answer, Case, Vector, read_lines, write_lines};
 
-/// The streams that hold Jobs: the Job controller's, those of Jobs that other controllers made, and MultiKueue's, of the hub
-/// and of its worker. MultiKueue's hold JobSets too.
+/// Streams with Jobs: of the Job controller, of other controllers' child Jobs, and of MultiKueue's hub and worker.
+///
+/// MultiKueue's streams also contain JobSets.
 pub const JOBS: [&str; 5] = [
     "jobs-1.36",
     "child-jobs",
@@ -24,14 +24,14 @@ pub const JOBS: [&str; 5] = [
     MULTIKUEUE[2],
 ];
 
-/// The streams of MultiKueue.
+/// Streams of MultiKueue.
 pub const MULTIKUEUE: [&str; 3] = [
     "multikueue-0.14-hub",
     "multikueue-0.18-hub",
     "multikueue-0.18-worker",
 ];
 
-/// The streams of custom resources, which upstream's code has no say in: each project's own controllers.
+/// Streams of custom resources, written by each project's controllers. Upstream's code does not validate them.
 pub const CUSTOM: [&str; 9] = [
     "jobset-0.12",
     "trainer-2.3",
@@ -44,7 +44,7 @@ pub const CUSTOM: [&str; 9] = [
     "multikueue-0.14-training-operator-hub",
 ];
 
-/// What upstream says to the requests of Jobs. The requests themselves are made from the streams.
+/// File with upstream's answers to the requests on Jobs. The requests come from the streams.
 const VERDICTS: &str = "verdicts.ndjson";
 
 #[derive(Deserialize)]
@@ -56,7 +56,7 @@ struct Event {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answered {
+struct Verdict {
     name: String,
     answers: Vec<Answer>,
 }
@@ -67,11 +67,12 @@ fn path(file: &str) -> PathBuf {
         .join(file)
 }
 
-/// The requests behind an audit log (`traces/audit/`) that holds the objects and shows each from its creation on: the updates of
-/// a status, with their users, in order, named after their line, each with the HTTP status of the answer that was recorded.
+/// Reads the status updates in an audit log, in order: name with line number, request with user, and recorded HTTP status.
+///
+/// The log must contain request and response objects, and each object from its creation.
 ///
 /// # Errors
-/// If there is no such log, or a line of it is no event with an object that is known.
+/// If the log does not exist, a line is not an audit event, or an updated object was not created before.
 pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>> {
     let file = format!("audit/{log}.ndjson");
     let mut stored: BTreeMap<String, Value> = BTreeMap::new();
@@ -85,7 +86,7 @@ pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>> {
             let name = format!("{log}:{line} {}", text("/objectRef/name"));
             let fault = || format!("{name}: nothing shows the object before");
             let old = stored.get(&uid).with_context(fault)?;
-            // The API server keeps all but the status.
+            // kube-apiserver ignores changes outside the status.
             let mut object = old.clone();
             if let Some(members) = object.as_object_mut() {
                 members.insert("status".to_owned(), part("/requestObject/status"));
@@ -112,10 +113,10 @@ pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>> {
     Ok(updates)
 }
 
-/// The requests behind a stream: creates, updates and deletions, in order, named after the line that shows their result.
+/// Reads the creates, updates and deletes in a watch stream, in order. Their names contain the line with the result.
 ///
 /// # Errors
-/// If there is no such stream, or a line of it is no event.
+/// If the stream does not exist, or a line is not a watch event.
 pub fn requests(stream: &str) -> Result<Vec<Case>> {
     let mut stored: BTreeMap<String, Value> = BTreeMap::new();
     let mut requests = Vec::new();
@@ -134,8 +135,8 @@ pub fn requests(stream: &str) -> Result<Vec<Case>> {
         let (operation, sub_resource) = match (&*event.event_type, &old) {
             ("DELETED", _) => ("DELETE", ""),
             (_, None) => ("CREATE", ""),
-            // A deletion that finalizers hold up: the API server sets the time.
-            (_, Some(old)) if deleted(&object) && !deleted(old) => ("DELETE", ""),
+            // Finalizers delay the deletion, so kube-apiserver only sets `deletionTimestamp`.
+            (_, Some(old)) if is_being_deleted(&object) && !is_being_deleted(old) => ("DELETE", ""),
             (_, Some(old)) if old.get("status") != object.get("status") => ("UPDATE", "status"),
             _ => ("UPDATE", ""),
         };
@@ -153,12 +154,12 @@ pub fn requests(stream: &str) -> Result<Vec<Case>> {
     Ok(requests)
 }
 
-fn deleted(object: &Value) -> bool {
+fn is_being_deleted(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
-/// The requests on Jobs that upstream's strategies judge: no deletions.
-fn judged() -> Result<Vec<Case>> {
+/// Reads the creates and updates of Jobs, which upstream's strategies validate.
+fn job_requests() -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for stream in JOBS {
         let requests = requests(stream)?.into_iter();
@@ -170,38 +171,38 @@ fn judged() -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The requests on Jobs with what upstream says to each.
+/// Reads the requests on Jobs with upstream's committed answers.
 ///
 /// # Errors
-/// If a file is missing or does not fit the others.
+/// If a file is missing, or the answers belong to other requests.
 pub fn vectors() -> Result<Vec<Vector>> {
-    let verdicts = read_lines::<Answered>(&path(VERDICTS))?;
-    let cases = judged()?;
-    let asked = cases.iter().map(|case| &case.name);
+    let verdicts = read_lines::<Verdict>(&path(VERDICTS))?;
+    let cases = job_requests()?;
+    let names = cases.iter().map(|case| &case.name);
     ensure!(
-        asked.eq(verdicts.iter().map(|verdict| &verdict.name)),
+        names.eq(verdicts.iter().map(|verdict| &verdict.name)),
         "{VERDICTS} is not of these streams: make conformance"
     );
     let pairs = cases.into_iter().zip(verdicts);
     Ok(pairs
-        .map(|(case, Answered { answers, .. })| Vector { case, answers })
+        .map(|(case, Verdict { answers, .. })| Vector { case, answers })
         .collect())
 }
 
-/// Asks upstream about the requests on Jobs.
+/// Runs upstream's code on the requests on Jobs.
 ///
 /// # Errors
-/// As [`oracle::ask`].
-pub fn ask() -> Result<Vec<Vector>> {
-    oracle::vectors(judged()?)
+/// If [`oracle::vectors`](crate::oracle::vectors) fails.
+pub fn upstream_vectors() -> Result<Vec<Vector>> {
+    answer_cases(job_requests()?)
 }
 
-/// Writes what upstream says, for [`vectors`] to read.
+/// Writes upstream's answers, which [`vectors`] reads.
 ///
 /// # Errors
 /// If the file cannot be written.
 pub fn write(vectors: Vec<Vector>) -> Result<()> {
-    let verdict = |Vector { case, answers }| Answered {
+    let verdict = |Vector { case, answers }| Verdict {
         name: case.name,
         answers,
     };

@@ -1,4 +1,4 @@
-//! The committed form of a case and its answers: one JSON object a line.
+//! The format of the committed vectors: a case with its answers, one JSON object per line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,64 +9,64 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A change that a client asks for.
+/// A create or update by a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Case {
-    /// What the case shows; unique.
+    /// Unique description of the case.
     pub name: String,
     /// CREATE or UPDATE.
     pub operation: String,
-    /// Empty for the main resource.
+    /// Subresource, empty for the main resource.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sub_resource: String,
-    /// The object sent.
+    /// New object.
     pub object: Value,
-    /// The object stored.
+    /// Stored object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_object: Option<Value>,
 }
 
-/// What upstream's code says to a case.
+/// Answer of upstream's code to a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Answer {
-    /// The releases that say so, such as `1.37`.
+    /// Releases with this answer, such as `1.37`.
     pub releases: Vec<String>,
-    /// Its errors on the fields that this project judges, in its order, none twice.
+    /// Errors on the fields that this project validates, in upstream's order, without duplicates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
-    /// The message that a client reads.
+    /// Message for the client.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Upstream could not decode an object.
+    /// True if upstream could not decode an object.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreadable: bool,
 }
 
-/// One of upstream's errors.
+/// An error of upstream's code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FieldError {
-    /// Where.
+    /// Path of the field.
     pub field: String,
-    /// The whole error.
+    /// Complete error text.
     pub error: String,
 }
 
-/// A case and what every release says to it.
+/// A case with the answers of all releases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vector {
-    /// The question.
+    /// The case.
     pub case: Case,
-    /// The answers; each release stands in one of them. A question that nobody has asked yet has none.
+    /// Answers, each for some releases. Empty for a new case until `make conformance` writes them.
     #[serde(default)]
     pub answers: Vec<Answer>,
 }
 
 impl Case {
-    /// The case as the admission request that a webhook would see.
+    /// Builds the admission request that a webhook would get.
     pub fn request(&self) -> Value {
         let text = |pointer: &str| self.object.pointer(pointer).cloned().unwrap_or_default();
         let kind = text("/kind");
@@ -97,7 +97,7 @@ impl Case {
     }
 }
 
-/// The files of the committed vectors.
+/// Names of the vector files.
 pub const FILES: [&str; 6] = [
     "managed-by-format.ndjson",
     "managed-by-field.ndjson",
@@ -107,20 +107,20 @@ pub const FILES: [&str; 6] = [
     "job-spec-generated.ndjson",
 ];
 
-/// The folder of the committed vectors.
+/// Returns the folder of the vector files.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors")
 }
 
-/// Reads all committed vectors of one file.
+/// Reads the vectors in one file.
 ///
 /// # Errors
-/// If the file is missing, or a line is no vector.
+/// If the file is missing, or a line is not a vector.
 pub fn read(file: &str) -> Result<Vec<Vector>> {
     read_lines(&folder().join(file))
 }
 
-/// Reads a file with a JSON value in each line.
+/// Reads a file with one JSON value per line.
 pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     let name = || path.display().to_string();
     let text = fs::read_to_string(path).with_context(name)?;
@@ -131,14 +131,14 @@ pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
 /// Reads all committed vectors.
 ///
 /// # Errors
-/// As [`read`].
+/// If [`read`] fails for a file.
 pub fn all() -> Result<Vec<Vector>> {
     let files = FILES.into_iter().map(read);
     let files: Vec<_> = files.collect::<Result<_>>()?;
     Ok(files.concat())
 }
 
-/// Writes such a file.
+/// Writes a file with one JSON value per line.
 ///
 /// # Errors
 /// If a value cannot be written as JSON, or the file cannot be written.

@@ -1,4 +1,4 @@
-//! The vectors on the library. `make mutants` runs them against each mutant.
+//! Compares the library with the vectors. `make mutants` runs these tests against each mutant.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -9,26 +9,26 @@ use managed_by::{
 };
 use managed_by_conformance::generate::Generator;
 use managed_by_conformance::vector::{self, Answer, Vector};
-use managed_by_conformance::{cases, compare, difference, trace, unset};
+use managed_by_conformance::{cases, compare, default_release, difference, trace};
 use serde_json::{Value, json};
 
 fn answer(answers: Vec<Answer>, release: Release) -> Answer {
-    let says = |a: &Answer| a.releases.iter().any(|r| r == release.as_str());
-    answers.into_iter().find(says).unwrap()
+    let has_release = |a: &Answer| a.releases.iter().any(|r| r == release.as_str());
+    answers.into_iter().find(has_release).unwrap()
 }
 
 fn vectors() -> Vec<Vector> {
     [vector::all().unwrap(), trace::vectors().unwrap()].concat()
 }
 
-/// The number of vectors in each file, so that a line of a file that holds its cases itself cannot get lost.
+/// Number of vectors in each file, to detect lost lines in files that contain their own cases.
 const COUNTS: [usize; vector::FILES.len()] = [395, 282, 296, 600, 266, 200];
 
 #[test]
-fn the_vectors_are_those_of_the_cases() {
+fn vectors_match_the_cases() {
     let mut names = BTreeSet::new();
     for (file, count) in vector::FILES.into_iter().zip(COUNTS) {
-        let cases = cases::of(file).unwrap();
+        let cases = cases::read(file).unwrap();
         let vectors = vector::read(file).unwrap();
         let committed: Vec<_> = vectors.iter().map(|v| &v.case).collect();
         assert_eq!(committed, cases.iter().collect::<Vec<_>>(), "{file}");
@@ -44,7 +44,7 @@ fn the_vectors_are_those_of_the_cases() {
 }
 
 #[test]
-fn the_library_answers_as_upstream_does() {
+fn library_matches_upstream() {
     let known = difference::read().unwrap();
     let mut silent: Vec<_> = rules().iter().filter(|rule| rule.is_upstream()).collect();
     for Vector { case, answers } in vectors() {
@@ -52,11 +52,11 @@ fn the_library_answers_as_upstream_does() {
         for &release in Release::ALL {
             let upstream = answer(answers.clone(), release);
             let settings = Settings::for_release(release).for_tools();
-            let ours = compare::ours(&case, &settings);
+            let library = compare::library_answer(&case, &settings);
             assert_eq!(
-                compare::same(&upstream, &ours),
+                compare::is_same(&upstream, &library),
                 !differs,
-                "{} on {release}: {ours:?}",
+                "{} on {release}: {library:?}",
                 case.name
             );
             let request = case.request().to_string();
@@ -71,55 +71,55 @@ fn the_library_answers_as_upstream_does() {
     assert_eq!(silent, [""; 0], "rules without a vector");
 }
 
-/// The background audit replays a stored object as a create. kube-apiserver has no such request; what it says to the same
-/// status where none was before is what there is to say about the state alone.
+/// The background audit replays stored objects as creates, which kube-apiserver never validates with a status. The policy's answer
+/// must equal kube-apiserver's answer to a status update from an empty status.
 #[test]
-fn a_create_is_judged_as_a_status_that_comes_from_nothing() {
+fn create_with_status_matches_status_update_from_empty_status() {
     let mut count = 0_usize;
     for Vector { mut case, answers } in vectors() {
-        let nothing = |old: &Value| old.get("status").is_none_or(|s| *s == json!({}));
+        let is_empty = |old: &Value| old.get("status").is_none_or(|s| *s == json!({}));
         let old = case
             .old_object
             .take()
             .filter(|_| case.sub_resource == "status");
-        let Some(mut old) = old.filter(nothing) else {
+        let Some(mut old) = old.filter(is_empty) else {
             continue;
         };
         case.operation = "CREATE".to_owned();
         case.sub_resource.clear();
-        // The spec that counts there, without the field, which a create would bring in and be judged for.
+        // The status update used the stored spec. The rules about `managedBy` apply to a create, so the field is removed.
         let mut spec = old["spec"].take();
         spec.as_object_mut().map(|spec| spec.remove("managedBy"));
         case.object["spec"] = spec;
         for &release in Release::ALL {
             let mut upstream = answer(answers.clone(), release).errors;
-            // From no counter to a negative one is a step down.
+            // A negative counter is also a decrease from an empty status.
             upstream.retain(|e| !e.error.contains("cannot decrease"));
-            let ours = compare::ours(&case, &Settings::for_release(release).for_tools()).errors;
-            assert_eq!(upstream, ours, "{} on {}", case.name, release.as_str());
+            let settings = Settings::for_release(release).for_tools();
+            let library = compare::library_answer(&case, &settings).errors;
+            assert_eq!(upstream, library, "{} on {}", case.name, release.as_str());
         }
         count = count.saturating_add(1);
     }
     assert!(count > 100, "{count}");
 }
 
-/// Without a release in the settings the policy denies what all releases deny, and warns of what some do: of every vector, and
-/// of generated cases.
+/// Without `kubernetes_version` the policy denies a write if all releases deny it, and warns if some do.
 #[test]
-fn without_a_release_only_what_all_deny_is_denied() {
-    let mut counts = unset::Counts::default();
+fn without_a_release_denies_only_if_all_releases_deny() {
+    let mut counts = default_release::Counts::default();
     for Vector { case, .. } in vectors() {
-        counts.add(&case).unwrap();
+        counts.check(&case).unwrap();
     }
     let mut generator = Generator::new(1121);
     for number in 0..5_000 {
-        counts.add(&generator.any_case(number)).unwrap();
+        counts.check(&generator.any_case(number)).unwrap();
     }
     assert!(counts.denied > 1_000, "{counts:?}");
     assert!(counts.disputed > 100, "{counts:?}");
 }
 
-/// A rule's check and what a report counts for it are separate conditions. The report must count at least what the rule denies.
+/// A rule and the report's condition for counting it are separate code. The report must count every write that the rule denies.
 #[test]
 fn reports_count_every_denied_write() {
     let settings = Settings::default().for_tools();

@@ -1,41 +1,40 @@
-//! The cases of `cases/*.yml`: a request, settings and the answer that every front end gives, in the words of a table.
+//! Table tests: `cases/*.yml` lists requests with their settings and the expected answer.
 //!
-//! A file is a list of claims. What stands beside the claim holds for each of its cases, unless the case says otherwise:
+//! A file is a list of claims. Members of a claim apply to each of its `cases`, which can override them:
 //!
-//! - `name`: the situation, for who reads that the case failed.
-//! - `kind: MPIJob v2beta1`: the kind, and the version if it is not the first; several in a list.
-//! - `create: OBJECT`, `update: [OLD, NEW]`, or `status: [OLD, NEW]` of an object with that `metadata` and `spec`. An object without
-//!   metadata is named x, and a condition may be written `Failed=True Reason`. `request` holds other members of the request.
-//!   `payload` is the text of all, which goes to the module alone.
-//! - `settings`: several in a list; `strict` under which the rules about a status deny on objects that are not delegated, too.
-//!   `custom_kinds: examples` are those of `examples/settings/custom-kinds.yml`.
-//!   The module finds them valid, unless it answers with code 500 what it finds, or `refused` says that the request has no use
-//!   for what is wrong.
-//! - `denied`, `warned`, `exempted`: the rules that fire, each with its path; none of them: nothing is said at all. `code` if it
-//!   is not 422. `message`, `warnings` and `annotations` are compared where they stand, `annotations: {}` with none.
+//! - `name`: description of the case, printed if it fails.
+//! - `kind: MPIJob v2beta1`: the kind, with a version if it is not the kind's first; or a list of kinds.
+//! - `create: OBJECT`, `update: [OLD, NEW]`, or `status: [OLD, NEW]` of an object with the given `metadata` and `spec`. The default
+//!   metadata is `{name: x}`. A condition can be abbreviated as `Failed=True Reason`. `request` sets other members of the request.
+//!   `payload` replaces all of these with the text of a payload of the module.
+//! - `settings`: settings, or a list of them. `strict` makes the rules about a status deny on objects that are not delegated too.
+//!   `custom_kinds: examples` inserts the kinds of `examples/settings/custom-kinds.yml`. The settings must be valid unless the expected
+//!   code is 500, or `refused` is set because the request does not read the invalid part.
+//! - `denied`, `warned`, `exempted`: the rules that fire, each with its path. Without any of them the answer must be empty. `code`
+//!   defaults to 422 for a denial. `message`, `warnings` and `annotations` are compared if present; `annotations: {}` means none.
 //!
-//! Of each case two things hold besides: no rule of this project denies its object where that stays as it is, and no order of keys in
-//! the settings changes the answer.
+//! Each case also checks two properties: the project's own rules accept an update that leaves the object unchanged, and the order of
+//! keys in the settings does not change the answer.
 
 use std::fmt::Write as _;
 
 use managed_by::{Kind, kinds};
 use serde_json::{Map, Value, json};
-use xtask::kinds::{objects, questions};
+use xtask::kinds::{invalid_requests, objects};
 
-use crate::support::{Answer, refusal, review, review_of, review_with, root};
+use crate::support::{Answer, answer_to_payload, review, review_with, root, settings_error};
 
-/// One or several.
-fn alternatives(value: &Value) -> &[Value] {
+/// Returns the items of a list, or any other value as the only item.
+fn one_or_many(value: &Value) -> &[Value] {
     value
         .as_array()
         .map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 
-/// The settings as the policy gets them.
+/// Returns the settings of a case in full.
 fn settings(case: &Value) -> Value {
     if *case == "strict" {
-        return questions::strict();
+        return invalid_requests::strict();
     }
     let mut settings = case.clone();
     if settings["custom_kinds"] == "examples" {
@@ -50,8 +49,8 @@ fn settings(case: &Value) -> Value {
     }
 }
 
-/// A value with all conditions written out.
-pub(crate) fn written_out(value: &Value) -> Value {
+/// Expands the abbreviated conditions in a value.
+pub(crate) fn expand_conditions(value: &Value) -> Value {
     let condition = |item: &Value| match item.as_str().and_then(|text| text.split_once('=')) {
         Some((name, rest)) => {
             let (status, reason) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -60,23 +59,23 @@ pub(crate) fn written_out(value: &Value) -> Value {
         None => item.clone(),
     };
     match value {
-        Value::Array(items) => items.iter().map(written_out).collect(),
+        Value::Array(items) => items.iter().map(expand_conditions).collect(),
         Value::Object(members) => members
             .iter()
             .map(|(key, value)| match value {
                 Value::Array(items) if key == "conditions" => {
                     (key.clone(), items.iter().map(condition).collect())
                 }
-                _ => (key.clone(), written_out(value)),
+                _ => (key.clone(), expand_conditions(value)),
             })
             .collect(),
         _ => value.clone(),
     }
 }
 
-/// An object as the cases write it.
+/// Returns an object of a case in full.
 fn object(value: &Value) -> Value {
-    let mut object = written_out(value);
+    let mut object = expand_conditions(value);
     if let Some(members) = object.as_object_mut() {
         members
             .entry("metadata")
@@ -85,7 +84,7 @@ fn object(value: &Value) -> Value {
     object
 }
 
-/// The request about an object of a kind that the policy knows or the settings declare.
+/// Builds the request of a case for a built-in kind or a kind declared in the settings.
 fn request(case: &Map<String, Value>, kind: &str, settings: &Value) -> Value {
     let (name, version) = kind.split_once(' ').unwrap_or((kind, ""));
     let with = |status: &Value| {
@@ -96,10 +95,10 @@ fn request(case: &Map<String, Value>, kind: &str, settings: &Value) -> Value {
         }
         object
     };
-    let nothing = Value::Null;
+    let none = Value::Null;
     let (operation, sub_resource, old, new) =
         match (case.get("create"), case.get("update"), case.get("status")) {
-            (Some(new), None, None) => ("CREATE", "", nothing, object(new)),
+            (Some(new), None, None) => ("CREATE", "", none, object(new)),
             (None, Some(update), None) => ("UPDATE", "", object(&update[0]), object(&update[1])),
             (None, None, Some(status)) => ("UPDATE", "status", with(&status[0]), with(&status[1])),
             _ => panic!("one of create, update and status: {case:?}"),
@@ -137,13 +136,13 @@ fn request(case: &Map<String, Value>, kind: &str, settings: &Value) -> Value {
     request
 }
 
-/// Why the answer is not the expected one.
-fn wrong(case: &Map<String, Value>, answer: &Answer) -> Option<String> {
+/// Compares the answer with the expected one and describes the differences.
+fn answer_mismatch(case: &Map<String, Value>, answer: &Answer) -> Option<String> {
     let expected = |key: &str| case.get(key).cloned().unwrap_or_else(|| json!([]));
-    let mut why = String::new();
-    let mut compare = |what: &str, ours: Value, expected: Value| {
-        if ours != expected {
-            writeln!(why, "  {what}: {ours}\n  expected: {expected}").unwrap();
+    let mut differences = String::new();
+    let mut compare = |member: &str, actual: Value, expected: Value| {
+        if actual != expected {
+            writeln!(differences, "  {member}: {actual}\n  expected: {expected}").unwrap();
         }
     };
     for key in ["denied", "warned", "exempted"] {
@@ -182,40 +181,46 @@ fn wrong(case: &Map<String, Value>, answer: &Answer) -> Option<String> {
     for (key, value) in annotations.into_iter().flatten() {
         compare(key, json!(answer.annotations.get(key)), value.clone());
     }
-    (!why.is_empty()).then_some(why)
+    (!differences.is_empty()).then_some(differences)
 }
 
-/// What is wrong with the settings, as `validate_settings` sees it: an answer with code 500 tells what it refuses.
-fn wrongly_valid(case: &Map<String, Value>, answer: &Answer, settings: &Value) -> Option<String> {
-    let refused = refusal(settings);
+/// Compares the answer with the result of `validate_settings`. The message of an answer with code 500 must contain its error.
+fn settings_mismatch(
+    case: &Map<String, Value>,
+    answer: &Answer,
+    settings: &Value,
+) -> Option<String> {
+    let error = settings_error(settings);
     let is_refused = case.contains_key("refused");
-    let is_right = match answer.code {
+    let is_expected = match answer.code {
         Some(500) => {
-            let message = refused
+            let message = error
                 .as_ref()
                 .map(|message| format!("managed-by-policy is misconfigured: {message}"));
             message == answer.message
         }
-        _ => refused.is_some() == is_refused,
+        _ => error.is_some() == is_refused,
     };
-    (!is_right).then(|| format!("  validate_settings: {refused:?}\n"))
+    (!is_expected).then(|| format!("  validate_settings: {error:?}\n"))
 }
 
-/// A denial of an update that changes nothing, by a rule of this project. What the version drops is a change all the same.
-fn denied_unchanged(request: &Value, settings: &Value) -> Option<String> {
+/// Describes the project's own rules that deny an update without a change.
+///
+/// Guards are exempt, because a version that drops the field changes the object.
+fn unchanged_denial(request: &Value, settings: &Value) -> Option<String> {
     let mut request = request.clone();
     request["operation"] = "UPDATE".into();
     request["oldObject"] = request["object"].clone();
     let answer = review_with(&request, &settings.to_string());
-    let is_ours = |fired: &&str| {
+    let is_own_rule = |fired: &&str| {
         let rule = fired.split(' ').next().and_then(managed_by::rule);
         rule.is_some_and(|rule| !rule.is_upstream() && !rule.is_guard())
     };
-    let fired: Vec<_> = answer.denied().into_iter().filter(is_ours).collect();
+    let fired: Vec<_> = answer.denied().into_iter().filter(is_own_rule).collect();
     (!fired.is_empty()).then(|| format!("  unchanged: {fired:?}\n"))
 }
 
-/// The value as text, with the keys of every object in reverse.
+/// Serializes a value with the keys of every object in reverse order.
 fn reversed(value: &Value) -> String {
     match value {
         Value::Object(members) => {
@@ -231,14 +236,16 @@ fn reversed(value: &Value) -> String {
     }
 }
 
-/// Another answer to the same settings in another order. Problems are told in the order in which they stand.
-fn other_by_order(request: &Value, settings: &Value, answer: &Answer) -> Option<String> {
+/// Describes a different answer to the same settings with reversed keys.
+///
+/// Answers with code 500 are exempt, because they list problems in the order of the settings.
+fn order_mismatch(request: &Value, settings: &Value, answer: &Answer) -> Option<String> {
     let other = review_with(request, &reversed(settings));
     let differs = answer.code != Some(500) && other != *answer;
     differs.then(|| format!("  reversed settings: {other:?}\n"))
 }
 
-/// What a claim or a case may say.
+/// Allowed keys of a claim or a case.
 const KEYS: [&str; 20] = [
     "claim",
     "cases",
@@ -263,8 +270,8 @@ const KEYS: [&str; 20] = [
 ];
 
 #[test]
-fn each_case_gets_its_answer() {
-    let (mut asked, mut failed) = (0, String::new());
+fn each_case_gets_the_expected_answer() {
+    let (mut count, mut failed) = (0, String::new());
     for file in std::fs::read_dir(root("tests/library/cases")).unwrap() {
         let file = file.unwrap().path();
         let text = std::fs::read_to_string(&file).unwrap();
@@ -276,30 +283,30 @@ fn each_case_gets_its_answer() {
                 all.extend(case.as_object().unwrap().clone());
                 let unknown = all.keys().find(|key| !KEYS.contains(&&***key));
                 assert_eq!(unknown, None, "{}: {case}", file.display());
-                let mut check = |why: Option<String>| {
-                    asked += 1;
-                    if let Some(why) = why {
+                let mut check = |mismatch: Option<String>| {
+                    count += 1;
+                    if let Some(mismatch) = mismatch {
                         let (file, claim) = (file.display(), &claim["claim"]);
-                        writeln!(failed, "{file}: {claim}: {case}\n{why}").unwrap();
+                        writeln!(failed, "{file}: {claim}: {case}\n{mismatch}").unwrap();
                     }
                 };
                 if let Some(payload) = all.get("payload") {
-                    check(wrong(
+                    check(answer_mismatch(
                         &all,
-                        &review_of(payload.as_str().unwrap().as_bytes()),
+                        &answer_to_payload(payload.as_str().unwrap().as_bytes()),
                     ));
                     continue;
                 }
-                for settings in alternatives(all.get("settings").unwrap_or(&Value::Null)) {
+                for settings in one_or_many(all.get("settings").unwrap_or(&Value::Null)) {
                     let settings = self::settings(settings);
-                    for kind in alternatives(&all["kind"]) {
+                    for kind in one_or_many(&all["kind"]) {
                         let request = request(&all, kind.as_str().unwrap(), &settings);
                         let answer = review(&request, &settings);
                         check(
-                            wrong(&all, &answer)
-                                .or_else(|| wrongly_valid(&all, &answer, &settings))
-                                .or_else(|| denied_unchanged(&request, &settings))
-                                .or_else(|| other_by_order(&request, &settings, &answer)),
+                            answer_mismatch(&all, &answer)
+                                .or_else(|| settings_mismatch(&all, &answer, &settings))
+                                .or_else(|| unchanged_denial(&request, &settings))
+                                .or_else(|| order_mismatch(&request, &settings, &answer)),
                         );
                     }
                 }
@@ -307,5 +314,5 @@ fn each_case_gets_its_answer() {
         }
     }
     assert!(failed.is_empty(), "{failed}");
-    assert!(asked > 450, "{asked}");
+    assert!(count > 450, "{count}");
 }

@@ -1,4 +1,4 @@
-//! Every rule's own examples, on every front end, and under each level.
+//! The accepted and rejected example in each rule's documentation, with each enforcement level.
 
 use crate::support::{Answer, review};
 use managed_by::{Example, rule as find, rules};
@@ -11,7 +11,7 @@ fn answer(example: &Example) -> Answer {
 }
 
 #[test]
-fn the_accepted_example_of_each_rule_passes_in_silence() {
+fn accepted_example_of_each_rule_passes_without_warnings() {
     for &rule in rules() {
         let answer = answer(&rule.documentation().accepted);
         assert!(answer.allowed, "{rule:?}: {answer:?}");
@@ -19,10 +19,9 @@ fn the_accepted_example_of_each_rule_passes_in_silence() {
     }
 }
 
-/// The rejected example of each rule is denied by it alone. What denies warns when it is told to, with the same words but for the type,
-/// and is silent when it is off.
+/// With `deny` only this rule denies the example, with `warn` it produces one warning, and with `off` none.
 #[test]
-fn the_rejected_example_of_each_rule_is_denied_by_it_alone_and_by_its_level() {
+fn rejected_example_of_each_rule_fires_only_that_rule() {
     for &rule in rules() {
         let docs = rule.documentation();
         let request: Value = from_str(&docs.rejected.full_request()).unwrap();
@@ -44,14 +43,17 @@ fn the_rejected_example_of_each_rule_is_denied_by_it_alone_and_by_its_level() {
         assert_eq!(as_shown.denied(), [fired], "{rule:?}");
         for denied in [as_shown, deny.clone()] {
             assert_eq!(denied.warned(), Vec::<&str>::new(), "{rule:?}");
-            let of_access = [
+            let access_rules = [
                 "managed-by/delegation",
                 "pods/delegated-owner",
                 "status-writer/delegated",
                 "status-writer/standard",
             ];
-            let is_of_access = of_access.contains(&rule.id());
-            let code = if is_of_access { 403 } else { 422 };
+            let code = if access_rules.contains(&rule.id()) {
+                403
+            } else {
+                422
+            };
             let verdict = (denied.allowed, denied.code);
             assert_eq!(verdict, (false, Some(code)), "{rule:?}");
         }
@@ -69,9 +71,9 @@ fn the_rejected_example_of_each_rule_is_denied_by_it_alone_and_by_its_level() {
     }
 }
 
-/// An id is API: settings and dashboards name it.
+/// Settings, metrics and dashboards refer to rule ids.
 #[test]
-fn ids_are_unique_and_kebab_case() {
+fn rule_ids_are_unique_and_kebab_case() {
     for &rule in rules() {
         let (family, name) = rule.id().split_once('/').unwrap();
         for part in [family, name] {

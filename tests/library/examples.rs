@@ -1,4 +1,4 @@
-//! The responses in the files of `examples/`. `UPDATE_EXAMPLES=1 cargo test --test library examples::` writes them.
+//! The responses in `examples/`. `UPDATE_EXAMPLES=1 cargo test --test library examples::` updates them.
 
 use std::{env, fs};
 
@@ -7,7 +7,7 @@ use xtask::{examples, root};
 use crate::support::review;
 
 #[test]
-fn each_example_gets_the_response_in_its_file() {
+fn each_example_contains_the_policy_response() {
     let is_update = env::var_os("UPDATE_EXAMPLES").is_some();
     let examples = examples::all().unwrap();
     assert!(examples.len() > 50);

@@ -1,10 +1,9 @@
-//! What is made of the code.
+//! Compares the generated files with the committed ones. `make docs` updates them.
 
 use expect_test::expect_file;
 use xtask::generated::Generated;
 use xtask::root;
 
-/// What is committed is what `make docs` writes.
 #[test]
 fn generated_files_are_up_to_date() {
     let files = xtask::generated::all().unwrap();

@@ -1,10 +1,10 @@
-//! Input that is large, long or deep: each gets its answer, and what is repeated of it has a limit.
+//! Large, long and deeply nested input: the answer is correct, and messages and annotations stay within limits.
 
 use managed_by::{Kind, kinds};
 use serde_json::{Value, json};
 use xtask::kinds::objects::request;
 
-use crate::support::{Answer, review, review_of};
+use crate::support::{Answer, answer_to_payload, review};
 
 const OWN: &str = "acme.io/runner";
 
@@ -13,18 +13,18 @@ fn find(name: &str) -> (&'static Kind<'static>, &'static str) {
     (kind, kind.versions()[0])
 }
 
-fn of(spec: &Value) -> Value {
+fn object(spec: &Value) -> Value {
     json!({"metadata": {"name": "x"}, "spec": spec})
 }
 
 fn create(kind: &str, spec: &Value, settings: &Value) -> Answer {
     review(
-        &request(find(kind), "CREATE", "", &Value::Null, &of(spec)),
+        &request(find(kind), "CREATE", "", &Value::Null, &object(spec)),
         settings,
     )
 }
 
-/// The status update of a Job with that spec, from one status to another.
+/// Reviews a status update of a Job with the given spec.
 fn status(spec: &Value, old: &Value, new: &Value, settings: &Value) -> Answer {
     let with = |status: &Value| json!({"metadata": {"name": "x"}, "spec": spec, "status": status});
     review(
@@ -33,57 +33,57 @@ fn status(spec: &Value, old: &Value, new: &Value, settings: &Value) -> Answer {
     )
 }
 
-/// The module's answer to the creation of a Job with a member of the spec, given as text.
-fn created(member: &str) -> Answer {
+/// Reviews the creation of a Job with a member of the spec, given as text.
+fn create_job(member: &str) -> Answer {
     let kind = r#"{"group":"batch","version":"v1","kind":"Job"}"#;
     let payload = format!(
         r#"{{"request":{{"kind":{kind},"operation":"CREATE","object":{{"spec":{{{member}}}}}}},"settings":{{}}}}"#
     );
-    review_of(payload.as_bytes())
+    answer_to_payload(payload.as_bytes())
 }
 
 #[test]
-fn managed_by_a_string_of_1_mb() {
+fn managed_by_of_1_mib_is_denied_with_a_bounded_message() {
     let long = "x".repeat(1 << 20);
-    let answer = created(&format!(r#""managedBy":"acme.io/{long}""#));
+    let answer = create_job(&format!(r#""managedBy":"acme.io/{long}""#));
     assert_eq!(answer.denied(), ["managed-by/format spec.managedBy"]);
     assert_eq!(
         answer.message(),
         r#"Job.batch "" is invalid: spec.managedBy: Too long: may not be more than 63 bytes"#
     );
     assert!(answer.annotations.values().all(|v| v.len() <= 1024));
-    // Upstream repeats a value of the wrong form however long it is; we repeat 64 KiB of it.
-    let answer = created(&format!(r#""managedBy":"{long}""#));
+    // kube-apiserver quotes the whole invalid value, the policy quotes 64 KiB of it.
+    let answer = create_job(&format!(r#""managedBy":"{long}""#));
     assert_eq!(answer.denied(), ["managed-by/format spec.managedBy"]);
     let shown = format!(": \"{}...\": must be", &long[..64 * 1024]);
     assert!(answer.message().contains(&shown));
 }
 
 #[test]
-fn a_request_of_2_mib() {
+fn request_of_2_mib_is_accepted() {
     let filler = format!(r#","{}""#, "y".repeat(100)).repeat(20_359);
     let member = format!(r#""a":["x"{filler}],"managedBy":"acme.io/x""#);
     assert!((2 << 20) - 2000 < member.len() && member.len() < (2 << 20));
-    let answer = created(&member);
+    let answer = create_job(&member);
     assert!(answer.allowed, "{answer:?}");
     assert_eq!(answer.annotations["controller"], r#""acme.io/x""#);
 }
 
-/// Values that no rule reads are skipped without recursion.
+/// The decoder skips values that no rule reads without recursion.
 #[test]
-fn nesting_of_100_000_levels() {
+fn nesting_of_100_000_levels_is_accepted() {
     let n = 100_000;
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let nested = format!(r#""a":{}1{}"#, open.repeat(n), close.repeat(n));
-        assert!(created(&nested).allowed);
+        assert!(create_job(&nested).allowed);
     }
     // A container that is never closed.
-    let answer = review_of("[".repeat(2 * n).as_bytes());
+    let answer = answer_to_payload("[".repeat(2 * n).as_bytes());
     assert_eq!((answer.allowed, answer.code), (false, Some(400)));
 }
 
 #[test]
-fn a_list_of_indexes_of_1_mb() {
+fn invalid_completed_indexes_of_1_mb_are_denied() {
     let spec = json!({"completionMode": "Indexed", "completions": 5});
     let long = json!({"completedIndexes": "0,".repeat(500_000)});
     let answer = status(&spec, &json!({}), &long, &json!({}));
@@ -97,16 +97,16 @@ fn a_list_of_indexes_of_1_mb() {
 }
 
 #[test]
-fn a_hundred_thousand_conditions() {
+fn hundred_thousand_conditions_are_accepted() {
     let condition = json!({"type": "Complete", "status": "Unknown"});
     let many = json!({"conditions": vec![condition; 100_000]});
     let answer = status(&json!({}), &json!({}), &many, &json!({}));
     assert!(answer.allowed && answer.warnings.is_empty(), "{answer:?}");
 }
 
-/// Upstream would list them all. A hundred are enough for anybody, and the rest costs little.
+/// kube-apiserver lists every error, the policy the first 100.
 #[test]
-fn a_hundred_thousand_uids_that_are_the_same() {
+fn hundred_thousand_duplicate_uids_are_denied_with_100_errors() {
     let uids = |uid: &str| {
         let many = json!({"uncountedTerminatedPods": {"failed": vec![uid; 100_001]}});
         status(&json!({}), &json!({}), &many, &json!({}))
@@ -124,9 +124,9 @@ fn a_hundred_thousand_uids_that_are_the_same() {
     assert!(answer.message().ends_with(last));
 }
 
-/// A rule that only warns, however much, takes nothing away from what another one denies.
+/// The limit on errors applies per rule, so thousands of warnings do not suppress the denial of another rule.
 #[test]
-fn many_warnings_hide_no_denial() {
+fn many_warnings_do_not_suppress_a_denial() {
     let failed = json!({"conditions": [{"type": "Failed", "status": "True"}]});
     let many = json!({"uncountedTerminatedPods": {"succeeded": vec!["a"; 2000]}});
     let settings = json!({"rules": {"job-status/uncounted-uids": "warn"}});
@@ -150,9 +150,9 @@ fn warnings_and_annotations_stay_within_limits() {
     assert!(answer.annotations.values().all(|v| v.len() <= 1024));
 }
 
-/// Components hold components: each is judged by the one that makes it, down to the eighth.
+/// An `AppWrapper` can contain `AppWrapper`s. The policy reads eight levels.
 #[test]
-fn components_are_read_eight_levels_deep() {
+fn components_are_read_up_to_eight_levels() {
     let job = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": OWN}});
     let wrapped = |levels: usize, job: &Value| {
         (0..levels).fold(job.clone(), |template, _| {
@@ -179,7 +179,7 @@ fn components_are_read_eight_levels_deep() {
 }
 
 #[test]
-fn of_many_some_are_reported_and_what_was_not_read_is_said() {
+fn templates_beyond_the_limit_are_reported_as_unread() {
     let job = json!({"template": {"spec": {"managedBy": OWN}}});
     let many = vec![job; 1500];
     let answer = create("JobSet", &json!({"replicatedJobs": many}), &json!({}));
@@ -188,14 +188,14 @@ fn of_many_some_are_reported_and_what_was_not_read_is_said() {
         answer.warnings[0].contains("replicatedJobs[1000].template: Invalid value: not looked at"),
         "{answer:?}"
     );
-    // Under the same controller all of the first thousand are fine: that the rest was not read is still said.
+    // With the parent's controller the first thousand are valid, and the warning about unread templates remains.
     let spec = json!({"managedBy": OWN, "replicatedJobs": many});
     let answer = create("JobSet", &spec, &json!({}));
     assert_eq!(
         answer.warned(),
         ["managed-by/nested spec.replicatedJobs[1000].template"]
     );
-    // Of negative counters the first thousand are looked at, too.
+    // The policy also reads the first thousand counters.
     let counting = |many: usize| {
         let status = json!({"replicatedJobsStatus": vec![json!({"failed": -1}); many]});
         json!({"metadata": {"name": "x"}, "spec": {"managedBy": OWN}, "status": status})
@@ -208,9 +208,9 @@ fn of_many_some_are_reported_and_what_was_not_read_is_said() {
     );
 }
 
-/// Once too many templates were read, other lists still are.
+/// The limit on templates does not affect other lists.
 #[test]
-fn the_status_behind_many_templates_is_judged() {
+fn status_after_too_many_templates_is_validated() {
     let many = vec![json!({"template": {"spec": {"managedBy": OWN}}}); 1500];
     let spec = json!({"managedBy": OWN, "replicatedJobs": many});
     let with = |failed: i64| {
@@ -224,8 +224,8 @@ fn the_status_behind_many_templates_is_judged() {
     );
 }
 
-/// Settings that say who delegates what to whom, each in one way.
-fn saying_who_delegates() -> [Value; 4] {
+/// Returns settings that configure delegation, each with a different key.
+fn settings_with_delegation() -> [Value; 4] {
     [
         json!({"role": "hybrid"}),
         json!({"role": "worker"}),
@@ -234,23 +234,23 @@ fn saying_who_delegates() -> [Value; 4] {
     ]
 }
 
-/// PolicyServer takes 2 MiB, and an update carries the object twice, as Go writes it.
+/// PolicyServer accepts requests up to 2 MiB. An update contains the object twice, with Go's escapes.
 #[test]
-fn an_object_whose_updates_are_too_large_is_denied_where_the_settings_say_who_delegates() {
+fn object_too_large_to_update_is_denied_if_settings_configure_delegation() {
     let with = |text: String| json!({"managedBy": OWN, "template": {"spec": {"containers": [{"args": [text]}]}}});
-    let size = |spec: &Value| of(spec).to_string().len();
+    let size = |spec: &Value| object(spec).to_string().len();
     let empty = size(&with(String::new()));
     let fired = ["managed-by/updates-too-large spec"];
     for (spec, is_too_large) in [
         (with("x".repeat(983_040 - empty)), false),
         (with("x".repeat(983_041 - empty)), true),
-        // PolicyServer hands these on as one byte; kube-apiserver sends six.
+        // kube-apiserver sends each `<` as six bytes, and PolicyServer passes it on as one.
         (with("<".repeat(150_000)), false),
         (with("<".repeat(190_000)), true),
         (with("\u{2028}".repeat(170_000)), true),
         (with("é".repeat(400_000)), false),
     ] {
-        for settings in saying_who_delegates() {
+        for settings in settings_with_delegation() {
             let mut settings = settings;
             settings["rules"] = json!({"managed-by/delegation": "off"});
             let answer = create("Job", &spec, &settings);
@@ -266,7 +266,7 @@ fn an_object_whose_updates_are_too_large_is_denied_where_the_settings_say_who_de
         assert!(answer.allowed);
         assert_eq!(answer.warned().len(), usize::from(is_too_large));
     }
-    // What is stored is not judged again; what grows is.
+    // A stored object that is too large can be updated unless it grows.
     let [small, limit, large] =
         [empty, 983_040, 990_000].map(|size| with("x".repeat(size - empty)));
     let settings = json!({"role": "hybrid"});
@@ -277,7 +277,13 @@ fn an_object_whose_updates_are_too_large_is_denied_where_the_settings_say_who_de
         ("", &limit, &large, &fired),
         ("", &large, &small, &[]),
     ] {
-        let update = request(find("Job"), "UPDATE", sub_resource, &of(old), &of(new));
+        let update = request(
+            find("Job"),
+            "UPDATE",
+            sub_resource,
+            &object(old),
+            &object(new),
+        );
         let answer = review(&update, &settings);
         assert!(
             answer.denied().contains(&fired[0]) != expected.is_empty(),
@@ -285,7 +291,7 @@ fn an_object_whose_updates_are_too_large_is_denied_where_the_settings_say_who_de
             answer.denied()
         );
     }
-    // Nobody waits for a verdict on the status of a Job that is not delegated, until somebody is listed for it.
+    // For a Job that is not delegated the webhook is not called on status updates, unless the settings list its writers.
     let mut own = with("x".repeat(990_000));
     own.as_object_mut().unwrap().remove("managedBy");
     let answer = create("Job", &own, &settings);

@@ -1,4 +1,4 @@
-//! Tests of the library that need the examples, cases and recordings of this repository. `make mutants` runs them against each mutant.
+//! Tests of the library that need this repository's examples, cases and recordings. `make mutants` runs them against each mutant.
 
 #![expect(
     clippy::unwrap_used,
@@ -9,11 +9,11 @@
     reason = "a test that panics has failed"
 )]
 
+mod all_releases;
 mod cases;
 mod catalogue;
 mod examples;
 mod generated;
-mod judgement;
 mod kinds;
 mod large;
 mod support;

@@ -1,13 +1,13 @@
-//! The library behind one function for all tests.
+//! Functions with which all tests call the library.
 
 #[path = "../policy/support/cluster.rs"]
-#[expect(dead_code, reason = "the module is tested in other clusters too")]
+#[expect(dead_code, reason = "tests of the module use other clusters too")]
 mod cluster;
 
 use serde_json::Value;
-use xtask::judge::judge_in;
+use xtask::library::answer_in;
 
-pub(crate) use xtask::judge::{Answer, refusal, review_of};
+pub(crate) use xtask::library::{Answer, answer_to_payload, settings_error};
 pub(crate) use xtask::root;
 
 /// Returns the library's answer to a request.
@@ -17,5 +17,9 @@ pub(crate) fn review(request: &Value, settings: &Value) -> Answer {
 
 /// Returns the library's answer to a request with settings in a given order.
 pub(crate) fn review_with(request: &Value, settings: &str) -> Answer {
-    judge_in(&cluster::Played::Recorded, &request.to_string(), settings)
+    answer_in(
+        &cluster::FakeCluster::Recorded,
+        &request.to_string(),
+        settings,
+    )
 }

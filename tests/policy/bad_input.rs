@@ -1,4 +1,4 @@
-//! Input that makes no sense and is no text of a file, or is asked in a loop. `cases/` has the rest.
+//! Invalid input that `tests/library/cases/` cannot express: invalid UTF-8, generated values and other operations of the module.
 
 use managed_by::kinds;
 use managed_by_testing::Policy;
@@ -8,7 +8,7 @@ use xtask::kinds::objects::request;
 use crate::support::{GUEST, module, review_with};
 
 #[test]
-fn invalid_utf_8() {
+fn rejects_invalid_utf_8() {
     let answer = GUEST
         .validate_bytes(b"{\"request\":{\"object\":{\"spec\":{\"managedBy\":\"\xffcme.io/x\"}}}}")
         .unwrap();
@@ -17,9 +17,9 @@ fn invalid_utf_8() {
 }
 
 #[test]
-fn the_name_of_an_unknown_kind_is_cut() {
-    let absurd = "\u{1}".repeat(100_000);
-    let kind = json!({"group": absurd, "version": absurd, "kind": absurd});
+fn truncates_the_name_of_an_unknown_kind() {
+    let long = "\u{1}".repeat(100_000);
+    let kind = json!({"group": long, "version": long, "kind": long});
     let payload = json!({"request": {"kind": kind, "operation": "CREATE", "object": {}}});
     let answer = GUEST
         .validate_bytes(payload.to_string().as_bytes())
@@ -30,7 +30,7 @@ fn the_name_of_an_unknown_kind_is_cut() {
 }
 
 #[test]
-fn settings_that_are_not_json() {
+fn rejects_settings_that_are_not_json() {
     for bytes in [&b""[..], b"{", b"\xff"] {
         let answer = GUEST.call("validate_settings", bytes).unwrap();
         let answer: Value = serde_json::from_slice(&answer).unwrap();
@@ -45,9 +45,9 @@ fn settings_that_are_not_json() {
     }
 }
 
-/// The operation `judge` of the module for embedders.
+/// The operation `judge` exists only in the module for embedders.
 #[test]
-fn invalid_input_of_judge() {
+fn judge_rejects_invalid_input() {
     let module = module("go/managedby/module.wasm");
     let policy = Policy::load_unannotated(&module).unwrap();
     let judge = |input: &str| policy.call("judge", input.as_bytes());
@@ -92,7 +92,7 @@ fn invalid_input_of_judge() {
         let expected = r#"; expected {"releases": ["1.37", ...], "review": {"request": ..., "settings": ...}}"#;
         assert!(error.contains(expected), "{input}: {error}");
     }
-    // A review is evaluated as `validate` does it.
+    // An invalid review gets the same answer as in `validate`.
     for input in [r#"{"review":{}}"#, r#"{"releases":[],"review":{}}"#] {
         let judgement: Value = serde_json::from_slice(&judge(input).unwrap()).unwrap();
         let keys = ["code", "opinions"].map(|key| &judgement[key]);
@@ -100,9 +100,9 @@ fn invalid_input_of_judge() {
     }
 }
 
-/// A list that is too long is refused whichever key comes first. The module gets sorted keys; a file of settings has any order.
+/// PolicyServer sorts the keys, but a settings file can have them in any order.
 #[test]
-fn too_many_patterns_are_refused_in_every_order() {
+fn rejects_too_many_patterns_in_any_key_order() {
     let patterns: Vec<_> = (0..257).map(|i| format!("n{i}")).collect();
     let patterns = json!(patterns);
     let job = json!({"metadata": {"name": "x"}, "spec": {}});

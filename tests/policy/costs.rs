@@ -1,5 +1,6 @@
-//! Fuel of requests, as wasmi counts it, and the module's size, against the record in `costs.tsv`. wasmi counts 2.9 times as much as
-//! wasmtime for a status update. `make test UPDATE=costs` writes the record.
+//! Compares the fuel of requests and the module's size with the record in `costs.tsv`, and checks that costs grow linearly.
+//!
+//! wasmi counts 2.9 times as much fuel as wasmtime for a status update. `make fuel-update` writes the record.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,10 +13,10 @@ use managed_by_testing::{Policy, admission};
 use serde_json::{Map, Value, json};
 use xtask::examples;
 
-/// More than this above the record fails, in percent.
+/// Accepted increase over the record, in percent.
 const TOLERANCE: u64 = 2;
 
-/// The module may not be larger, in bytes.
+/// Maximum size of the module, in bytes.
 const MAX_SIZE: u64 = 400 * 1024;
 
 const RECORD: &str = "tests/policy/costs.tsv";
@@ -24,7 +25,7 @@ const RECORD: &str = "tests/policy/costs.tsv";
 static POLICY: LazyLock<Policy> =
     LazyLock::new(|| Policy::load_unannotated(&module("policy.wasm")).unwrap());
 
-/// What a call of `validate` costs the policy.
+/// Returns the fuel of a call of `validate`.
 pub(crate) fn fuel(payload: &[u8]) -> u64 {
     POLICY.measure("validate", payload).unwrap().fuel
 }
@@ -40,8 +41,9 @@ fn payloads() -> Vec<(String, Vec<u8>)> {
     payloads
 }
 
-/// The settings that cost most to look through, of those that are accepted: each pattern is compared with the ones that have a
-/// `*`, and each entry of a list with those before it.
+/// Returns the valid settings that cost most to validate.
+///
+/// Validation compares each pattern with the patterns that contain `*`, and each entry of a list with the entries before it.
 fn worst_settings() -> [(&'static str, Value); 2] {
     let namespaces = (0..16).map(|entry| {
         let pattern = |item: usize| match item % 8 {
@@ -68,10 +70,10 @@ fn worst_settings() -> [(&'static str, Value); 2] {
     ]
 }
 
-/// The costs of today, by name. Those of the policy that does nothing are taken off: they are the SDK's and the host's.
+/// Measures the current costs by name, minus the cost of the SDK and the host (`noop.wasm`).
 fn costs() -> BTreeMap<String, u64> {
-    let floor = Policy::load_unannotated(&module("noop.wasm")).unwrap();
-    let own = |payload: &[u8]| fuel(payload) - floor.measure("validate", payload).unwrap().fuel;
+    let noop = Policy::load_unannotated(&module("noop.wasm")).unwrap();
+    let own = |payload: &[u8]| fuel(payload) - noop.measure("validate", payload).unwrap().fuel;
     let mut costs: BTreeMap<_, _> = payloads()
         .iter()
         .map(|(name, payload)| (format!("fuel: {name}"), own(payload)))
@@ -96,7 +98,7 @@ fn record() -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn nothing_costs_more_than_recorded() {
+fn costs_do_not_exceed_the_record() {
     let costs = costs();
     if env::var_os("UPDATE_COSTS").is_some() {
         let mut text = String::new();
@@ -118,14 +120,14 @@ fn nothing_costs_more_than_recorded() {
 }
 
 #[test]
-fn the_module_is_small() {
+fn module_size_is_within_the_limit() {
     assert!(module("policy.wasm").len() as u64 <= MAX_SIZE);
     assert!(module("annotated-policy.wasm").len() as u64 <= MAX_SIZE);
 }
 
-/// A byte of a large request costs at most as much as one of a small request, and half as much again where it is sorted.
+/// A byte of a large request costs at most 1.5 times as much as a byte of a small request.
 #[test]
-fn cost_is_linear_in_the_request() {
+fn cost_is_linear_in_the_request_size() {
     for (name, small, large) in [
         (
             "job update",
@@ -146,24 +148,25 @@ fn cost_is_linear_in_the_request() {
     }
 }
 
-/// Of templates the first thousand are looked at. What comes after them costs what it costs where no rule reads it.
+/// The policy reads the first thousand templates. Further ones cost at most 1.1 times as much as members that no rule reads.
 #[test]
-fn templates_that_are_left_out_are_passed_over() {
+fn templates_beyond_the_limit_are_skipped() {
     let job = json!({"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": "a.io/b"}}});
-    let app_wrapper = |count| payload::app_wrapper_of(&json!(vec![job.clone(); count]));
-    let (looked_at, all) = (app_wrapper(1000), app_wrapper(10_000));
+    let app_wrapper = |count| payload::app_wrapper_create(&json!(vec![job.clone(); count]));
+    let (read, all) = (app_wrapper(1000), app_wrapper(10_000));
     let unread = String::from_utf8(all.clone())
         .unwrap()
         .replace("\"components\"", "\"komponents\"");
-    let (looked_at, all, unread) = (fuel(&looked_at), fuel(&all), fuel(unread.as_bytes()));
+    let (read, all, unread) = (fuel(&read), fuel(&all), fuel(unread.as_bytes()));
     assert!(
-        all <= looked_at + unread * 11 / 10,
-        "{all} of ten thousand, {looked_at} of one thousand, {unread} unread"
+        all <= read + unread * 11 / 10,
+        "{all} for ten thousand, {read} for one thousand, {unread} unread"
     );
 }
 
-/// Requests of two megabytes that are denied, each with what may be the longest message that can be had that way. The soft
-/// hyphen is printed as an escape, three times as long.
+/// Returns denied requests of the given size with the longest messages.
+///
+/// A soft hyphen is printed as an escape sequence that is three times as long.
 fn hostile(bytes: usize) -> [(&'static str, Vec<u8>); 5] {
     let indexes = |field: &str, text: String| {
         let mut status = json!({"completedIndexes": "0"});
@@ -183,24 +186,24 @@ fn hostile(bytes: usize) -> [(&'static str, Vec<u8>); 5] {
         ("failed indexes", indexes("failedIndexes", hyphens(bytes))),
         (
             "managedBy",
-            payload::created(&format!("acme.io/{}", hyphens(bytes))),
+            payload::job_create(&format!("acme.io/{}", hyphens(bytes))),
         ),
         ("empty UIDs", uids("")),
         ("equal UIDs", uids("a")),
     ]
 }
 
-/// What is hostile costs no more than fifteen times what is harmless, byte by byte.
+/// A byte of a hostile request costs at most 15 times as much as a byte of an accepted one.
 #[test]
-fn denials_are_linear_in_the_request() {
-    // An update repeats itself, and what comes again costs little.
+fn cost_of_denials_is_linear_in_the_request_size() {
+    // A create, because most of an update repeats the old object and costs little.
     let harmless = sized("job created", 1024 * 1024);
     let limit = 15 * fuel(&harmless) / harmless.len() as u64;
     for (name, payload) in hostile(1024 * 1024) {
         let each = fuel(&payload) / payload.len() as u64;
-        assert!(each <= limit, "{name}: {each} for a byte, at most {limit}");
+        assert!(each <= limit, "{name}: {each} per byte, at most {limit}");
     }
-    // Few bytes may make many errors.
+    // Short requests can cause many errors.
     for count in [125, 250, 500, 1000, 2000] {
         let status = json!({"uncountedTerminatedPods": {"failed": vec!["a"; count]}});
         let fuel = fuel(&payload::status(status));
@@ -208,7 +211,7 @@ fn denials_are_linear_in_the_request() {
     }
 }
 
-/// Four megabytes and four times the input are enough.
+/// The module needs at most 4 MiB plus four times the size of the request.
 #[test]
 fn memory_is_bounded() {
     let mut payloads: Vec<_> = payload::all()
@@ -217,18 +220,18 @@ fn memory_is_bounded() {
         .collect();
     payloads.push(sized("job update", 2 * 1024 * 1024));
     let hostile = hostile(2 * 1024 * 1024);
-    // A value that its children remember, and a key that stands in their paths, both long and with an escape.
+    // A long value that all children refer to, and a long key in their paths, both with an escape.
     let long = "\\".repeat(1 << 19);
     let job = json!({"template": {"spec": {"managedBy": "x"}}});
     let set = |value: &str| {
         json!({"template": {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
         "spec": {"managedBy": value, "replicatedJobs": vec![job.clone(); 999]}}})
     };
-    payloads.push(payload::app_wrapper_of(&json!([set(&long)])));
-    payloads.push(payload::app_wrapper_of(&json!({long: set("x")})));
+    payloads.push(payload::app_wrapper_create(&json!([set(&long)])));
+    payloads.push(payload::app_wrapper_create(&json!({long: set("x")})));
     let (strings, uids) = hostile.split_at(3);
     payloads.extend(strings.iter().map(|(_, payload)| payload.clone()));
-    // Lists of the shortest UIDs are the exception: three bytes make an entry of twelve, and one more to sort them by.
+    // Except for lists of short UIDs: three bytes become an entry of twelve bytes, and another for sorting.
     for (name, payload) in uids {
         let memory = POLICY.measure("validate", payload).unwrap().memory;
         assert!(memory <= 24 * payload.len() as u64, "{name}: {memory}");

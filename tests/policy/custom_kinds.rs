@@ -1,4 +1,4 @@
-//! What a request of a kind costs that the settings declare. `cases/custom_kinds.yml` has the verdicts.
+//! Fuel of requests for custom kinds. Their verdicts are in `tests/library/cases/custom_kinds.yml`.
 
 use managed_by_testing::admission;
 use serde_json::{Value, json};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use crate::costs::fuel;
 use crate::support::payload;
 
-/// What the payload asks, under other settings: its length and its cost.
+/// Returns length and fuel of a payload with other settings.
 fn cost(payload: &Value, settings: &Value) -> (u64, u64) {
     let payload = admission::payload(&payload["request"], settings);
     (payload.len() as u64, fuel(&payload))
 }
 
-/// A declared kind with the shape of a built-in one.
-fn twin(group: &str) -> Value {
+/// Returns a custom kind with the same fields as the built-in RayJob.
+fn custom_ray_job(group: &str) -> Value {
     json!({
         "group": group,
         "kind": "RayJob",
@@ -30,9 +30,8 @@ fn twin(group: &str) -> Value {
     })
 }
 
-/// A request of a declared kind costs at most 1.4 times one of a built-in kind of the same shape.
 #[test]
-fn a_declared_kind_costs_little_more_than_a_built_in_one() {
+fn custom_kind_costs_at_most_1_4_times_a_built_in_kind() {
     for bytes in [6 * 1024, 118 * 1024] {
         let update = payload::sized("rayjob status update", bytes);
         let mut update: Value = serde_json::from_slice(&update).unwrap();
@@ -40,27 +39,27 @@ fn a_declared_kind_costs_little_more_than_a_built_in_one() {
         for member in ["kind", "requestKind", "resource", "requestResource"] {
             update["request"][member]["group"] = "ray.example.com".into();
         }
-        let settings = json!({"custom_kinds": [twin("ray.example.com")]});
-        let (_, declared) = cost(&update, &settings);
+        let settings = json!({"custom_kinds": [custom_ray_job("ray.example.com")]});
+        let (_, custom) = cost(&update, &settings);
         assert!(
-            declared * 10 <= built_in * 14,
-            "{bytes} bytes: {built_in}, {declared}"
+            custom * 10 <= built_in * 14,
+            "{bytes} bytes: {built_in}, {custom}"
         );
     }
 }
 
-/// Declared kinds cost a request of another kind no more than passing over their bytes.
+/// Custom kinds in the settings cost requests of other kinds a constant amount per byte.
 #[test]
-fn other_kinds_pay_for_the_bytes_of_the_entries_alone() {
-    let job = payload::created("kueue.x-k8s.io/multikueue");
+fn custom_kinds_cost_other_kinds_a_constant_per_byte() {
+    let job = payload::job_create("kueue.x-k8s.io/multikueue");
     let job: Value = serde_json::from_slice(&job).unwrap();
     let with = |count: usize| {
-        let entries = (0..count).map(|index| twin(&format!("ray{index:02}.example.com")));
+        let entries = (0..count).map(|index| custom_ray_job(&format!("ray{index:02}.example.com")));
         let settings = json!({"custom_kinds": entries.collect::<Vec<_>>()});
         cost(&job, &settings)
     };
     let (none, one, all) = (with(0), with(1), with(64));
-    let of_each = |(bytes, fuel): (u64, u64)| (fuel - none.1) * 100 / (bytes - none.0);
-    let (one, all) = (of_each(one), of_each(all));
+    let per_byte = |(bytes, fuel): (u64, u64)| (fuel - none.1) * 100 / (bytes - none.0);
+    let (one, all) = (per_byte(one), per_byte(all));
     assert!(all <= one * 110 / 100, "{one}, {all}");
 }

@@ -1,4 +1,4 @@
-//! What people deploy: manifests whose settings the policy takes, with the rules of its metadata, in one version.
+//! The files for deployment: their settings are valid, and their rules and versions match the policy's metadata.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,89 +27,91 @@ fn metadata(file: &str) -> Value {
 }
 
 #[track_caller]
-fn accepted(settings: &Value) {
+fn assert_accepted(settings: &Value) {
     let verdict = GUEST.validate_settings(settings).unwrap();
     assert!(verdict.valid, "{:?}", verdict.message);
 }
 
-/// Where the module is published.
-fn module(metadata: &Value) -> String {
+/// Returns the URL of the published module.
+fn module_url(metadata: &Value) -> String {
     let [url, version] = ["ociUrl", "version"]
         .map(|key| metadata["annotations"][format!("io.kubewarden.policy.{key}")].as_str());
     format!("registry://{}:v{}", url.unwrap(), version.unwrap())
 }
 
-/// A manifest as it is, and as it is with all projects taken in: with one of the two that serve MPIJobs, and with the other.
+/// Returns a manifest unchanged, and with all projects enabled, once with each of the two projects that serve MPIJobs.
 fn variants(file: &str) -> [Value; 3] {
     let text = fs::read_to_string(root(format!("deploy/{file}.yml"))).unwrap();
-    let all_but = |left_out: &str| {
+    let all_but = |excluded: &str| {
         let projects = manifests::projects(&text).into_iter();
-        let projects = projects.filter(|project| project != left_out).collect();
-        // What an admin must fill in.
-        manifests::taken_in(&text, &projects).replace(":NAMESPACE:", ":ray:")
+        let projects = projects.filter(|project| project != excluded).collect();
+        // Admins replace this placeholder.
+        manifests::with_enabled(&text, &projects).replace(":NAMESPACE:", ":ray:")
     };
     [text.clone(), all_but("mpi-operator"), all_but("mpijob-v1")]
         .map(|text| serde_yaml_ng::from_str(&text).unwrap())
 }
 
-/// What of the metadata's rules is left without a version of MPIJob.
-fn asked_without(version: &str) -> BTreeSet<Vec<String>> {
-    let mut asked = choices(&metadata(POLICY)["rules"], &ASKED);
-    asked.retain(|rule| rule[1] != version || !rule[2].starts_with("mpijobs"));
-    asked
+/// Returns the metadata's rules without a version of MPIJob.
+fn rules_without(version: &str) -> BTreeSet<Vec<String>> {
+    let mut rules = combinations(&metadata(POLICY)["rules"], &RULE_LISTS);
+    rules.retain(|rule| rule[1] != version || !rule[2].starts_with("mpijobs"));
+    rules
 }
 
-const ASKED: [&str; 4] = ["apiGroups", "apiVersions", "resources", "operations"];
+/// The lists in a webhook rule.
+const RULE_LISTS: [&str; 4] = ["apiGroups", "apiVersions", "resources", "operations"];
 
-/// What rules are about: each choice of one from each of these lists.
-fn choices(rules: &Value, lists: &[&str]) -> BTreeSet<Vec<String>> {
+/// Expands webhook rules into all combinations of one item from each of the given lists.
+fn combinations(rules: &Value, lists: &[&str]) -> BTreeSet<Vec<String>> {
     let mut all = BTreeSet::new();
     for rule in rules.as_array().unwrap() {
-        let mut of_rule = vec![vec![]];
+        let mut expanded = vec![vec![]];
         for list in lists {
-            let longer = |chosen: &Vec<String>| {
-                let words = texts(&rule[*list]).into_iter();
-                let with = words.map(|word| [&chosen[..], &[word]].concat());
-                with.collect::<Vec<_>>()
+            let append = |prefix: &Vec<String>| {
+                let items = texts(&rule[*list]).into_iter();
+                let extended = items.map(|item| [&prefix[..], &[item]].concat());
+                extended.collect::<Vec<_>>()
             };
-            of_rule = of_rule.iter().flat_map(longer).collect();
+            expanded = expanded.iter().flat_map(append).collect();
         }
-        all.extend(of_rule);
+        all.extend(expanded);
     }
     all
 }
 
-/// The texts of a list, which may be missing.
+/// Returns the strings in a list, or nothing if the list is missing.
 fn texts(list: &Value) -> Vec<String> {
     serde_json::from_value::<Option<_>>(list.clone())
         .unwrap()
         .unwrap_or_default()
 }
 
-/// What no request can ever match has no place in a manifest: a namespace that its own selector leaves out, the writers of a
-/// kind whose status it does not ask for. And the other way round, no kind is asked for whose writers are forgotten.
-fn agrees_with_itself(file: &str, selector: &Value, rules: &Value, settings: &Value) {
-    let left_out = texts(&selector["matchExpressions"][0]["values"]);
+/// Checks that the settings of a manifest match its rules and its namespace selector.
+///
+/// The settings name no excluded namespace, and list status writers for exactly the kinds whose status is in the rules.
+fn assert_consistent(file: &str, selector: &Value, rules: &Value, settings: &Value) {
+    let excluded = texts(&selector["matchExpressions"][0]["values"]);
     let entries = settings["namespaces"].as_array().into_iter().flatten();
     let named = entries.flat_map(|entry| texts(&entry["match"]));
     let controllers = settings["controllers"].as_object().into_iter().flatten();
     let limited = controllers.flat_map(|(_, controller)| texts(&controller["namespaces"]));
     for name in named.chain(limited) {
-        assert!(!left_out.contains(&name), "{file}: {name} is left out");
+        assert!(!excluded.contains(&name), "{file}: {name} is excluded");
     }
-    let asked = choices(rules, &["resources"]);
+    let resources = combinations(rules, &["resources"]);
     if let Some(writers) = settings["standard_status_writers"].as_object() {
         for kind in kinds().iter().filter(|kind| kind.has_status_rules()) {
-            let status = asked.contains(&vec![format!("{}/status", kind.plural())]);
+            let status = resources.contains(&vec![format!("{}/status", kind.plural())]);
             let is_listed = writers.contains_key(kind.name());
             assert_eq!(status, is_listed, "{file}: {}", kind.name());
         }
     }
 }
 
-/// The metadata asks for every kind in each of its versions, for the statuses that rules judge, and for nothing else.
+/// The metadata's rules contain every version of every kind, and the status subresource of kinds with status rules.
 #[test]
-fn the_metadata_asks_for_every_kind() {
+fn metadata_rules_match_the_kinds() {
     let mut expected = BTreeSet::new();
     for kind in kinds() {
         let (group, resource) = (kind.group(), kind.plural());
@@ -124,27 +126,26 @@ fn the_metadata_asks_for_every_kind() {
         }
     }
     let rules = &metadata(POLICY)["rules"];
-    assert_eq!(choices(rules, &ASKED), expected);
+    assert_eq!(combinations(rules, &RULE_LISTS), expected);
     for rule in rules.as_array().unwrap() {
         assert_eq!(texts(&rule["apiGroups"]).len(), 1, "{rule}");
     }
 }
 
-/// They differ in what is the cluster's alone.
 #[test]
-fn policies_for_the_kubewarden_controller() {
+fn policies_for_the_kubewarden_controller_match_the_metadata() {
     let management = &yaml("deploy/management.yml")[0]["spec"];
-    // It watches before it denies, does not wait for ever, and leaves alone what the cluster needs to get well again.
+    // It starts in monitor mode, has a timeout, and excludes the namespaces that a cluster needs to recover.
     assert_eq!(management["policyServer"], "default");
     assert_eq!(management["mode"], "monitor");
     assert_eq!(management["mutating"], false);
     assert_eq!(management["matchPolicy"], "Equivalent");
     assert_eq!(management["timeoutSeconds"], 5);
     assert_eq!(management["backgroundAudit"], true);
-    let left_out = json!({"matchExpressions": [{
+    let selector = json!({"matchExpressions": [{
         "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "kubewarden"],
     }]});
-    assert_eq!(management["namespaceSelector"], left_out);
+    assert_eq!(management["namespaceSelector"], selector);
     for (file, metadata_of) in [
         ("management", POLICY),
         ("worker", POLICY),
@@ -155,9 +156,9 @@ fn policies_for_the_kubewarden_controller() {
         let policy = &yaml(&format!("deploy/{file}.yml"))[0];
         let metadata = metadata(metadata_of);
         let spec = &policy["spec"];
-        assert_eq!(spec["module"], module(&metadata), "{file}");
+        assert_eq!(spec["module"], module_url(&metadata), "{file}");
         assert!(metadata["minimumKubewardenVersion"].is_string(), "{file}");
-        // The controller copies both into policy reports, from the resource and not from the module.
+        // The controller copies both from the resource into policy reports.
         for key in ["category", "severity"] {
             let key = format!("io.kubewarden.policy.{key}");
             let shown = &policy["metadata"]["annotations"][&key];
@@ -176,8 +177,8 @@ fn policies_for_the_kubewarden_controller() {
             _ => &management["namespaceSelector"],
         };
         assert_eq!(spec["namespaceSelector"], *selector, "{file}");
-        accepted(&spec["settings"]);
-        // Nobody's release is guessed.
+        assert_accepted(&spec["settings"]);
+        // The manifests leave the release to the admin.
         assert_eq!(spec["settings"].get("kubernetes_version"), None, "{file}");
         if metadata_of == PODS {
             assert_eq!(spec["failurePolicy"], "Ignore");
@@ -190,13 +191,13 @@ fn policies_for_the_kubewarden_controller() {
         let all = variants(file).map(|policy| policy["spec"].clone());
         for spec in &all {
             let (rules, settings) = (&spec["rules"], &spec["settings"]);
-            accepted(settings);
-            agrees_with_itself(file, &spec["namespaceSelector"], rules, settings);
+            assert_accepted(settings);
+            assert_consistent(file, &spec["namespaceSelector"], rules, settings);
         }
-        for (spec, left_out) in all[1..].iter().zip(["v2beta1", "v1"]) {
-            let asked = choices(&spec["rules"], &ASKED);
-            assert_eq!(asked, asked_without(left_out), "{file}");
-            // Whoever takes a project in need not think of the conditions.
+        for (spec, excluded) in all[1..].iter().zip(["v2beta1", "v1"]) {
+            let rules = combinations(&spec["rules"], &RULE_LISTS);
+            assert_eq!(rules, rules_without(excluded), "{file}");
+            // Admins who enable a project must not have to change the conditions.
             let listed = spec["settings"]["standard_status_writers"].as_object();
             let conditions = spec["matchConditions"].to_string();
             for (kind, _) in listed.into_iter().flatten() {
@@ -207,31 +208,31 @@ fn policies_for_the_kubewarden_controller() {
     }
 }
 
-/// The audit scanner may list what the policies ask about, as much of it as is taken in, and its role is part of what it has.
+/// The role grants list access to the enabled kinds, and is aggregated to a role that the audit scanner has.
 #[test]
-fn the_role_of_the_audit_scanner() {
-    for (role, left_out) in variants("audit-scanner").iter().zip(["", "v2beta1", "v1"]) {
+fn audit_scanner_role_grants_the_kinds_in_the_metadata() {
+    for (role, excluded) in variants("audit-scanner").iter().zip(["", "v2beta1", "v1"]) {
         let labels = &role["metadata"]["labels"];
         let aggregated = &labels["rbac.authorization.k8s.io/aggregate-to-view"];
         assert_eq!(*aggregated, "true");
         for rule in role["rules"].as_array().unwrap() {
             assert_eq!(rule["verbs"], json!(["get", "list", "watch"]));
-            // What one group has, the others of the rule would get too.
+            // With several groups, the rule would also grant each resource in the other groups.
             assert_eq!(texts(&rule["apiGroups"]).len(), 1, "{rule}");
         }
-        let mut created = asked_without(left_out);
-        created.retain(|rule| rule[3] == "CREATE" && (!left_out.is_empty() || rule[0] == "batch"));
+        let mut created = rules_without(excluded);
+        created.retain(|rule| rule[3] == "CREATE" && (!excluded.is_empty() || rule[0] == "batch"));
         let created = created
             .into_iter()
             .map(|rule| vec![rule[0].clone(), rule[2].clone()]);
-        let granted = choices(&role["rules"], &["apiGroups", "resources"]);
+        let granted = combinations(&role["rules"], &["apiGroups", "resources"]);
         assert_eq!(granted, created.collect());
     }
 }
 
-/// The admins of the namespace of `namespace.yml` may write the policy there, and nothing else.
+/// The role lets admins of the namespace in `namespace.yml` write policies there, and nothing else.
 #[test]
-fn the_role_of_the_admins_of_a_namespace() {
+fn namespace_admin_role_grants_policies_only() {
     let policy = &yaml("deploy/namespace.yml")[0];
     let [role, binding] = &yaml("deploy/namespace-admins.yml")[..] else {
         panic!("a role and its binding");
@@ -248,9 +249,9 @@ fn the_role_of_the_admins_of_a_namespace() {
     assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
 }
 
-/// The clusters of `examples/settings`, which tests run requests against, are those that people deploy.
+/// The examples' tests use the settings in `examples/settings`.
 #[test]
-fn settings_are_those_of_the_examples() {
+fn deployed_settings_match_the_examples() {
     for cluster in ["management", "worker", "hybrid"] {
         let deployed = &yaml(&format!("deploy/{cluster}.yml"))[0]["spec"]["settings"];
         let shown = &yaml(&format!("examples/settings/{cluster}.yml"))[0];
@@ -258,7 +259,7 @@ fn settings_are_those_of_the_examples() {
     }
 }
 
-/// The settings that people read about are taken, whole policies or alone.
+/// The settings in YAML blocks of the docs are valid, in a policy's manifest or on their own.
 #[test]
 fn settings_in_the_docs_are_accepted() {
     let mut count = 0;
@@ -271,16 +272,16 @@ fn settings_in_the_docs_are_accepted() {
                 Value::Null => &block,
                 spec => spec.get("settings").unwrap_or(&Value::Null),
             };
-            accepted(settings);
+            assert_accepted(settings);
             count += 1;
         }
     }
     assert!(count >= 3, "{count}");
 }
 
-/// The dashboard asks what the rules of the page ask, whose names of metrics and labels PolicyServer sends (`e2e/server.bats`).
+/// The dashboard uses the queries of the recording rules in the docs. `e2e/server.bats` checks their metrics and labels.
 #[test]
-fn the_dashboard_asks_the_queries_of_the_page() {
+fn dashboard_uses_the_queries_in_the_docs() {
     let page = fs::read_to_string(root("docs/operations.md")).unwrap();
     let (_, rules) = page.split_once("```text\ngroups:").unwrap();
     let rules = format!("groups:{}", rules.split("```").next().unwrap());
@@ -289,23 +290,23 @@ fn the_dashboard_asks_the_queries_of_the_page() {
     let dashboard = fs::read_to_string(root("deploy/dashboard.json")).unwrap();
     let dashboard: Value = serde_json::from_str(&dashboard).unwrap();
     let panels = dashboard["panels"].as_array().unwrap();
-    let drawn: Vec<_> = panels.iter().map(|p| &p["targets"][0]["expr"]).collect();
-    let asked: Vec<_> = rules.iter().map(|rule| &rule["expr"]).collect();
-    assert_eq!(drawn, asked);
+    let panel_queries: Vec<_> = panels.iter().map(|p| &p["targets"][0]["expr"]).collect();
+    let rule_queries: Vec<_> = rules.iter().map(|rule| &rule["expr"]).collect();
+    assert_eq!(panel_queries, rule_queries);
 }
 
-/// `policies.yml` and the webhook that asks it, which say together what a policy for the controller says.
+/// `policies.yml` and `webhook.yml` together match the policies for the Kubewarden controller.
 #[test]
-fn a_policy_server_without_the_controller() {
+fn files_for_a_policy_server_without_the_controller_match_the_metadata() {
     let policies = &yaml("deploy/policies.yml")[0];
     for (name, metadata_of) in [("managed-by", POLICY), ("managed-by-pods", PODS)] {
         let (policy, metadata) = (&policies[name], metadata(metadata_of));
-        assert_eq!(policy["module"], module(&metadata), "{name}");
+        assert_eq!(policy["module"], module_url(&metadata), "{name}");
         assert_eq!(policy["policyMode"], "monitor", "{name}");
         assert_eq!(policy["allowedToMutate"], false, "{name}");
-        accepted(&policy["settings"]);
+        assert_accepted(&policy["settings"]);
     }
-    // With the controller a policy gets every capability; here it gets what the file says.
+    // Without the controller a policy has only the capabilities in this file.
     for key in ["hostCapabilities", "contextAwareResources"] {
         let declared = &metadata(PODS)[key];
         assert_eq!(policies["managed-by-pods"][key], *declared, "{key}");
@@ -334,15 +335,15 @@ fn a_policy_server_without_the_controller() {
     let name = path.strip_prefix("/validate/").unwrap();
     for policies in &variants("policies")[1..] {
         let settings = &policies[name]["settings"];
-        accepted(settings);
-        // The webhook asks about all kinds, because a kind that is not served costs nothing.
-        agrees_with_itself("webhook", &webhook["namespaceSelector"], &rules, settings);
+        assert_accepted(settings);
+        // The webhook's rules contain all kinds, because kinds that are not served cost nothing.
+        assert_consistent("webhook", &webhook["namespaceSelector"], &rules, settings);
     }
 }
 
-/// One version, wherever it stands.
+/// All files name the version in `Cargo.toml`.
 #[test]
-fn versions_agree() {
+fn versions_match() {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     for (file, before, after) in [
         ("README.md", "managed-by-policy:v", "\n"),
@@ -371,74 +372,74 @@ fn versions_agree() {
     assert!(newest == "Unreleased" || is_this, "{newest}");
 }
 
-/// The UI asks for every setting and for nothing else, offers the words that the policy takes, and its defaults are the
-/// policy's.
+/// The UI has a question for each setting, in order.
 #[test]
-fn questions_are_about_the_settings() {
+fn ui_questions_match_the_settings() {
     let keys: Vec<_> = managed_by::settings_keys().collect();
     assert_eq!(questions("questions-ui.yml"), keys);
 }
 
-/// The UI of the policy for pods asks for what it reads.
+/// The UI of the pods policy has a question for each setting that this policy reads.
 #[test]
-fn questions_for_pods_are_about_pods() {
-    let asked = questions("pods/questions-ui.yml");
-    assert_eq!(asked, ["on_lookup_failure", "exempt", "rules"]);
+fn ui_questions_of_the_pods_policy_match_its_settings() {
+    let variables = questions("pods/questions-ui.yml");
+    assert_eq!(variables, ["on_lookup_failure", "exempt", "rules"]);
     let readme = fs::read_to_string(root("pods/README.md")).unwrap();
-    for variable in asked {
+    for variable in variables {
         assert!(readme.contains(&format!("| `{variable}` | ")), "{variable}");
     }
 }
 
-/// The settings that a file of questions asks for, once each of them is found to fit the policy.
+/// Checks the questions in a file, and returns their variables.
+///
+/// The options are values that the policy accepts, and the defaults are the policy's.
 fn questions(file: &str) -> Vec<String> {
-    let asked = &yaml(file)[0]["questions"];
-    let asked = asked.as_array().unwrap();
+    let questions = &yaml(file)[0]["questions"];
+    let questions = questions.as_array().unwrap();
     let mut defaults = json!({});
-    for question in asked {
+    for question in questions {
         let variable = question["variable"].as_str().unwrap();
         for key in ["tooltip", "group", "label", "type"] {
             assert!(question[key].is_string(), "{variable}: {key}");
         }
         for option in question["options"].as_array().into_iter().flatten() {
-            accepted(&json!({variable: option}));
+            assert_accepted(&json!({variable: option}));
         }
         if question["type"] == "enum" {
             let verdict = GUEST.validate_settings(&json!({variable: "x"})).unwrap();
             let message = verdict.message.unwrap();
-            let words = question["options"].as_array().unwrap().iter();
-            let words: Vec<_> = words.map(|w| w.as_str().unwrap()).collect();
-            let listed = message.replace('"', "");
+            let options = question["options"].as_array().unwrap().iter();
+            let options: Vec<_> = options.map(|option| option.as_str().unwrap()).collect();
+            let unquoted = message.replace('"', "");
             assert!(
-                listed.contains(&format!("one of {}", words.join(", "))),
+                unquoted.contains(&format!("one of {}", options.join(", "))),
                 "{message}"
             );
         }
         defaults[variable] = question["default"].clone();
     }
-    accepted(&defaults);
+    assert_accepted(&defaults);
     let defaults = defaults.to_string();
     assert_eq!(
         Settings::from_json(defaults.as_bytes()).unwrap(),
         Settings::default()
     );
-    let variables = asked.iter().map(|q| q["variable"].as_str().unwrap());
+    let variables = questions.iter().map(|q| q["variable"].as_str().unwrap());
     variables.map(ToOwned::to_owned).collect()
 }
 
-/// Artifact Hub wants the time of a release, which `make artifacthub` adds: nothing that is committed has one.
+/// `make artifacthub` adds `createdAt` to a release. The committed files do not have it.
 #[test]
-fn packages_for_artifact_hub_have_no_time() {
+fn artifact_hub_packages_have_no_creation_time() {
     for file in ["artifacthub-pkg.yml", "pods/artifacthub-pkg.yml"] {
         let package = &yaml(file)[0];
         assert!(package.get("createdAt").is_none(), "{file}");
     }
 }
 
-/// A job that hangs ends, and has no permission but what it asks for. zizmor sees that foreign actions are named by commit
-/// (`make lint`).
+/// Each job has a timeout and explicit permissions. zizmor checks that actions are pinned to commits (`make lint`).
 #[test]
-fn every_job_of_a_workflow_has_limits() {
+fn workflow_jobs_have_timeouts_and_permissions() {
     for file in ["test.yml", "release.yml", "real.yml", "pages.yml"] {
         let workflow = &yaml(&format!(".github/workflows/{file}"))[0];
         assert_eq!(workflow["permissions"], json!({}), "{file}");

@@ -1,13 +1,13 @@
-//! The layers of `docs/architecture.md`.
+//! Checks the library's module dependencies against the layers in `docs/architecture.md`.
 
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::support::{files_with_ending, root};
+use crate::support::{files_with_extension, root};
 
-/// The library's modules use only those above them in the list of the architecture, so there is no circle.
+/// Modules import only modules above them in the table, so there are no cycles.
 #[test]
-fn modules_use_only_those_above_them() {
+fn modules_import_only_modules_above_them() {
     let page = fs::read_to_string(root("docs/architecture.md")).unwrap();
     let (_, layers) = page.split_once("## Layers\n").unwrap();
     let layers = layers.split("\n## ").next().unwrap();
@@ -25,7 +25,7 @@ fn modules_use_only_those_above_them() {
         .collect();
     assert_eq!(order.iter().copied().collect::<BTreeSet<_>>(), modules);
     let mut count = 0;
-    for file in files_with_ending(&source, "rs") {
+    for file in files_with_extension(&source, "rs") {
         let place = file.strip_prefix(&source).unwrap().with_extension("");
         let parts: Vec<_> = place.iter().map(|part| part.to_str().unwrap()).collect();
         if parts == ["lib"] || parts.contains(&"tests") {
@@ -41,7 +41,7 @@ fn modules_use_only_those_above_them() {
                 continue;
             }
             let at = format!("{}: {line}", file.display());
-            // Other ways to the root than `crate::`.
+            // Paths to other modules must start with `crate::`.
             let up = if is_top { "super::" } else { "super::super::" };
             assert!(!line.contains(up), "{at}");
             for used in line.split("crate::").skip(1) {

@@ -1,14 +1,15 @@
-//! `pods/delegated-owner`: pods whose Job is looked up through the host, in clusters of all sorts. `cases/pods.yml` has the answers
-//! in the recorded one.
+//! The rule `pods/delegated-owner`, which looks up a pod's Job through the host.
+//!
+//! `tests/library/cases/pods.yml` has the cases in the recorded cluster, this module the failing lookups.
 
-use crate::support::cluster::{Played, job};
+use crate::support::cluster::{FakeCluster, job};
 use crate::support::{Answer, module, pods_guest_in, root};
 use managed_by_testing::{admission, module as inspect};
 use serde_json::{Value, json};
-use xtask::judge::judge_in;
+use xtask::library;
 use xtask::metadata::Metadata;
 
-/// The creation of a pod of a Job, as kube-controller-manager asks for it.
+/// Returns kube-controller-manager's request to create a pod of a Job.
 fn pod_of(namespace: &str, name: &str, uid: &Value) -> Value {
     json!({
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -31,7 +32,7 @@ fn pod_of(namespace: &str, name: &str, uid: &Value) -> Value {
     })
 }
 
-/// The pod of a Job that MultiKueue's hub had.
+/// Returns the request for a pod of a recorded Job that is delegated to MultiKueue.
 fn delegated() -> Value {
     pod_of(
         "team-mk",
@@ -44,18 +45,18 @@ fn management() -> Value {
     json!({"role": "management"})
 }
 
-/// The answer of both front ends in a cluster.
-fn answer_in(cluster: Played, request: &Value, settings: &Value) -> Answer {
-    let native = judge_in(&cluster, &request.to_string(), &settings.to_string());
+/// Returns the answer in a cluster, which must be the same from the library and the module.
+fn answer_in(cluster: FakeCluster, request: &Value, settings: &Value) -> Answer {
+    let native = library::answer_in(&cluster, &request.to_string(), &settings.to_string());
     let payload = admission::payload(request, settings);
     let guest = pods_guest_in(cluster).validate_bytes(&payload).unwrap();
     assert_eq!(native, guest);
     native
 }
 
-/// A name that no Job can have would be part of another path of the API: there is nothing to look up.
+/// The policy must not look up an invalid name, which could address another path of the API.
 #[test]
-fn an_owner_with_a_name_that_no_job_has_is_no_job() {
+fn owner_with_an_invalid_name_is_not_looked_up() {
     for name in [
         "b1?x=1",
         "b1/status",
@@ -68,7 +69,7 @@ fn an_owner_with_a_name_that_no_job_has_is_no_job() {
         "mk-plain%2Fstatus",
     ] {
         let uid = &job("team-mk", "mk-plain")["metadata"]["uid"];
-        for cluster in [Played::Recorded, Played::Failing("asked")] {
+        for cluster in [FakeCluster::Recorded, FakeCluster::Failing("asked")] {
             let mut settings = management();
             settings["on_lookup_failure"] = "deny".into();
             let answer = answer_in(cluster, &pod_of("team-mk", name, uid), &settings);
@@ -81,10 +82,10 @@ fn an_owner_with_a_name_that_no_job_has_is_no_job() {
 }
 
 #[test]
-fn on_other_clusters_nobody_is_asked() {
+fn other_roles_do_not_look_up_jobs() {
     for role in ["hybrid", "worker"] {
         let settings = json!({"role": role, "on_lookup_failure": "deny"});
-        let answer = answer_in(Played::Failing("asked"), &delegated(), &settings);
+        let answer = answer_in(FakeCluster::Failing("asked"), &delegated(), &settings);
         assert!(answer.allowed, "{answer:?}");
         assert_eq!(answer.warnings, Vec::<String>::new());
         let why = format!("pods are judged with role management, not {role}");
@@ -93,16 +94,16 @@ fn on_other_clusters_nobody_is_asked() {
 }
 
 #[test]
-fn a_failed_look_up_passes_with_a_warning_or_is_denied() {
+fn failed_lookup_warns_or_denies() {
     let why = "kube::Client was not initialized properly";
     for (cluster, reason) in [
-        (Played::Failing(why), format!("Host error: {why}")),
+        (FakeCluster::Failing(why), format!("Host error: {why}")),
         (
-            Played::Giving("[]"),
+            FakeCluster::Returning("[]"),
             "not a Job: expected an object, got an array".to_owned(),
         ),
         (
-            Played::Giving("{"),
+            FakeCluster::Returning("{"),
             "not a Job: not JSON: EOF while parsing an object at line 1 column 1".to_owned(),
         ),
     ] {
@@ -130,15 +131,15 @@ fn a_failed_look_up_passes_with_a_warning_or_is_denied() {
     }
 }
 
-/// The plain module cannot ask the host for anything, and the other one asks for what its metadata declares.
+/// Only the pods policy imports host calls, and its metadata declares them.
 #[test]
-fn a_module_asks_for_what_its_metadata_declares() {
-    let asks = |file: &str| {
+fn modules_import_the_host_calls_in_their_metadata() {
+    let has_host_calls = |file: &str| {
         let imports = inspect::imports(&module(file)).unwrap();
         imports.iter().any(|import| import == "wapc.__host_call")
     };
-    assert!(!asks("policy.wasm"));
-    assert!(asks("pods-policy.wasm"));
+    assert!(!has_host_calls("policy.wasm"));
+    assert!(has_host_calls("pods-policy.wasm"));
     let metadata = |file: &str| {
         let yaml = std::fs::read_to_string(root(file)).unwrap();
         serde_json::to_value(Metadata::from_yaml(&yaml).unwrap()).unwrap()
@@ -146,7 +147,7 @@ fn a_module_asks_for_what_its_metadata_declares() {
     let plain = metadata("policy-metadata.yml");
     assert_eq!(plain["contextAwareResources"], json!([]));
     assert_eq!(plain.get("hostCapabilities"), None);
-    // Of Jobs, and of pods that are created; the played host refuses every other question.
+    // It reviews pod creations and looks up Jobs. The fake host panics on any other request.
     let pods = metadata("pods/metadata.yml");
     let jobs = json!([{"apiVersion": "batch/v1", "kind": "Job"}]);
     assert_eq!(pods["contextAwareResources"], jobs);

@@ -1,4 +1,4 @@
-//! Settings: what is documented of each key, their schema, and the clusters of `examples/settings/`.
+//! The settings: documented examples of each key, the JSON Schema, and the files in `examples/settings/`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use xtask::settings::SCHEMA;
 use crate::support::{GUEST, root};
 
 #[test]
-fn the_examples_of_each_key_are_what_they_say() {
+fn documented_examples_of_each_key_are_accepted_and_rejected() {
     for key in KEYS {
         let valid = |json| Settings::from_json(str::as_bytes(json)).is_ok();
         assert!(valid(key.accepted), "{}", key.accepted);
@@ -35,7 +35,7 @@ fn the_examples_of_each_key_are_what_they_say() {
 }
 
 #[test]
-fn the_settings_of_the_examples_are_valid() {
+fn example_settings_are_valid() {
     let mut names = Vec::new();
     for entry in fs::read_dir(root("examples/settings")).unwrap() {
         let path = entry.unwrap().path();
@@ -53,16 +53,16 @@ fn the_settings_of_the_examples_are_valid() {
     assert_eq!(names, ["custom-kinds", "hybrid", "management", "worker"]);
 }
 
-/// Settings right and wrong: what is documented of each key, what the library's tests refuse, and the settings of clusters.
-fn written() -> Vec<Value> {
+/// Returns handwritten settings, valid and invalid: documented examples, the library's tests and `examples/settings/`.
+fn handwritten_settings() -> Vec<Value> {
     let read = |file: &str| fs::read_to_string(root(file)).unwrap();
     let mut all: Vec<Value> = Vec::new();
     for key in KEYS {
         all.extend([key.accepted, key.rejected].map(|json| from_str(json).unwrap()));
     }
-    let refused = read("crates/managed-by/src/settings/problems.txt");
-    let refused = refused.lines().filter(|line| line.starts_with('{'));
-    all.extend(refused.filter_map(|json| from_str::<Value>(json).ok()));
+    let invalid = read("crates/managed-by/src/settings/problems.txt");
+    let invalid = invalid.lines().filter(|line| line.starts_with('{'));
+    all.extend(invalid.filter_map(|json| from_str::<Value>(json).ok()));
     let rules = managed_by::rules().iter().map(|rule| (rule.id(), "warn"));
     all.push(json!({"rules": rules.collect::<BTreeMap<_, _>>()}));
     for name in ["custom-kinds", "hybrid", "management", "worker"] {
@@ -71,31 +71,31 @@ fn written() -> Vec<Value> {
     all
 }
 
-/// Each value within a value, with its pointer.
-fn within(value: &Value, at: &str, found: &mut Vec<(String, Value)>) {
-    found.push((at.to_owned(), value.clone()));
+/// Collects a value and all values in it, each with its JSON pointer.
+fn collect_values(value: &Value, pointer: &str, found: &mut Vec<(String, Value)>) {
+    found.push((pointer.to_owned(), value.clone()));
     let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
     match value {
         Value::Object(members) => {
             for (key, member) in members {
-                within(member, &format!("{at}/{}", escaped(key)), found);
+                collect_values(member, &format!("{pointer}/{}", escaped(key)), found);
             }
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                within(item, &format!("{at}/{index}"), found);
+                collect_values(item, &format!("{pointer}/{index}"), found);
             }
         }
         _ => {}
     }
 }
 
-/// Settings in which up to three values are gone, replaced by values that stand elsewhere, or followed by them.
+/// Generates settings with up to three values removed, replaced, or added from elsewhere.
 fn any_settings() -> impl Strategy<Value = Value> {
-    let all = written();
+    let all = handwritten_settings();
     let mut values = Vec::new();
     for settings in &all {
-        within(settings, "", &mut values);
+        collect_values(settings, "", &mut values);
     }
     let mut odd: Vec<_> = ODD.map(Value::from).to_vec();
     odd.extend([json!(null), json!(1.5), json!(true), json!({}), json!([])]);
@@ -103,26 +103,26 @@ fn any_settings() -> impl Strategy<Value = Value> {
     let value = prop_oneof![2 => select(values), 1 => odd];
     let change = (any::<Index>(), value, 0..4_u8);
     (select(all), prop::collection::vec(change, 0..4)).prop_map(|(mut settings, changes)| {
-        for (place, (from, value), how) in changes {
-            let mut places = Vec::new();
-            within(&settings, "", &mut places);
-            let (place, _) = place.get(&places);
+        for (target, (from, value), operation) in changes {
+            let mut targets = Vec::new();
+            collect_values(&settings, "", &mut targets);
+            let (target, _) = target.get(&targets);
             let name = from.rsplit('/').next().unwrap_or_default();
-            match (settings.pointer_mut(place).unwrap(), how) {
+            match (settings.pointer_mut(target).unwrap(), operation) {
                 (Value::Object(members), 0) => drop(members.insert(name.replace("~1", "/"), value)),
                 (Value::Object(members), 1) => {
                     drop(members.remove(&members.keys().next().cloned().unwrap_or_default()));
                 }
                 (Value::Array(items), 0) => items.push(value),
                 (Value::Array(items), 1) => drop(items.pop()),
-                (at, _) => *at = value,
+                (target, _) => *target = value,
             }
         }
         settings
     })
 }
 
-/// Words that are nearly right.
+/// Strings that are close to valid values.
 const ODD: [&str; 16] = [
     "",
     " ",
@@ -142,42 +142,42 @@ const ODD: [&str; 16] = [
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
 
-/// A schema cannot say that two parts do not go together; in all else it says what `validate_settings` says.
+/// The schema accepts the same settings as `validate_settings`, except for conflicts between keys, which a schema cannot express.
 #[test]
-fn the_schema_accepts_what_validate_settings_accepts() {
+fn schema_accepts_the_same_settings_as_the_policy() {
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);
     let committed: Value = from_str(&fs::read_to_string(root(SCHEMA)).unwrap()).unwrap();
     compiler.add_resource("settings.json", committed).unwrap();
     let index = compiler.compile("settings.json", &mut schemas).unwrap();
-    let says = |settings: &Value| {
+    let validate = |settings: &Value| {
         let schema = schemas.validate(settings, index).is_ok();
         let text = settings.to_string();
         let problems = Settings::from_json(text.as_bytes()).err();
-        let of_form = problems.map(|p| p.as_slice().iter().filter(|p| !p.is_semantic()).count());
-        (schema, of_form.unwrap_or_default() == 0)
+        let syntactic = problems.map(|p| p.as_slice().iter().filter(|p| !p.is_semantic()).count());
+        (schema, syntactic.unwrap_or_default() == 0)
     };
     let plain = [json!(null), json!([]), json!("x"), json!({})];
-    for settings in written().into_iter().chain(plain) {
-        let (schema, policy) = says(&settings);
+    for settings in handwritten_settings().into_iter().chain(plain) {
+        let (schema, policy) = validate(&settings);
         assert_eq!(schema, policy, "{settings}");
     }
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::with_cases(20_000)
     });
-    let counted = std::cell::Cell::new(0_u32);
+    let valid = std::cell::Cell::new(0_u32);
     runner
         .run(&any_settings(), |settings| {
-            let (schema, policy) = says(&settings);
+            let (schema, policy) = validate(&settings);
             prop_assert_eq!(schema, policy, "{}", settings);
-            counted.set(counted.get() + u32::from(policy));
+            valid.set(valid.get() + u32::from(policy));
             Ok(())
         })
         .unwrap();
-    let valid = counted.get();
-    // Neither side is of one mind about everything.
+    let valid = valid.get();
+    // The generator must produce both valid and invalid settings.
     assert!(
         (2000..18_000).contains(&valid),
         "{valid} of 20000 are valid"

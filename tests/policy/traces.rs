@@ -1,5 +1,6 @@
-//! What real controllers did, replayed request by request: a denial would have broken a cluster that works. `conformance.rs` has
-//! upstream's verdicts on the same Jobs.
+//! Replays recorded requests of real controllers. A denial would have broken a working cluster.
+//!
+//! `conformance/tests/vectors.rs` compares the same Jobs with upstream's verdicts.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,12 @@ use xtask::manifests;
 
 use crate::support::{review, root};
 
-/// With the release of the cluster nothing is denied, deletions included. What warns is what is meant to: the traps that were recorded on
-/// purpose. With default settings nothing is denied either, and of Jobs there are warnings for older releases alone.
+/// Every recorded request is accepted, including deletions.
+///
+/// With the cluster's release only the mistakes that were recorded on purpose cause warnings. With default settings, Jobs also cause
+/// warnings for older releases.
 #[test]
-fn nothing_that_controllers_wrote_is_denied() {
+fn recorded_requests_are_accepted() {
     let mut warned: BTreeMap<String, usize> = BTreeMap::new();
     let mut warnings = 0;
     let recorded = |stream| {
@@ -26,24 +29,24 @@ fn nothing_that_controllers_wrote_is_denied() {
         assert!(answer.allowed, "{}: {answer:?}", case.name);
         assert_eq!(answer.warnings.is_empty(), answer.warned().is_empty());
         for warning in answer.warned() {
-            // The traps are in specs. A controller's own status is never warned of.
+            // The recorded mistakes are in specs. A controller's own status never causes a warning.
             assert!(!warning.starts_with("status/"), "{}: {warning}", case.name);
             let name = case.object["metadata"]["name"].as_str().unwrap();
-            let what = format!("{kind} {name}: {warning}");
-            *warned.entry(what).or_default() += 1;
+            let entry = format!("{kind} {name}: {warning}");
+            *warned.entry(entry).or_default() += 1;
         }
         let answer = review(&case.request(), &json!({}));
         assert!(answer.allowed, "{}: {answer:?}", case.name);
         for warning in answer.warnings.iter().filter(|_| kind == "Job") {
-            let is_of_old = ["1.30", "1.31", "1.30 to 1.31"]
+            let is_for_old_release = ["1.30", "1.31", "1.30 to 1.31"]
                 .iter()
                 .any(|old| warning.contains(&format!("; kube-apiserver {old} denies it, set")));
-            assert!(is_of_old, "{}: {warning}", case.name);
+            assert!(is_for_old_release, "{}: {warning}", case.name);
             warnings += 1;
         }
     }
     assert!(warnings > 50, "{warnings}");
-    let warned: Vec<_> = warned.iter().map(|(what, n)| (&**what, *n)).collect();
+    let warned: Vec<_> = warned.iter().map(|(entry, n)| (&**entry, *n)).collect();
     assert_eq!(
         warned,
         [
@@ -72,14 +75,14 @@ fn nothing_that_controllers_wrote_is_denied() {
     );
 }
 
-/// MultiKueue's hub under the settings of a management cluster: Kueue writes as it did, and nobody else could have.
+/// With the settings of a management cluster Kueue can write the recorded statuses, and other users cannot.
 #[test]
-fn a_hub_works_under_the_settings_of_a_management_cluster() {
+fn management_settings_accept_status_writes_of_kueue_only() {
     let yaml = std::fs::read_to_string(root("examples/settings/management.yml")).unwrap();
     let mut settings: Value = serde_yaml_ng::from_str(&yaml).unwrap();
     settings["kubernetes_version"] = "1.36".into();
     let requests = trace::requests("multikueue-0.14-hub").unwrap().into_iter();
-    let (mut requests_seen, mut statuses_refused) = (0, 0);
+    let (mut requests_reviewed, mut statuses_denied) = (0, 0);
     for case in requests {
         let by = |user: &str| {
             let mut request = case.request();
@@ -90,11 +93,11 @@ fn a_hub_works_under_the_settings_of_a_management_cluster() {
         let answer = by("system:serviceaccount:kueue-system:kueue-controller-manager");
         assert!(answer.allowed, "{}: {answer:?}", case.name);
         assert_eq!(answer.warnings, Vec::<String>::new(), "{}", case.name);
-        requests_seen += 1;
+        requests_reviewed += 1;
         let status = case.request()["subResource"] == "status";
-        let is_leaving = !case.object["metadata"]["deletionTimestamp"].is_null();
+        let is_being_deleted = !case.object["metadata"]["deletionTimestamp"].is_null();
         let other = by("ana");
-        assert_eq!(other.allowed, !status || is_leaving, "{}", case.name);
+        assert_eq!(other.allowed, !status || is_being_deleted, "{}", case.name);
         if !other.allowed {
             assert_eq!(
                 other.denied(),
@@ -102,23 +105,23 @@ fn a_hub_works_under_the_settings_of_a_management_cluster() {
                 "{}",
                 case.name
             );
-            statuses_refused += 1;
+            statuses_denied += 1;
         }
     }
-    assert_eq!((requests_seen, statuses_refused), (45, 24));
+    assert_eq!((requests_reviewed, statuses_denied), (45, 24));
 }
 
-/// The settings of a manifest of `deploy/` on a cluster with JobSet, of the release that was recorded.
+/// Returns the settings of a manifest in `deploy/` with JobSet enabled and the recorded release.
 fn with_jobset(file: &str) -> Value {
     let text = std::fs::read_to_string(root("deploy").join(file)).unwrap();
-    let text = manifests::taken_in(&text, &["jobset".to_owned()].into());
+    let text = manifests::with_enabled(&text, &["jobset".to_owned()].into());
     let mut manifest: Value = serde_yaml_ng::from_str(&text).unwrap();
     let mut settings = manifest["spec"]["settings"].take();
     settings["kubernetes_version"] = "1.36".into();
     settings
 }
 
-/// The same without the lists of writers: a watch does not say who wrote, so it cannot show whether they are right.
+/// Returns the same settings without lists of status writers, because watch events do not contain the user.
 fn without_writers(file: &str) -> Value {
     let mut settings = with_jobset(file);
     assert!(settings["standard_status_writers"].take().is_object());
@@ -130,9 +133,8 @@ fn without_writers(file: &str) -> Value {
     settings
 }
 
-/// MultiKueue's hub and worker under the settings of the manifests, but for the writers: nothing is denied, nobody is warned.
 #[test]
-fn multikueue_works_under_the_settings_of_the_manifests() {
+fn manifest_settings_accept_multikueue_without_warnings() {
     for (stream, file, expected) in [
         ("multikueue-0.14-hub", "management.yml", 45),
         ("multikueue-0.18-hub", "management.yml", 353),
@@ -149,10 +151,11 @@ fn multikueue_works_under_the_settings_of_the_manifests() {
     }
 }
 
-/// JobSet's controller writes the status of its child Jobs when it resumes them: with its account in the list it may, and
-/// without, the policy denies what it denied in the recorded cluster.
+/// JobSet's controller writes the status of its child Jobs when it resumes them.
+///
+/// The updates are accepted if the settings list its account. Otherwise the same updates are denied as in the recorded cluster.
 #[test]
-fn jobset_resumes_its_jobs_under_the_settings_of_a_worker() {
+fn worker_settings_accept_jobset_resuming_its_jobs() {
     let jobset = "system:serviceaccount:jobset-system:jobset-controller-manager";
     let settings = with_jobset("worker.yml");
     let mut without = settings.clone();

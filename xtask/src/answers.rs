@@ -1,4 +1,6 @@
-//! The lines that every door is held to: what the library says to the examples, the vectors, the recordings, and generated requests.
+//! Writes `target/answers.ndjson`: the library's answers to examples, vectors, recordings and generated requests.
+//!
+//! The differential tests of all entry points compare their answers with this file.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -8,16 +10,16 @@ use managed_by::{AdmissionRequest, Offline, Release, ReleaseSet, Settings, judge
 use managed_by_conformance::generate::Generator;
 use managed_by_conformance::{trace, vector};
 use managed_by_testing::answers::Line;
-use managed_by_testing::judge::judge_in;
+use managed_by_testing::library::answer_in;
 use serde_json::{Value, json};
 
 use crate::examples;
 
-/// A name, a request and its settings.
-type Asked = (String, Value, Value);
+/// Name, request and settings.
+type Input = (String, Value, Value);
 
-/// Every example with its settings, and every vector and recorded request with the default settings.
-fn kept() -> Result<Vec<Asked>> {
+/// Reads all examples with their settings, and all vectors and recorded requests with default settings.
+fn committed() -> Result<Vec<Input>> {
     let mut all = Vec::new();
     for example in examples::all()? {
         all.push((example.name, example.request, example.settings));
@@ -31,39 +33,40 @@ fn kept() -> Result<Vec<Asked>> {
     Ok(all)
 }
 
-/// A request by a user under settings that other requests have: half of them changes of Jobs as upstream is asked about, half of them
-/// a kept request with something else in a few places.
+/// Generator of requests with random users and settings from the committed ones.
+///
+/// Half of the requests are generated Job changes, as in the parity tests. The other half are mutated committed requests.
 struct Mixed {
     generator: Generator,
-    kept: Vec<Asked>,
+    committed: Vec<Input>,
     users: Vec<Value>,
     settings: Vec<Value>,
 }
 
 impl Mixed {
-    fn new(seed: u64, kept: Vec<Asked>) -> Self {
+    fn new(seed: u64, committed: Vec<Input>) -> Self {
         let distinct = |values: &mut dyn Iterator<Item = &Value>| {
             let mut known = BTreeSet::new();
             let first = values.filter(|value| known.insert(value.to_string()));
             first.cloned().collect::<Vec<_>>()
         };
-        let mut settings = distinct(&mut kept.iter().map(|(_, _, settings)| settings));
+        let mut settings = distinct(&mut committed.iter().map(|(_, _, settings)| settings));
         let releases = Release::ALL.iter().map(|release| release.as_str());
         settings.extend(releases.map(|release| json!({"kubernetes_version": release})));
         Self {
             generator: Generator::new(seed),
-            users: distinct(&mut kept.iter().map(|(_, request, _)| &request["userInfo"])),
+            users: distinct(&mut committed.iter().map(|(_, request, _)| &request["userInfo"])),
             settings,
-            kept,
+            committed,
         }
     }
 
-    fn next(&mut self, number: u64) -> Asked {
+    fn next(&mut self, number: u64) -> Input {
         let mut request = if number.is_multiple_of(2) {
             self.generator.any_case(number).request()
         } else {
-            let mut request = self.generator.one_of(&self.kept).1.clone();
-            self.generator.change(&mut request);
+            let mut request = self.generator.one_of(&self.committed).1.clone();
+            self.generator.mutate_request(&mut request);
             request
         };
         request["userInfo"] = self.generator.one_of(&self.users).clone();
@@ -72,16 +75,16 @@ impl Mixed {
     }
 }
 
-/// Writes the lines, with so many generated ones.
+/// Writes the answers to all committed requests and to the given number of generated ones.
 ///
 /// # Errors
 /// If a file of requests cannot be read, or the lines cannot be written.
 pub fn write(out: &mut impl Write, generated: u64, seed: u64) -> Result<()> {
-    let kept = kept()?;
-    for asked in &kept {
-        writeln!(out, "{}", serde_json::to_string(&line(asked)?)?)?;
+    let committed = committed()?;
+    for input in &committed {
+        writeln!(out, "{}", serde_json::to_string(&line(input)?)?)?;
     }
-    let mut mixed = Mixed::new(seed, kept);
+    let mut mixed = Mixed::new(seed, committed);
     for number in 0..generated {
         let line = line(&mixed.next(number))?;
         writeln!(out, "{}", serde_json::to_string(&line)?)?;
@@ -89,18 +92,18 @@ pub fn write(out: &mut impl Write, generated: u64, seed: u64) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn line((name, request, settings): &Asked) -> Result<Line> {
+fn line((name, request, settings): &Input) -> Result<Line> {
     let (request, text) = (request.to_string(), settings.to_string());
     Ok(Line {
         name: name.clone(),
-        answer: serde_json::to_value(judge_in(&Offline, &request, &text))?,
+        answer: serde_json::to_value(answer_in(&Offline, &request, &text))?,
         judgement: judgement(&request, &text)?,
         request,
         settings: settings.clone(),
     })
 }
 
-/// What the releases say with all rules, as tools have them; `null` if nobody can judge it.
+/// Evaluates the request for all releases with all rules enabled. Returns `null` if request or settings are invalid.
 fn judgement(request: &str, settings: &str) -> Result<Value> {
     let settings = Settings::from_json(settings.as_bytes()).map(Settings::for_tools);
     let request = AdmissionRequest::from_json(request.as_bytes());

@@ -1,7 +1,7 @@
-//! What Artifact Hub wants to know of a policy, `artifacthub-pkg.yml`. What the policy's metadata says too is taken from there; the
-//! rest of the file is written by hand. `make e2e` compares the whole with what `kwctl scaffold artifacthub` makes, but for how to
-//! install it: a manifest of `deploy/` is a better start than the one that kwctl scaffolds. `createdAt` is missing, because a
-//! release adds it (`make artifacthub`).
+//! Generates the parts of `artifacthub-pkg.yml` that repeat the policy's metadata. The rest is written by hand.
+//!
+//! `make e2e` compares the file with the output of `kwctl scaffold artifacthub`, except for the installation instructions, which
+//! refer to a manifest in `deploy/`. A release adds `createdAt` (`make artifacthub`).
 
 use anyhow::{Context as _, Result};
 use managed_by_testing::PUBLISHED;
@@ -10,7 +10,7 @@ use serde_yaml_ng::{Value, from_str, to_string};
 use crate::generated::{Generated, read};
 use crate::metadata::Metadata;
 
-/// The keys of a package, each with the annotation of the metadata that has its text.
+/// Keys of a package, each with the metadata annotation that contains its text.
 const TEXTS: [(&str, &str); 6] = [
     ("version", "io.kubewarden.policy.version"),
     ("name", "io.kubewarden.policy.title"),
@@ -20,20 +20,20 @@ const TEXTS: [(&str, &str); 6] = [
     ("homeURL", "io.kubewarden.policy.url"),
 ];
 
-/// `artifacthub-pkg.yml` of each policy.
+/// Generates `artifacthub-pkg.yml` for each policy.
 ///
 /// # Errors
 /// If a file cannot be read, or the metadata lacks an annotation that Artifact Hub shows.
 pub fn generated() -> Result<Vec<Generated>> {
     let package = |[metadata, questions, package]: &[&str; 3]| {
         let metadata = Metadata::from_yaml(&read(metadata)?)?;
-        let text = made(&read(package)?, &metadata, read(questions)?)?;
+        let text = update(&read(package)?, &metadata, read(questions)?)?;
         Ok(Generated::new(*package, text))
     };
     PUBLISHED.iter().map(package).collect()
 }
 
-fn made(package: &str, metadata: &Metadata, questions: String) -> Result<String> {
+fn update(package: &str, metadata: &Metadata, questions: String) -> Result<String> {
     let mut package: Value = from_str(package)?;
     let before = package["version"].as_str().context("no version")?;
     let before = format!("v{before}");
@@ -53,7 +53,7 @@ fn made(package: &str, metadata: &Metadata, questions: String) -> Result<String>
     if !resources.is_empty() {
         annotations["kubewarden/contextAwareResources"] = to_string(resources)?.into();
     }
-    // Links, the image and the commands name the release.
+    // Links, the image and the commands contain the version.
     let version = annotation("io.kubewarden.policy.version")?;
     Ok(to_string(&package)?.replace(&before, &format!("v{version}")))
 }

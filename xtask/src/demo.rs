@@ -1,16 +1,16 @@
-//! What `make demo` prints: the requests of a folder, judged.
+//! `make demo`: reviews the example requests with the built policy and prints the answers.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
 use managed_by_testing::Policy;
-use managed_by_testing::judge::Answer;
+use managed_by_testing::library::Answer;
 use serde_json::Value;
 
 use crate::examples::{self, Example};
 
-/// Judges the requests of a folder and writes each with its answer, and at the end how many were allowed and denied.
+/// Writes each request of a folder with the policy's answer, and the numbers of allowed and denied requests.
 ///
 /// # Errors
 /// If the folder cannot be read, the policy fails, or the output cannot be written.
@@ -35,20 +35,20 @@ pub fn run(out: &mut impl Write, policy: &Policy, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A text with colour, which `anstream` takes away where nobody sees it.
+/// Adds a color, which `anstream` removes unless the output is a terminal.
 fn paint(code: &str, text: &str) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
 fn show(out: &mut impl Write, example: &Example, answer: &Answer) -> io::Result<()> {
-    let (code, word) = if answer.allowed {
+    let (color, verdict) = if answer.allowed {
         ("32", "allowed")
     } else {
         ("31", "denied ")
     };
     let title = example.title();
-    writeln!(out, "{}  {}", paint(code, word), paint("1", &title))?;
-    writeln!(out, "         {}", what(&example.request))?;
+    writeln!(out, "{}  {}", paint(color, verdict), paint("1", &title))?;
+    writeln!(out, "         {}", summary(&example.request))?;
     if let Some(name) = &example.settings_name {
         writeln!(out, "         with the settings {name}")?;
     } else if example.settings.as_object().is_some_and(|s| !s.is_empty()) {
@@ -63,8 +63,8 @@ fn show(out: &mut impl Write, example: &Example, answer: &Answer) -> io::Result<
     writeln!(out)
 }
 
-/// `UPDATE of Job default/pi (status) by ana`
-fn what(request: &Value) -> String {
+/// Formats a request: `UPDATE of Job default/pi (status) by ana`.
+fn summary(request: &Value) -> String {
     let text = |pointer: &str| {
         request
             .pointer(pointer)

@@ -1,4 +1,4 @@
-//! The files of this repository that are made of the code.
+//! The files that `make docs` generates from the code.
 
 use std::fs;
 
@@ -6,17 +6,17 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{artifacthub, kinds, manifests, root, rules, settings, status_guide};
 
-/// A file that is made of the code, and not written by hand.
+/// A generated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generated {
-    /// Its path, from the root of the repository.
+    /// Path relative to the root of the repository.
     pub path: String,
-    /// What it is to hold.
+    /// Complete content.
     pub text: String,
 }
 
 impl Generated {
-    /// A file with its text.
+    /// Creates a file from path and content.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -25,10 +25,10 @@ impl Generated {
     }
 }
 
-/// Every generated file. A new generator adds a line here.
+/// Generates all files. New generators are added here.
 ///
 /// # Errors
-/// If a file that is generated in part cannot be read, or lacks the marks around the generated part.
+/// If a partly generated file cannot be read or lacks its marks.
 pub fn all() -> Result<Vec<Generated>> {
     let generators = [
         rules::generated()?,
@@ -56,10 +56,10 @@ pub fn write(files: Vec<Generated>) -> Result<()> {
     Ok(())
 }
 
-/// Compares generated files with the committed ones.
+/// Compares generated files with the files on disk.
 ///
 /// # Errors
-/// If a file would change: the error names all of them.
+/// If files differ. The error lists them.
 pub fn check(files: Vec<Generated>) -> Result<()> {
     let stale: Vec<_> = files
         .into_iter()
@@ -72,18 +72,18 @@ pub fn check(files: Vec<Generated>) -> Result<()> {
     Ok(())
 }
 
-/// A file with the lines between its two marks of that name replaced: `<!-- NAME -->` and `<!-- /NAME -->`.
-pub(crate) fn between_marks(text: &str, mark: &str, made: &str) -> Result<String> {
+/// Replaces the lines between the marks `<!-- NAME -->` and `<!-- /NAME -->`.
+pub(crate) fn between_marks(text: &str, mark: &str, generated: &str) -> Result<String> {
     let (open, close) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->\n"));
     let parts = text.split_once(&open).and_then(|(before, rest)| {
         let (_, after) = rest.split_once(&close)?;
         Some((before, after))
     });
     let (before, after) = parts.with_context(|| format!("no marks of {mark}"))?;
-    Ok(format!("{before}{open}{made}{close}{after}"))
+    Ok(format!("{before}{open}{generated}{close}{after}"))
 }
 
-/// A file of the repository.
+/// Reads a file of the repository.
 pub(crate) fn read(path: &str) -> Result<String> {
     fs::read_to_string(root(path)).with_context(|| path.to_owned())
 }

@@ -1,9 +1,10 @@
-//! What `make` calls: the demo, the annotation of modules, and the generators. The tests call the same functions and
-//! compare what they make with what is committed.
+//! Commands behind the Makefile: the demo, the annotation of modules, and the generators.
+//!
+//! Tests call the generators and compare their output with the committed files.
 
 #![expect(
     clippy::indexing_slicing,
-    reason = "the JSON is ours, and a tool of ours may stop at what should not be"
+    reason = "the JSON comes from this repository, and a development tool may panic"
 )]
 
 pub mod answers;
@@ -18,4 +19,4 @@ pub mod rules;
 pub mod settings;
 pub mod status_guide;
 
-pub use managed_by_testing::{examples, judge, root};
+pub use managed_by_testing::{examples, library, root};

@@ -1,4 +1,4 @@
-//! The commands behind the Makefile's targets.
+//! Command line of `xtask`, which the Makefile calls.
 
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -15,36 +15,36 @@ use xtask::metadata::{self, Metadata};
 #[derive(Parser)]
 #[command(about)]
 enum Command {
-    /// Judge the requests of a folder with a built policy and show the answers
+    /// Review the example requests with a built policy and show the answers
     Demo {
-        /// The annotated module
+        /// Annotated module
         module: PathBuf,
-        /// The folder with a folder of requests for each topic
+        /// Folder with a folder of requests for each topic
         examples: PathBuf,
     },
     /// Add Kubewarden's metadata to a module, as `kwctl annotate` does
     Annotate {
-        /// For example policy-metadata.yml
+        /// Metadata file, for example policy-metadata.yml
         metadata: PathBuf,
-        /// What people read about the policy, for example README.md
+        /// Description of the policy, for example README.md
         usage: PathBuf,
-        /// The module as built
+        /// Built module
         module: PathBuf,
-        /// The module to write
+        /// File to write
         output: PathBuf,
     },
-    /// Write what the library answers to the examples, the vectors, the recordings and generated requests, a line each
+    /// Write the library's answers to examples, vectors, recordings and generated requests, one per line
     Answers {
-        /// The file to write
+        /// File to write
         file: PathBuf,
-        /// How many requests are generated
+        /// Number of generated requests
         generated: u64,
-        /// The same seed generates the same requests
+        /// Seed of the generator
         seed: u64,
     },
-    /// Write every file that is generated from the code
+    /// Write all files that are generated from the code
     Generate {
-        /// Write nothing, and fail if a file would change
+        /// Fail if a file would change, and write nothing
         #[arg(long)]
         check: bool,
     },

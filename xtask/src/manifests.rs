@@ -1,8 +1,9 @@
-//! What several manifests share stands in `deploy/management.yml`, written by hand; `make docs` copies it into the others. Tests compare
-//! it with the library: `tests/conditions/` the conditions, `tests/policy/deploy.rs` the rules.
+//! Copies the blocks that manifests share from `deploy/management.yml` into the others (`make docs`).
 //!
-//! An admin lists only what is installed, because a name that is free can be taken by whoever creates namespaces. So the lines of a
-//! project stand behind its tag, `#jobset ` for example, in the rules and in the lists, and removing the tag takes the project in.
+//! `tests/conditions/` compares the conditions with the library, and `tests/policy/deploy.rs` the rules.
+//!
+//! The lines of each project are commented out with its tag, for example `#jobset `. Admins enable the projects that they have
+//! installed by removing the tag. They must not list others, because any user who can create the namespace could take that name.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,14 +12,14 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::generated::{Generated, read};
 
-/// The manifest that is written by hand.
+/// Manifest from which blocks are copied.
 const SOURCE: &str = "deploy/management.yml";
 
 const RULES: &str = "rules:";
 const CONDITIONS: &str = "matchConditions:";
 const WRITERS: &str = "standard_status_writers:";
 
-/// The files with copies, and the keys whose blocks are copied.
+/// Files with copies, and the keys of the copied blocks.
 const COPIES: [(&str, &[&str]); 7] = [
     ("deploy/worker.yml", &[RULES, CONDITIONS, WRITERS]),
     ("deploy/hybrid.yml", &[RULES, CONDITIONS]),
@@ -29,19 +30,19 @@ const COPIES: [(&str, &[&str]); 7] = [
     ("examples/settings/worker.yml", &[WRITERS]),
 ];
 
-/// The manifests whose settings name no writers: they need not be asked about every status.
+/// Manifests whose settings list no status writers. Their conditions exclude status updates of objects that are not delegated.
 const WITHOUT_WRITERS: [&str; 2] = ["deploy/hybrid.yml", "deploy/namespace.yml"];
 
-/// What stands only where the settings name writers.
-const OF_WRITERS: [&str; 2] = [
+/// Comment and condition that only manifests with status writers need.
+const WRITERS_PARTS: [&str; 2] = [
     " Also all of the kinds in `standard_status_writers`.",
     "request.kind.kind in [\"Job\"",
 ];
 
-/// The files with the blocks of today.
+/// Generates the files with copied blocks.
 ///
 /// # Errors
-/// If a file cannot be read or lacks a key, or a block is not as expected.
+/// If a file cannot be read or lacks a key, or a block has another form.
 pub fn generated() -> Result<Vec<Generated>> {
     let source = read(SOURCE)?;
     let mut files = Vec::new();
@@ -56,41 +57,41 @@ pub fn generated() -> Result<Vec<Generated>> {
                 block
             };
             let indent = before.rsplit('\n').next().unwrap_or_default();
-            let mut made = format!("{before}{key}\n");
+            let mut copied = format!("{before}{key}\n");
             for line in block.lines() {
-                writeln!(made, "{indent}{line}")?;
+                writeln!(copied, "{indent}{line}")?;
             }
-            text = made + &after;
+            text = copied + &after;
         }
         files.push(Generated::new(path, text));
     }
     Ok(files)
 }
 
-/// A file up to the first line with nothing but that key, the lines below it that are indented more, by how much more, and the rest.
+/// Splits a file into the text before a key, the dedented block below it, and the rest.
 fn parts(text: &str, key: &str) -> Result<[String; 3]> {
     let line = text.lines().find(|line| line.trim() == key);
     let line = line.context("no such key")?;
     let after = text.split_once(&format!("{line}\n"));
     let (before, after) = after.context("nothing below")?;
     let indent = line.strip_suffix(key).context("a space after the key")?;
-    let is_below = |line: &&str| line.starts_with(&format!("{indent}  "));
-    let below: Vec<_> = after.lines().take_while(is_below).collect();
-    let block = below.iter().filter_map(|line| line.strip_prefix(indent));
+    let is_indented = |line: &&str| line.starts_with(&format!("{indent}  "));
+    let lines: Vec<_> = after.lines().take_while(is_indented).collect();
+    let block = lines.iter().filter_map(|line| line.strip_prefix(indent));
     let block = block.collect::<Vec<_>>().join("\n");
-    let mut rest = after.lines().skip(below.len()).peekable();
+    let mut rest = after.lines().skip(lines.len()).peekable();
     ensure!(rest.peek() != Some(&""), "a blank line would end the block");
     let rest = rest.flat_map(|line| [line, "\n"]).collect();
     Ok([format!("{before}{indent}"), block, rest])
 }
 
 fn without_writers(block: &str) -> Result<String> {
-    let [comment, condition] = OF_WRITERS;
-    let is_theirs = |line: &&str| line.trim().starts_with(condition);
-    let (theirs, kept): (Vec<_>, Vec<_>) = block.lines().partition(is_theirs);
+    let [comment, condition] = WRITERS_PARTS;
+    let is_removed = |line: &&str| line.trim().starts_with(condition);
+    let (removed, kept): (Vec<_>, Vec<_>) = block.lines().partition(is_removed);
     let block = kept.join("\n");
     for (part, count) in [
-        (condition, theirs.len()),
+        (condition, removed.len()),
         (comment, block.matches(comment).count()),
     ] {
         ensure!(count == 1, "{SOURCE}: {count} times, not once: {part}");
@@ -98,7 +99,7 @@ fn without_writers(block: &str) -> Result<String> {
     Ok(block.replace(comment, ""))
 }
 
-/// The projects that a manifest can take in, by its tags.
+/// Returns the projects that a manifest has tags for.
 pub fn projects(manifest: &str) -> BTreeSet<String> {
     let tagged = manifest
         .lines()
@@ -109,8 +110,8 @@ pub fn projects(manifest: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// A manifest with some projects taken in.
-pub fn taken_in(manifest: &str, projects: &BTreeSet<String>) -> String {
+/// Enables projects in a manifest by removing their tags.
+pub fn with_enabled(manifest: &str, projects: &BTreeSet<String>) -> String {
     projects.iter().fold(manifest.to_owned(), |text, project| {
         text.replace(&format!("#{project} "), "")
     })

@@ -1,4 +1,6 @@
-//! What Kubewarden must know about a policy before it runs it, and how a module comes to carry it.
+//! Kubewarden's policy metadata, and its annotation in a module.
+//!
+//! The Makefile annotates the built modules, and tests compare manifests with the metadata.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,45 +11,44 @@ use managed_by_testing::{Policy, module};
 use serde::{Deserialize, Serialize};
 use wasm_encoder::{CustomSection, Encode as _, Section as _};
 
-/// The annotation that carries the README.
+/// Annotation that contains the README.
 const USAGE: &str = "io.kubewarden.policy.usage";
 
-/// A policy's metadata, with the keys that Kubewarden reads. A key that it does not know is refused here, because a
-/// misspelt one would be lost in silence.
+/// Metadata of a policy. Unknown keys are errors, because Kubewarden would silently ignore misspelled ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Metadata {
-    /// Set when a module is annotated, from its own answer.
+    /// Protocol version, set by [`annotate`] from the module's response.
     #[serde(default)]
     pub protocol_version: Option<String>,
-    /// Which requests the policy wants to see.
+    /// Requests that the policy reviews.
     pub rules: Vec<Rule>,
     /// Title, author, source and so on.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
-    /// Whether the policy changes objects.
+    /// True if the policy can change objects.
     pub mutating: bool,
-    /// Whether the audit scanner runs it.
+    /// True if the audit scanner evaluates the policy.
     #[serde(default = "default_background_audit")]
     pub background_audit: bool,
-    /// The resources that it may look up.
+    /// Resources that the policy can look up.
     #[serde(default)]
     pub context_aware_resources: Vec<Resource>,
-    /// What else it may ask the host.
+    /// Host capabilities that the policy can call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_capabilities: Vec<String>,
-    /// How it is called.
+    /// Execution mode, `kubewarden-wapc`.
     #[serde(default = "default_execution_mode")]
     pub execution_mode: String,
-    /// What it is called with.
+    /// Policy type, `kubernetes`.
     #[serde(default = "default_policy_type")]
     pub policy_type: String,
-    /// The oldest Kubewarden that it works with.
+    /// Oldest supported Kubewarden version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_kubewarden_version: Option<String>,
 }
 
-/// Requests that a policy wants to see.
+/// A webhook rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
@@ -55,13 +56,13 @@ pub struct Rule {
     pub api_groups: Vec<String>,
     /// Versions.
     pub api_versions: Vec<String>,
-    /// Plural names, subresources as `jobs/status`.
+    /// Plural names, with subresources such as `jobs/status`.
     pub resources: Vec<String>,
     /// CREATE, UPDATE, DELETE, CONNECT.
     pub operations: Vec<String>,
 }
 
-/// A resource that a context-aware policy may look up.
+/// A resource that a context-aware policy can look up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resource {
@@ -87,17 +88,16 @@ impl Metadata {
     /// Reads `policy-metadata.yml`.
     ///
     /// # Errors
-    /// If it is not YAML, or not of that form.
+    /// If the text is not YAML, or has another form.
     pub fn from_yaml(yaml: &str) -> Result<Self> {
         serde_yaml_ng::from_str(yaml).context("metadata")
     }
 }
 
-/// The module with its metadata, as `kwctl annotate` adds it: the protocol version that the module answers, and the
-/// README as usage.
+/// Adds metadata to a module, as `kwctl annotate` does, with the module's protocol version and the README as usage.
 ///
 /// # Errors
-/// If the module has metadata already, or does not answer its protocol version.
+/// If the module already has metadata, or does not return its protocol version.
 pub fn annotate(wasm: &[u8], mut metadata: Metadata, usage: &str) -> Result<Vec<u8>> {
     let is_annotated = module::metadata(wasm)?.is_some();
     ensure!(!is_annotated, "the module is annotated already");

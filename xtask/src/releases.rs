@@ -1,31 +1,31 @@
-//! What each release of kube-apiserver says to a change.
+//! Evaluates a change of a Job for each release of kube-apiserver, for the generated docs.
 
 use managed_by::{AdmissionRequest, Enforcement, Malformed, ReleaseSet, Rule, Settings, judge};
 use serde_json::{Value, json};
 
-/// A denial, and the releases that have it.
+/// A denial of one or more releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denial {
-    /// The releases that deny so.
+    /// Releases that deny with this text.
     pub releases: ReleaseSet,
-    /// The rule.
+    /// Rule that denies.
     pub rule: &'static Rule,
-    /// Their words.
+    /// Error text.
     pub text: String,
 }
 
 impl Denial {
-    /// One line: the releases, the words, the rule.
+    /// Formats the denial as one line: releases, text, rule.
     pub fn line(&self) -> String {
         let (releases, text, id) = (self.releases, &self.text, self.rule.id());
         format!("{releases}: {text} [{id}]")
     }
 }
 
-/// What kube-apiserver's rules deny of a request, by all releases.
+/// Returns the denials by kube-apiserver's rules in all releases, oldest release first.
 ///
 /// # Errors
-/// If the request makes no sense.
+/// If the request is malformed.
 pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
     let text = request.to_string();
     let request = AdmissionRequest::from_json(text.as_bytes())?;
@@ -36,10 +36,10 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
         if found.enforcement() == Enforcement::Deny && found.finding().is_upstream() {
             let rule = found.rule();
             let texts = found.texts().into_iter();
-            denials.extend(texts.map(|said| Denial {
-                releases: said.releases,
+            denials.extend(texts.map(|message| Denial {
+                releases: message.releases,
                 rule,
-                text: said.text,
+                text: message.text,
             }));
         }
     }
@@ -47,10 +47,10 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
     Ok(denials)
 }
 
-/// The releases that accept a request.
+/// Returns the releases that accept a request.
 ///
 /// # Errors
-/// As [`denials`].
+/// If the request is malformed.
 pub fn accepting(request: &Value) -> Result<ReleaseSet, Malformed> {
     let denials = denials(request)?;
     let denying = denials.iter().map(|denial| denial.releases);
@@ -58,12 +58,12 @@ pub fn accepting(request: &Value) -> Result<ReleaseSet, Malformed> {
     Ok(ReleaseSet::all().without(denying))
 }
 
-/// The request that writes a Job's status.
+/// Builds the request that updates a Job's status.
 pub fn status_update(spec: &Value, old: &Value, new: &Value) -> Value {
     update("status", (spec, old), (spec, new))
 }
 
-/// The request that writes a Job's main resource.
+/// Builds the request that updates a Job's main resource.
 pub fn spec_update(old: &Value, new: &Value, status: &Value) -> Value {
     update("", (old, status), (new, status))
 }

@@ -1,4 +1,4 @@
-//! What people read about the rules: a page each in `docs/rules/`.
+//! Generates the reference of the rules: a page for each in `docs/rules/`, their index, and their entries in the site's contents.
 
 use std::fmt::Write as _;
 
@@ -9,18 +9,18 @@ use serde_json::{Value, from_str};
 use serde_yaml_ng::Value as Yaml;
 
 use crate::generated::{Generated, read};
-use crate::judge::judge;
+use crate::library;
 
-/// The page that judges as one types, where it is served.
+/// URL of the playground.
 const PLAYGROUND: &str = "https://managed-by-policy.github.io/managed-by-policy/playground/";
 
-/// The pages of the documentation's site.
+/// Table of contents of the documentation.
 const CONTENTS: &str = "docs/SUMMARY.md";
 
-/// The pages of all rules, their index, and their place in the site.
+/// Generates the pages of all rules, their index, and the table of contents.
 ///
 /// # Errors
-/// If an example of a rule is no JSON or is not rejected, or the site's contents cannot be read.
+/// If an example of a rule is not JSON or is not rejected, or the table of contents cannot be read.
 pub fn generated() -> Result<Vec<Generated>> {
     let index = format!(
         "<!-- Generated from the code: make docs -->\n\n# Rules\n\nThe rules in the order in which the policy reports them ([terms](../terms.md)). The examples on each page have only the fields that the rule reads;\n[these](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples) are complete requests for kwctl.\n\n{}",
@@ -37,7 +37,7 @@ pub fn generated() -> Result<Vec<Generated>> {
     Ok(files)
 }
 
-/// The pages of the site, with those of the rules below their index.
+/// Replaces the entries of the rules in the table of contents.
 fn contents() -> Result<String> {
     let mut text = String::new();
     for line in read(CONTENTS)?
@@ -54,7 +54,7 @@ fn contents() -> Result<String> {
     Ok(text)
 }
 
-/// What the rule does by default.
+/// Describes the default level of a rule.
 fn default(rule: &Rule) -> String {
     let default = rule.default_enforcement();
     if rule.id().starts_with("status/") && default == Enforcement::Deny {
@@ -88,7 +88,7 @@ fn allowed_transitions(rule: &Rule) -> Result<String> {
     Ok(text + "\n")
 }
 
-/// Whether a custom kind has the rule too, which no kube-apiserver checks there.
+/// Returns true if the rule also applies to kinds that are not built in, where kube-apiserver does not check it.
 fn is_for_custom_kinds(rule: &Rule) -> bool {
     let mut custom = managed_by::kinds()
         .iter()
@@ -96,7 +96,7 @@ fn is_for_custom_kinds(rule: &Rule) -> bool {
     custom.any(|kind| rule.applies_to(kind))
 }
 
-/// The rules as a table, with links to their pages.
+/// Writes the index: a table of rules with links to their pages.
 fn table() -> Result<String> {
     let mut text =
         "| rule | default | what it says | source |\n| --- | --- | --- | --- |\n".to_owned();
@@ -109,7 +109,7 @@ fn table() -> Result<String> {
         let id = rule.id();
         let default = match rule.default_enforcement().as_str() {
             _ if rule.is_guard() => "warn, or deny (see the page)",
-            word => word,
+            level => level,
         };
         let title = rule.documentation().title;
         writeln!(text, "| [`{id}`]({id}.md) | {default} | {title} | {from} |")?;
@@ -117,7 +117,7 @@ fn table() -> Result<String> {
     Ok(text)
 }
 
-/// What an example asks for, as manifests in the order of its page: the object as stored, and as it is written.
+/// Formats the objects of a request as manifests: the stored object, then the new one.
 fn manifests(request: &str) -> Result<String> {
     let request: Yaml = serde_yaml_ng::from_str(request)?;
     let text = |value: &Yaml, name: &str| value.get(name).and_then(Yaml::as_str).map(str::to_owned);
@@ -157,8 +157,8 @@ fn manifests(request: &str) -> Result<String> {
     Ok(documents.join("---\n"))
 }
 
-/// Which writes that the rule is about a manifest's conditions keep away. The test of the conditions writes the table.
-fn asked(rule: &Rule) -> Result<String> {
+/// Returns the line about the manifests' match conditions. The test `conditions` writes the table.
+fn match_conditions(rule: &Rule) -> Result<String> {
     let table = read("docs/rules/asked.tsv")?;
     let mut rows = table.lines().filter_map(|row| row.split_once('\t'));
     let row = rows.find(|(id, _)| *id == rule.id());
@@ -171,12 +171,12 @@ fn asked(rule: &Rule) -> Result<String> {
     Ok(format!("- {text}\n"))
 }
 
-/// A rule's page.
+/// Writes the page of a rule.
 fn page(rule: &Rule) -> Result<String> {
     let docs = rule.documentation();
     let request: Value = from_str(&docs.rejected.full_request())?;
     let settings: Value = from_str(docs.rejected.settings)?;
-    let answer = judge(&request, &settings);
+    let answer = library::answer(&request, &settings);
     let mut text = format!(
         "<!-- Generated from the code: make docs -->\n\n# {}\n\n{}.\n\n{}\n\n{}- Default: {}\n- Source: {}\n",
         rule.id(),
@@ -186,7 +186,7 @@ fn page(rule: &Rule) -> Result<String> {
         default(rule),
         rule.anchor(),
     );
-    text.push_str(&asked(rule)?);
+    text.push_str(&match_conditions(rule)?);
     if rule.is_upstream() && is_for_custom_kinds(rule) {
         text.push_str("- Source for custom kinds: this project\n");
     }

@@ -1,4 +1,4 @@
-//! What people and editors read about the settings: the reference page and the schema.
+//! Generates the reference page and the JSON Schema of the settings.
 
 use std::fmt::Write as _;
 
@@ -11,12 +11,12 @@ use managed_by::{Key, SETTINGS_REFERENCE as KEYS};
 use serde_json::{Value, from_str, json};
 
 use crate::generated::{Generated, read};
-use crate::judge::refusal;
+use crate::library::settings_error;
 
-/// The page and the schema.
+/// Generates the page and the schema.
 ///
 /// # Errors
-/// If an example of a key is no JSON or is not refused, or the schema lacks a key.
+/// If an example of a key is not JSON, a rejected example is accepted, or the schema lacks a key.
 pub fn generated() -> Result<Vec<Generated>> {
     let schema = format!("{:#}\n", schema()?);
     Ok(vec![
@@ -26,11 +26,12 @@ pub fn generated() -> Result<Vec<Generated>> {
 }
 
 const PAGE: &str = "docs/settings.md";
-/// Where the schema is.
+/// Path of the schema.
 pub const SCHEMA: &str = "docs/settings.schema.json";
 
-/// The schema. What it says of the form of a value is written by hand in the file; the texts and the words that the library knows
-/// are put there. `null` is as good as absent.
+/// Fills in the descriptions and enums of the schema from the library. Types and patterns are written by hand in the file.
+///
+/// Enums contain `null`, which the policy treats like a missing key.
 fn schema() -> Result<Value> {
     let mut schema: Value = from_str(&read(SCHEMA)?)?;
     for key in KEYS {
@@ -41,9 +42,9 @@ fn schema() -> Result<Value> {
             .replace("[NAME]", "/additionalProperties");
         at(&mut schema, &path)?["description"] = key.text.into();
     }
-    let or_null = |words: &[&str]| {
-        let words = words.iter().map(|word| json!(word));
-        words.chain([Value::Null]).collect::<Value>()
+    let or_null = |values: &[&str]| {
+        let values = values.iter().map(|value| json!(value));
+        values.chain([Value::Null]).collect::<Value>()
     };
     let releases: Vec<_> = Release::ALL.iter().map(|r| r.as_str()).collect();
     let kinds: Vec<_> = managed_by::workload_kinds().collect();
@@ -51,22 +52,22 @@ fn schema() -> Result<Value> {
     let rules = rules().iter().map(|rule| (rule.id(), level.clone()));
     for (pointer, value) in [
         ("kubernetes_version/enum", or_null(&releases)),
-        ("reserved_value/enum", or_null(&words(ReservedValue::ALL))),
-        ("role/enum", or_null(&words(Role::ALL))),
+        ("reserved_value/enum", or_null(&names(ReservedValue::ALL))),
+        ("role/enum", or_null(&names(Role::ALL))),
         (
             "on_lookup_failure/enum",
-            or_null(&words(OnLookupFailure::ALL)),
+            or_null(&names(OnLookupFailure::ALL)),
         ),
         (
             "namespaces/items/properties/delegation/enum",
-            json!(words(Delegation::ALL)),
+            json!(names(Delegation::ALL)),
         ),
-        ("controllers/propertyNames/not/enum", json!(words(RESERVED))),
+        ("controllers/propertyNames/not/enum", json!(names(RESERVED))),
         ("rules/properties", rules.collect()),
     ] {
         *at(&mut schema, &format!("/properties/{pointer}"))? = value;
     }
-    // Without kinds of the admin's own, those that the library knows are all that there are.
+    // If the settings declare no custom kinds, only built-in kinds are valid.
     for pointer in [
         "controllers/additionalProperties/properties/kinds/items/enum",
         "standard_status_writers/propertyNames/enum",
@@ -83,12 +84,12 @@ fn schema() -> Result<Value> {
 }
 
 fn at<'s>(schema: &'s mut Value, pointer: &str) -> Result<&'s mut Value> {
-    let place = schema.pointer_mut(pointer);
-    place.with_context(|| format!("{SCHEMA}: no {pointer}"))
+    let value = schema.pointer_mut(pointer);
+    value.with_context(|| format!("{SCHEMA}: no {pointer}"))
 }
 
-fn words<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
-    all.iter().map(|(word, _)| *word).collect()
+fn names<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
+    all.iter().map(|(name, _)| *name).collect()
 }
 
 fn page() -> Result<String> {
@@ -115,14 +116,14 @@ PolicyServer [does not start](operations.md#change-settings) with invalid settin
             let value: Value = from_str(json)?;
             Ok(serde_yaml_ng::to_string(&value)?)
         };
-        let problem = refusal(&from_str(rejected)?);
+        let error = settings_error(&from_str(rejected)?);
         write!(
             text,
             "\n## `{path}`\n\n{about}\n\n- Values: {values}\n- Default: {default}\n\n```yaml\n{}```\n\nRefused:\n\n\
              ```yaml\n{}```\n\n```text\n{}\n```\n",
             yaml(accepted)?,
             yaml(rejected)?,
-            problem.with_context(|| format!("accepted: {rejected}"))?,
+            error.with_context(|| format!("accepted: {rejected}"))?,
         )?;
     }
     Ok(text)

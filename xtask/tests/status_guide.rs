@@ -1,5 +1,6 @@
-//! Runs every step of `docs/writing-job-status.md`: what it shows as accepted is accepted, and each mistake gets the answer that
-//! stands below it. `UPDATE_GUIDE=1` writes the answers anew.
+//! Runs the examples in `docs/writing-job-status.md`: accepted updates are accepted, and each mistake gets the answer shown below it.
+//!
+//! `UPDATE_GUIDE=1` updates the answers.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,7 +16,7 @@ use xtask::releases::{accepting, denials, spec_update, status_update};
 
 const GUIDE: &str = "docs/writing-job-status.md";
 
-/// The guide as far as it has been read: the Job's spec and status, and the answer that comes next.
+/// State of reading the guide: the Job's current spec and status, and the expected next answer.
 struct Reader {
     spec: Value,
     status: Value,
@@ -24,9 +25,9 @@ struct Reader {
     mistakes: usize,
 }
 
-/// What stands above a block: GitHub does not show what stands after the fence's language.
-fn caption(what: &str) -> String {
-    match what {
+/// Returns the caption above a block. GitHub does not show the text after the language of a fence.
+fn caption(info: &str) -> String {
+    match info {
         "spec" => "**Spec**".to_owned(),
         "from" => "**Before**".to_owned(),
         "to" => "**Accepted**".to_owned(),
@@ -35,13 +36,13 @@ fn caption(what: &str) -> String {
         "update mistake" => "**Denied** (update of the spec)".to_owned(),
         _ => format!(
             "**Accepted, but not by {}**",
-            what.trim_start_matches("to except ")
+            info.trim_start_matches("to except ")
         ),
     }
 }
 
 impl Reader {
-    /// Reads a block, and gives what it should hold instead, if that is something else.
+    /// Reads a block, and returns its correct content if it is out of date.
     fn block(&mut self, info: &str, body: &str) -> Option<String> {
         let (kind, rest) = info.split_once(' ').unwrap_or((info, ""));
         if kind == "text" {
@@ -64,7 +65,7 @@ impl Reader {
                 let except = match rest.strip_prefix("to") {
                     Some("") => None,
                     Some(except) => Some(except.strip_prefix(" except ").unwrap()),
-                    None => panic!("{info}: a block of what?"),
+                    None => panic!("{info}: unknown type of block"),
                 };
                 let except = except.map(|release| release.parse::<Release>().unwrap());
                 let all = Release::ALL.iter().copied();
@@ -97,7 +98,7 @@ impl Reader {
 }
 
 #[test]
-fn every_step_of_the_guide_is_answered_as_it_says() {
+fn guide_shows_the_answers_of_the_library() {
     let path = xtask::root(GUIDE);
     let text = fs::read_to_string(&path).unwrap();
     let mut reader = Reader {
@@ -107,27 +108,27 @@ fn every_step_of_the_guide_is_answered_as_it_says() {
         accepted: 0,
         mistakes: 0,
     };
-    let mut made = String::new();
+    let mut updated = String::new();
     let mut parts = text.split("```");
-    made.push_str(parts.next().unwrap());
+    updated.push_str(parts.next().unwrap());
     while let Some(block) = parts.next() {
         let (info, body) = block.split_once('\n').unwrap();
-        if let Some(what) = info.strip_prefix("yaml ") {
-            let caption = format!("\n\n{}\n\n", caption(what));
-            assert!(made.ends_with(&caption), "{info} without {caption}{body}");
+        if let Some(info) = info.strip_prefix("yaml ") {
+            let caption = format!("\n\n{}\n\n", caption(info));
+            assert!(
+                updated.ends_with(&caption),
+                "{info} without {caption}{body}"
+            );
         }
         let answer = reader.block(info, body);
         let body = answer.as_deref().unwrap_or(body);
-        made.extend(["```", info, "\n", body, "```", parts.next().unwrap()]);
+        updated.extend(["```", info, "\n", body, "```", parts.next().unwrap()]);
     }
     if env::var_os("UPDATE_GUIDE").is_some() {
-        fs::write(&path, &made).unwrap();
+        fs::write(&path, &updated).unwrap();
     }
-    let first_difference = text.lines().zip(made.lines()).find(|(a, b)| a != b);
-    assert_eq!(
-        first_difference, None,
-        "UPDATE_GUIDE=1 writes the answers anew"
-    );
-    assert_eq!(text.len(), made.len());
+    let first_difference = text.lines().zip(updated.lines()).find(|(a, b)| a != b);
+    assert_eq!(first_difference, None, "UPDATE_GUIDE=1 updates the answers");
+    assert_eq!(text.len(), updated.len());
     assert!(reader.accepted > 10 && reader.mistakes > 12);
 }

@@ -1,4 +1,4 @@
-//! The questions: each case has a name that says what it shows.
+//! The cases of each vector file: handwritten, generated, or read from the file itself.
 
 pub mod status;
 
@@ -7,16 +7,16 @@ use crate::vector::{self, Case};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-/// The cases of a file of vectors.
+/// Returns the cases of a vector file.
 ///
 /// # Errors
-/// If there is no such file.
-pub fn of(file: &str) -> Result<Vec<Case>> {
+/// If the file does not exist.
+pub fn read(file: &str) -> Result<Vec<Case>> {
     Ok(match file {
         "job-status.ndjson" => status::cases(),
         "job-status-generated.ndjson" => generate::sample(),
         "job-spec-generated.ndjson" => generate::template_sample(),
-        // The other files hold their questions themselves: a line without answers is a new one.
+        // The other files contain their own cases. A line without answers is a new case.
         _ => {
             let vectors = vector::read(file)?.into_iter();
             vectors.map(|vector| vector.case).collect()
@@ -24,7 +24,7 @@ pub fn of(file: &str) -> Result<Vec<Case>> {
     })
 }
 
-/// A Job that upstream finds no other fault with, on create and on update.
+/// Returns a Job that upstream accepts on create and on update.
 pub(crate) fn job() -> Value {
     json!({
         "apiVersion": "batch/v1",

@@ -1,16 +1,15 @@
-//! The status of a Job: each rule on its own, at its edges, and where releases differ.
+//! Cases for the status of a Job: each rule, its boundary values, and differences between releases.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::vector::Case;
 
-/// Upstream's own table (`TestStatusStrategy_ValidateUpdate`, 1.37), row by row under its names: what the Job was, and
-/// what is written.
+/// Rows of upstream's table test `TestStatusStrategy_ValidateUpdate` (1.37), with its names.
 const UPSTREAM: &str = include_str!("upstream_status.ndjson");
 
-/// Rows of our own: counters, conditions, times, indexes, uncounted pods.
-const OURS: &str = include_str!("status.ndjson");
+/// This project's rows: counters, conditions, times, indexes, uncounted pods.
+const PROJECT: &str = include_str!("status.ndjson");
 
 #[derive(Deserialize)]
 struct Row {
@@ -18,12 +17,12 @@ struct Row {
     spec: Value,
     old: Value,
     new: Value,
-    /// The spec that the update brings along, if it is another one.
+    /// Spec in the update, if it differs from the stored one.
     #[serde(default)]
     new_spec: Option<Value>,
 }
 
-/// A status update of a Job with that spec.
+/// Builds a status update of a Job with the given spec.
 pub fn status_update(name: String, spec: &Value, old: Value, new: Value) -> Case {
     let object = |status: Value| {
         json!({
@@ -45,13 +44,13 @@ pub fn status_update(name: String, spec: &Value, old: Value, new: Value) -> Case
 
 pub(super) fn cases() -> Vec<Case> {
     rows("upstream", UPSTREAM)
-        .chain(rows("status", OURS))
+        .chain(rows("status", PROJECT))
         .collect()
 }
 
 #[expect(
     clippy::expect_used,
-    reason = "rows that do not parse must not go unnoticed"
+    reason = "rows that do not parse must fail the build of the vectors"
 )]
 fn rows(prefix: &str, text: &'static str) -> impl Iterator<Item = Case> {
     text.lines().map(move |line| {

@@ -1,6 +1,6 @@
-//! Status updates of Jobs by the million: most of them a step from legal, some wild; and changes of suspended Jobs' templates.
+//! Generates status updates of Jobs, most of them close to valid, and changes of suspended Jobs' templates.
 
-mod change;
+mod mutate;
 
 use std::sync::LazyLock;
 
@@ -11,16 +11,16 @@ use crate::cases::status::status_update;
 use crate::cases::{job, update};
 use crate::vector::Case;
 
-/// How many generated cases are committed as vectors.
+/// Number of generated status updates that are committed as vectors.
 const SAMPLE: u64 = 600;
 
-/// The seed of the committed sample.
+/// Seed of the committed sample.
 const SAMPLE_SEED: u64 = 4368;
 
-/// The same of changes of a template.
+/// Number of generated template changes that are committed as vectors.
 const TEMPLATE_SAMPLE: u64 = 200;
 
-/// The values that cases are made of, by `values.yml`.
+/// Pools of values for generated cases, from `values.yml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Values {
@@ -41,14 +41,14 @@ struct Values {
 
 #[expect(
     clippy::expect_used,
-    reason = "values that do not parse must not go unnoticed"
+    reason = "values that do not parse must fail the generator"
 )]
 static VALUES: LazyLock<Values> = LazyLock::new(|| {
     let values = serde_yaml_ng::from_str(include_str!("values.yml"));
     values.expect("the values of generated cases")
 });
 
-/// The committed sample.
+/// Generates the committed status updates.
 pub fn sample() -> Vec<Case> {
     let mut generator = Generator::new(SAMPLE_SEED);
     (0..SAMPLE).map(|n| generator.case(n)).collect()
@@ -69,7 +69,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The same seed gives the same cases.
+    /// Creates a generator. Equal seeds generate equal cases.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -82,7 +82,7 @@ impl Generator {
         z ^ z >> 31
     }
 
-    /// A number below a limit.
+    /// Returns a number below a limit.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next().checked_rem(limit).unwrap_or_default()
     }
@@ -95,15 +95,17 @@ impl Generator {
         *self.one_of(from)
     }
 
-    /// One of a pool, which is not empty.
+    /// Picks an item from a pool, which must not be empty.
     pub fn one_of<'p, T>(&mut self, pool: &'p [T]) -> &'p T {
         let index = usize::try_from(self.below(pool.len() as u64)).unwrap_or_default();
         #[expect(clippy::indexing_slicing, reason = "below the length")]
         &pool[index]
     }
 
-    /// The next case: in turn a step that a controller might take, with little or much wrong about it, and a status that
-    /// is wrong already, of which one field changes. The second kind is where upstream judges what changed alone.
+    /// Generates a status update.
+    ///
+    /// It is either a controller's step with a few mutations, or a change of one field in an invalid status. The latter tests that
+    /// upstream validates only changed fields.
     pub fn case(&mut self, number: u64) -> Case {
         let spec = self.spec();
         let (mut old, mut new) = self.step(&spec);
@@ -133,7 +135,7 @@ impl Generator {
         case
     }
 
-    /// A case of any sort: of a status mostly, of a template sometimes.
+    /// Generates a status update, or in one of eight cases a template change.
     pub fn any_case(&mut self, number: u64) -> Case {
         if self.one_in(8) {
             self.template_case(number)
@@ -142,7 +144,7 @@ impl Generator {
         }
     }
 
-    /// A change of a suspended Job's template, or none, under a status that a controller has written.
+    /// Generates a change of a suspended Job's template, or an update without a change, with a controller's status.
     pub fn template_case(&mut self, number: u64) -> Case {
         let pod = |generator: &mut Self| {
             let mut pod = Map::new();
@@ -173,7 +175,7 @@ impl Generator {
         update(format!("generated template: {number}"), old, new)
     }
 
-    /// Does what no controller does on purpose: leaves parts out, writes another spec, null or another type.
+    /// Makes a change that no controller makes: removes parts, or writes another spec, null or a wrong type.
     fn disturb(&mut self, case: &mut Case) {
         let old = case.old_object.as_mut();
         let side = if self.one_in(2) { old } else { None };
@@ -250,7 +252,7 @@ impl Generator {
         spec.into()
     }
 
-    /// A status as a controller might have left it, and what it might write next.
+    /// Picks two statuses of a controller, usually consecutive ones.
     fn step(&mut self, spec: &Value) -> (Map<String, Value>, Map<String, Value>) {
         let indexed = spec.get("completionMode").is_some_and(|m| m == "Indexed");
         let limited = spec.get("backoffLimitPerIndex").is_some();
@@ -267,7 +269,7 @@ impl Generator {
         }
         let last = phases.len().saturating_sub(1) as u64;
         let from = self.below(last);
-        // Mostly the next phase or the same one; sometimes any.
+        // Usually the next phase or the same one, sometimes any.
         let to = match self.below(8) {
             0..4 => from.saturating_add(1),
             4..7 => from,
@@ -283,7 +285,7 @@ impl Generator {
         (phase(from), phase(to))
     }
 
-    /// Changes one field of a status to anything.
+    /// Changes one field of a status.
     fn mutate(&mut self, status: &mut Map<String, Value>) {
         let field = self.one_of(&VALUES.fields).as_str();
         if self.one_in(8) {
@@ -301,7 +303,7 @@ impl Generator {
         status.insert(field.to_owned(), value);
     }
 
-    /// Intervals in order, as a rule; else anything.
+    /// Generates index intervals, in three of four cases in order.
     fn indexes(&mut self) -> String {
         let mut parts: Vec<String> = Vec::new();
         if self.one_in(4) {
@@ -357,9 +359,12 @@ impl Generator {
         self.one_of(&VALUES.uids).clone()
     }
 
-    /// The conditions with one entry added, changed or removed.
-    fn conditions(&mut self, now: Option<&Value>) -> Value {
-        let mut list = now.and_then(Value::as_array).cloned().unwrap_or_default();
+    /// Adds, replaces or removes a condition.
+    fn conditions(&mut self, current: Option<&Value>) -> Value {
+        let mut list = current
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
         let mut entry =
             json!({"type": self.one_of(&VALUES.types), "status": self.one_of(&VALUES.statuses)});
         match self.below(60) {
@@ -384,7 +389,7 @@ fn merge(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// A Job that is suspended, or not, with a template and a status.
+/// Builds a Job with a template and a status.
 fn with_template(suspend: bool, pod: &Value, metadata: &Value, status: &Value) -> Value {
     let mut job = job();
     let parts = json!({"suspend": suspend, "template": {"metadata": metadata, "spec": pod}});
@@ -392,7 +397,7 @@ fn with_template(suspend: bool, pod: &Value, metadata: &Value, status: &Value) -
     job
 }
 
-/// Adds members to an object, and to the objects in it that have them already.
+/// Merges members into an object recursively.
 fn add(object: &mut Value, more: &Value) {
     match (object, more) {
         (Value::Object(object), Value::Object(more)) => {

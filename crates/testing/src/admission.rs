@@ -1,10 +1,12 @@
-//! Requests as they reach a guest.
+//! Admission requests in the form in which PolicyServer passes them to a guest.
+//!
+//! Tests of the built modules and `make demo` build their payloads here.
 
 use serde_json::{Map, Value, json};
 
 use crate::Error;
 
-/// The members of an `AdmissionRequest` that PolicyServer passes on.
+/// Members of an `AdmissionRequest` that PolicyServer passes on.
 const MEMBERS: [&str; 15] = [
     "uid",
     "kind",
@@ -23,14 +25,15 @@ const MEMBERS: [&str; 15] = [
     "options",
 ];
 
-/// The members that it insists on.
+/// Members without which PolicyServer rejects a request.
 const REQUIRED: [&str; 5] = ["uid", "kind", "resource", "operation", "userInfo"];
 
-/// The request in an `AdmissionReview`, or the bare request, as PolicyServer would pass it on: members that it does not
-/// know are dropped, and so are nulls.
+/// Returns the request that PolicyServer would pass on, from an `AdmissionReview` or a bare request.
+///
+/// Like PolicyServer, it drops unknown members and nulls.
 ///
 /// # Errors
-/// If it is no request, or something that PolicyServer insists on is missing.
+/// If the value is not a request, or lacks a member that PolicyServer requires.
 pub fn request(review: &Value) -> Result<Value, Error> {
     let is_review = review.get("kind").and_then(Value::as_str) == Some("AdmissionReview");
     let request = if is_review {
@@ -51,7 +54,7 @@ pub fn request(review: &Value) -> Result<Value, Error> {
     Ok(Value::Object(known))
 }
 
-/// The bytes that a guest receives: compact, with the keys of every object sorted.
+/// Serializes the payload that a guest receives: compact JSON with sorted keys.
 pub fn payload(request: &Value, settings: &Value) -> Vec<u8> {
     json!({"request": request, "settings": settings})
         .to_string()
@@ -65,7 +68,7 @@ mod tests {
     use super::{payload, request};
 
     #[test]
-    fn keys_are_sorted_at_every_level() {
+    fn payload_sorts_keys_at_every_level() {
         let value =
             from_str(r#"{"uid":"1","object":{"z":{"d":1,"c":2},"a":[{"y":1,"x":2}]}}"#).unwrap();
         assert_eq!(
@@ -75,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_is_unwrapped_and_what_the_server_drops_is_dropped() {
+    fn request_unwraps_a_review_and_drops_unknown_members_and_nulls() {
         let bare =
             json!({"uid": "1", "kind": {}, "resource": {}, "operation": "CREATE", "userInfo": {}});
         let mut wrapped = bare.clone();
@@ -87,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused() {
+    fn request_rejects_incomplete_input() {
         for (input, message) in [
             (json!({"kind": "Pod"}), "missing field `uid`"),
             (json!({"kind": "AdmissionReview"}), "no request"),

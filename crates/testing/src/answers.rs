@@ -1,5 +1,7 @@
-//! What the library answers to each request that tests ask about, a line each: every way to ask the library or the module, a door,
-//! reads the lines and must say the same. `xtask answers` writes them.
+//! The file `target/answers.ndjson`: requests with the library's answers, one per line.
+//!
+//! `xtask answers` writes the file. The differential test of each entry point (module, CLI, npm, Go, PolicyServer) reads it and must
+//! produce the same answers.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -16,56 +18,60 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::judge::Answer;
+use crate::library::Answer;
 use crate::root;
 
-/// A request with its settings, and what the library says.
+/// A request, its settings and the library's answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// Unique.
+    /// Unique name of the request.
     pub name: String,
-    /// The request as text: `1.0` is an integer to JavaScript, and not to kube-apiserver.
+    /// Admission request as JSON text, because JavaScript would read `1.0` as an integer and kube-apiserver does not.
     pub request: String,
-    /// The settings.
+    /// Settings of the policy.
     pub settings: Value,
-    /// The answer, as the module gives it to `validate`.
+    /// Response of the module's operation `validate`.
     pub answer: Value,
-    /// What each release finds with all rules, as tools have them, by `docs/judgement.schema.json`; `null` if nobody can judge it.
+    /// Findings of every release with all rules enabled, by `docs/judgement.schema.json`; `null` if the request or its settings are
+    /// invalid.
     pub judgement: Value,
 }
 
-/// Release, rule, level, path and text of each finding.
-pub type Told = BTreeSet<[String; 5]>;
+/// Findings as sortable rows: release, rule, level, path and text.
+pub type FindingRows = BTreeSet<[String; 5]>;
+
+// Former names, which crates/cli still imports.
+pub use self::{FindingRows as Told, compare_all as every_line, finding_rows as told};
 
 impl Line {
-    /// The request as JSON.
+    /// Parses the request.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the text is not JSON.
     pub fn request(&self) -> Result<Value> {
         serde_json::from_str(&self.request).with_context(|| self.name.clone())
     }
 
-    /// The answer as PolicyServer and kwctl give it to a request of that UID.
+    /// Returns the answer as the `response` that PolicyServer and kwctl send for a request with the UID.
     ///
     /// # Errors
-    /// If the line holds another answer than a module can give.
+    /// If the answer does not have the form of a module's response.
     pub fn response(&self, uid: &Value) -> Result<Value> {
         let answer = Answer::deserialize(&self.answer).with_context(|| self.name.clone())?;
         Ok(answer.response(uid))
     }
 }
 
-/// The file of the lines: `ANSWERS`, or the one that `make target/answers.ndjson` writes.
+/// Returns the path of the file: the variable `ANSWERS`, or `target/answers.ndjson`.
 pub fn file() -> PathBuf {
     env::var_os("ANSWERS").map_or_else(|| root("target/answers.ndjson"), PathBuf::from)
 }
 
-/// The lines of that file, in order.
+/// Reads the lines of the file in order.
 ///
 /// # Errors
-/// If it cannot be read. A line may be an error too.
+/// If the file cannot be opened. Each item is an error if its line cannot be parsed.
 pub fn lines() -> Result<impl Iterator<Item = Result<Line>> + Send> {
     let path = file();
     let missing = || format!("{}: `make target/answers.ndjson` writes it", name(&path));
@@ -78,17 +84,19 @@ fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Asks a door about each line, on all cores, and prints and gives how many requests and findings were compared. `compare` fails where
-/// they differ, and says how many findings there were, or nothing of a request that the door cannot be asked.
+/// Calls `compare` with each line, on all cores, and returns the number of compared requests and findings.
+///
+/// `compare` sends the request to an entry point and panics if the answers differ. It returns the number of compared findings, or
+/// `None` if the entry point does not support the request.
 ///
 /// # Errors
-/// As [`lines`].
+/// If [`lines`] fails.
 #[expect(
     clippy::print_stdout,
     reason = "the report of `make differential-test`"
 )]
-pub fn every_line(
-    door: &str,
+pub fn compare_all(
+    entry_point: &str,
     compare: impl Fn(&Line) -> Option<usize> + Sync,
 ) -> Result<(usize, usize)> {
     let start = Instant::now();
@@ -108,41 +116,43 @@ pub fn every_line(
     thread::scope(|scope| {
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
         for worker in workers {
-            // What a comparison panics with is what the test is to say.
+            // The test fails with the panic message of the comparison.
             worker.join().unwrap_or_else(|panic| resume_unwind(panic))?;
         }
         anyhow::Ok(())
     })?;
     let (requests, findings) = (requests.into_inner(), findings.into_inner());
     let seconds = start.elapsed().as_secs_f64();
-    println!("{door}: {requests} requests, {findings} findings, none differ, {seconds:.1} s");
+    println!(
+        "{entry_point}: {requests} requests, {findings} findings, none differ, {seconds:.1} s"
+    );
     Ok((requests, findings))
 }
 
-/// What the findings of a judgement say, in the form of `docs/judgement.schema.json`.
-pub fn told(findings: &Value) -> Told {
-    let mut told = Told::new();
+/// Expands JSON findings (`docs/judgement.schema.json`) into a row for each release.
+pub fn finding_rows(findings: &Value) -> FindingRows {
+    let mut rows = FindingRows::new();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     for finding in findings.as_array().into_iter().flatten() {
-        let of_each = finding.get("texts").and_then(Value::as_array);
-        let texts = of_each.map_or(std::slice::from_ref(finding), Vec::as_slice);
-        for said in texts {
-            let member = |of: &Value, key: &str| text(of.get(key).unwrap_or(&Value::Null));
-            for release in said
+        let texts = finding.get("texts").and_then(Value::as_array);
+        let texts = texts.map_or(std::slice::from_ref(finding), Vec::as_slice);
+        for message in texts {
+            let member = |object: &Value, key: &str| text(object.get(key).unwrap_or(&Value::Null));
+            for release in message
                 .get("releases")
                 .and_then(Value::as_array)
                 .into_iter()
                 .flatten()
             {
-                told.insert([
+                rows.insert([
                     text(release),
                     member(finding, "rule"),
                     member(finding, "enforcement"),
                     member(finding, "path"),
-                    member(said, "text"),
+                    member(message, "text"),
                 ]);
             }
         }
     }
-    told
+    rows
 }

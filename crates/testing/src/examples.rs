@@ -1,5 +1,6 @@
-//! The files of `examples/`, in a folder for each topic: an `AdmissionReview` each, `NAME.json`, with the policy's response as `kwctl run`
-//! prints it, and with settings in `NAME.settings.yml` if it needs any.
+//! Reader for `examples/`: one folder per topic, one `AdmissionReview` per file `NAME.json`.
+//!
+//! Each review contains the policy's response as `kwctl run` prints it. Its settings, if any, are in `NAME.settings.yml`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,50 +12,50 @@ use serde_json::{Value, json};
 
 use crate::{admission, root};
 
-/// One request to show.
+/// One example request with its settings and expected response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Example {
-    /// The folder and the file's name, without its ending: `field/01-created`.
+    /// Folder and file name without extension: `field/01-created`.
     pub name: String,
-    /// The request, as PolicyServer passes it on.
+    /// Request in the form in which PolicyServer passes it on.
     pub request: Value,
-    /// The settings; `{}` if it has no file of them.
+    /// Settings of the policy; `{}` if there is no settings file.
     pub settings: Value,
-    /// The name of the settings, if they are those of other examples too: the file of settings is a link then.
+    /// Name of settings that several examples share: the target of the symbolic link `NAME.settings.yml`.
     pub settings_name: Option<String>,
-    /// The response, in the form of [`Answer::response`](crate::judge::Answer::response); `null` if the file has none.
+    /// Response in the form of [`Answer::response`](crate::library::Answer::response); `null` if the file has none.
     pub response: Value,
 }
 
 impl Example {
-    /// What it shows, in words: its name without folder and number.
+    /// Returns the name without folder and number, with spaces.
     pub fn title(&self) -> String {
         let file = self.name.rsplit('/').next().unwrap_or_default();
         let title = file.split_once('-').map_or(file, |(_, title)| title);
         title.replace('-', " ")
     }
 
-    /// Its folder.
+    /// Returns the folder name.
     pub fn topic(&self) -> &str {
         self.name.split('/').next().unwrap_or_default()
     }
 }
 
-/// The examples of this repository.
+/// Reads the examples of this repository.
 ///
 /// # Errors
-/// As [`read`].
+/// If [`read`] fails.
 pub fn all() -> Result<Vec<Example>> {
     read(&root("examples"))
 }
 
-/// Reads the examples of all topics, in the order of their names.
+/// Reads the examples of all topics, sorted by name.
 ///
 /// # Errors
-/// If a file cannot be read, or does not hold what its name says.
+/// If a file cannot be read or parsed.
 pub fn read(folder: &Path) -> Result<Vec<Example>> {
     let mut examples = Vec::new();
-    // What the command line reads is no request.
+    // `manifests` contains input for the CLI, not requests.
     let is_topic = |path: &&PathBuf| path.is_dir() && !path.ends_with("manifests");
     for topic in paths(folder)?.iter().filter(is_topic) {
         for path in paths(topic)? {

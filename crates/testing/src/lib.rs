@@ -1,23 +1,25 @@
-//! Shared code of tests and tools: the examples ([`examples`]), the library's answers ([`judge`], [`answers`]), and the built module in a
-//! wasm engine ([`Policy`]).
+//! Shared code of tests and tools.
+//!
+//! It reads the examples ([`examples`]), runs the library ([`library`]), reads recorded answers ([`answers`]) and runs built modules in
+//! a wasm engine ([`Policy`]).
 
 use std::path::{Path, PathBuf};
 
 pub mod admission;
 pub mod answers;
 pub mod examples;
-pub mod judge;
+pub mod library;
 pub mod module;
 mod policy;
 
 pub use policy::{Cost, GuestSettingsVerdict, Host, Policy};
 
-/// A file or folder of this repository.
+/// Returns the path of a file or folder in this repository.
 pub fn root(path: impl AsRef<Path>) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
 }
 
-/// The metadata, the questions and the Artifact Hub package of each published policy.
+/// Metadata, UI questions and Artifact Hub package of each published policy.
 pub const PUBLISHED: [[&str; 3]; 2] = [
     [
         "policy-metadata.yml",
@@ -31,25 +33,25 @@ pub const PUBLISHED: [[&str; 3]; 2] = [
     ],
 ];
 
-/// What can go wrong between a module and its host.
+/// The error type of calls to a module.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The engine does not take the module.
+    /// The engine rejects the module.
     #[error("cannot load the module: {0}")]
     Load(String),
-    /// PolicyServer would not start with the module.
+    /// The module has no protocol version, so PolicyServer would not start.
     #[error("Policy is missing protocol version")]
     NoProtocolVersion,
     /// The module's metadata cannot be read.
     #[error("metadata: {0}")]
     Metadata(String),
-    /// The guest trapped, gave an error or took too long.
+    /// The guest trapped, returned an error or timed out.
     #[error("internal server error: {0}")]
     Call(String),
-    /// The guest's answer is not in Kubewarden's words.
+    /// The guest's response is not in Kubewarden's format.
     #[error("the policy answered something else than a verdict: {0}")]
     Answer(#[from] serde_json::Error),
-    /// A request that PolicyServer would not pass on.
+    /// PolicyServer would reject the request.
     #[error("cannot build AdmissionRequest object from given input: {0}")]
     Request(String),
 }

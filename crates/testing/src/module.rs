@@ -1,17 +1,17 @@
-//! What a module says of itself before it runs.
+//! Reads the metadata and imports of a wasm module without running it.
 
 use serde_json::Value;
 use wasmparser::{Parser, Payload};
 
 use crate::Error;
 
-/// The custom section in which Kubewarden keeps what it must know about a policy.
+/// Name of the custom section with a policy's Kubewarden metadata.
 pub const METADATA_SECTION: &str = "io.kubewarden.metadata";
 
-/// The metadata in a module, if it has any.
+/// Reads the metadata of a module, if any.
 ///
 /// # Errors
-/// If the bytes are no wasm module, or the section holds no JSON.
+/// If the bytes are not a wasm module, or the section is not JSON.
 pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, Error> {
     let invalid = |e: &dyn std::fmt::Display| Error::Metadata(e.to_string());
     for payload in Parser::new(0).parse_all(wasm) {
@@ -25,10 +25,10 @@ pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, Error> {
     Ok(None)
 }
 
-/// The modules and names that a module imports: `wapc.__guest_request`.
+/// Lists the imports of a module with their namespace: `wapc.__guest_request`.
 ///
 /// # Errors
-/// If the bytes are no wasm module.
+/// If the bytes are not a wasm module.
 pub fn imports(wasm: &[u8]) -> Result<Vec<String>, Error> {
     let invalid = |e: wasmparser::BinaryReaderError| Error::Metadata(e.to_string());
     let mut imports = Vec::new();

@@ -13,7 +13,7 @@ use wasmi::{
     Store, TrapCode,
 };
 
-use crate::judge::Answer;
+use crate::library::Answer;
 use crate::{Error, admission, module};
 
 /// Fuel of a call: more than PolicyServer's two seconds allow.
@@ -33,19 +33,19 @@ pub struct GuestSettingsVerdict {
     pub message: Option<String>,
 }
 
-/// The host's side of a host call: binding, namespace, operation and payload in, an answer or an error out.
+/// Handler of host calls. It takes binding, namespace, operation and payload, and returns a response or an error.
 pub type Host = dyn Fn(&str, &str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync;
 
 /// The cost of one call in a fresh instance, including the instance's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
-    /// Fuel that wasmi counts: about one for each wasm instruction, and the same number on every machine.
+    /// Fuel consumed in wasmi: about one per wasm instruction, the same on every machine.
     pub fuel: u64,
-    /// Linear memory at the end, which never shrinks, in bytes.
+    /// Size of linear memory after the call, in bytes. Linear memory never shrinks.
     pub memory: u64,
 }
 
-/// A compiled policy. A clone shares the compiled module.
+/// A compiled policy. Clones share the compiled module.
 #[derive(Clone)]
 pub struct Policy {
     module: Module,
@@ -53,7 +53,7 @@ pub struct Policy {
     host: Option<Arc<Host>>,
 }
 
-/// One call of a guest: waPC's request, response and errors.
+/// State of one guest call: waPC's request, response and errors.
 #[derive(Default)]
 struct Call {
     operation: Vec<u8>,
@@ -119,7 +119,7 @@ impl Policy {
     /// Measures one operation in a fresh instance.
     ///
     /// # Errors
-    /// As [`Policy::call`].
+    /// If [`Policy::call`] fails.
     pub fn measure(&self, operation: &str, payload: &[u8]) -> Result<Cost, Error> {
         self.run(operation, payload).map(|(_, cost)| cost)
     }
@@ -183,24 +183,24 @@ impl Policy {
     /// Asks for a verdict on bytes that PolicyServer might never send.
     ///
     /// # Errors
-    /// As [`Policy::validate`].
+    /// If [`Policy::validate`] fails.
     pub fn validate_bytes(&self, payload: &[u8]) -> Result<Answer, Error> {
         Ok(serde_json::from_slice(&self.call("validate", payload)?)?)
     }
 
-    /// Asks if the policy accepts the settings.
+    /// Calls `validate_settings`.
     ///
     /// # Errors
-    /// As [`Policy::call`], and if the answer is none.
+    /// If [`Policy::call`] fails, or the response has another form.
     pub fn validate_settings(&self, settings: &Value) -> Result<GuestSettingsVerdict, Error> {
         let answer = self.call("validate_settings", settings.to_string().as_bytes())?;
         Ok(serde_json::from_slice(&answer)?)
     }
 
-    /// Asks for the protocol version of the policy.
+    /// Calls `protocol_version`.
     ///
     /// # Errors
-    /// As [`Policy::call`], and if the answer is not JSON.
+    /// If [`Policy::call`] fails, or the response is not JSON.
     pub fn protocol_version(&self) -> Result<Value, Error> {
         Ok(serde_json::from_slice(
             &self.call("protocol_version", b"")?,
@@ -308,7 +308,7 @@ fn length(bytes: &[u8]) -> Result<u32, WasmiError> {
 mod tests {
     use super::Policy;
 
-    /// Counts its calls in a global, and answers the count.
+    /// Module that counts its calls in a global and responds with the count.
     const COUNTER: &str = r#"(module
         (import "wapc" "__guest_response" (func $respond (param i32 i32)))
         (memory (export "memory") 1)

@@ -1,12 +1,14 @@
-//! Kind by rule by verdict: every rule that is for a kind answers to the questions of `xtask/src/kinds/questions.rs`.
+//! Matrix of kinds and rules: each rule fires, at its default level, for each kind that it applies to.
+//!
+//! The requests are in `xtask/src/kinds/invalid_requests.rs`.
 
 use managed_by::{kinds, rules};
-use xtask::kinds::questions::verdicts_by;
+use xtask::kinds::invalid_requests::levels_of_fired_rules;
 
 use crate::support::review;
 
-/// What the questions do not ask: a Job's template and status, which are held to upstream's answers, pods, large objects.
-const ELSEWHERE: [&str; 4] = [
+/// Prefixes of rules that other tests cover: a Job's template and status, pods, and large objects.
+const COVERED_ELSEWHERE: [&str; 4] = [
     "job-spec/",
     "job-status/",
     "pods/",
@@ -14,22 +16,26 @@ const ELSEWHERE: [&str; 4] = [
 ];
 
 #[test]
-fn every_rule_of_every_kind_answers() {
+fn each_rule_fires_for_each_kind_at_its_default_level() {
     for kind in kinds() {
-        let mut verdicts = verdicts_by(kind, review).unwrap();
-        verdicts.retain(|id, _| !id.starts_with("job-status/"));
-        let judging = rules().iter().filter(|rule| rule.applies_to(kind));
-        let ids = judging.map(|rule| rule.id());
-        let asked = ids.filter(|id| !ELSEWHERE.iter().any(|part| id.starts_with(part)));
-        // The API of a kind that it defaults writes the value by itself, so that the rule has nothing to say.
-        let is_silent = |id: &str| id == "managed-by/reserved" && kind.is_defaulted();
-        let mut expected: Vec<_> = asked.filter(|id| !is_silent(id)).collect();
+        let mut levels = levels_of_fired_rules(kind, review).unwrap();
+        levels.retain(|id, _| !id.starts_with("job-status/"));
+        let applicable = rules().iter().filter(|rule| rule.applies_to(kind));
+        let ids = applicable.map(|rule| rule.id());
+        let tested = ids.filter(|id| {
+            !COVERED_ELSEWHERE
+                .iter()
+                .any(|prefix| id.starts_with(prefix))
+        });
+        // If the API defaults the field to the reserved value, the rule does not fire.
+        let is_defaulted = |id: &str| id == "managed-by/reserved" && kind.is_defaulted();
+        let mut expected: Vec<_> = tested.filter(|id| !is_defaulted(id)).collect();
         expected.sort_unstable();
-        let fired: Vec<_> = verdicts.keys().copied().collect();
+        let fired: Vec<_> = levels.keys().copied().collect();
         assert_eq!(fired, expected, "{}", kind.name());
-        for (id, verdict) in &verdicts {
+        for (id, level) in &levels {
             let default = managed_by::rule(id).unwrap().default_enforcement();
-            assert_eq!(*verdict, default, "{id}: {}", kind.name());
+            assert_eq!(*level, default, "{id}: {}", kind.name());
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Every kind that the policy knows, on every front end.
+//! Tests that run for every built-in kind: its `managedBy` field, its rules and its status transitions.
 
-mod field;
+mod managed_by_field;
 mod matrix;
 mod mutations;
-mod reach;
+mod transitions;
 
 use managed_by::{Form, Holder, Kind, kinds};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::{Answer, review, root};
 use xtask::kinds::objects::{request, with};
 
-/// Each kind, once for each of its versions.
+/// Returns each kind with each of its versions.
 fn all() -> impl Iterator<Item = (&'static Kind<'static>, &'static str)> {
     let versions = |kind: &'static Kind<'static>| kind.versions().iter().map(move |v| (kind, *v));
     kinds().iter().copied().flat_map(versions)
@@ -30,43 +30,44 @@ fn create(kind: &str, object: &Value) -> Answer {
     review(&request, &strict())
 }
 
-/// Settings under which the rules about a status deny on objects that their own controllers reconcile too.
+/// Settings that make the rules about a status deny on objects of built-in controllers too.
 fn strict() -> Value {
-    xtask::kinds::questions::strict()
+    xtask::kinds::invalid_requests::strict()
 }
 
 #[track_caller]
-fn silent(answer: &Answer) {
+fn assert_silent(answer: &Answer) {
     assert!(answer.allowed && answer.warnings.is_empty(), "{answer:?}");
 }
 
-/// A kind has texts, an example, and rules for its status where the metadata asks for that, for mutants of the library. All else in
-/// the metadata, the manifests and the page are compared with the kinds elsewhere.
+/// Each kind has documentation and an example, and its status is in the metadata's rules if the kind has status rules.
+///
+/// `make mutants` needs this test: other tests of the metadata run against the built module only.
 #[test]
-fn every_kind_has_all_its_parts() {
+fn each_kind_is_documented_and_in_the_metadata() {
     let examples = xtask::examples::all().unwrap();
     let metadata = std::fs::read_to_string(root("policy-metadata.yml")).unwrap();
     let metadata: Value = serde_yaml_ng::from_str(&metadata).unwrap();
     for kind in kinds() {
         let status = Value::from(format!("{}/status", kind.plural()));
-        let is_asked = metadata["rules"].as_array().unwrap().iter().any(|rule| {
+        let is_in_metadata = metadata["rules"].as_array().unwrap().iter().any(|rule| {
             let names = |key: &str, name: &Value| rule[key].as_array().unwrap().contains(name);
             names("apiGroups", &kind.group().into()) && names("resources", &status)
         });
-        assert_eq!(is_asked, kind.has_status_rules(), "{kind:?}");
-        let is_shown = examples.iter().any(|example| {
-            let of = |key: &str| example.request["kind"][key].as_str().unwrap();
-            Kind::find(of("group"), of("version"), of("kind"))
+        assert_eq!(is_in_metadata, kind.has_status_rules(), "{kind:?}");
+        let has_example = examples.iter().any(|example| {
+            let text = |key: &str| example.request["kind"][key].as_str().unwrap();
+            Kind::find(text("group"), text("version"), text("kind"))
                 .is_some_and(|k| std::ptr::eq(k, *kind))
         });
-        assert!(is_shown, "examples: {kind:?}");
+        assert!(has_example, "examples: {kind:?}");
         let docs = kind.docs();
         for text in [docs.checks, docs.unchecked, docs.source] {
             assert!(!text.is_empty(), "{kind:?}");
         }
         let mut workloads = kinds().iter().filter(|k| k.holder() == Holder::Workload);
-        let made = kind.workload();
-        assert!(workloads.any(|k| k.name() == made), "{kind:?}");
+        let workload = kind.workload();
+        assert!(workloads.any(|k| k.name() == workload), "{kind:?}");
         if let Form::OneOf(values) = kind.form() {
             assert_eq!(values.len(), 2, "{kind:?}");
         }

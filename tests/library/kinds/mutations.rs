@@ -1,6 +1,7 @@
-//! Each transition that real controllers made, broken in each way that fits it: on a delegated object each is denied by one rule at
-//! one path. On an object that its own controller reconciles the rules about a status only warn, until the settings set them to `deny`.
-//! What a kind's status says is written down once more in `words.yml`.
+//! Mutates each recorded transition of real controllers in each applicable way and expects one rule to deny it at one path.
+//!
+//! On delegated objects the rules deny. On objects of built-in controllers the rules about a status warn by default, and deny if the
+//! settings set them to `deny`. `status_fields.yml` lists the status fields of each kind, independently of the library.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,10 +13,10 @@ use serde_json::{Map, Value, json};
 
 use crate::support::review;
 
-/// What the status of a kind says, as `words.yml` explains.
+/// Status fields of some kinds, see `status_fields.yml`.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Words {
+struct StatusFields {
     kinds: Vec<String>,
     outcomes: Option<[String; 2]>,
     phase: Option<(String, [String; 2])>,
@@ -26,41 +27,50 @@ struct Words {
 
 const TEKTON: [&str; 2] = ["PipelineRun", "TaskRun"];
 
-/// Those of all kinds; the last say nothing.
-static WORDS: LazyLock<Vec<Words>> = LazyLock::new(|| {
-    let mut words: Vec<Words> = serde_yaml_ng::from_str(include_str!("words.yml")).unwrap();
-    words.push(Words::default());
-    words
+/// Fields of all kinds, with an empty entry at the end.
+static STATUS_FIELDS: LazyLock<Vec<StatusFields>> = LazyLock::new(|| {
+    let yaml = include_str!("status_fields.yml");
+    let mut fields: Vec<StatusFields> = serde_yaml_ng::from_str(yaml).unwrap();
+    fields.push(StatusFields::default());
+    fields
 });
 
-fn words(kind: &Kind<'_>) -> &'static Words {
-    let is_of_kind = |words: &&Words| words.kinds.iter().any(|name| name == kind.name());
-    let nothing = WORDS.last().unwrap();
-    WORDS.iter().find(is_of_kind).unwrap_or(nothing)
+fn status_fields(kind: &Kind<'_>) -> &'static StatusFields {
+    let has_kind = |fields: &&StatusFields| fields.kinds.iter().any(|name| name == kind.name());
+    let none = STATUS_FIELDS.last().unwrap();
+    STATUS_FIELDS.iter().find(has_kind).unwrap_or(none)
 }
 
-/// A broken request, with the path at which it is to be denied; nothing if the way does not fit.
-type Broken = Option<(String, Value)>;
+/// A mutated request and the path of the expected denial; `None` if the mutation does not apply.
+type Mutated = Option<(String, Value)>;
 
-/// A way to break a transition: its name, the rule that is to deny it, and how.
-type Way = (&'static str, &'static str, fn(&Kind<'_>, &Value) -> Broken);
+/// Name of a mutation, the rule that denies it, and its function.
+type Mutation = (&'static str, &'static str, fn(&Kind<'_>, &Value) -> Mutated);
 
-const WAYS: [Way; 7] = [
-    ("terminal taken back", "status/outcome-changed", taken_back),
-    ("end taken back", "status/outcome-changed", without_end),
-    ("both outcomes", "status/two-outcomes", both),
-    ("negative counter", "status/negative-counter", negative),
-    ("end before start", "status/end-before-start", early_end),
+const MUTATIONS: [Mutation; 7] = [
+    ("outcome removed", "status/outcome-changed", remove_outcome),
+    ("end time removed", "status/outcome-changed", remove_end),
+    ("both outcomes", "status/two-outcomes", set_both_outcomes),
+    (
+        "negative counter",
+        "status/negative-counter",
+        negate_counter,
+    ),
+    ("end before start", "status/end-before-start", set_early_end),
     (
         "two exclusive conditions",
         "status/exclusive-conditions",
-        pair,
+        set_exclusive_pair,
     ),
-    ("managedBy changed", "managed-by/immutable", changed),
+    (
+        "managedBy changed",
+        "managed-by/immutable",
+        change_managed_by,
+    ),
 ];
 
 #[test]
-fn every_transition_broken_in_every_way_is_denied() {
+fn each_mutated_transition_is_denied_by_one_rule() {
     let mut count: BTreeMap<&str, usize> = BTreeMap::new();
     for stream in CUSTOM.into_iter().chain(MULTIKUEUE) {
         for case in trace::requests(stream).unwrap() {
@@ -70,39 +80,40 @@ fn every_transition_broken_in_every_way_is_denied() {
             if kind.name() == "Job" {
                 continue;
             }
-            // What Tekton does with an outcome of its own is denied of a delegated run, broken or not.
-            let copy = delegated(kind, &request);
+            // Tekton changes outcomes of its own runs. On a delegated run this is denied without a mutation.
+            let copy = to_delegated(kind, &request);
             if !review(&copy, &json!({})).allowed {
                 continue;
             }
-            for (way, rule, broken) in WAYS {
-                let Some((path, delegated)) = broken(kind, &copy) else {
+            for (mutation, rule, mutate) in MUTATIONS {
+                let Some((path, delegated)) = mutate(kind, &copy) else {
                     continue;
                 };
-                *count.entry(way).or_default() += 1;
-                let (name, denied) = (format!("{way}: {}", case.name), format!("{rule} {path}"));
+                *count.entry(mutation).or_default() += 1;
+                let name = format!("{mutation}: {}", case.name);
+                let denied = format!("{rule} {path}");
                 let answer = review(&delegated, &json!({}));
                 assert_eq!(answer.denied(), [&*denied], "{name}");
-                let standard = broken(kind, &request).filter(|_| !is_delegated(kind, &request));
-                let Some((_, standard)) = standard else {
+                let built_in = mutate(kind, &request).filter(|_| !is_delegated(kind, &request));
+                let Some((_, built_in)) = built_in else {
                     continue;
                 };
-                // Nothing comes between a project's own controller and its own objects, unless an admin wants it to.
+                // By default the rules about a status do not deny writes to objects that are not delegated.
                 let is_status = rule.starts_with("status/");
-                let answer = review(&standard, &json!({}));
+                let answer = review(&built_in, &json!({}));
                 assert_eq!(answer.allowed, is_status, "{name}: {answer:?}");
-                // Tekton has been recorded taking a success back.
+                // A recorded Tekton run lost its success.
                 let is_recorded = TEKTON.contains(&kind.name()) && rule == "status/outcome-changed";
                 if is_status && !is_recorded {
                     assert!(answer.warned().contains(&&*denied), "{name}");
-                    let answer = review(&standard, &json!({"rules": {rule: "deny"}}));
+                    let answer = review(&built_in, &json!({"rules": {rule: "deny"}}));
                     assert_eq!(answer.denied(), [&*denied], "{name}");
                 }
             }
         }
     }
-    // A way that fits nothing that was recorded would show nothing.
-    assert_eq!(count.len(), WAYS.len(), "{count:?}");
+    // Each mutation must apply to at least one recorded transition.
+    assert_eq!(count.len(), MUTATIONS.len(), "{count:?}");
     assert!(count.values().sum::<usize>() > 900, "{count:?}");
 }
 
@@ -112,35 +123,35 @@ fn is_delegated(kind: &Kind<'_>, request: &Value) -> bool {
     } else {
         &request["oldObject"]
     };
-    kind.mode(name(kind, stored)).is_delegated()
+    kind.mode(managed_by(kind, stored)).is_delegated()
 }
 
-/// The name in the field of an object.
-fn name<'v>(kind: &Kind<'_>, object: &'v Value) -> Option<&'v str> {
+/// Returns the value of the `managedBy` field of an object.
+fn managed_by<'v>(kind: &Kind<'_>, object: &'v Value) -> Option<&'v str> {
     let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
     object.pointer(&pointer).and_then(Value::as_str)
 }
 
-fn set_name(kind: &Kind<'_>, object: &mut Value, name: &str) {
+fn set_managed_by(kind: &Kind<'_>, object: &mut Value, value: &str) {
     let path = kind.managed_by_path().split('.');
-    *path.fold(object, |at, segment| &mut at[segment]) = name.into();
+    *path.fold(object, |parent, key| &mut parent[key]) = value.into();
 }
 
-/// The request of an object that is delegated: the recorded one, or a copy.
-fn delegated(kind: &Kind<'_>, request: &Value) -> Value {
+/// Returns the request with delegated objects.
+fn to_delegated(kind: &Kind<'_>, request: &Value) -> Value {
     let mut request = request.clone();
     if !is_delegated(kind, &request) {
         for member in ["object", "oldObject"] {
             if !request[member].is_null() {
-                set_name(kind, &mut request[member], "kueue.x-k8s.io/multikueue");
+                set_managed_by(kind, &mut request[member], "kueue.x-k8s.io/multikueue");
             }
         }
     }
     request
 }
 
-/// A status update, to be broken.
-fn of_status(request: &Value) -> Option<Value> {
+/// Returns a copy of the request if it is a status update.
+fn status_update(request: &Value) -> Option<Value> {
     let is_status = request["operation"] == "UPDATE" && request["subResource"] == "status";
     is_status.then(|| request.clone())
 }
@@ -154,122 +165,123 @@ fn is_true(status: &Value, name: &str) -> bool {
 
 /// Whether a status has an outcome that is final.
 fn is_done(kind: &Kind<'_>, status: &Value) -> bool {
-    let words = words(kind);
-    // A TrainJob's failure is no end: Trainer takes it back.
-    let fails_for_good = kind.name() != "TrainJob";
-    let by_condition = words
+    let fields = status_fields(kind);
+    // Trainer can remove the condition Failed of a TrainJob.
+    let is_failure_final = kind.name() != "TrainJob";
+    let by_condition = fields
         .outcomes
         .as_ref()
-        .is_some_and(|[s, f]| is_true(status, s) || fails_for_good && is_true(status, f));
-    // Kueue takes a failed AppWrapper for one only when its resources are gone.
-    let is_final = |word: &str| word != "Failed" || !is_true(status, "ResourcesDeployed");
-    let by_word = words.phase.as_ref().is_some_and(|(field, words)| {
-        let mut words = words.iter();
-        words.any(|word| status[field] == *word && is_final(word))
+        .is_some_and(|[s, f]| is_true(status, s) || is_failure_final && is_true(status, f));
+    // Kueue treats a failed AppWrapper as finished only when its resources are gone.
+    let is_final = |phase: &str| phase != "Failed" || !is_true(status, "ResourcesDeployed");
+    let by_phase = fields.phase.as_ref().is_some_and(|(field, phases)| {
+        let mut phases = phases.iter();
+        phases.any(|phase| status[field] == *phase && is_final(phase))
     });
     // The status of Tekton's one condition says how a run ended.
     let mut conditions = status["conditions"].as_array().into_iter().flatten();
     let by_tekton = TEKTON.contains(&kind.name())
         && conditions.any(|c| c["type"] == "Succeeded" && c["status"] != "Unknown");
-    by_condition || by_word || by_tekton
+    by_condition || by_phase || by_tekton
 }
 
-/// A status update that leaves as it is what has an outcome already: where there was none, what was written came first.
-fn after_the_outcome(kind: &Kind<'_>, request: &Value) -> Option<Value> {
-    let mut request = of_status(request)?;
+/// Returns a status update without a change, of an object that has an outcome before or after the request.
+fn unchanged_after_outcome(kind: &Kind<'_>, request: &Value) -> Option<Value> {
+    let mut request = status_update(request)?;
     if !is_done(kind, &request["oldObject"]["status"]) {
         if !is_done(kind, &request["object"]["status"]) {
             return None;
         }
         request["oldObject"] = request["object"].clone();
     }
-    // What else was written may be a way out, such as one more attempt of a TaskRun.
+    // Other changes of the request may permit a new outcome, such as another attempt of a TaskRun.
     request["object"]["status"] = request["oldObject"]["status"].clone();
     Some(request)
 }
 
-/// The new object runs.
-fn taken_back(kind: &Kind<'_>, request: &Value) -> Broken {
-    let mut broken = after_the_outcome(kind, request)?;
-    let status = &mut broken["object"]["status"];
-    if let Some((field, _)) = &words(kind).phase {
+/// Makes the new object run again.
+fn remove_outcome(kind: &Kind<'_>, request: &Value) -> Mutated {
+    let mut mutated = unchanged_after_outcome(kind, request)?;
+    let status = &mut mutated["object"]["status"];
+    if let Some((field, _)) = &status_fields(kind).phase {
         status[field] = "Running".into();
-        return Some((format!("status.{field}"), broken));
+        return Some((format!("status.{field}"), mutated));
     }
-    // For Tekton `False` is an outcome too.
+    // In Tekton `Succeeded=False` is an outcome too.
     let is_tekton = TEKTON.contains(&kind.name());
     let other = if is_tekton { "Unknown" } else { "False" };
     for condition in status["conditions"].as_array_mut()? {
         condition["status"] = other.into();
     }
     status.as_object_mut()?.remove("terminalState");
-    Some(("status.conditions".to_owned(), broken))
+    Some(("status.conditions".to_owned(), mutated))
 }
 
-/// The outcome stays, and the end is gone: the first of two steps.
-fn without_end(kind: &Kind<'_>, request: &Value) -> Broken {
-    let mut broken = after_the_outcome(kind, request)?;
-    let end = words(kind).end.as_ref()?;
-    broken["object"]["status"].as_object_mut()?.remove(end)?;
-    Some((format!("status.{end}"), broken))
+/// Removes the end time and keeps the outcome.
+fn remove_end(kind: &Kind<'_>, request: &Value) -> Mutated {
+    let mut mutated = unchanged_after_outcome(kind, request)?;
+    let end = status_fields(kind).end.as_ref()?;
+    mutated["object"]["status"].as_object_mut()?.remove(end)?;
+    Some((format!("status.{end}"), mutated))
 }
 
-/// The status with two conditions that are true, in place of what it says of them.
-fn with_both(mut request: Value, names: &[String; 2]) -> (String, Value) {
+/// Sets two conditions to true.
+fn with_conditions(mut request: Value, names: &[String; 2]) -> (String, Value) {
     let status = &mut request["object"]["status"];
-    let kept = status["conditions"].as_array().into_iter().flatten();
-    let kept = kept.filter(|c| names.iter().all(|name| c["type"] != **name));
+    let others = status["conditions"].as_array().into_iter().flatten();
+    let others = others.filter(|c| names.iter().all(|name| c["type"] != **name));
     let both = names
         .each_ref()
         .map(|name| json!({"type": name, "status": "True", "reason": "Broken"}));
-    status["conditions"] = kept.cloned().chain(both).collect();
+    status["conditions"] = others.cloned().chain(both).collect();
     ("status.conditions".to_owned(), request)
 }
 
-fn both(kind: &Kind<'_>, request: &Value) -> Broken {
-    let outcomes = words(kind).outcomes.as_ref()?;
-    let request = of_status(request)?;
-    // The operator notes both of these, and a Complete TrainJob may fail.
-    let may_be_both = match kind.name() {
+fn set_both_outcomes(kind: &Kind<'_>, request: &Value) -> Mutated {
+    let outcomes = status_fields(kind).outcomes.as_ref()?;
+    let request = status_update(request)?;
+    // The training operator sets both on PyTorchJobs and TFJobs, and a TrainJob can fail after it is Complete.
+    let is_allowed = match kind.name() {
         "PyTorchJob" | "TFJob" => true,
         "TrainJob" => is_true(&request["oldObject"]["status"], &outcomes[0]),
         _ => false,
     };
-    (!may_be_both).then(|| with_both(request, outcomes))
+    (!is_allowed).then(|| with_conditions(request, outcomes))
 }
 
-fn pair(kind: &Kind<'_>, request: &Value) -> Broken {
-    Some(with_both(of_status(request)?, words(kind).pair.as_ref()?))
+fn set_exclusive_pair(kind: &Kind<'_>, request: &Value) -> Mutated {
+    let pair = status_fields(kind).pair.as_ref()?;
+    Some(with_conditions(status_update(request)?, pair))
 }
 
-fn negative(kind: &Kind<'_>, request: &Value) -> Broken {
-    let mut broken = of_status(request)?;
-    let (path, counters) = words(kind).counter.as_ref()?;
-    let status = broken["object"]["status"].as_object_mut()?;
+fn negate_counter(kind: &Kind<'_>, request: &Value) -> Mutated {
+    let mut mutated = status_update(request)?;
+    let (path, counters) = status_fields(kind).counter.as_ref()?;
+    let status = mutated["object"]["status"].as_object_mut()?;
     status.extend(counters.clone());
-    Some((format!("status.{path}"), broken))
+    Some((format!("status.{path}"), mutated))
 }
 
-fn early_end(kind: &Kind<'_>, request: &Value) -> Broken {
-    let mut broken = of_status(request)?;
-    let end = words(kind).end.as_ref()?;
-    let status = &mut broken["object"]["status"];
+fn set_early_end(kind: &Kind<'_>, request: &Value) -> Mutated {
+    let mut mutated = status_update(request)?;
+    let end = status_fields(kind).end.as_ref()?;
+    let status = &mut mutated["object"]["status"];
     status.get("startTime")?;
     status[end] = "2001-01-01T00:00:00Z".into();
-    Some((format!("status.{end}"), broken))
+    Some((format!("status.{end}"), mutated))
 }
 
-/// Of every update; one of the status becomes one of the main resource, where the field can be written.
-fn changed(kind: &Kind<'_>, request: &Value) -> Broken {
+/// Changes the field in any update. A status update becomes an update of the main resource, which can write the field.
+fn change_managed_by(kind: &Kind<'_>, request: &Value) -> Mutated {
     if request["operation"] != "UPDATE" {
         return None;
     }
-    let mut broken = request.clone();
-    broken["subResource"] = "".into();
-    let other = match name(kind, &broken["oldObject"]) {
+    let mut mutated = request.clone();
+    mutated["subResource"] = "".into();
+    let other = match managed_by(kind, &mutated["oldObject"]) {
         Some("kueue.x-k8s.io/multikueue") => kind.reserved_value()?,
         _ => "kueue.x-k8s.io/multikueue",
     };
-    set_name(kind, &mut broken["object"], other);
-    Some((kind.managed_by_path().to_owned(), broken))
+    set_managed_by(kind, &mut mutated["object"], other);
+    Some((kind.managed_by_path().to_owned(), mutated))
 }

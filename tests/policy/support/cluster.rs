@@ -1,4 +1,4 @@
-//! A cluster that is played: for the library as it is, for the module behind the engine's host.
+//! A fake cluster with recorded Jobs, which the library uses directly and the module through the engine's host.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -6,22 +6,22 @@ use std::sync::{Arc, LazyLock};
 use managed_by::{Cluster, FoundJob, Unanswered};
 use managed_by_testing::Host;
 use serde_json::Value;
-use xtask::judge::documented_job;
+use xtask::library::documented_job;
 
 use super::root;
 
-/// How the cluster behaves when it is asked for a Job.
+/// A cluster, by its behavior when a Job is looked up.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Played {
-    /// It has the Jobs of MultiKueue's hub, as recorded, and the Job of the documentation's examples.
+pub(crate) enum FakeCluster {
+    /// Contains the recorded Jobs of MultiKueue's hub and the Job of the documentation's examples.
     Recorded,
-    /// The host gives an error.
+    /// Fails with the given error.
     Failing(&'static str),
-    /// The host gives this for a Job.
-    Giving(&'static str),
+    /// Returns the given text as the Job.
+    Returning(&'static str),
 }
 
-/// The Jobs by namespace and name, as they were last seen.
+/// Last recorded state of each Job, by namespace and name.
 static JOBS: LazyLock<BTreeMap<(String, String), Value>> = LazyLock::new(|| {
     let mut jobs = BTreeMap::new();
     let mut add = |job: Value| {
@@ -46,17 +46,17 @@ static JOBS: LazyLock<BTreeMap<(String, String), Value>> = LazyLock::new(|| {
     jobs
 });
 
-/// A Job that the cluster has.
+/// Returns a Job of [`FakeCluster::Recorded`].
 pub(crate) fn job(namespace: &str, name: &str) -> &'static Value {
     &JOBS[&(namespace.to_owned(), name.to_owned())]
 }
 
-impl Played {
-    /// What the host says, in the words of `policy-evaluator` in PolicyServer 1.36.0-beta.1.
+impl FakeCluster {
+    /// Looks up a Job, with the error text of `policy-evaluator` in PolicyServer 1.36.0-beta.1.
     fn get(self, namespace: &str, name: &str) -> Result<Vec<u8>, String> {
         match self {
             Self::Failing(error) => return Err(error.to_owned()),
-            Self::Giving(bytes) => return Ok(bytes.as_bytes().to_vec()),
+            Self::Returning(bytes) => return Ok(bytes.as_bytes().to_vec()),
             Self::Recorded => {}
         }
         let job = JOBS.get(&(namespace.to_owned(), name.to_owned()));
@@ -65,30 +65,30 @@ impl Played {
         })
     }
 
-    /// The host of the engine. It answers nothing but the one question that the second manifest allows.
+    /// Returns the host for the engine. It panics on any host call but the lookup of a Job.
     pub(crate) fn host(self) -> Arc<Host> {
         Arc::new(move |binding, namespace, operation, payload| {
             assert_eq!(
                 (binding, namespace, operation),
                 ("kubewarden", "kubernetes", "get_resource")
             );
-            let question: Value = serde_json::from_slice(payload).unwrap();
-            let asked = |key: &str| question[key].as_str().unwrap().to_owned();
+            let request: Value = serde_json::from_slice(payload).unwrap();
+            let text = |key: &str| request[key].as_str().unwrap().to_owned();
             assert_eq!(
-                (asked("api_version"), asked("kind")),
+                (text("api_version"), text("kind")),
                 ("batch/v1".to_owned(), "Job".to_owned())
             );
-            self.get(&asked("namespace"), &asked("name"))
+            self.get(&text("namespace"), &text("name"))
         })
     }
 }
 
-impl Cluster for Played {
+impl Cluster for FakeCluster {
     fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered> {
         match self.get(namespace, name) {
             Ok(bytes) => Ok(FoundJob::Found(bytes)),
             Err(text) if text.starts_with("Cannot find") => Ok(FoundJob::NotFound),
-            // As the guest's SDK words it.
+            // The guest's SDK adds this prefix.
             Err(text) => Err(Unanswered::new(format!("Host error: {text}"))),
         }
     }

@@ -1,4 +1,4 @@
-//! Shared code of the tests.
+//! Functions that the tests of the module share: built modules, the library's answers and lists of files.
 
 pub(crate) mod cluster;
 pub(crate) mod payload;
@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 
 use managed_by_testing::Policy;
 use serde_json::Value;
-use xtask::judge::judge_in;
+use xtask::library::answer_in;
 
-use cluster::Played;
+use cluster::FakeCluster;
 
-pub(crate) use xtask::judge::Answer;
+pub(crate) use xtask::library::Answer;
 pub(crate) use xtask::root;
 
 /// Reads a built module.
@@ -24,8 +24,8 @@ pub(crate) fn module(file: &str) -> Vec<u8> {
 pub(crate) static GUEST: LazyLock<Policy> =
     LazyLock::new(|| Policy::load(&module("annotated-policy.wasm")).unwrap());
 
-/// Returns the pods policy, whose host answers for a cluster.
-pub(crate) fn pods_guest_in(cluster: Played) -> Policy {
+/// Returns the pods policy with a host that looks up Jobs in a cluster.
+pub(crate) fn pods_guest_in(cluster: FakeCluster) -> Policy {
     static COMPILED: LazyLock<Policy> =
         LazyLock::new(|| Policy::load(&module("annotated-pods-policy.wasm")).unwrap());
     COMPILED.clone().with_host(cluster.host())
@@ -38,23 +38,23 @@ pub(crate) fn review(request: &Value, settings: &Value) -> Answer {
 
 /// Returns the library's answer with settings in a given order.
 pub(crate) fn review_with(request: &Value, settings: &str) -> Answer {
-    judge_in(&Played::Recorded, &request.to_string(), settings)
+    answer_in(&FakeCluster::Recorded, &request.to_string(), settings)
 }
 
-/// Lists the files in a folder and below with an ending.
-pub(crate) fn files_with_ending(folder: &Path, ending: &str) -> Vec<PathBuf> {
+/// Lists the files below a folder with an extension, sorted by path.
+pub(crate) fn files_with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let paths = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
     let below = |path: PathBuf| {
         if path.is_dir() {
-            files_with_ending(&path, ending)
+            files_with_extension(&path, extension)
         } else {
             vec![path]
         }
     };
     let mut files: Vec<_> = paths.flat_map(below).collect();
-    files.retain(|file| file.extension().is_some_and(|e| e == ending));
+    files.retain(|file| file.extension().is_some_and(|e| e == extension));
     files.sort();
     files
 }

@@ -1,4 +1,4 @@
-//! What a guest gets of the requests in `costs/requests.yml`, as they are, filled up, or with long lists in them.
+//! Payloads for cost tests, made from `costs/requests.yml`: unchanged, padded to a size, or with long lists.
 
 use std::sync::LazyLock;
 
@@ -6,10 +6,10 @@ use managed_by::rules;
 use managed_by_testing::{admission, root};
 use serde_json::{Map, Value, json};
 
-/// The sizes that budgets speak of, in bytes.
+/// Names and sizes of padded payloads, in bytes.
 const SIZES: [(&str, usize); 2] = [("6 KB", 6 * 1024), ("118 KB", 118 * 1024)];
 
-/// How many components an `AppWrapper` has.
+/// Number of components in an `AppWrapper`.
 const COMPONENTS: usize = 50;
 
 static REQUESTS: LazyLock<Value> = LazyLock::new(|| {
@@ -19,7 +19,7 @@ static REQUESTS: LazyLock<Value> = LazyLock::new(|| {
     serde_json::to_value(requests).unwrap()
 });
 
-/// The accepted requests that budgets speak of, by name: objects of each size, and long lists.
+/// Returns the accepted payloads of the cost record by name.
 pub(crate) fn all() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for request in ["job update", "status update", "rayjob status update"] {
@@ -55,7 +55,7 @@ fn payload(request: &Value) -> Vec<u8> {
     admission::payload(request, &json!({}))
 }
 
-/// A request with as many environment variables as it takes to fill `size` bytes, give or take 100.
+/// Pads a request with environment variables to `size` bytes, give or take 100.
 pub(crate) fn sized(request: &str, size: usize) -> Vec<u8> {
     let mut env = Vec::new();
     loop {
@@ -65,7 +65,7 @@ pub(crate) fn sized(request: &str, size: usize) -> Vec<u8> {
         if payload.len() + 100 > size {
             return payload;
         }
-        // As many as are missing, by halves, so that a large payload does not take long.
+        // Adds about half of the missing bytes at once, to serialize large payloads only a few times.
         for _ in 0..((size - payload.len()) / 400).max(1) {
             let i = env.len();
             env.push(
@@ -75,7 +75,7 @@ pub(crate) fn sized(request: &str, size: usize) -> Vec<u8> {
     }
 }
 
-/// Puts environment variables into each list of them. The components of an `AppWrapper` share them out among each other.
+/// Replaces each list of environment variables. The components of an `AppWrapper` get equal shares.
 fn fill(value: &mut Value, env: &[Value]) {
     match value {
         Value::Object(members) => {
@@ -95,8 +95,9 @@ fn fill(value: &mut Value, env: &[Value]) {
     }
 }
 
-/// A CREATE under settings with 200 controllers, 200 namespaces and every rule, of a Job that is delegated to one of the
-/// controllers, in the namespace that comes last.
+/// Returns the creation of a Job with settings for 200 controllers, 200 namespaces and every rule.
+///
+/// The Job is delegated to the given controller, and the last entry matches its namespace.
 fn with_large_settings(controller: Option<usize>) -> Vec<u8> {
     let name = |i: usize| format!("controller-{i:03}.acme.io/runner");
     let entry = |i: usize| {
@@ -114,7 +115,7 @@ fn with_large_settings(controller: Option<usize>) -> Vec<u8> {
         .collect();
     let rules = rules().iter().map(|rule| (rule.id(), "deny"));
     let rules: Map<_, _> = rules
-        .map(|(id, word)| (id.to_owned(), word.into()))
+        .map(|(id, level)| (id.to_owned(), level.into()))
         .collect();
     let mut request = REQUESTS["job created"].clone();
     let spec = request["object"]["spec"].as_object_mut().unwrap();
@@ -124,7 +125,7 @@ fn with_large_settings(controller: Option<usize>) -> Vec<u8> {
     admission::payload(&request, &settings)
 }
 
-/// A status update of a Job with so many completions, which brings in what `change` writes into the status.
+/// Returns a status update of a Job, with the change that `change` makes to the status.
 fn status_update(completions: Option<usize>, change: impl FnOnce(&mut Value)) -> Vec<u8> {
     let mut request = REQUESTS["status update"].clone();
     let mut job = REQUESTS["job created"]["object"].clone();
@@ -138,12 +139,12 @@ fn status_update(completions: Option<usize>, change: impl FnOnce(&mut Value)) ->
     payload(&request)
 }
 
-/// A status update to `status`.
+/// Returns a status update that replaces the status.
 pub(crate) fn status(status: Value) -> Vec<u8> {
-    status_update(Some(5), |it| *it = status)
+    status_update(Some(5), |old| *old = status)
 }
 
-/// A status update that brings in `count` intervals of completed indexes and as many of failed ones, none adjacent.
+/// Returns a status update that adds `count` intervals of completed indexes and as many of failed ones, none adjacent.
 pub(crate) fn intervals(count: usize) -> Vec<u8> {
     let list = |from: usize| {
         let interval = |i: usize| format!("{}-{}", i * 8 + from, i * 8 + from + 1);
@@ -155,9 +156,9 @@ pub(crate) fn intervals(count: usize) -> Vec<u8> {
     })
 }
 
-/// A status update that brings in `count` pods that are not counted yet, half of them succeeded.
+/// Returns a status update that adds `count` uncounted pods, half of them succeeded.
 pub(crate) fn uncounted(count: usize) -> Vec<u8> {
-    // In no order, as they come.
+    // In pseudorandom order, as in a cluster.
     let uid = |i: usize| {
         let first = i * 2_654_435_761 % (1 << 32);
         format!("{first:08x}-5d5c-4f0e-9a3b-2c3d4e5f6a7b")
@@ -169,7 +170,7 @@ pub(crate) fn uncounted(count: usize) -> Vec<u8> {
     })
 }
 
-/// An update of a JobSet that brings in so many values that nobody runs.
+/// Returns an update of a JobSet that adds `count` nested values without a controller.
 pub(crate) fn nested(count: usize, enforcement: &str) -> Vec<u8> {
     let mut request = REQUESTS["jobset update"].clone();
     for (member, value) in [("oldObject", "acme.io/x"), ("object", "acme.io/y")] {
@@ -180,7 +181,7 @@ pub(crate) fn nested(count: usize, enforcement: &str) -> Vec<u8> {
     admission::payload(&request, &settings)
 }
 
-/// An update of the file as the creation of its new object.
+/// Converts an update in the file into the creation of its new object.
 fn creation(update: &str) -> Value {
     let mut request = REQUESTS[update].clone();
     request["operation"] = "CREATE".into();
@@ -189,15 +190,15 @@ fn creation(update: &str) -> Value {
     request
 }
 
-/// The creation of a Job with that value.
-pub(crate) fn created(managed_by: &str) -> Vec<u8> {
+/// Returns the creation of a Job with a value of `managedBy`.
+pub(crate) fn job_create(managed_by: &str) -> Vec<u8> {
     let mut request = creation("job update");
     request["object"]["spec"]["managedBy"] = managed_by.into();
     payload(&request)
 }
 
-/// The creation of an `AppWrapper` with those components.
-pub(crate) fn app_wrapper_of(components: &Value) -> Vec<u8> {
+/// Returns the creation of an `AppWrapper` with the given components.
+pub(crate) fn app_wrapper_create(components: &Value) -> Vec<u8> {
     let mut request = creation("appwrapper update");
     request["object"]["spec"]["components"] = components.clone();
     payload(&request)

@@ -1,7 +1,7 @@
-//! What is made of the kinds' profiles: the tables of docs/kinds.md.
+//! Generates the tables of `docs/kinds.md`, and provides objects and requests of all kinds for tests.
 
+pub mod invalid_requests;
 pub mod objects;
-pub mod questions;
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use managed_by::{Enforcement, Form, Kind, kinds, rule};
 
 use crate::generated::{Generated, between_marks, read};
 
-/// The page.
+/// Generates `docs/kinds.md`.
 ///
 /// # Errors
 /// If a file cannot be read or lacks its marks.
@@ -18,8 +18,8 @@ pub fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new("docs/kinds.md", page()?)])
 }
 
-fn code(words: &[&str]) -> String {
-    let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
+fn code(names: &[&str]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }
 
@@ -48,59 +48,60 @@ fn table() -> Result<String> {
     Ok(text)
 }
 
-/// A kind's name, with its version where the name is not enough.
+/// Returns the name of a kind, with its versions if another kind has the same name.
 pub fn name(kind: &Kind<'_>) -> String {
-    let twice = kinds().iter().filter(|k| k.name() == kind.name()).count() > 1;
-    let version = twice.then(|| format!(" ({})", kind.versions().join(", ")));
+    let is_ambiguous = kinds().iter().filter(|k| k.name() == kind.name()).count() > 1;
+    let version = is_ambiguous.then(|| format!(" ({})", kind.versions().join(", ")));
     format!("{}{}", kind.name(), version.unwrap_or_default())
 }
 
-/// The rules for a kind, beside those for all, that have a verdict by default.
-fn said(kind: &Kind<'_>, verdict: Enforcement) -> String {
+/// Lists the rules for a kind that have the given default level, without the rules for all kinds.
+fn rules_with_level(kind: &Kind<'_>, level: Enforcement) -> String {
     let mut rules = kind.rules();
-    rules.retain(|id| rule(id).is_some_and(|rule| rule.default_enforcement() == verdict));
-    let family = kind.name() == "Job" && verdict == Enforcement::Deny;
-    match (rules.is_empty(), family) {
+    rules.retain(|id| rule(id).is_some_and(|rule| rule.default_enforcement() == level));
+    let has_family = kind.name() == "Job" && level == Enforcement::Deny;
+    match (rules.is_empty(), has_family) {
         (true, _) => "nothing".to_owned(),
         (false, true) => format!("{}, and the family `job-status/`", code(&rules)),
         (false, false) => code(&rules),
     }
 }
 
-/// The gap that every kind has.
+/// Gap that every kind has. The page mentions it once, above the kinds.
 const NO_CONTROLLER: &str = "Known gaps: nothing checks that the external controller exists";
 
-/// A section for each kind. Kinds in a row of which the same is said share one, and what is told at length of a kind is not told again.
+/// Writes a section for each kind.
+///
+/// Consecutive kinds with the same lines share a section. A long line that occurred before becomes a reference.
 fn sections() -> Result<String> {
     let mut sections: Vec<(String, Vec<String>)> = Vec::new();
     for kind in kinds() {
         let docs = kind.docs();
-        let mut said = vec![
+        let mut lines = vec![
             format!("Checked upstream: {}", docs.checks),
-            format!("Denied here: {}", said(kind, Enforcement::Deny)),
-            format!("Warned here: {}", said(kind, Enforcement::Warn)),
+            format!("Denied here: {}", rules_with_level(kind, Enforcement::Deny)),
+            format!("Warned here: {}", rules_with_level(kind, Enforcement::Warn)),
             format!("Known gaps: {}", docs.unchecked),
         ];
-        // What is true of every kind stands once on the page, above.
-        said.retain(|line| !line.ends_with(" here: nothing") && !line.ends_with(NO_CONTROLLER));
-        match sections.last_mut().filter(|(_, last)| *last == said) {
+        lines.retain(|line| !line.ends_with(" here: nothing") && !line.ends_with(NO_CONTROLLER));
+        match sections.last_mut().filter(|(_, last)| *last == lines) {
             Some((names, _)) => write!(names, ", {}", name(kind))?,
-            None => sections.push((name(kind), said)),
+            None => sections.push((name(kind), lines)),
         }
     }
     let mut text = String::new();
-    let mut told: Vec<(&str, &str)> = Vec::new();
+    let mut long_lines: Vec<(&str, &str)> = Vec::new();
     for (names, lines) in &sections {
         write!(text, "\n## {names}\n\n")?;
         for line in lines {
             let label = line.split(": ").next().unwrap_or_default();
-            match told.iter().find(|(known, _)| known == line) {
+            match long_lines.iter().find(|(known, _)| known == line) {
                 Some((_, names)) => writeln!(text, "- {label}: as for {names}.")?,
                 None => writeln!(text, "- {line}.")?,
             }
-            // What this policy does is told of each kind, and what is short too.
+            // Lines about this policy are repeated for each kind.
             if line.len() > 80 && !label.ends_with(" here") {
-                told.push((line, names));
+                long_lines.push((line, names));
             }
         }
     }

@@ -1,9 +1,9 @@
-//! Objects and requests of all kinds, cut to what the policy reads.
+//! Minimal objects and requests of all kinds, for tests.
 
 use managed_by::Kind;
 use serde_json::{Value, json};
 
-/// A request about an object of a kind in one of its versions.
+/// Builds a request for a kind in one of its versions.
 pub fn request(
     (kind, version): (&Kind<'_>, &str),
     operation: &str,
@@ -20,9 +20,8 @@ pub fn request(
     })
 }
 
-/// An object whose field has a value, if any.
+/// Builds an object with the given value in its `managedBy` field.
 pub fn with(kind: &Kind<'_>, value: Option<&str>) -> Value {
-    let leaf = |value: &str| Value::from(value);
     let wrap = |inner: Value, key: &str| {
         let mut object = json!({});
         object[key] = inner;
@@ -33,24 +32,24 @@ pub fn with(kind: &Kind<'_>, value: Option<&str>) -> Value {
             .managed_by_path()
             .split('.')
             .rev()
-            .fold(leaf(value), wrap),
+            .fold(Value::from(value), wrap),
         None => json!({}),
     };
     object["metadata"] = json!({"name": "x"});
     object
 }
 
-/// A time.
+/// An arbitrary time.
 pub const NOON: &str = "2026-01-01T12:00:00Z";
-/// A time after [`NOON`].
+/// One hour after [`NOON`].
 pub const ONE: &str = "2026-01-01T13:00:00Z";
 
-/// A condition of a status.
+/// Builds a condition.
 pub fn condition(name: &str, status: &str, reason: &str) -> Value {
     json!({"type": name, "status": status, "reason": reason})
 }
 
-/// A condition that holds.
-pub fn when(name: &str) -> Value {
+/// Builds a condition with status True.
+pub fn true_condition(name: &str) -> Value {
     condition(name, "True", "")
 }

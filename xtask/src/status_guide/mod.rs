@@ -1,5 +1,6 @@
-//! The generated parts of `docs/writing-job-status.md`: the table of a Job's transitions, and what each release changed. The
-//! rules are asked, so that none of it can be out of date.
+//! Generates the tables in `docs/writing-job-status.md`: a Job's status transitions, and the changes of each release.
+//!
+//! Both tables come from evaluating the rules.
 
 mod states;
 
@@ -16,7 +17,7 @@ use states::{START, conditions};
 
 const GUIDE: &str = "docs/writing-job-status.md";
 
-/// The guide with its generated parts.
+/// Generates the tables of the guide.
 ///
 /// # Errors
 /// If the guide cannot be read.
@@ -27,7 +28,7 @@ pub fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new(GUIDE, guide)])
 }
 
-/// Every step from one state to another, and what the releases say.
+/// Writes the table of steps between states, with the releases that accept each.
 fn transitions() -> Result<String> {
     let states = states();
     let mut text = "| from \\ to |".to_owned();
@@ -64,17 +65,17 @@ fn transitions() -> Result<String> {
     Ok(text)
 }
 
-/// What the releases changed, made of the rules' anchors, and of what the rules say to three statuses.
+/// Writes the table of changes: new and removed rules, and changed behavior.
 fn changes() -> Result<String> {
     let mut text = "| release | what changed |\n| --- | --- |\n".to_owned();
     for &release in Release::ALL {
         let links = |wanted: &dyn Fn(Release, Option<Release>) -> bool| {
-            let is = |rule: &&&Rule| match *rule.anchor() {
+            let is_wanted = |rule: &&&Rule| match *rule.anchor() {
                 Anchor::Upstream { since, until, .. } => wanted(since, until),
                 Anchor::Ours { .. } => false,
             };
             let link = |rule: &&Rule| format!("[`{0}`](rules/{0}.md)", rule.id());
-            let links: Vec<_> = rules().iter().filter(is).map(link).collect();
+            let links: Vec<_> = rules().iter().filter(is_wanted).map(link).collect();
             links.join(", ")
         };
         let mut changed = Vec::new();
@@ -82,14 +83,14 @@ fn changes() -> Result<String> {
         if release > Release::V1_30 && !new.is_empty() {
             changed.push(format!("new: {new}"));
         }
-        let gone = links(&|_, until| {
+        let removed = links(&|_, until| {
             let next = Release::ALL.iter().find(|r| Some(**r) > until);
             until.is_some() && next == Some(&release)
         });
-        if !gone.is_empty() {
-            changed.push(format!("gone: {gone}"));
+        if !removed.is_empty() {
+            changed.push(format!("gone: {removed}"));
         }
-        changed.extend(relaxed(release)?);
+        changed.extend(changed_behavior(release)?);
         if !changed.is_empty() {
             writeln!(text, "| {release} | {} |", changed.join("; "))?;
         }
@@ -97,15 +98,15 @@ fn changes() -> Result<String> {
     Ok(text)
 }
 
-/// What a release was the first to accept or to deny, of updates on which a rule changed its mind.
-fn relaxed(release: Release) -> Result<Vec<String>> {
+/// Lists the updates that a release accepts or denies, unlike the release before it.
+fn changed_behavior(release: Release) -> Result<Vec<String>> {
     let suspended = json!({"suspend": true, "completions": 0});
     let complete = json!({"completionTime": END,
         "conditions": conditions(&[("SuccessCriteriaMet", "True"), ("Complete", "True")])});
     let resumed = |status: &str, start: &str| json!({"startTime": start, "conditions": conditions(&[("Suspended", status)])});
     let template = |pool: &str| json!({"suspend": true, "template": {"spec": {"nodeSelector": {"pool": pool}}}});
     let (a, b) = (template("a"), template("b"));
-    let questions = [
+    let updates = [
         (
             "a suspended Job with `completions: 0` may end without a `startTime`",
             status_update(&suspended, &json!({}), &complete),
@@ -132,21 +133,21 @@ fn relaxed(release: Release) -> Result<Vec<String>> {
         return Ok(Vec::new());
     };
     let mut lines = Vec::new();
-    for (what, request) in questions {
+    for (description, request) in updates {
         let accepting = accepting(&request)?;
         match (accepting.contains(before), accepting.contains(release)) {
-            (false, true) => lines.push(what.to_owned()),
-            (true, false) => lines.push(format!("not any more: {what}")),
+            (false, true) => lines.push(description.to_owned()),
+            (true, false) => lines.push(format!("not any more: {description}")),
             _ => {}
         }
     }
     Ok(lines)
 }
 
-/// The rule that most releases deny with.
+/// Returns the rule with which most releases deny.
 ///
 /// # Errors
-/// If there is no denial.
+/// If there are no denials.
 pub fn most_common(denials: &[Denial]) -> Result<&'static Rule> {
     let most = denials
         .iter()

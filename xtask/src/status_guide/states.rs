@@ -1,21 +1,22 @@
-//! The states of a Job, and the steps between them.
+//! States of a Job's status, and the updates between them, for the table in the guide.
 
 use serde_json::{Value, json};
 
 use crate::releases::status_update;
 
-/// A state of a Job that is not indexed, by the status that its controller has written.
+/// A state of a Job that is not indexed.
 pub struct State {
-    /// Its name in the picture.
+    /// Name in the table.
     pub name: &'static str,
-    /// Whether its spec suspends it.
+    /// Value of `spec.suspend`.
     pub suspend: bool,
-    /// Its status.
+    /// Status in this state.
     pub status: Value,
 }
 
+/// Start time of a Job that has started.
 pub(super) const START: &str = "2026-01-01T00:00:00Z";
-/// When it ends.
+/// Completion time of a finished Job.
 pub const END: &str = "2026-01-01T01:00:00Z";
 
 pub(super) fn conditions(types: &[(&str, &str)]) -> Value {
@@ -23,7 +24,7 @@ pub(super) fn conditions(types: &[(&str, &str)]) -> Value {
     types.iter().map(condition).collect()
 }
 
-/// All of them.
+/// Returns all states, in the order of the table.
 pub fn states() -> [State; 7] {
     [
         State {
@@ -68,17 +69,16 @@ pub fn states() -> [State; 7] {
     ]
 }
 
-/// The step from one state to another.
+/// Builds the status update from one state to another.
 ///
-/// People suspend and resume by the spec; the controller sees that before it writes. Counters never fall, and what has
-/// happened is not taken back: a step keeps the counters of the state before, where they are higher.
+/// The stored spec already has the new value of `suspend`. Counters that are higher in the old state keep their values.
 pub fn step(from: &State, to: &State) -> Value {
     let mut status = to.status.clone();
     for counter in ["succeeded", "failed"] {
-        let of = |status: &Value| status[counter].as_i64().unwrap_or_default();
-        let higher = of(&from.status).max(of(&status));
-        if higher > 0 {
-            status[counter] = higher.into();
+        let count = |status: &Value| status[counter].as_i64().unwrap_or_default();
+        let maximum = count(&from.status).max(count(&status));
+        if maximum > 0 {
+            status[counter] = maximum.into();
         }
     }
     let is_true = |status: &Value, name: &str| {

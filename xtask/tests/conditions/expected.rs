@@ -1,4 +1,4 @@
-//! What the conditions are to ask about, said once more without CEL, and by nothing that the manifests say.
+//! The requests for which kube-apiserver must call the webhook, implemented without CEL and independently of the manifests.
 
 use managed_by::Kind;
 use serde_json::Value;
@@ -8,7 +8,7 @@ pub(crate) fn kind_of(request: &Value) -> Option<&'static Kind<'static>> {
     Kind::find(kind("group"), kind("version"), kind("kind"))
 }
 
-/// What is at a path, `[]` for each element of a list. Absent is not the same as `null`.
+/// Returns the values at a path, where `[]` matches each element of a list. A missing value is `None`, unlike `null`.
 pub(crate) fn at<'v>(object: &'v Value, path: &str) -> Vec<Option<&'v Value>> {
     let get = |path: &str| {
         path.split('.')
@@ -27,7 +27,7 @@ fn changes(request: &Value, path: &str) -> bool {
     at(&request["object"], path) != at(&request["oldObject"], path)
 }
 
-/// Whether the stored object is somebody else's than its kind's own controller's.
+/// Returns true if the stored object is delegated.
 pub(crate) fn is_delegated(request: &Value, kind: &Kind<'_>) -> bool {
     let stored = at(&request["oldObject"], kind.managed_by_path());
     stored[0]
@@ -35,8 +35,8 @@ pub(crate) fn is_delegated(request: &Value, kind: &Kind<'_>) -> bool {
         .is_some_and(|name| Some(name) != kind.reserved_value())
 }
 
-/// Whether there is something to judge.
-pub(crate) fn is_to_be_judged(request: &Value, kind: &Kind<'_>, manifest: &str) -> bool {
+/// Returns true if kube-apiserver must call the webhook of a manifest for the request.
+pub(crate) fn calls_webhook(request: &Value, kind: &Kind<'_>, manifest: &str) -> bool {
     let is_pruned = kind
         .pruned_in()
         .iter()
@@ -59,7 +59,7 @@ pub(crate) fn is_to_be_judged(request: &Value, kind: &Kind<'_>, manifest: &str) 
     }
 }
 
-/// Where the templates of a kind have the field; those of an AppWrapper are of many kinds.
+/// Returns the path of the field in a kind's templates. The templates of an AppWrapper contain many kinds.
 pub(crate) fn template(kind: &Kind<'_>) -> Option<&'static str> {
     match kind.name() {
         "JobSet" => Some("spec.replicatedJobs[].template.spec.managedBy"),
@@ -71,5 +71,5 @@ pub(crate) fn template(kind: &Kind<'_>) -> Option<&'static str> {
     }
 }
 
-/// The manifests that name who writes statuses.
+/// Manifests whose settings list status writers.
 pub(crate) const WRITERS: [&str; 3] = ["management", "worker", "webhook"];

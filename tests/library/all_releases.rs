@@ -1,4 +1,4 @@
-//! What the library finds for all releases at once is what it finds for each release alone.
+//! Evaluating a request for all releases at once gives the same findings as evaluating it for each release.
 
 use std::collections::BTreeSet;
 
@@ -12,42 +12,43 @@ use managed_by_offline::{Judge, Judgement};
 use managed_by_testing::answers;
 use serde_json::{Value, json};
 use xtask::examples;
-use xtask::judge::Documented;
+use xtask::library::DocumentedCluster;
 
-/// A finding in the words of a release: release, rule, level, path, place among those of the rule and path, text.
-type Told = (Release, &'static str, &'static str, String, usize, String);
+/// A finding of one release: release, rule, level, path, index among findings with the same rule and path, text.
+type ReleaseFinding = (Release, &'static str, &'static str, String, usize, String);
 
-/// What a release finds that is asked alone.
-fn alone(release: Release, verdict: &Verdict<'_>) -> BTreeSet<Told> {
-    let mut told: BTreeSet<Told> = BTreeSet::new();
+/// Returns the findings of a verdict for one release.
+fn findings_of(release: Release, verdict: &Verdict<'_>) -> BTreeSet<ReleaseFinding> {
+    let mut findings: BTreeSet<ReleaseFinding> = BTreeSet::new();
     for (enforcement, finding) in &verdict.findings {
         let (rule, path) = (finding.rule().id(), finding.error().path());
-        let same = |other: &&Told| (other.1, &*other.3) == (rule, path);
-        let place = told.iter().filter(same).count();
+        let same = |other: &&ReleaseFinding| (other.1, &*other.3) == (rule, path);
+        let index = findings.iter().filter(same).count();
         let text = finding.error().text(release);
         let level = enforcement.as_str();
-        told.insert((release, rule, level, path.to_owned(), place, text));
+        findings.insert((release, rule, level, path.to_owned(), index, text));
     }
-    assert_eq!(told.len(), verdict.findings.len());
-    told
+    assert_eq!(findings.len(), verdict.findings.len());
+    findings
 }
 
-fn together(finding: &JudgedFinding<'_>) -> Vec<Told> {
+/// Splits a finding of several releases into one finding per release.
+fn split_by_release(finding: &JudgedFinding<'_>) -> Vec<ReleaseFinding> {
     let (rule, path) = (finding.rule().id(), finding.path());
     let level = finding.enforcement().as_str();
-    let mut told = Vec::new();
-    for said in finding.texts() {
-        told.extend(said.releases.iter().map(|release| {
-            let (path, text) = (path.to_owned(), said.text.clone());
+    let mut findings = Vec::new();
+    for message in finding.texts() {
+        findings.extend(message.releases.iter().map(|release| {
+            let (path, text) = (path.to_owned(), message.text.clone());
             (release, rule, level, path, finding.place(), text)
         }));
     }
-    told
+    findings
 }
 
-/// The suggestion is in the data and in the JSON, and only if there is one; the detail quotes it.
+/// The suggestion is present in the library's data and in the JSON, and the detail quotes it.
 #[test]
-fn a_typo_has_a_suggestion() {
+fn typo_has_a_suggestion() {
     let settings = br#"{"controllers":{"acme.io/runner":{},"kueue.x-k8s.io/multikueue":{}}}"#;
     let settings = Settings::from_json(settings).unwrap();
     let (reserved_domain, allowed) = ("managed-by/reserved-domain", "managed-by/allowed");
@@ -82,8 +83,11 @@ fn a_typo_has_a_suggestion() {
         let offline = Judgement::of(&judgement);
         for (index, found) in judgement.findings().iter().enumerate() {
             let suggestion = found.error().suggestion();
-            let of_json = json["findings"][index].get("suggestion");
-            assert_eq!(of_json.map(|value| value.as_str().unwrap()), suggestion);
+            let json_suggestion = json["findings"][index].get("suggestion");
+            assert_eq!(
+                json_suggestion.map(|value| value.as_str().unwrap()),
+                suggestion
+            );
             assert_eq!(offline.findings[index].suggestion.as_deref(), suggestion);
             let in_detail = |value: &str| found.detail().contains(&format!("mean \"{value}\"?"));
             assert!(suggestion.is_none_or(in_detail), "{}", found.detail());
@@ -91,84 +95,90 @@ fn a_typo_has_a_suggestion() {
     }
 }
 
+/// Counts of the compared requests.
 #[derive(Default)]
-struct Seen {
+struct Counts {
     requests: usize,
     findings: usize,
-    /// Requests on which the releases do not say the same.
-    disputed: usize,
+    /// Requests that releases answer differently.
+    version_dependent: usize,
 }
 
-impl Seen {
-    fn add(&mut self, name: &str, request: &Value, settings: &Value) {
+impl Counts {
+    fn compare(&mut self, name: &str, request: &Value, settings: &Value) {
         let (request, settings) = (request.to_string(), settings.to_string());
         let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) else {
             return;
         };
         let settings = Settings::from_json(settings.as_bytes()).unwrap();
         let all = Some(ReleaseSet::all());
-        let judgement = judge_in(&request, &settings, all, &Documented);
+        let judgement = judge_in(&request, &settings, all, &DocumentedCluster);
         let mut expected = BTreeSet::new();
         for &release in Release::ALL {
-            let of_one = settings.clone().with_kubernetes_version(release);
-            let verdict = review_in(&request, &of_one, &Documented);
-            expected.append(&mut alone(release, &verdict));
+            let settings_of_release = settings.clone().with_kubernetes_version(release);
+            let verdict = review_in(&request, &settings_of_release, &DocumentedCluster);
+            expected.append(&mut findings_of(release, &verdict));
             let only = judgement.only(release).unwrap();
             assert_eq!(only.verdict(), &verdict, "{name} {release}");
             let is_allowed = verdict.decision.is_allowed();
             assert_eq!(judgement.denied_by().contains(release), !is_allowed);
             assert_eq!(judgement.accepted_by().contains(release), is_allowed);
-            let one = judge_in(&request, &settings, Some(release.into()), &Documented);
+            let one = judge_in(
+                &request,
+                &settings,
+                Some(release.into()),
+                &DocumentedCluster,
+            );
             assert_eq!(one.verdict(), &verdict, "{name} {release}");
         }
-        let told = judgement.findings().iter().flat_map(together);
-        assert_eq!(told.collect::<BTreeSet<_>>(), expected, "{name}");
+        let actual = judgement.findings().iter().flat_map(split_by_release);
+        assert_eq!(actual.collect::<BTreeSet<_>>(), expected, "{name}");
         let findings = judgement.findings().iter();
         let rank =
             |found: &JudgedFinding<'_>| rules().iter().position(|rule| *rule == found.rule());
         assert!(findings.map(rank).is_sorted(), "{name}");
-        // A client that is denied reads of everything that a release denies, unless it has no access.
+        // The message of a denial contains every finding that denies, unless the user is forbidden to write.
         let verdict = judgement.verdict();
         if verdict.decision.code() == Some(422) {
             for finding in judgement.findings() {
                 let is_denial = finding.enforcement() == managed_by::Enforcement::Deny;
                 let message = verdict.decision.message().unwrap();
                 assert!(!is_denial || message.contains(&finding.text()), "{name}");
-                for said in finding.texts() {
-                    // The path and the kind of trouble; the other words may be a newer release's.
-                    let error_type = said.error_type.as_str();
-                    let trouble = format!("{}: {error_type}", finding.path());
-                    assert!(said.text.starts_with(&trouble), "{name}");
-                    assert!(!is_denial || message.contains(&trouble), "{name}");
+                for release_message in finding.texts() {
+                    // Only path and error type, because newer releases may use another detail.
+                    let error_type = release_message.error_type.as_str();
+                    let prefix = format!("{}: {error_type}", finding.path());
+                    assert!(release_message.text.starts_with(&prefix), "{name}");
+                    assert!(!is_denial || message.contains(&prefix), "{name}");
                 }
             }
         }
 
-        // As JSON too.
+        // The JSON has the same findings and verdicts, and each annotation once.
         let json = serde_json::to_value(&judgement).unwrap();
-        let told = expected
+        let rows = expected
             .iter()
             .map(|(release, rule, level, path, _, text)| {
                 [release.as_str(), rule, level, path, text].map(str::to_owned)
             });
-        assert_eq!(answers::told(&json["findings"]), told.collect(), "{name}");
+        let json_rows = answers::finding_rows(&json["findings"]);
+        assert_eq!(json_rows, rows.collect(), "{name}");
         let opinions = json["opinions"].as_array().unwrap();
         assert_eq!(opinions.len(), judgement.opinions().len());
-        for (opinion, of_json) in judgement.opinions().iter().zip(opinions) {
-            assert_eq!(of_json["allowed"], opinion.verdict.decision.is_allowed());
+        for (opinion, json) in judgement.opinions().iter().zip(opinions) {
+            assert_eq!(json["allowed"], opinion.verdict.decision.is_allowed());
         }
-        // And each annotation once.
         let annotations = json["auditAnnotations"].as_object().unwrap();
         assert_eq!(annotations.len(), verdict.audit_annotations.len(), "{name}");
 
-        // The tools say the same.
+        // The offline tools report the same findings.
         let judgement = judge_in(&request, &settings, all, &Offline);
-        let told = judgement.findings().iter().flat_map(together);
-        let told: Vec<_> = told
-            .map(|(r, rule, e, path, _, t)| (r, rule, e, path, t))
+        let findings = judgement.findings().iter().flat_map(split_by_release);
+        let findings: Vec<_> = findings
+            .map(|(release, rule, level, path, _, text)| (release, rule, level, path, text))
             .collect();
         let tool = Judge::new(settings.clone(), Some(ReleaseSet::all())).review(&request);
-        let by_tool = tool.findings.iter().flat_map(|found| {
+        let tool_findings = tool.findings.iter().flat_map(|found| {
             let texts = match &*found.texts {
                 [] => vec![(found.releases.unwrap(), found.text.clone())],
                 texts => {
@@ -185,34 +195,34 @@ impl Seen {
                 (release, found.rule.id(), level, found.path.clone(), text)
             })
         });
-        assert_eq!(by_tool.collect::<Vec<_>>(), told, "{name}");
+        assert_eq!(tool_findings.collect::<Vec<_>>(), findings, "{name}");
         let matrix = tool.releases.unwrap();
-        let said = (judgement.accepted_by(), judgement.denied_by());
-        assert_eq!((matrix.accepted, matrix.denied), said, "{name}");
+        let expected_matrix = (judgement.accepted_by(), judgement.denied_by());
+        assert_eq!((matrix.accepted, matrix.denied), expected_matrix, "{name}");
 
         self.requests += 1;
         self.findings += expected.len();
-        self.disputed += usize::from(judgement.opinions().len() > 1);
+        self.version_dependent += usize::from(judgement.opinions().len() > 1);
     }
 }
 
 #[test]
-fn all_releases_at_once_find_what_each_finds_alone() {
-    let mut examples = Seen::default();
+fn all_releases_at_once_give_the_findings_of_each_release() {
+    let mut examples = Counts::default();
     for example in examples::all().unwrap() {
-        examples.add(&example.name, &example.request, &example.settings);
+        examples.compare(&example.name, &example.request, &example.settings);
     }
-    let mut vectors = Seen::default();
+    let mut vectors = Counts::default();
     for Vector { case, .. } in vector::all().unwrap() {
-        vectors.add(&case.name, &case.request(), &json!({}));
+        vectors.compare(&case.name, &case.request(), &json!({}));
     }
-    let mut traces = Seen::default();
+    let mut traces = Counts::default();
     for stream in trace::JOBS.iter().chain(&trace::CUSTOM) {
         for case in trace::requests(stream).unwrap() {
-            traces.add(&case.name, &case.request(), &json!({}));
+            traces.compare(&case.name, &case.request(), &json!({}));
         }
     }
-    for seen in [&examples, &vectors, &traces] {
-        assert!(seen.requests > 50 && seen.findings > 100 && seen.disputed > 10);
+    for counts in [&examples, &vectors, &traces] {
+        assert!(counts.requests > 50 && counts.findings > 100 && counts.version_dependent > 10);
     }
 }

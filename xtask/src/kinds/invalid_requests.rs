@@ -1,5 +1,6 @@
-//! Kind by rule by verdict: each kind is put to the same questions, in the words of all kinds at once, and every rule that
-//! is for it has to answer.
+//! Requests that break every rule of a kind. `tests/library/kinds/matrix.rs` checks that each rule fires.
+//!
+//! All kinds get the same requests. A status contains the fields of all kinds, and each kind's rules read their own.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +8,16 @@ use anyhow::{Context as _, Result, ensure};
 use managed_by::{Enforcement, Kind, rules};
 use serde_json::{Map, Value, json};
 
-use super::objects::{NOON, ONE, condition, request, when, with};
-use crate::judge::Answer;
+use super::objects::{NOON, ONE, condition, request, true_condition, with};
+use crate::library::Answer;
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 const OTHER: &str = "acme.io/runner";
 
-/// What a status says of a success, in the words of all kinds.
+/// Returns a successful status in the fields of all kinds.
 fn succeeded() -> Value {
     json!({
-        "conditions": [when("Completed"), when("Complete"), when("Succeeded")],
+        "conditions": [true_condition("Completed"), true_condition("Complete"), true_condition("Succeeded")],
         "phase": "Succeeded", "jobDeploymentStatus": "Complete",
     })
 }
@@ -28,8 +29,8 @@ fn merged(mut status: Value, more: &Value) -> Value {
     status
 }
 
-/// The statuses, each with the one before, that break a promise.
-fn bad_statuses() -> Vec<(Value, Value)> {
+/// Returns invalid status transitions as pairs of old and new status.
+fn invalid_transitions() -> Vec<(Value, Value)> {
     let counters = |count: i64| {
         json!({
             "restarts": count, "failed": count, "resettingCount": count, "numServeEndpoints": count,
@@ -38,10 +39,11 @@ fn bad_statuses() -> Vec<(Value, Value)> {
         })
     };
     let both = json!({"conditions": [
-        when("Completed"), when("Complete"), when("Succeeded"), when("Failed"), condition("Succeeded", "False", "")]});
+        true_condition("Completed"), true_condition("Complete"), true_condition("Succeeded"), true_condition("Failed"),
+        condition("Succeeded", "False", "")]});
     let pairs = json!({"conditions": [
-        when("StartupPolicyInProgress"), when("StartupPolicyCompleted"),
-        when("RayClusterSuspending"), when("RayClusterSuspended")]});
+        true_condition("StartupPolicyInProgress"), true_condition("StartupPolicyCompleted"),
+        true_condition("RayClusterSuspending"), true_condition("RayClusterSuspended")]});
     let ends = |end: &str| json!({"startTime": NOON, "completionTime": end, "endTime": end});
     vec![
         (succeeded(), json!({})),
@@ -62,8 +64,7 @@ fn bad_statuses() -> Vec<(Value, Value)> {
     ]
 }
 
-/// Settings under which the rules about a status deny on objects that their own controllers reconcile too, as by default they
-/// do on delegated ones.
+/// Returns settings that make the rules about a status deny on objects of built-in controllers, as they do on delegated ones.
 pub fn strict() -> Value {
     let rules = rules().iter().filter(|rule| {
         rule.id().starts_with("status/") && rule.default_enforcement() == Enforcement::Deny
@@ -74,8 +75,8 @@ pub fn strict() -> Value {
     json!({ "rules": rules })
 }
 
-/// The requests that a kind is put to, with settings.
-fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
+/// Returns the requests for a kind with their settings.
+fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
     let field = |value: &str| with(kind.0, Some(value));
     let create = |object: &Value| request(kind, "CREATE", "", &Value::Null, object);
     let mut all = Vec::new();
@@ -115,7 +116,7 @@ fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
         object["status"] = status.clone();
         object
     };
-    for (old, new) in bad_statuses() {
+    for (old, new) in invalid_transitions() {
         let plain = json!({"metadata": {"name": "x"}, "spec": {}});
         for object in [plain, field(MULTIKUEUE)] {
             let (old, new) = (status(object.clone(), &old), status(object, &new));
@@ -144,21 +145,23 @@ fn questions(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
     all
 }
 
-/// What each rule that fires says of a kind, as somebody answers.
+/// Returns the rules that fire for a kind, each with its level.
+///
+/// `review` takes a request and settings.
 ///
 /// # Errors
 /// If a rule both denies and warns.
-pub fn verdicts_by(
+pub fn levels_of_fired_rules(
     kind: &Kind<'_>,
-    judge: impl Fn(&Value, &Value) -> Answer,
+    review: impl Fn(&Value, &Value) -> Answer,
 ) -> Result<BTreeMap<&'static str, Enforcement>> {
-    let mut verdicts = BTreeMap::new();
+    let mut levels = BTreeMap::new();
     let version = kind
         .versions()
         .first()
         .context("a kind without a version")?;
-    for (settings, request) in questions((kind, version)) {
-        let answer = judge(&request, &settings);
+    for (settings, request) in invalid_requests((kind, version)) {
+        let answer = review(&request, &settings);
         for (fired, enforcement) in [
             (answer.denied(), Enforcement::Deny),
             (answer.warned(), Enforcement::Warn),
@@ -166,11 +169,11 @@ pub fn verdicts_by(
             for fired in fired {
                 let id = fired.split(' ').next().unwrap_or_default();
                 let id = managed_by::rule(id).context("an unknown rule")?.id();
-                let before = verdicts.insert(id, enforcement);
-                let is_same = before.is_none_or(|b| b == enforcement);
+                let previous = levels.insert(id, enforcement);
+                let is_same = previous.is_none_or(|level| level == enforcement);
                 ensure!(is_same, "{id} denies and warns: {}", kind.name());
             }
         }
     }
-    Ok(verdicts)
+    Ok(levels)
 }

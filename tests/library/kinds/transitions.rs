@@ -1,16 +1,17 @@
-//! No way of several steps, each of them allowed, leads from an outcome: searched through all the states that a kind's
-//! rules tell apart, as `reach.yml` lists them.
+//! No sequence of allowed status updates loses an outcome, except where the kind's controller loses it.
+//!
+//! The test searches all states that a kind's rules distinguish, see `transitions.yml`.
 
 use std::collections::BTreeSet;
 
 use super::{find, request};
-use crate::cases::written_out;
+use crate::cases::expand_conditions;
 use crate::support::{review, root};
 use managed_by::rules;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// The searches through the states of some kinds.
+/// The states of some kinds, and the losses of an outcome that the search accepts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Search {
@@ -21,34 +22,34 @@ struct Search {
 }
 
 impl Search {
-    /// One status for each choice of one from each list.
+    /// Returns the statuses: one for each combination of one member from each list.
     fn statuses(&self) -> Vec<Value> {
         let mut all = vec![Map::new()];
         for list in &self.states {
             let with = |state: &Map<String, Value>| {
-                let longer = list.iter().map(|members| (state.clone(), members.clone()));
-                let longer = longer.map(|(state, members)| state.into_iter().chain(members));
-                longer.map(Iterator::collect).collect::<Vec<_>>()
+                let combined = list.iter().map(|members| (state.clone(), members.clone()));
+                let combined = combined.map(|(state, members)| state.into_iter().chain(members));
+                combined.map(Iterator::collect).collect::<Vec<_>>()
             };
             all = all.iter().flat_map(with).collect();
         }
         all.into_iter()
-            .map(|state| written_out(&state.into()))
+            .map(|state| expand_conditions(&state.into()))
             .collect()
     }
 }
 
 #[test]
-fn outcomes_are_lost_where_a_controller_loses_them_and_nowhere_else() {
-    let text = std::fs::read_to_string(root("tests/library/kinds/reach.yml")).unwrap();
+fn no_sequence_of_allowed_updates_loses_an_outcome() {
+    let text = std::fs::read_to_string(root("tests/library/kinds/transitions.yml")).unwrap();
     let file: Value = serde_yaml_ng::from_str(&text).unwrap();
     let searches: Vec<Search> = serde_json::from_value(file["searches"].clone()).unwrap();
     let mut count = 0;
-    for searched in searches {
-        let states = searched.statuses();
-        for kind in &searched.kinds {
-            for object in &searched.objects {
-                let steps = search(kind, object, &states, &searched.lost);
+    for search in searches {
+        let states = search.statuses();
+        for kind in &search.kinds {
+            for object in &search.objects {
+                let steps = count_allowed_steps(kind, object, &states, &search.lost);
                 assert!(steps > states.len(), "{kind}");
                 count += 1;
             }
@@ -57,7 +58,7 @@ fn outcomes_are_lost_where_a_controller_loses_them_and_nowhere_else() {
     assert_eq!(count, 50);
 }
 
-/// An outcome that is in one state and not in another, which can be reached from it.
+/// An outcome that is present in `from` and absent in `to`, a state that is reachable from it.
 struct Loss<'a> {
     outcome: &'static str,
     from: &'a Value,
@@ -65,13 +66,13 @@ struct Loss<'a> {
 }
 
 impl Loss<'_> {
-    /// Whether it is one of those.
+    /// Returns true if the loss is in the category `lost` of `transitions.yml`.
     fn is_allowed(&self, lost: &str) -> bool {
         let Self { outcome, from, to } = self;
         let is_failure = *outcome == "failure";
-        let refused = |state: &Value| state["jobDeploymentStatus"] == "ValidationFailed";
+        let is_rejected = |state: &Value| state["jobDeploymentStatus"] == "ValidationFailed";
         let mut conditions = from["conditions"].as_array().into_iter().flatten();
-        // Kueue's own time of grace; whoever may take the condition back may end it, and nobody begin it.
+        // An AppWrapper whose first condition is true still has resources, so its failure is not final.
         let is_failing = is_failure && from["conditions"][0]["status"] == "True";
         let is_leaving = to["phase"] == "Terminating";
         let is_overwritten = *outcome == "success" && outcomes(to).contains("failure");
@@ -82,11 +83,11 @@ impl Loss<'_> {
             "a failure but a deadline's" => {
                 is_failure && !conditions.any(|c| c["reason"] == "DeadlineExceeded")
             }
-            // Refused before it ended, it may start over, or be dispatched anew.
+            // A RayJob that was rejected before its end may start again.
             "by the operator's refusal" => {
-                refused(to) || refused(from) && from["endTime"].is_null()
+                is_rejected(to) || is_rejected(from) && from["endTime"].is_null()
             }
-            "after the operator's refusal" => refused(from),
+            "after the operator's refusal" => is_rejected(from),
             "a failure with resources" => is_failing,
             "by deletion" => is_leaving,
             "a failure with resources or by deletion" => is_failing || is_leaving,
@@ -99,27 +100,27 @@ impl Loss<'_> {
     }
 }
 
-/// The outcomes that a state says.
+/// Returns the outcomes in a status.
 fn outcomes(state: &Value) -> BTreeSet<&'static str> {
-    let mut said = BTreeSet::new();
-    let mut seen = BTreeSet::new();
+    let mut outcomes = BTreeSet::new();
+    let mut types = BTreeSet::new();
     for condition in state["conditions"].as_array().into_iter().flatten() {
-        if !seen.insert(condition["type"].as_str()) {
+        if !types.insert(condition["type"].as_str()) {
             continue;
         }
-        let word = |key: &str| condition[key].as_str().unwrap();
-        match (word("type"), word("status")) {
-            ("Completed" | "Complete" | "Succeeded", "True") => said.insert("success"),
-            ("Failed", "True") | ("Succeeded", "False") => said.insert("failure"),
+        let text = |key: &str| condition[key].as_str().unwrap();
+        match (text("type"), text("status")) {
+            ("Completed" | "Complete" | "Succeeded", "True") => outcomes.insert("success"),
+            ("Failed", "True") | ("Succeeded", "False") => outcomes.insert("failure"),
             _ => false,
         };
     }
-    let word = ["phase", "jobDeploymentStatus"]
+    let phase = ["phase", "jobDeploymentStatus"]
         .iter()
         .find_map(|field| state[*field].as_str());
-    let ended = match word {
-        Some("Complete" | "Succeeded") => said.insert("success"),
-        Some("Failed") => said.insert("failure"),
+    let ended = match phase {
+        Some("Complete" | "Succeeded") => outcomes.insert("success"),
+        Some("Failed") => outcomes.insert("failure"),
         _ => false,
     };
     let jobs = [
@@ -128,29 +129,29 @@ fn outcomes(state: &Value) -> BTreeSet<&'static str> {
         ("STOPPED", "jobStatus STOPPED"),
     ];
     for (job, outcome) in jobs {
-        // Before, the operator looks again; after, so that nobody runs it, it is the last word.
-        if state["jobStatus"] == job && (ended || word == Some("ValidationFailed")) {
-            said.insert(outcome);
+        // The operator may still change `jobStatus` until the RayJob ends or fails validation.
+        if state["jobStatus"] == job && (ended || phase == Some("ValidationFailed")) {
+            outcomes.insert(outcome);
         }
     }
-    said
+    outcomes
 }
 
-/// Searches through all steps between the states of an object; returns how many are allowed.
-fn search(kind: &str, object: &Value, states: &[Value], lost: &str) -> usize {
+/// Checks all sequences of steps between the states of an object, and returns the number of allowed steps.
+fn count_allowed_steps(kind: &str, object: &Value, states: &[Value], lost: &str) -> usize {
     let with = |status: &Value| {
         let mut object = object.clone();
         object["status"] = status.clone();
         object
     };
-    // Set to deny, the rules hold for objects that are not delegated too.
+    // With `deny` the rules deny on objects that are not delegated too.
     let rules = rules().iter().map(|rule| rule.id());
     let rules: Map<_, _> = rules
         .filter(|id| id.starts_with("status/outcome-changed") || *id == "status/two-outcomes")
         .map(|id| (id.to_owned(), "deny".into()))
         .collect();
     let settings = json!({ "rules": rules });
-    let may = |old: &Value, new: &Value| {
+    let is_allowed = |old: &Value, new: &Value| {
         let request = request(find(kind), "UPDATE", "status", &with(old), &with(new));
         review(&request, &settings).allowed
     };
@@ -158,21 +159,21 @@ fn search(kind: &str, object: &Value, states: &[Value], lost: &str) -> usize {
         .iter()
         .map(|old| {
             (0..states.len())
-                .filter(|new| may(old, &states[*new]))
+                .filter(|new| is_allowed(old, &states[*new]))
                 .collect()
         })
         .collect();
-    let reached_from = |start: usize| {
-        let mut reached = BTreeSet::from([start]);
-        let mut open = vec![start];
-        while let Some(at) = open.pop() {
-            open.extend(steps[at].iter().filter(|next| reached.insert(**next)));
+    let reachable_from = |start: usize| {
+        let mut reachable = BTreeSet::from([start]);
+        let mut queue = vec![start];
+        while let Some(state) = queue.pop() {
+            queue.extend(steps[state].iter().filter(|next| reachable.insert(**next)));
         }
-        reached
+        reachable
     };
-    // The first state is that of a new object. What can be reached from there may be stored, and the background audit
-    // replays what is stored as a create.
-    for index in reached_from(0) {
+    // The first state belongs to a new object. The background audit replays stored objects as creates, so each state that is
+    // reachable from the first must be accepted in a create.
+    for index in reachable_from(0) {
         let request = request(
             find(kind),
             "CREATE",
@@ -188,12 +189,12 @@ fn search(kind: &str, object: &Value, states: &[Value], lost: &str) -> usize {
         );
     }
     for (start, from) in states.iter().enumerate() {
-        let reached = reached_from(start);
+        let reachable = reachable_from(start);
         for outcome in outcomes(from) {
-            for to in reached.iter().map(|index| &states[*index]) {
-                let found = Loss { outcome, from, to };
+            for to in reachable.iter().map(|index| &states[*index]) {
+                let candidate = Loss { outcome, from, to };
                 assert!(
-                    outcomes(to).contains(outcome) || found.is_allowed(lost),
+                    outcomes(to).contains(outcome) || candidate.is_allowed(lost),
                     "{kind}: {from} leads to {to}"
                 );
             }

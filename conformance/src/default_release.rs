@@ -1,28 +1,28 @@
-//! What the policy says while its settings choose no release, beside what it says for each.
+//! Checks the verdict under settings without `kubernetes_version` against the verdicts for each release.
 
 use anyhow::{Result, ensure};
 use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings, review};
 
 use crate::vector::Case;
 
-/// How many cases were looked at, and what was said of them.
+/// Counts of checked cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All cases.
     pub cases: u64,
-    /// Those that are denied, by all releases.
+    /// Cases that all releases deny.
     pub denied: u64,
-    /// Those that some releases deny and others accept: they are accepted with warnings that name the releases.
+    /// Cases that only some releases deny. The policy accepts them with warnings that list these releases.
     pub disputed: u64,
 }
 
 impl Counts {
-    /// Looks at a case.
+    /// Checks a case.
     ///
     /// # Errors
-    /// If it is denied without a release although a release accepts it, or the other way round, or if the warnings do not
-    /// name the releases that deny it.
-    pub fn add(&mut self, case: &Case) -> Result<()> {
+    /// If it is denied although a release accepts it, accepted although all releases deny it, or the warnings do not list exactly
+    /// the releases that deny it.
+    pub fn check(&mut self, case: &Case) -> Result<()> {
         self.cases = self.cases.saturating_add(1);
         let text = case.request().to_string();
         let Ok(request) = AdmissionRequest::from_json(text.as_bytes()) else {
@@ -35,9 +35,9 @@ impl Counts {
         let denying: ReleaseSet = Release::ALL.iter().copied().filter(denies).collect();
         let settings = Settings::default().for_tools();
         let verdict = review(&request, &settings);
-        let named = verdict.findings.iter();
-        let named = named.filter_map(|(_, finding)| finding.releases());
-        let named = named.fold(ReleaseSet::default(), ReleaseSet::union);
+        let listed = verdict.findings.iter();
+        let listed = listed.filter_map(|(_, finding)| finding.releases());
+        let listed = listed.fold(ReleaseSet::default(), ReleaseSet::union);
         let expected = if denying == ReleaseSet::all() {
             self.denied = self.denied.saturating_add(1);
             (false, ReleaseSet::default())
@@ -47,8 +47,8 @@ impl Counts {
             (true, denying)
         };
         ensure!(
-            (verdict.decision.is_allowed(), named) == expected,
-            "{}: denied by {denying}; without a release allowed: {}, releases named: {named}",
+            (verdict.decision.is_allowed(), listed) == expected,
+            "{}: denied by {denying}; without a release allowed: {}, releases listed: {listed}",
             case.name,
             verdict.decision.is_allowed()
         );

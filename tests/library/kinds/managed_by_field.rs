@@ -1,6 +1,6 @@
-//! The field of every kind.
+//! The rules about the `managedBy` field, for every kind.
 
-use super::{all, create, find, request, silent, with};
+use super::{all, assert_silent, create, find, request, with};
 use crate::support::review;
 use managed_by::{Form, Holder, Kind, RESERVED, kinds};
 use serde_json::{Value, json};
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 const NONE: &[&str] = &[];
 
-/// No value, the kind's own reserved one and MultiKueue's are accepted in silence, by every version of every kind.
+/// Every version of every kind accepts no value, the kind's reserved value and MultiKueue's.
 #[test]
-fn what_every_api_accepts_is_accepted_in_silence() {
+fn accepts_reserved_value_and_multikueue() {
     for (kind, version) in all() {
         for value in [None, kind.reserved_value(), Some(MULTIKUEUE)] {
             let request = request(
@@ -21,14 +21,18 @@ fn what_every_api_accepts_is_accepted_in_silence() {
                 &with(kind, value),
             );
             let answer = review(&request, &json!({}));
-            assert_eq!(answer.warned(), of_version(kind, version), "{answer:?}");
+            assert_eq!(
+                answer.warned(),
+                version_warnings(kind, version),
+                "{answer:?}"
+            );
             assert!(answer.allowed, "{answer:?}");
         }
     }
 }
 
-/// What is warned of, whatever is written through a version.
-fn of_version(kind: &Kind<'_>, version: &str) -> &'static [&'static str] {
+/// Returns the rules that warn about every write through a version.
+fn version_warnings(kind: &Kind<'_>, version: &str) -> &'static [&'static str] {
     if kind.pruned_in().contains(&version) {
         &["managed-by/pruned-version spec.managedBy"]
     } else {
@@ -36,9 +40,9 @@ fn of_version(kind: &Kind<'_>, version: &str) -> &'static [&'static str] {
     }
 }
 
-/// Add, change and remove, where the project's own check has holes and where it has none.
+/// Adding, changing and removing the field is denied for a workload and accepted for a template.
 #[test]
-fn the_field_of_a_workload_is_immutable_and_that_of_a_template_is_not() {
+fn field_is_immutable_in_workloads_and_mutable_in_templates() {
     for (kind, version) in all() {
         let path = kind.managed_by_path();
         for (old, new, shown) in [
@@ -50,7 +54,7 @@ fn the_field_of_a_workload_is_immutable_and_that_of_a_template_is_not() {
             let request = request((kind, version), "UPDATE", "", &old, &new_object);
             let answer = review(&request, &json!({}));
             if kind.holder() != Holder::Workload {
-                silent(&answer);
+                assert_silent(&answer);
                 continue;
             }
             let quoted = format!("{:?}", kind.reserved_value().unwrap());
@@ -67,15 +71,15 @@ fn the_field_of_a_workload_is_immutable_and_that_of_a_template_is_not() {
             );
             assert_eq!(answer.message(), expected);
             assert_eq!(answer.denied(), [format!("managed-by/immutable {path}")]);
-            assert_eq!(answer.warned(), of_version(kind, version));
+            assert_eq!(answer.warned(), version_warnings(kind, version));
             assert_eq!(answer.code, Some(422));
         }
     }
 }
 
-/// What comes of a value that is no controller's name depends on who checks the form.
+/// A value without a domain is denied, or warned about if the kind's API checks it or accepts any string.
 #[test]
-fn a_value_of_no_form_is_judged_by_who_checks_it() {
+fn invalid_value_is_reported_by_the_rule_for_the_kinds_format() {
     for kind in kinds() {
         let path = kind.managed_by_path();
         for value in ["typo", ""] {
@@ -110,9 +114,9 @@ fn a_value_of_no_form_is_judged_by_who_checks_it() {
     }
 }
 
-/// Every reserved value on every kind that it does not belong to.
+/// A reserved value produces a warning on every other kind.
 #[test]
-fn a_reserved_value_of_another_kind_is_warned_of() {
+fn warns_about_reserved_value_of_another_kind() {
     for kind in kinds().iter().filter(|k| k.name() != "MPIJob") {
         for (value, _) in RESERVED
             .iter()
@@ -121,7 +125,7 @@ fn a_reserved_value_of_another_kind_is_warned_of() {
             let answer = create(kind.name(), &with(kind, Some(value)));
             let path = kind.managed_by_path();
             let mut expected = vec![format!("managed-by/wrong-kind {path}")];
-            // Its own API refuses the value too.
+            // The kind's API rejects the value too.
             if let Form::OneOf(_) = kind.form() {
                 expected.push(format!("managed-by/closed-set {path}"));
             }
@@ -131,27 +135,26 @@ fn a_reserved_value_of_another_kind_is_warned_of() {
     }
 }
 
-/// An object that breaks a rule already can be updated and finalized.
+/// A stored object with an invalid value can still be updated and finalized.
 #[test]
-fn what_is_stored_is_not_judged_again() {
+fn accepts_update_of_stored_object_with_invalid_value() {
     for kind in kinds() {
         let old = with(kind, Some("typo"));
         let mut new = old.clone();
         new["metadata"]["finalizers"] = json!([]);
         let request = request(find(kind.name()), "UPDATE", "", &old, &new);
-        silent(&review(&request, &json!({})));
+        assert_silent(&review(&request, &json!({})));
     }
 }
 
-/// No status at all is nothing to judge, whatever the kind.
 #[test]
-fn no_status_is_accepted() {
+fn accepts_status_update_without_a_status() {
     for (kind, version) in all() {
         let object = json!({"metadata": {"name": "x"}, "spec": {}});
         let update = request((kind, version), "UPDATE", "status", &object, &object);
         let answer = review(&update, &json!({}));
         if kind.pruned_in().contains(&version) {
-            // The write itself drops the field.
+            // A write through this version drops the field.
             assert_eq!(
                 answer.warned(),
                 [format!(
@@ -160,14 +163,14 @@ fn no_status_is_accepted() {
                 )]
             );
         } else {
-            silent(&answer);
+            assert_silent(&answer);
         }
     }
 }
 
-/// The way to the field is strict; everything else is the business of the kind's schema.
+/// The decoder rejects wrong types only on the path to the field. Other members are validated by the kind's schema.
 #[test]
-fn what_is_not_on_the_way_to_the_field_may_be_of_any_type() {
+fn accepts_any_type_in_members_outside_the_path_to_the_field() {
     let spec = json!({
         "replicatedJobs": [5, {"template": 5}, null], "components": 5, "rayClusterSpec": "x",
         "rayClusterConfig": [], "retries": {}, "runPolicy": {}, "template": 7,
@@ -180,13 +183,17 @@ fn what_is_not_on_the_way_to_the_field_may_be_of_any_type() {
         json!({"conditions": [5, {"type": 5, "status": []}], "phase": [], "replicaStatuses": [5],
             "restarts": "many", "retriesStatus": {}}),
     ];
-    // kube-apiserver decodes the status of a Job itself.
-    let of_job = [json!({})];
+    // For a Job, the policy validates the types in the status too.
+    let job_statuses = [json!({})];
     for kind in kinds() {
         let is_job = kind.name() == "Job";
-        for status in if is_job { &of_job[..] } else { &statuses[..] } {
+        for status in if is_job {
+            &job_statuses[..]
+        } else {
+            &statuses[..]
+        } {
             let object = json!({"metadata": {"name": "x"}, "spec": spec, "status": status});
-            silent(&create(kind.name(), &object));
+            assert_silent(&create(kind.name(), &object));
         }
     }
 }

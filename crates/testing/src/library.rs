@@ -1,4 +1,4 @@
-//! The library on this machine, asked for a verdict, and one form for the answers of all front ends.
+//! Runs the library natively, and defines [`Answer`], the form in which tests compare the answers of all entry points.
 
 use std::collections::BTreeMap;
 
@@ -7,46 +7,47 @@ use managed_by::{Cluster, FoundJob, Offline, Unanswered};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// An answer, whichever front end gave it. As JSON it is in the words of the module, and what is empty is left out.
+/// Answer of any entry point. Its JSON has the module's member names, and empty members are omitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// Whether the request may go on.
+    /// True if the request is accepted.
     #[serde(rename = "accepted")]
     pub allowed: bool,
     /// HTTP status of a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
-    /// Why not.
+    /// Message of a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Shown to the client.
+    /// Warnings for the client.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// For the audit log.
+    /// Annotations for the audit log.
     #[serde(rename = "audit_annotations")]
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
 
 impl Answer {
-    /// The rules that denied, each with its path: `managed-by/format spec.managedBy`.
+    /// Returns the rules that denied, each with its path: `managed-by/format spec.managedBy`.
     pub fn denied(&self) -> Vec<&str> {
         self.fired("denied")
     }
 
-    /// The rules that warned.
+    /// Returns the rules that warned, each with its path.
     pub fn warned(&self) -> Vec<&str> {
         self.fired("warned")
     }
 
-    /// The rules that would have denied.
+    /// Returns the rules that would have denied if the user were not exempt, each with its path.
     pub fn exempted(&self) -> Vec<&str> {
         self.fired("exempted")
     }
 
-    /// The answer as kwctl and PolicyServer give it to a request of that UID: the `response` of an `AdmissionReview`, with `null` where
-    /// there are no warnings or annotations.
+    /// Returns the answer as the `response` of an `AdmissionReview`, as kwctl and PolicyServer write it.
+    ///
+    /// Missing warnings and annotations are `null`.
     pub fn response(&self, uid: &Value) -> Value {
         let annotations = (!self.annotations.is_empty()).then_some(&self.annotations);
         let warnings = (!self.warnings.is_empty()).then_some(&self.warnings);
@@ -61,13 +62,13 @@ impl Answer {
         members.into_iter().chain(status).collect()
     }
 
-    /// As listed in an annotation.
+    /// Splits the rule list of an audit annotation.
     fn fired(&self, key: &str) -> Vec<&str> {
         let list = self.annotations.get(key);
         list.map(|l| l.split(", ").collect()).unwrap_or_default()
     }
 
-    /// Why not, or nothing.
+    /// Returns the message of a denial, or an empty string.
     pub fn message(&self) -> &str {
         self.message.as_deref().unwrap_or_default()
     }
@@ -86,8 +87,8 @@ impl From<Verdict<'_>> for Answer {
     }
 }
 
-/// The library's answer to a request, as text, in a cluster.
-pub fn judge_in(cluster: &impl Cluster, request: &str, settings: &str) -> Answer {
+/// Reviews a request in a cluster. Request and settings are JSON texts.
+pub fn answer_in(cluster: &impl Cluster, request: &str, settings: &str) -> Answer {
     let document = format!(r#"{{"request":{request},"settings":{settings}}}"#);
     let request = AdmissionRequest::from_json(request.as_bytes()).map_err(|e| e.within("request"));
     let review = AdmissionReview::from_json(document.as_bytes());
@@ -98,8 +99,8 @@ pub fn judge_in(cluster: &impl Cluster, request: &str, settings: &str) -> Answer
     }
 }
 
-/// The library's answer to what the module gets: a request and its settings, as bytes.
-pub fn review_of(payload: &[u8]) -> Answer {
+/// Reviews a payload of the module: a JSON object with `request` and `settings`.
+pub fn answer_to_payload(payload: &[u8]) -> Answer {
     let review = match AdmissionReview::from_json(payload) {
         Ok(review) => review,
         Err(reason) => return Verdict::malformed(&reason).into(),
@@ -110,19 +111,23 @@ pub fn review_of(payload: &[u8]) -> Answer {
     }
 }
 
-/// The library's answer to a request in the cluster of the documentation.
-pub fn judge(request: &Value, settings: &Value) -> Answer {
-    judge_in(&Documented, &request.to_string(), &settings.to_string())
+/// Reviews a request in the cluster of the documentation's examples.
+pub fn answer(request: &Value, settings: &Value) -> Answer {
+    answer_in(
+        &DocumentedCluster,
+        &request.to_string(),
+        &settings.to_string(),
+    )
 }
 
-/// What the library says about settings that it refuses.
-pub fn refusal(settings: &Value) -> Option<String> {
+/// Returns the error message for invalid settings, or `None` if they are valid.
+pub fn settings_error(settings: &Value) -> Option<String> {
     let settings = settings.to_string();
     let problems = Settings::from_json(settings.as_bytes()).err();
     problems.map(|problems| problems.to_string())
 }
 
-/// The Job of the examples in the documentation, which its cluster has.
+/// Returns the only Job in [`DocumentedCluster`].
 pub fn documented_job() -> Value {
     json!({
         "apiVersion": "batch/v1",
@@ -132,10 +137,10 @@ pub fn documented_job() -> Value {
     })
 }
 
-/// The cluster of the documentation.
-pub struct Documented;
+/// Cluster of the documentation's examples.
+pub struct DocumentedCluster;
 
-impl Cluster for Documented {
+impl Cluster for DocumentedCluster {
     fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered> {
         Ok(match (namespace, name) {
             ("team-a", "pi") => FoundJob::Found(documented_job().to_string().into_bytes()),
