@@ -103,6 +103,16 @@ unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kue
   unchanged raycluster pruned
 }
 
+@test "a version that would drop managedBy is denied during deletion, until no finalizer is left" {
+  object raycluster finalized | tenant create -f -
+  tenant patch raycluster finalized --type=merge -p 'metadata: {finalizers: [ray.io/gcs-ft-redis-cleanup-finalizer]}'
+  tenant delete raycluster finalized --wait=false
+  refused 'denied the request' tenant patch rayclusters.v1alpha1.ray.io finalized --type=merge -p 'metadata: {labels: {a: b}}'
+  unchanged raycluster finalized
+  tenant patch rayclusters.v1alpha1.ray.io finalized --type=merge -p 'metadata: {finalizers: []}'
+  kubectl wait --for=delete raycluster/finalized --timeout=30s
+}
+
 @test "once open: an AppWrapper with 12,000 components is judged, and a warning says that not all was looked at" {
   python3 -c 'import json; print(json.dumps({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "many"}, "spec": {
     "managedBy": "kueue.x-k8s.io/multikueue", "components": [{"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": ""}}}] * 12000}}))' >"$BATS_TEST_TMPDIR/many.json"

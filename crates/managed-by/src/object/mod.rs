@@ -73,10 +73,11 @@ pub(crate) struct Metadata<'a> {
     /// True if the object has a `deletionTimestamp`.
     #[serde(rename = "deletionTimestamp", deserialize_with = "fields::is_set")]
     pub(crate) is_being_deleted: bool,
-    /// Decoded if a setting matches labels.
+    /// Decoded by the rules that read them, like the fields below.
     #[serde(borrow)]
     pub(crate) labels: Option<Raw<'a>>,
-    /// Decoded by the rules that read them.
+    #[serde(borrow)]
+    pub(crate) finalizers: Option<Raw<'a>>,
     #[serde(borrow)]
     pub(crate) owner_references: Option<Raw<'a>>,
 }

@@ -30,6 +30,7 @@ pub(crate) struct Check {
     pub(crate) rule: Rule,
     run: Run,
     applies_when: Option<fn(&Changed) -> bool>,
+    applies_during_deletion: bool,
     /// Used only by reports. Builds that enforce the rules don't have this field.
     #[cfg(feature = "docs")]
     exercised_when: Option<Exercised>,
@@ -65,6 +66,7 @@ impl Check {
             rule,
             run,
             applies_when: None,
+            applies_during_deletion: false,
             #[cfg(feature = "docs")]
             exercised_when: None,
         }
@@ -75,6 +77,14 @@ impl Check {
     pub(crate) const fn applies_when(self, changed: fn(&Changed) -> bool) -> Self {
         Self {
             applies_when: Some(changed),
+            ..self
+        }
+    }
+
+    /// Applies a site-specific rule to objects that are being deleted, too. Others must not keep an object from being finalized.
+    pub(crate) const fn during_deletion(self) -> Self {
+        Self {
+            applies_during_deletion: true,
             ..self
         }
     }
@@ -151,7 +161,10 @@ impl Check {
             return Ok(());
         }
         // Site-specific rules must not block deletion.
-        if self.rule.is_site_specific() && context.change.is_being_deleted() {
+        if self.rule.is_site_specific()
+            && !self.applies_during_deletion
+            && context.change.is_being_deleted()
+        {
             return Ok(());
         }
         let mut begin = || findings.begin(&self.rule, enforcement);

@@ -16,6 +16,7 @@ use crate::upstream::time;
 #[derive(Default)]
 pub(super) struct RawFields {
     labels: Option<Box<RawValue>>,
+    finalizers: Option<Box<RawValue>>,
     owner_references: Option<Box<RawValue>>,
     template: Option<Box<RawValue>>,
 }
@@ -25,6 +26,7 @@ impl RawFields {
     pub(super) fn of_metadata(job: &Job) -> Self {
         Self {
             labels: job.metadata.labels.as_ref().and_then(json),
+            finalizers: job.metadata.finalizers.as_ref().and_then(json),
             owner_references: job.metadata.owner_references.as_ref().and_then(json),
             template: None,
         }
@@ -62,6 +64,7 @@ pub(super) fn object<'a>(job: &'a Job, raw_fields: &'a RawFields) -> Object<'a> 
             uid: text(&job.metadata.uid),
             is_being_deleted: job.metadata.deletion_timestamp.is_some(),
             labels: raw(&raw_fields.labels),
+            finalizers: raw(&raw_fields.finalizers),
             owner_references: raw(&raw_fields.owner_references),
         },
         managed_by: managed_by.map(Into::into),

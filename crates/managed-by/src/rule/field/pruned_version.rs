@@ -15,11 +15,21 @@ pub(crate) static RULE: Check = Check::new(
     .in_scope(Scope::Guard)
     .of_kinds(|kind| !kind.pruned_in.is_empty()),
     Run::Change(check),
-);
+)
+.during_deletion();
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let pruned_in = context.kind.pruned_in;
     if pruned_in.is_empty() {
+        return;
+    }
+    // Without a finalizer, the object is gone after the write. With one, a controller may still create objects from it: KubeRay's cleanup
+    // Job runs wherever the field is unset.
+    let metadata = &context.change.object().metadata;
+    let has_finalizers = metadata
+        .finalizers
+        .is_some_and(|list| !list.elements().is_empty());
+    if context.change.is_being_deleted() && !has_finalizers {
         return;
     }
     let version = &*context.request.version;
