@@ -73,7 +73,6 @@ fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
 }
 
 impl BadValue<'_> {
-    /// Converts to owned data.
     fn into_owned(self) -> BadValue<'static> {
         match self {
             Self::Omitted => BadValue::Omitted,
@@ -161,7 +160,6 @@ pub struct FieldError<'a> {
     detail: Cow<'a, str>,
     /// Short detail for warnings, if the detail is long.
     short_detail: Option<Cow<'a, str>>,
-    /// Suggested value.
     suggestion: Option<Cow<'a, str>>,
 }
 
@@ -182,7 +180,6 @@ impl<'a> FieldError<'a> {
         }
     }
 
-    /// Creates an error about an invalid value.
     pub(crate) fn invalid(
         path: impl Into<Cow<'a, str>>,
         value: BadValue<'a>,
@@ -201,7 +198,6 @@ impl<'a> FieldError<'a> {
         Self::new(ErrorType::Duplicate, path, value, "")
     }
 
-    /// Creates an error about a value that is too long.
     pub(crate) fn too_long(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
         Self::new(ErrorType::TooLong, path, BadValue::Omitted, detail)
     }
@@ -245,7 +241,6 @@ impl<'a> FieldError<'a> {
         self
     }
 
-    /// Converts to owned data.
     fn into_owned(self) -> FieldError<'static> {
         FieldError {
             error_type: self.error_type,
@@ -325,7 +320,6 @@ impl<'a> Finding<'a> {
         }
     }
 
-    /// Converts to owned data.
     pub(crate) fn into_owned(self) -> Finding<'static> {
         Finding {
             rule: self.rule,

@@ -40,7 +40,6 @@ impl Release {
         Self::V1_37,
     ];
 
-    /// The oldest release.
     pub(crate) const OLDEST: Self = Self::V1_30;
 
     /// Releases with the feature `JobManagedBy` off by default.

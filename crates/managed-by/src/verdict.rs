@@ -142,7 +142,6 @@ impl Verdict<'_> {
         verdict
     }
 
-    /// Converts to owned data.
     pub(crate) fn into_owned(self) -> Verdict<'static> {
         let findings = self.findings.into_iter();
         Verdict {
@@ -270,7 +269,6 @@ fn rules_of_upstream_denials(denials: &[&Finding<'_>]) -> Option<String> {
     (!ids.is_empty()).then(|| truncate(text(), MAX_WARNING))
 }
 
-/// Exempted denials.
 struct Exempted {
     /// Value of the audit annotation.
     rules: String,
@@ -305,7 +303,6 @@ fn remove_exempted(
     }))
 }
 
-/// Formats the rule and path of a finding.
 fn rule_and_path(finding: &Finding<'_>) -> String {
     format!("{} {}", finding.rule().id(), finding.error().path())
 }

@@ -40,7 +40,7 @@ impl Malformed {
         if message.starts_with(DUPLICATE) {
             return Self::duplicate(path);
         }
-        // Of `invalid type: string "...", expected an object at line 1 column 5`, keep only the expected type.
+        // In `invalid type: string "...", expected an object at line 1 column 5`, only the type after "expected" is kept.
         let (_, expected) = message.rsplit_once(", expected ").unwrap_or_default();
         let expected = expected.split(" at line ").next().unwrap_or_default();
         let got = match json_type {

@@ -23,7 +23,6 @@ pub(crate) use path::{MAX_QUOTED, Path, quote_or_size};
 pub(crate) use raw::{Entries, Raw, Splitter, Type};
 pub(crate) use visit::{Collect, Lenient, Strict, VisitContainer};
 
-/// Result of decoding.
 pub(crate) type Result<T> = std::result::Result<T, Malformed>;
 
 /// Decodes a document with a single value.

@@ -21,10 +21,8 @@ pub(crate) struct Outline<'a> {
     split: &'static [&'static str],
 }
 
-/// Value in an outline.
 #[derive(Debug)]
 pub(crate) enum Node<'a> {
-    /// Raw JSON.
     Raw(Raw<'a>),
     /// A type with the members or elements.
     Split(Type, Entries<'a>),
@@ -97,7 +95,6 @@ impl<'a> DeserializeSeed<'a> for Splitter<'a> {
     }
 }
 
-/// Splits the value.
 impl<'de: 'a, 'a> Deserialize<'de> for Node<'a> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
         Splitter::default().deserialize(json)

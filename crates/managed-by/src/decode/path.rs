@@ -13,11 +13,9 @@ pub(crate) const MAX_QUOTED: usize = 80;
 /// Path as a linked list on the stack, which is formatted only for messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'p> {
-    /// The document.
     Root,
     /// Member of an object, with a known name.
     Member(&'p Path<'p>, &'p str),
-    /// Element of an array.
     Index(&'p Path<'p>, usize),
     /// Value of a map, with a key from the document.
     Key(&'p Path<'p>, &'p str),
@@ -43,7 +41,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Returns true if a key can be quote_or_size without quotes: it has the length and characters of Kubernetes names.
+/// Returns true if a key can be shown without quotes: it has the length and characters of Kubernetes names.
 pub(super) fn is_plain(key: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._/".contains(&b);
     (1..=MAX_PLAIN).contains(&key.len()) && key.bytes().all(plain)

@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use super::fields::{self, Text};
 use super::{Lenient, Malformed, VisitContainer};
 
-/// JSON type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {
     /// `{...}`
@@ -79,7 +78,6 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Returns the raw JSON.
     pub(crate) fn as_str(self) -> &'a str {
         self.0
     }

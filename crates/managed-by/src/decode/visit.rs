@@ -8,12 +8,10 @@ use super::Type;
 
 /// Visitor of an object or an array. The default methods skip them.
 pub(crate) trait VisitContainer<'de>: Sized {
-    /// Visits the members of an object.
     fn visit_members<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
         IgnoredAny.visit_map(map).map(|_| ())
     }
 
-    /// Visits the elements of an array.
     fn visit_elements<A: SeqAccess<'de>>(&mut self, seq: A) -> Result<(), A::Error> {
         IgnoredAny.visit_seq(seq).map(|_| ())
     }

@@ -165,7 +165,6 @@ pub struct Rule {
     pub(crate) id: &'static str,
     /// First and last release with the check; [`None`] for a check of this project.
     upstream: Option<(Release, Option<Release>)>,
-    /// True if verdicts differ between releases.
     is_version_dependent: bool,
     pub(crate) default: Enforcement,
     pub(crate) scope: Scope,
@@ -258,12 +257,10 @@ impl Rule {
         }
     }
 
-    /// Sets the default enforcement.
     pub(crate) const fn by_default(self, default: Enforcement) -> Self {
         Self { default, ..self }
     }
 
-    /// Sets the scope.
     pub(crate) const fn in_scope(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }

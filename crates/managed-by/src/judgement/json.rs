@@ -27,7 +27,6 @@ impl Serialize for Judgement<'_> {
     }
 }
 
-/// Serializes the releases and their verdict.
 impl Serialize for Opinion<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let mut map = json.serialize_map(None)?;
@@ -80,7 +79,6 @@ impl Serialize for ErrorType {
     }
 }
 
-/// Serializes the releases, oldest first.
 impl Serialize for ReleaseSet {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         json.collect_seq(self.iter().map(Release::as_str))

@@ -120,7 +120,6 @@ impl<'a> Judgement<'a> {
         }
     }
 
-    /// Converts to owned data.
     pub(crate) fn into_owned(self) -> Judgement<'static> {
         let opinions = self.opinions.into_iter().map(|opinion| Opinion {
             releases: opinion.releases,
@@ -258,7 +257,6 @@ impl<'a> JudgedFinding<'a> {
         representatives
     }
 
-    /// Converts to owned data.
     pub(crate) fn into_owned(self) -> JudgedFinding<'static> {
         let by_release = self.by_release.into_iter();
         JudgedFinding {

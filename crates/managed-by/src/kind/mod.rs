@@ -135,7 +135,6 @@ pub struct Kind<'k> {
 }
 
 impl Kind<'_> {
-    /// Default profile.
     pub(crate) const EMPTY: Kind<'static> = Kind {
         group: "",
         versions: &[],
@@ -343,7 +342,6 @@ impl<'k> Kind<'k> {
         }
     }
 
-    /// Returns the status profile of a custom resource.
     pub(crate) fn status_profile(&self) -> Option<&'k StatusProfile<'k>> {
         match self.status {
             Status::Custom(profile) => Some(profile),

@@ -11,9 +11,7 @@ bitflags! {
     /// Set of terminal states, which a workload leaves only by an [`AllowedTransition`].
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub(crate) struct TerminalStates: u8 {
-        /// The workload has succeeded.
         const SUCCEEDED = 1;
-        /// The workload has failed.
         const FAILED = 2;
         /// Not an outcome, but the built-in controller never leaves it: `ValidationFailed` of a RayJob, `Terminating` of
         /// an AppWrapper.
@@ -41,23 +39,18 @@ bitflags! {
 pub(crate) enum StatusMatcher<'k> {
     /// An entry of `status.conditions`.
     Condition {
-        /// The condition's type.
         condition: &'k str,
-        /// The condition's status.
         status: &'k str,
         /// The condition's reason, or [`None`] for any.
         reason: Option<&'k str>,
     },
     /// A field with one of several values.
     Field {
-        /// The field's path.
         path: &'k str,
-        /// The values.
         values: &'k [&'k str],
     },
 }
 
-/// Path of the conditions.
 pub(crate) const CONDITIONS: &str = "status.conditions";
 
 /// Matches a condition that is True.
@@ -139,7 +132,6 @@ impl fmt::Display for StatusMatcher<'_> {
 pub(crate) struct StatusProfile<'k> {
     /// Outcomes, if the workload ends.
     pub(crate) outcome: Option<Outcome<'k>>,
-    /// Path of the start time.
     pub(crate) start: Option<&'k str>,
     /// End time, if the status has one.
     pub(crate) end: Option<End<'k>>,
@@ -177,7 +169,6 @@ pub(crate) struct Outcome<'k> {
     pub(crate) dead_end: Option<StatusMatcher<'k>>,
     /// The policy on both outcomes at once.
     pub(crate) dual: DualOutcome,
-    /// Failure reasons, each with its matcher.
     pub(crate) failure_reasons: &'k [(FailureReasons, StatusMatcher<'k>)],
     /// Matches while the resources that the workload created still exist.
     pub(crate) deployed: Option<StatusMatcher<'k>>,
@@ -213,7 +204,6 @@ impl<'k> Outcome<'k> {
         }
     }
 
-    /// Returns each terminal state with its matcher.
     pub(crate) fn terminal_states(&self) -> [(TerminalStates, Option<StatusMatcher<'k>>); 3] {
         [
             (TerminalStates::SUCCEEDED, self.success),
@@ -261,7 +251,6 @@ pub(crate) enum DualOutcome {
 /// List of earlier attempts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attempts<'k> {
-    /// The list's path.
     pub(crate) path: &'k str,
     /// Failure reasons of the last attempt, each with its matcher.
     pub(crate) failure_reasons: &'k [(FailureReasons, StatusMatcher<'k>)],
@@ -270,7 +259,6 @@ pub(crate) struct Attempts<'k> {
 /// End time of a workload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct End<'k> {
-    /// The field's path.
     pub(crate) path: &'k str,
     /// True if only a status with an outcome has an end time.
     pub(crate) needs_outcome: bool,

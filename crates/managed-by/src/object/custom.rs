@@ -19,7 +19,6 @@ pub(crate) struct Custom<'a> {
     /// Values of `managedBy` in its templates, in order, except reserved values.
     pub(crate) nested: Vec<Nested<'a>>,
     pub(crate) status: Status<'a>,
-    /// Maximum number of retries.
     pub(crate) retries: usize,
 }
 
@@ -32,7 +31,6 @@ pub(crate) struct Nested<'a> {
     pub(crate) kind: &'a Kind<'a>,
     /// The value, or [`None`] for a skipped template: too deep, or after a thousand others.
     pub(crate) value: Option<Cow<'a, str>>,
-    /// Nesting depth.
     pub(crate) depth: usize,
     /// Kind of the nested object with the template, or [`None`] in the outer object.
     pub(crate) parent_kind: Option<&'a Kind<'a>>,
@@ -77,7 +75,6 @@ pub(crate) struct Status<'a> {
     pub(crate) end: Option<Time>,
     /// Counters that never decrease, in the order of the profile.
     pub(crate) totals: Vec<i64>,
-    /// Number of earlier attempts.
     pub(crate) attempts: usize,
     /// Negative counters with their paths.
     pub(crate) negative: Vec<(String, i64)>,
@@ -104,7 +101,6 @@ impl Status<'_> {
     }
 }
 
-/// Empty status.
 pub(crate) static NO_STATUS: Status<'static> = Status {
     states: TerminalStates::empty(),
     failure_reasons: FailureReasons::empty(),

@@ -112,15 +112,12 @@ bitflags! {
     /// Set of condition types that rules read.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub(crate) struct ConditionTypes: u8 {
-        /// The job has completed.
         const COMPLETE = 1;
-        /// The job has failed.
         const FAILED = 2;
         /// The job is about to fail.
         const FAILURE_TARGET = 4;
         /// The job is about to complete.
         const SUCCESS_CRITERIA_MET = 8;
-        /// The job is suspended.
         const SUSPENDED = 16;
         /// The job has completed or failed (`IsJobFinished`).
         const FINISHED = Self::COMPLETE.bits() | Self::FAILED.bits();
@@ -250,7 +247,6 @@ impl<'de> Deserialize<'de> for Conditions {
 }
 
 impl Uncounted<'_> {
-    /// Converts to owned data.
     pub(crate) fn into_owned(self) -> Uncounted<'static> {
         let owned = |uids: Vec<Cow<'_, str>>| {
             let uids = uids.into_iter();

@@ -35,9 +35,7 @@ enum Shape {
     OptionalInt,
     /// `map[string]string`.
     Map,
-    /// A slice.
     List(&'static Shape),
-    /// A struct.
     Struct(Fields),
     /// A pointer to a struct.
     Pointer(Fields),

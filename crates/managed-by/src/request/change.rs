@@ -44,7 +44,6 @@ impl<O> Change<O> {
         }
     }
 
-    /// Returns the old object of an update.
     pub(crate) fn old(&self) -> Option<&O> {
         match self {
             Self::Create { .. } | Self::Stored { .. } => None,

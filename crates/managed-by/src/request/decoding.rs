@@ -39,7 +39,6 @@ const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 /// Members of a request, in any order. Kubewarden sorts them, so that `kind` comes before the objects.
 #[derive(Default)]
 pub(super) struct RequestFields<'a> {
-    /// True to decode the objects with the request.
     is_inline: bool,
     kind: Option<fields::StrictObject<GroupVersionKind<'a>>>,
     request_kind: Option<Nullable<GroupVersionKind<'a>>>,
@@ -53,7 +52,6 @@ pub(super) struct RequestFields<'a> {
     old_object: Option<RequestObject<'a>>,
 }
 
-/// Names of the members.
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "camelCase")]
 enum Member {

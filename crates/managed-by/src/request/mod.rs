@@ -28,14 +28,12 @@ pub use identity::UserInfo;
 pub use read_object::ReadObject;
 pub use review::AdmissionReview;
 
-/// Subject of a request.
 #[derive(Debug)]
 pub(crate) enum Subject<'a> {
     /// A request without rules: a deletion, a connection, or a subresource other than `status`.
     Skipped,
     /// An object of an unknown kind, which `custom_kinds` may declare.
     UnknownKind(Box<UndecodedChange<'a>>),
-    /// A pod to create.
     Pod(Pod<'a>),
     /// A change of an object of a known kind.
     Change(&'a Kind<'a>, Change<Object<'a>>),
@@ -279,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Entries without rules may have any type, in any order of members.
+    /// Parts without rules may have any type, in any order of members.
     #[test]
     fn parts_without_rules_may_have_any_type() {
         let unknown = r#""kind":{"group":"acme.io","version":"v1","kind":"Run"}"#;

@@ -35,7 +35,6 @@ impl<'a> ReadObject<'a> {
         Self { kind, text, read }
     }
 
-    /// Returns the kind, if it is known.
     pub(super) fn profile(&self) -> Option<&'a Kind<'a>> {
         self.read.as_ref().map(|(profile, _)| *profile)
     }
@@ -49,7 +48,6 @@ impl<'a> ReadObject<'a> {
     }
 }
 
-/// Decodes an object of a kind.
 fn object<'a>(text: &'a str, kind: &'a Kind<'a>) -> Result<Object<'a>> {
     let object = decode_str(text, OfKind(kind))?;
     object.ok_or_else(|| Malformed::unexpected("", "an object", "nothing"))

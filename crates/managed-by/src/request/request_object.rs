@@ -13,7 +13,6 @@ use crate::kind::Kind;
 use crate::object::pod::Pod;
 use crate::object::{Object, OfKind, decode_members};
 
-/// Object of a request.
 #[derive(Debug, Default)]
 pub(super) enum RequestObject<'a> {
     #[default]
@@ -92,7 +91,7 @@ impl<'a> DeserializeSeed<'a> for RequestObjectSeed<'_, 'a> {
     }
 }
 
-/// SplitMembers of an object of an unknown kind, split again except for the metadata.
+/// Members of an object of an unknown kind, split again except for the metadata.
 #[derive(Debug, Default)]
 pub(super) struct SplitMembers<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
 

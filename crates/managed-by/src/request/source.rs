@@ -6,10 +6,8 @@ use k8s_openapi::api::batch::v1::Job;
 use crate::decode::Raw;
 use crate::upstream::go;
 
-/// Source of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// A request.
     Request(&'a [u8]),
     /// A document with the member `request`.
     Review(&'a [u8]),
@@ -19,13 +17,11 @@ pub(crate) enum Source<'a> {
     Typed(ObjectPair<&'a Job>),
 }
 
-/// Objects of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ObjectPair<T> {
     pub(super) object: T,
     /// True for a create, whose status the API server drops.
     pub(super) is_create: bool,
-    /// The stored object.
     pub(super) old: Option<T>,
 }
 

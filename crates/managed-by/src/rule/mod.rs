@@ -220,13 +220,11 @@ impl Check {
     }
 }
 
-/// Input of the checks.
 pub(crate) struct Context<'a> {
     pub(crate) request: &'a AdmissionRequest<'a>,
     pub(crate) kind: &'a Kind<'a>,
     pub(crate) change: &'a Change<Object<'a>>,
     pub(crate) settings: &'a Settings<'a>,
-    /// The release whose rules apply.
     pub(crate) release: Release,
     /// The Job status change, if this is one.
     pub(crate) status: Option<StatusChange<'a>>,

@@ -5,7 +5,6 @@ use crate::release::Release;
 use crate::request::{AdmissionRequest, Subject};
 use crate::settings::Settings;
 
-/// Creates a rule that rejects every status.
 const fn rule() -> Check {
     let page = include_str!("job_status/negative-counter.md");
     let rule = Rule::upstream("test/status", page, Upstream::in_function("none"));

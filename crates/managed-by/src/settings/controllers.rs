@@ -111,7 +111,6 @@ impl<'a> Controller<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// Returns true if there is an allow-list.
     pub(crate) fn has_allow_list(&self) -> bool {
         self.controllers.is_some()
     }
@@ -157,7 +156,6 @@ impl<'a> Settings<'a> {
         parser.end(names.cloned().collect())
     }
 
-    /// Reports problems of the allow-list.
     pub(super) fn check_controllers(&self, parser: &mut Parser) {
         let (entries, declared) = (self.listed_controllers(), self.custom_kinds);
         if entries.len() > MAX_ENTRIES {

@@ -20,7 +20,6 @@ const USERS_LIST: ListSchema<'_> = ListSchema::of("a list of users", &names::val
 
 const GROUPS_LIST: ListSchema<'_> = ListSchema::of("a list of groups", &names::validate_group);
 
-/// Exempt users and groups.
 #[derive(Default)]
 pub(super) struct Exempt<'a> {
     users: Vec<Cow<'a, str>>,

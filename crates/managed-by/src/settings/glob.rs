@@ -37,7 +37,6 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
     rest.ends_with(suffix)
 }
 
-/// Validates a pattern.
 pub(super) fn validate(pattern: &str) -> Option<Rejection> {
     let mut is_valid = (1..=MAX_LEN).contains(&pattern.len());
     let mut previous = 0;

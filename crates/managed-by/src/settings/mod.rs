@@ -157,7 +157,6 @@ impl<'a> Settings<'a> {
         Self::default().with_kubernetes_version(release)
     }
 
-    /// Creates default settings for a list of rules.
     pub(crate) fn with_rules(rules: &'static [&'static Rule]) -> Self {
         Self {
             kubernetes_version: None,
@@ -391,7 +390,6 @@ impl<'a> Settings<'a> {
         self.custom_kind(&wanted).is_ok_and(|kind| kind.is_some())
     }
 
-    /// Returns the kind from `custom_kinds`.
     pub(crate) fn custom_kind(
         &self,
         kind: &GroupVersionKind<'_>,
@@ -419,7 +417,6 @@ impl<'a> AdmissionReview<'a> {
     }
 }
 
-/// Enforcements, with their names in settings.
 const ENFORCEMENTS: &[(&str, Enforcement)] = &[
     ("deny", Enforcement::Deny),
     ("warn", Enforcement::Warn),

@@ -16,7 +16,6 @@ const GROUPS: [&str; 4] = [
     SERVICE_ACCOUNTS,
 ];
 
-/// Validates the name of a user.
 pub(super) fn validate_user(name: &str) -> Option<Rejection> {
     if is_group(name) {
         return Some("this is a group, expected a user".into());
@@ -24,7 +23,6 @@ pub(super) fn validate_user(name: &str) -> Option<Rejection> {
     validate_user_or_group(name)
 }
 
-/// Validates the name of a group.
 pub(super) fn validate_group(name: &str) -> Option<Rejection> {
     if name.starts_with(SERVICE_ACCOUNT) {
         return Some("this is a user, expected a group".into());
@@ -32,7 +30,6 @@ pub(super) fn validate_group(name: &str) -> Option<Rejection> {
     validate_user_or_group(name)
 }
 
-/// Validates the name of a user or group.
 pub(super) fn validate_user_or_group(name: &str) -> Option<Rejection> {
     if name.is_empty()
         || name.starts_with(' ')

@@ -23,7 +23,6 @@ const MAX_PATTERNS: usize = 4096;
 /// Maximum total number of patterns with a `*`. Each pattern is compared with all earlier ones that have a `*`.
 const MAX_WILDCARDS: usize = 512;
 
-/// Maximum number of labels per entry.
 const MAX_LABELS: usize = 16;
 
 /// Delegation of the workloads in a namespace.
@@ -53,11 +52,9 @@ const MATCH_LIST: ListSchema<'_> = ListSchema {
     ..ListSchema::of("a list of namespaces", &glob::validate)
 };
 
-/// Entry of `namespaces`.
 struct Entry<'a> {
     /// Namespace patterns, or [`None`] for all namespaces.
     patterns: Option<Vec<Cow<'a, str>>>,
-    /// Labels that the object must have.
     labels: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     delegation: Delegation,
 }
@@ -106,7 +103,6 @@ impl Entry<'_> {
     }
 }
 
-/// Parses labels that an object must have.
 fn read_labels<'a>(
     value: Raw<'a>,
     path: &Path<'_>,

@@ -26,7 +26,6 @@ const MAX_ITEMS: usize = 256;
 /// Maximum number of controllers, and of entries in `namespaces`.
 pub(super) const MAX_ENTRIES: usize = 1024;
 
-/// Function that validates a string.
 pub(super) type Validator<'w> = &'w dyn Fn(&str) -> Option<Rejection>;
 
 /// Schema of a list of strings.
@@ -34,13 +33,11 @@ pub(super) type Validator<'w> = &'w dyn Fn(&str) -> Option<Rejection>;
 pub(super) struct ListSchema<'w> {
     /// Description for messages: `a list of namespaces`.
     pub(super) expected: &'static str,
-    /// Validates an item.
     pub(super) validate: Validator<'w>,
-    /// True if the validation depends on other entries of the settings.
+    /// True if the validation depends on other parts of the settings.
     pub(super) is_semantic: bool,
     /// Returns true if the first item covers the second.
     pub(super) covers: fn(&str, &str) -> bool,
-    /// Maximum number of items.
     pub(super) max_items: usize,
     /// Hint on how to match everything, for an empty list. [`None`] if the list may be empty.
     pub(super) empty_hint: Option<&'static str>,

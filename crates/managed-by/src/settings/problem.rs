@@ -269,7 +269,6 @@ impl Problems {
         }
     }
 
-    /// Returns the number of problems.
     pub(super) fn count(&self) -> usize {
         self.list.len().saturating_add(self.more)
     }

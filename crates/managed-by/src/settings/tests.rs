@@ -1,7 +1,6 @@
 use super::{Problem, Settings};
 use crate::catalogue::rules;
 
-/// Returns the problems of settings.
 fn problems(json: &str) -> Vec<Problem> {
     let problems = Settings::from_json(json.as_bytes()).err();
     problems.map_or_else(Vec::new, |problems| problems.as_slice().to_vec())

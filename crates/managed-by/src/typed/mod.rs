@@ -47,8 +47,8 @@ use view::{RawFields, object};
 /// let new = job(JobStatus { conditions: Some(vec![condition("Failed")]), ..JobStatus::default() });
 ///
 /// let findings = JobChecker::default().status_update(&old, &new);
-/// let told: Vec<String> = findings.iter().map(ToString::to_string).collect();
-/// assert_eq!(told, [
+/// let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+/// assert_eq!(lines, [
 ///     "1.31 to 1.37: status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true \
 ///      condition [job-status/failed-without-failure-target]",
 ///     "1.30 to 1.37: status.startTime: Required value: startTime is required for finished job \
@@ -72,7 +72,6 @@ pub struct JobChecker<'s> {
 }
 
 impl Default for JobChecker<'_> {
-    /// Creates a checker for all releases.
     fn default() -> Self {
         Self::new(ReleaseSet::all())
     }

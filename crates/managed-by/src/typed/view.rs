@@ -32,7 +32,6 @@ impl RawFields {
         }
     }
 
-    /// Serializes the template.
     pub(super) fn with_template(self, job: &Job) -> Self {
         let template = job.spec.as_ref().and_then(|spec| json(&spec.template));
         Self { template, ..self }

@@ -58,7 +58,6 @@ impl Time {
         }
     }
 
-    /// Adds seconds.
     pub(crate) fn later_by(self, seconds: i64) -> Self {
         let seconds = self.seconds.saturating_add(seconds);
         Self { seconds, ..self }

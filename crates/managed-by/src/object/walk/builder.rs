@@ -27,7 +27,6 @@ pub(super) struct ObjectBuilder<'a> {
 }
 
 impl<'a> ObjectBuilder<'a> {
-    /// Returns the object.
     pub(super) fn build(self) -> Object<'a> {
         let custom = Custom {
             nested: self.nested,

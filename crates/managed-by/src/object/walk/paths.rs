@@ -11,7 +11,6 @@ pub(super) enum Leaf<'k> {
     ManagedBy,
     /// A template: an object or the spec of an object.
     Template(&'k Template<'k>),
-    /// Maximum number of retries.
     Retries,
     /// List of conditions. The profile selects them.
     Conditions(&'k StatusProfile<'k>),
@@ -31,10 +30,8 @@ pub(super) enum Leaf<'k> {
     Total(usize),
 }
 
-/// Path with its value.
 pub(super) type LeafPath<'k> = (&'k str, Leaf<'k>);
 
-/// Returns the paths of a kind.
 pub(super) fn of_kind<'k>(kind: &'k Kind<'k>) -> Vec<LeafPath<'k>> {
     let mut paths = of_spec(kind);
     paths.push(("metadata", Leaf::Metadata));

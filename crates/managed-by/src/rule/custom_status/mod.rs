@@ -25,7 +25,6 @@ pub(crate) struct Transition<'a> {
     /// True if an external controller writes the status. It may restart the workload elsewhere.
     pub(crate) is_delegated: bool,
     pub(crate) is_being_deleted: bool,
-    /// Maximum number of retries.
     pub(crate) retries: usize,
 }
 

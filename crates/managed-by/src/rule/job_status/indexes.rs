@@ -232,7 +232,6 @@ fn plain_index(bytes: &[u8], start: usize) -> (Option<i32>, usize) {
     ((1..=9).contains(&digits).then_some(index), at)
 }
 
-/// Error of parsing an interval.
 #[derive(Debug, PartialEq, Eq)]
 enum IntervalError<'a> {
     TooManyParts,

@@ -19,7 +19,6 @@ pub(crate) static DELEGATED_OWNER: Check = Check::new(
     Run::Pod,
 );
 
-/// Result of the rules about pods.
 pub(crate) enum PodFindings<'a> {
     Found(Vec<(Enforcement, Finding<'a>)>),
     LookupFailed(LookupFailed<'a>),
@@ -28,7 +27,6 @@ pub(crate) enum PodFindings<'a> {
 /// Failed lookup of the Job that controls a pod.
 pub(crate) struct LookupFailed<'a> {
     pub(crate) rule: &'static Rule,
-    /// Name of the Job.
     pub(crate) job: &'a str,
     pub(crate) error: Unanswered,
 }
@@ -88,7 +86,6 @@ fn check<'a>(
     ))
 }
 
-/// Decodes the Job that the cluster returned.
 fn decode_job(bytes: &[u8]) -> Result<Object<'_>, Malformed> {
     let job = decode(bytes, OfKind(&JOB))?;
     job.ok_or_else(|| Malformed::unexpected("", "an object", "null"))

@@ -44,7 +44,6 @@ const REQUIRED_KEYS: [(&str, Key, &str); 3] = [
 /// Default path of the field.
 const MANAGED_BY: &str = "spec.managedBy";
 
-/// Declaration of a kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CustomKind<'a> {
     pub(super) group: Cow<'a, str>,
@@ -128,7 +127,6 @@ impl<'a> CustomKind<'a> {
         !self.is_template
     }
 
-    /// Returns the name of the kind.
     pub(in crate::settings) fn name(&self) -> &str {
         &self.kind
     }
@@ -178,7 +176,6 @@ impl<'a> CustomKind<'a> {
         })
     }
 
-    /// Reports contradictions.
     pub(super) fn check(&self, path: &Path<'_>, parser: &mut Parser) {
         let (group, kind) = (&*self.group, &*self.kind);
         let mut built_in = kind::kinds().iter();

@@ -15,7 +15,6 @@ pub(crate) use entry::CustomKind;
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "custom_kinds");
 
-/// Maximum number of declared kinds.
 const MAX_KINDS: usize = 64;
 
 /// The undecoded section. It is decoded for requests about unknown kinds.
@@ -60,12 +59,10 @@ impl<'a> CustomKinds<'a> {
         parser.end(None)
     }
 
-    /// Returns true if there are no entries.
     pub(super) fn is_empty(self) -> bool {
         self.entries(&mut Parser::lazy()).is_empty()
     }
 
-    /// Returns the names of the kinds.
     pub(super) fn names(self) -> Vec<Cow<'a, str>> {
         let entries = self.entries(&mut Parser::lazy());
         let keys = |entry: &Node<'a>| entry.entries().into_owned();
@@ -96,7 +93,6 @@ impl<'a> CustomKinds<'a> {
         read.collect()
     }
 
-    /// Reports all problems of the section.
     pub(super) fn check(self, parser: &mut Parser) {
         let count = self.section.map_or(0, |section| section.elements().len());
         if count > MAX_KINDS {

@@ -28,7 +28,6 @@ declare_keys!(MatcherKey {
     "values" => Values,
 });
 
-/// Declaration of a kind's status.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DeclaredStatus<'a> {
     success: Option<DeclaredMatcher<'a>>,
@@ -63,7 +62,7 @@ impl<'a> DeclaredStatus<'a> {
                     status.start = Some(parser.text(value, path, &validate_status_path));
                 }
                 StatusKey::End => {
-                    status.end = Some(parser.text(value, path, &validate_status_path))
+                    status.end = Some(parser.text(value, path, &validate_status_path));
                 }
                 StatusKey::Counters => {
                     status.counters = parser.strings(value, path, &COUNTERS_LIST);
@@ -74,7 +73,6 @@ impl<'a> DeclaredStatus<'a> {
         status
     }
 
-    /// Calls a function with the status profile.
     pub(super) fn with_profile<T>(&self, read: impl FnOnce(&StatusProfile<'_>) -> T) -> T {
         let (success, failure) = (self.success.as_ref(), self.failure.as_ref());
         let words = [success, failure].map(|matcher| {
@@ -100,7 +98,6 @@ impl<'a> DeclaredStatus<'a> {
         read(&profile)
     }
 
-    /// Reports contradictions.
     pub(super) fn check(&self, path: &Path<'_>, parser: &mut Parser) {
         let matchers = [("success", &self.success), ("failure", &self.failure)];
         if let [Some(success), Some(failure)] = [&self.success, &self.failure]
@@ -159,7 +156,7 @@ impl<'a> DeclaredMatcher<'a> {
                 }
                 MatcherKey::Path => word = Some(parser.text(value, path, &validate_status_path)),
                 MatcherKey::Values => {
-                    values = Some(parser.strings(value, path, &FIELD_VALUES_LIST))
+                    values = Some(parser.strings(value, path, &FIELD_VALUES_LIST));
                 }
             },
         );
@@ -206,7 +203,6 @@ impl<'a> DeclaredMatcher<'a> {
         }
     }
 
-    /// Returns the values of the field.
     fn words(&self) -> &[Cow<'a, str>] {
         match self {
             Self::Condition(_) => &[],

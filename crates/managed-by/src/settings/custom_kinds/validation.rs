@@ -10,7 +10,6 @@ const MAX_SEGMENTS: usize = 16;
 /// Maximum number of counters, and of totals.
 const MAX_COUNTERS: usize = 16;
 
-/// Maximum number of values in a list.
 const MAX_VALUES: usize = 16;
 
 /// Maximum length of the name of a version, kind or resource, and of a path segment.
@@ -82,12 +81,10 @@ pub(super) fn validate_value(value: &str) -> Option<Rejection> {
         .then(|| "expected a value that is not empty".into())
 }
 
-/// Validates the path of `managedBy`.
 pub(super) fn validate_field_path(path: &str) -> Option<Rejection> {
     validate_path(path, "spec", "spec.managedBy", "")
 }
 
-/// Validates a path in the status.
 pub(super) fn validate_status_path(path: &str) -> Option<Rejection> {
     validate_path(path, "status", "status.phase", "")
 }
