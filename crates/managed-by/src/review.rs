@@ -28,7 +28,7 @@ pub fn review_in<'a>(
     cluster: &dyn Cluster,
 ) -> Verdict<'a> {
     let findings = match &request.subject {
-        Subject::Skipped => return Verdict::accepted(),
+        Subject::Skipped => return Verdict::allowed(),
         Subject::UnknownKind(unread) => {
             return match settings.custom_kind(&unread.kind) {
                 Ok(Some(declared)) => review_declared(request, unread, &declared, settings),
@@ -97,7 +97,7 @@ pub fn judge_in<'a>(
         && let Ok(Some(declared)) = settings.custom_kind(&unread.kind)
     {
         return declared.with_kind(&unread.kind.version, |kind| {
-            request.of_kind(unread, kind).map_or_else(
+            request.with_kind(unread, kind).map_or_else(
                 |malformed| Judgement::of_all(Verdict::malformed(&malformed), Some(releases)),
                 |request| judge_in(&request, settings, Some(releases), cluster).into_owned(),
             )
@@ -178,7 +178,7 @@ pub fn exercised(
                 return Ok(Vec::new());
             };
             declared.with_kind(&unread.kind.version, |kind| {
-                let request = request.of_kind(unread, kind);
+                let request = request.with_kind(unread, kind);
                 request.map_or_else(|_| Ok(Vec::new()), |request| exercised(&request, settings))
             })
         }
@@ -195,7 +195,7 @@ fn review_declared(
     settings: &Settings<'_>,
 ) -> Verdict<'static> {
     declared.with_kind(&unread.kind.version, |kind| {
-        request.of_kind(unread, kind).map_or_else(
+        request.with_kind(unread, kind).map_or_else(
             |malformed| Verdict::malformed(&malformed),
             |request| review(&request, settings).into_owned(),
         )

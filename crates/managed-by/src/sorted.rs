@@ -7,7 +7,7 @@ pub(crate) struct Sorted<'t>(Vec<(u64, &'t str, usize)>);
 impl<'t> Sorted<'t> {
     /// Sorts strings by their first eight bytes as a number, and then by the rest. Random strings such as UIDs nearly always differ
     /// in these bytes, which saves a quarter of the fuel of a status update with 1,000 uncounted UIDs.
-    pub(crate) fn of(texts: impl IntoIterator<Item = &'t str>) -> Self {
+    pub(crate) fn new(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let texts = texts.into_iter().enumerate();
         let mut sorted: Vec<_> = texts
             .map(|(index, text)| (prefix(text), text, index))
@@ -65,7 +65,7 @@ mod tests {
         ];
         let mut expected = texts.to_vec();
         expected.sort_unstable();
-        let sorted = Sorted::of(texts);
+        let sorted = Sorted::new(texts);
         assert_eq!(
             sorted.iter().map(|(text, _)| text).collect::<Vec<_>>(),
             expected

@@ -76,7 +76,7 @@ impl Decision {
 
 impl Verdict<'_> {
     /// Creates a verdict that allows the request, without findings.
-    pub(crate) fn accepted() -> Self {
+    pub(crate) fn allowed() -> Self {
         Self {
             decision: Decision::Allowed,
             warnings: Vec::new(),
@@ -106,12 +106,12 @@ impl Verdict<'_> {
             quote_truncated(&kind.kind),
             quote_truncated(&kind.group),
         );
-        Self::accepted().warning(warning)
+        Self::allowed().warning(warning)
     }
 
     /// Creates a verdict that allows a pod without evaluating it. The audit annotation has the reason.
     pub(crate) fn pod_skipped(role: Role) -> Self {
-        let mut verdict = Self::accepted();
+        let mut verdict = Self::allowed();
         let reason = format!(
             "pods are judged with role management, not {}",
             role.as_str()
@@ -132,7 +132,7 @@ impl Verdict<'_> {
                 Self::denied(503, format!("{text}: {reason}; try again [{id}]"))
             }
             OnLookupFailure::Allow => {
-                Self::accepted().warning(format!("{text}, and let it pass [{id}]"))
+                Self::allowed().warning(format!("{text}, and let it pass [{id}]"))
             }
         };
         let annotation = truncate(format!("Job {name}: {reason}"), MAX_ANNOTATION);
@@ -157,7 +157,7 @@ impl Verdict<'_> {
     fn denied(code: u16, message: String) -> Self {
         Self {
             decision: Decision::Denied { code, message },
-            ..Self::accepted()
+            ..Self::allowed()
         }
     }
 
@@ -223,7 +223,7 @@ pub(crate) fn merge_verdicts<'a>(
     verdicts: &[&Verdict<'a>],
     findings: Vec<(Enforcement, Finding<'a>, Release)>,
 ) -> Verdict<'a> {
-    let mut verdict = Verdict::accepted();
+    let mut verdict = Verdict::allowed();
     let denials = findings
         .iter()
         .filter(|(level, ..)| *level == Enforcement::Deny)
@@ -321,7 +321,7 @@ struct Target<'r> {
 }
 
 impl<'r> Target<'r> {
-    fn of(request: &'r AdmissionRequest<'_>) -> Self {
+    fn from_request(request: &'r AdmissionRequest<'_>) -> Self {
         let (group, kind, plural) = match &request.subject {
             Subject::Change(kind, _) => (kind.group(), kind.name(), kind.plural()),
             Subject::Pod(_) => return POD,
@@ -355,7 +355,7 @@ fn status_message<'f, 'a: 'f>(
     denials: impl Iterator<Item = (&'f Finding<'a>, Release)>,
     is_access_error: bool,
 ) -> String {
-    let target = Target::of(request);
+    let target = Target::from_request(request);
     let mut seen = BTreeSet::new();
     let mut list = String::new();
     for (finding, release) in denials {

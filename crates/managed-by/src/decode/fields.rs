@@ -106,7 +106,7 @@ where
 }
 
 /// Reads the next value of an object into a slot. Fails if the slot is set, because the member is a duplicate.
-pub(crate) fn put<'de, A, S>(
+pub(crate) fn set_once<'de, A, S>(
     slot: &mut Option<S::Value>,
     map: &mut A,
     seed: S,

@@ -57,7 +57,7 @@ impl<'a> Outline<'a> {
     }
 
     /// Splits a value into members of raw JSON.
-    pub(crate) fn of(raw: Raw<'a>) -> Self {
+    pub(crate) fn from_raw(raw: Raw<'a>) -> Self {
         let members = raw.members().into_iter();
         Self {
             raw,
@@ -68,7 +68,7 @@ impl<'a> Outline<'a> {
 }
 
 /// Collects the members of an object, and splits some of them. Rejects a scalar for a member to split, because its text would be
-/// lost: [`Outline::of`] keeps it.
+/// lost: [`Outline::from_raw`] keeps it.
 impl<'a> VisitContainer<'a> for Outline<'a> {
     fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(Text(name)) = map.next_key()? {

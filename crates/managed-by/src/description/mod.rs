@@ -187,7 +187,7 @@ pub(crate) enum Scope {
     Api,
     /// Rules of the API that also deny for kinds from `custom_kinds`. Other rules of the API are based on the behavior of a known
     /// project, so they only warn for these kinds.
-    Promise,
+    ApiAndCustomKinds,
     /// Rules that the admin configures for a cluster. They don't run on objects that are being deleted, so that they never block a
     /// deletion, and allow exempt users.
     Site,
@@ -267,7 +267,7 @@ impl Rule {
 
     /// Restricts the documented kinds, for tools. The check itself doesn't use the predicate, because other kinds lack the fields
     /// that it reads.
-    pub(crate) const fn of_kinds(
+    pub(crate) const fn for_kinds(
         self,
         #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only for tools"))]
         applies: fn(&Kind<'_>) -> bool,

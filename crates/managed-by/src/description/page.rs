@@ -3,12 +3,12 @@
 use super::{Documentation, Example};
 
 /// Placeholder for a long text in an [`Example`].
-const MUCH_TEXT: &str = "(1 MiB of text)";
+const LONG_TEXT: &str = "(1 MiB of text)";
 
 impl Example {
     /// Returns the request with placeholders expanded.
     pub fn full_request(&self) -> String {
-        self.request.replace(MUCH_TEXT, &"x".repeat(1 << 20))
+        self.request.replace(LONG_TEXT, &"x".repeat(1 << 20))
     }
 }
 

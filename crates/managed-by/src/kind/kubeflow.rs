@@ -35,17 +35,16 @@ static STATUS: StatusProfile<'static> = status(&OUTCOME, TerminalStates::SUCCEED
 
 /// The loop over replica types continues after one that has succeeded (`UpdateJobStatus` of TFJob and PyTorchJob), so one update
 /// may set both outcomes.
-const OUTCOME_OF_BOTH: Outcome<'static> = Outcome {
+const DUAL_OUTCOME: Outcome<'static> = Outcome {
     dual: DualOutcome::Allowed,
     ..OUTCOME
 };
 
 /// Status of a PyTorchJob, which may have both outcomes if it is elastic and has no master.
-static PY_TORCH_STATUS: StatusProfile<'static> =
-    status(&OUTCOME_OF_BOTH, TerminalStates::SUCCEEDED);
+static PY_TORCH_STATUS: StatusProfile<'static> = status(&DUAL_OUTCOME, TerminalStates::SUCCEEDED);
 
 /// Status of a TFJob, which may have both outcomes and always has a completion time with an outcome.
-static TF_STATUS: StatusProfile<'static> = status(&OUTCOME_OF_BOTH, TerminalStates::OUTCOMES);
+static TF_STATUS: StatusProfile<'static> = status(&DUAL_OUTCOME, TerminalStates::OUTCOMES);
 
 /// Status of the Training Operator's MPIJob, which always has a completion time with an outcome.
 static MPI_V1_STATUS: StatusProfile<'static> = status(&OUTCOME, TerminalStates::OUTCOMES);
@@ -68,9 +67,9 @@ static MPI_STATUS: StatusProfile<'static> = status(
 
 const SOURCE: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`), and write nothing after a failure (`setCondition`). A success has a completion time, a failure by exit code has none (`UpdateJobStatus`)";
 
-const SOURCE_OF_BOTH: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`). An outcome has a completion time, unless a PyTorchJob fails by exit code. They may write both outcomes at once, which is no finding (`UpdateJobStatus`)";
+const DUAL_SOURCE: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`). An outcome has a completion time, unless a PyTorchJob fails by exit code. They may write both outcomes at once, which is no finding (`UpdateJobStatus`)";
 
-const SOURCE_OF_MPI: &str =
+const MPI_SOURCE: &str =
     "as for XGBoostJob, but either outcome has a completion time (`UpdateJobStatus`)";
 
 const WEBHOOK: &str =
@@ -101,7 +100,7 @@ pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: "a webhook checks for one of two values. The field may change",
         unchecked: NO_CONTROLLER,
-        source: SOURCE_OF_BOTH,
+        source: DUAL_SOURCE,
     }),
     ..TRAINING_OPERATOR_JOB
 };
@@ -113,7 +112,7 @@ pub(super) static TF_JOB: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: WEBHOOK,
         unchecked: NO_CONTROLLER,
-        source: SOURCE_OF_BOTH,
+        source: DUAL_SOURCE,
     }),
     ..TRAINING_OPERATOR_JOB
 };
@@ -151,7 +150,7 @@ pub(super) static MPI_JOB_V1: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: "nothing",
         unchecked: NO_CONTROLLER,
-        source: SOURCE_OF_MPI,
+        source: MPI_SOURCE,
     }),
     ..TRAINING_OPERATOR_JOB
 };

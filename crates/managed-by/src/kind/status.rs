@@ -72,7 +72,7 @@ pub(crate) const fn is_false(condition: &str) -> StatusMatcher<'_> {
 }
 
 /// Matches a condition with a status and a reason.
-pub(crate) const fn because<'k>(
+pub(crate) const fn with_reason<'k>(
     condition: &'k str,
     status: &'k str,
     reason: &'k str,
@@ -183,11 +183,11 @@ pub(crate) struct Outcome<'k> {
 impl<'k> Outcome<'k> {
     /// Creates an outcome that is final without exceptions.
     pub(crate) const fn new(success: StatusMatcher<'k>, failure: StatusMatcher<'k>) -> Self {
-        Self::of(Some(success), Some(failure))
+        Self::partial(Some(success), Some(failure))
     }
 
     /// Creates the same for a status that may show only one of the two.
-    pub(crate) const fn of(
+    pub(crate) const fn partial(
         success: Option<StatusMatcher<'k>>,
         failure: Option<StatusMatcher<'k>>,
     ) -> Self {

@@ -1,8 +1,8 @@
 //! `tekton.dev`: PipelineRun and TaskRun. A PipelineRun doesn't propagate `managedBy` to its TaskRuns.
 
 use super::status::{
-    Attempts, End, FailureReasons, Outcome, StatusMatcher, StatusProfile, TerminalStates, because,
-    is_false, is_true,
+    Attempts, End, FailureReasons, Outcome, StatusMatcher, StatusProfile, TerminalStates, is_false,
+    is_true, with_reason,
 };
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{About, Form, Kind, KindDocs, Status, TEKTON_PIPELINE};
@@ -65,7 +65,7 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
 
 /// Matches the reason `TaskRunReasonStopSidecarFailed`.
 const SIDECARS_NOT_STOPPED: StatusMatcher<'static> =
-    because("Succeeded", "False", "TaskRunStopSidecarFailed");
+    with_reason("Succeeded", "False", "TaskRunStopSidecarFailed");
 
 /// A retry moves the failed attempt to `status.retriesStatus`, up to `spec.retries` times. A TaskRun that has succeeded fails if
 /// its sidecars can't be stopped, and may be retried in the same reconcile.

@@ -1,7 +1,7 @@
 //! `trainer.kubeflow.org`: TrainJob, which creates a JobSet, and OptimizationJob, which creates TrainJobs.
 
 use super::status::{
-    DualOutcome, FailureReasons, Outcome, StatusProfile, TerminalStates, because, is_true,
+    DualOutcome, FailureReasons, Outcome, StatusProfile, TerminalStates, is_true, with_reason,
 };
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{
@@ -26,7 +26,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
                 // `setTrainJobStatus` reads the JobSet after a deadline.
                 (
                     FailureReasons::DEADLINE_EXCEEDED,
-                    because("Failed", "True", "DeadlineExceeded"),
+                    with_reason("Failed", "True", "DeadlineExceeded"),
                 ),
             ],
             // Trainer 2.1 to 2.3 removes a failure on reconcile (`removeFailedCondition`), unless a deadline caused it, and runs

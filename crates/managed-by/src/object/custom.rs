@@ -101,7 +101,7 @@ impl Status<'_> {
     }
 }
 
-pub(crate) static NO_STATUS: Status<'static> = Status {
+pub(crate) static EMPTY_STATUS: Status<'static> = Status {
     states: TerminalStates::empty(),
     failure_reasons: FailureReasons::empty(),
     exclusive: (false, false),

@@ -1,4 +1,4 @@
-//! Objects of requests: the fields that rules read, borrowed from the JSON. [`crate::request`] decodes them with [`OfKind`].
+//! Objects of requests: the fields that rules read, borrowed from the JSON. [`crate::request`] decodes them with [`ObjectSeed`].
 
 pub(crate) mod custom;
 pub(crate) mod job;
@@ -13,7 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer};
 
 use crate::decode::{Raw, fields};
 use crate::kind::{Kind, Mode, Status};
-use custom::{Custom, NO_STATUS};
+use custom::{Custom, EMPTY_STATUS};
 use job::{Job, JobStatus};
 pub(crate) use walk::decode_members;
 
@@ -40,7 +40,7 @@ impl Object<'_> {
         let job = self.job.as_deref();
         let custom = self.custom.as_deref();
         job.is_some_and(|job| job.status != JobStatus::default())
-            || custom.is_some_and(|custom| custom.status != NO_STATUS)
+            || custom.is_some_and(|custom| custom.status != EMPTY_STATUS)
     }
 }
 
@@ -49,9 +49,9 @@ impl Object<'_> {
 /// A value of the wrong type is an error in fields that rules read of a Job and, for other kinds, in `managedBy`, its parent
 /// objects, and the metadata.
 #[derive(Clone, Copy)]
-pub(crate) struct OfKind<'k>(pub(crate) &'k Kind<'k>);
+pub(crate) struct ObjectSeed<'k>(pub(crate) &'k Kind<'k>);
 
-impl<'a> DeserializeSeed<'a> for OfKind<'a> {
+impl<'a> DeserializeSeed<'a> for ObjectSeed<'a> {
     type Value = Option<Object<'a>>;
 
     fn deserialize<D: Deserializer<'a>>(self, json: D) -> Result<Self::Value, D::Error> {

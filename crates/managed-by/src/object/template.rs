@@ -19,12 +19,12 @@ pub(crate) fn same_directives(
     old: Option<Raw<'_>>,
     release: Release,
 ) -> bool {
-    Comparison::with(old, release).same(new, old, &TEMPLATE)
+    Comparison::new(old, release).same(new, old, &TEMPLATE)
 }
 
 /// Returns true if two pod templates have the same pod affinity and anti-affinity, which are immutable.
 pub(crate) fn same_affinity(new: Option<Raw<'_>>, old: Option<Raw<'_>>, release: Release) -> bool {
-    Comparison::with(old, release).same(new, old, &IMMUTABLE)
+    Comparison::new(old, release).same(new, old, &IMMUTABLE)
 }
 
 /// Go type of a value, as far as it affects equality.
@@ -130,7 +130,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn with(old: Option<Raw<'_>>, release: Release) -> Self {
+    fn new(old: Option<Raw<'_>>, release: Release) -> Self {
         let affinity = member(member(old, "spec"), "affinity");
         let mut affinities = POD_AFFINITIES.iter();
         let uses_keys = |(name, _): &(&str, _)| member(affinity, name).is_some_and(uses_keys);
@@ -179,7 +179,7 @@ fn member<'a>(object: Option<Raw<'a>>, name: &str) -> Option<Raw<'a>> {
 /// Returns the strings of a map, sorted by name.
 fn strings(map: Option<Raw<'_>>) -> Vec<(String, String)> {
     let members = map.map(Raw::members).unwrap_or_default();
-    let sorted = Sorted::of(members.iter().map(|(name, _)| &**name));
+    let sorted = Sorted::new(members.iter().map(|(name, _)| &**name));
     let sorted = sorted.iter().filter_map(|(_, index)| members.get(index));
     sorted
         .map(|(name, value)| (name.to_string(), value.string().unwrap_or_default().into()))

@@ -11,7 +11,7 @@ use super::identity::{GroupVersionKind, UserInfo};
 use super::request_object::{RequestObject, RequestObjectSeed};
 use super::source::Source;
 use super::{AdmissionRequest, Subject, UndecodedChange};
-use crate::decode::fields::{self, Nullable, Text, put};
+use crate::decode::fields::{self, Nullable, Text, set_once};
 use crate::decode::{Malformed, Result, VisitContainer};
 
 /// Time to decode the objects of a request.
@@ -86,16 +86,16 @@ impl<'a> VisitContainer<'a> for RequestFields<'a> {
             let kind = self.kind.as_ref().map(|fields::StrictObject(kind)| kind);
             let seed = RequestObjectSeed(kind.filter(|_| self.is_inline));
             match member {
-                Member::Kind => put(&mut self.kind, &mut map, PhantomData)?,
-                Member::RequestKind => put(&mut self.request_kind, &mut map, PhantomData)?,
-                Member::Operation => put(&mut self.operation, &mut map, PhantomData)?,
-                Member::SubResource => put(&mut self.sub_resource, &mut map, PhantomData)?,
-                Member::Name => put(&mut self.name, &mut map, PhantomData)?,
-                Member::Namespace => put(&mut self.namespace, &mut map, PhantomData)?,
-                Member::Resource => put(&mut self.resource, &mut map, PhantomData)?,
-                Member::UserInfo => put(&mut self.user, &mut map, PhantomData)?,
-                Member::Object => put(&mut self.object, &mut map, seed)?,
-                Member::OldObject => put(&mut self.old_object, &mut map, seed)?,
+                Member::Kind => set_once(&mut self.kind, &mut map, PhantomData)?,
+                Member::RequestKind => set_once(&mut self.request_kind, &mut map, PhantomData)?,
+                Member::Operation => set_once(&mut self.operation, &mut map, PhantomData)?,
+                Member::SubResource => set_once(&mut self.sub_resource, &mut map, PhantomData)?,
+                Member::Name => set_once(&mut self.name, &mut map, PhantomData)?,
+                Member::Namespace => set_once(&mut self.namespace, &mut map, PhantomData)?,
+                Member::Resource => set_once(&mut self.resource, &mut map, PhantomData)?,
+                Member::UserInfo => set_once(&mut self.user, &mut map, PhantomData)?,
+                Member::Object => set_once(&mut self.object, &mut map, seed)?,
+                Member::OldObject => set_once(&mut self.old_object, &mut map, seed)?,
                 Member::Other => map.next_value().map(|IgnoredAny| ())?,
             }
         }

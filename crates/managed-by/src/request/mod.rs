@@ -100,7 +100,7 @@ impl<'a> AdmissionRequest<'a> {
 
     /// Creates a request to change a typed Job.
     #[cfg(feature = "k8s-openapi")]
-    pub(crate) fn of_typed(
+    pub(crate) fn from_typed(
         kind: &'a Kind<'a>,
         change: Change<Object<'a>>,
         user: UserInfo<'a>,
@@ -139,7 +139,7 @@ impl<'a> AdmissionRequest<'a> {
         });
         let subject = if let Some(kind) = object.profile() {
             let read = |object: &ReadObject<'a>, member: &str| {
-                object.of_kind(kind).map_err(|e| e.within(member))
+                object.decode_as(kind).map_err(|e| e.within(member))
             };
             Subject::Change(kind, change.try_map(read)?)
         } else {
@@ -184,7 +184,7 @@ impl<'a> AdmissionRequest<'a> {
     ///
     /// # Errors
     /// Fails like [`AdmissionRequest::from_json`], in parts that could not be decoded before the kind was known.
-    pub(crate) fn of_kind<'k>(
+    pub(crate) fn with_kind<'k>(
         &'k self,
         unread: &'k UndecodedChange<'a>,
         kind: &'k Kind<'k>,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::identity::GroupVersionKind;
 use crate::decode::{Malformed, Result, decode_str};
 use crate::kind::Kind;
-use crate::object::{Object, OfKind};
+use crate::object::{Object, ObjectSeed};
 
 /// Object that is decoded once and used in several requests: the new object of an update is the old one of the next.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl<'a> ReadObject<'a> {
     }
 
     /// Returns the object decoded as a kind, which may differ from its own.
-    pub(super) fn of_kind(&self, profile: &'a Kind<'a>) -> Result<Object<'a>> {
+    pub(super) fn decode_as(&self, profile: &'a Kind<'a>) -> Result<Object<'a>> {
         match &self.read {
             Some((known, read)) if std::ptr::eq(*known, profile) => read.clone(),
             _ => object(self.text, profile),
@@ -49,6 +49,6 @@ impl<'a> ReadObject<'a> {
 }
 
 fn object<'a>(text: &'a str, kind: &'a Kind<'a>) -> Result<Object<'a>> {
-    let object = decode_str(text, OfKind(kind))?;
+    let object = decode_str(text, ObjectSeed(kind))?;
     object.ok_or_else(|| Malformed::unexpected("", "an object", "nothing"))
 }

@@ -11,7 +11,7 @@ use crate::decode::fields::{StrictObject, Text};
 use crate::decode::{self, Malformed, Node, Raw, Splitter, Strict, VisitContainer, decode_str};
 use crate::kind::Kind;
 use crate::object::pod::Pod;
-use crate::object::{Object, OfKind, decode_members};
+use crate::object::{Object, ObjectSeed, decode_members};
 
 #[derive(Debug, Default)]
 pub(super) enum RequestObject<'a> {
@@ -37,7 +37,7 @@ impl<'a> RequestObject<'a> {
     {
         let object = match self {
             Self::Absent => Ok(None),
-            Self::Raw(raw) => decode_str(raw.as_str(), OfKind(kind)),
+            Self::Raw(raw) => decode_str(raw.as_str(), ObjectSeed(kind)),
             Self::Members(SplitMembers(members)) => decode_members(members, kind).map(Some),
             Self::Decoded(object) => Ok(Some(object.clone())),
         };
@@ -80,7 +80,7 @@ impl<'a> DeserializeSeed<'a> for RequestObjectSeed<'_, 'a> {
             return Ok(text.map_or(RequestObject::Absent, RequestObject::Raw));
         };
         if let Some(profile) = kind.profile() {
-            let object = OfKind(profile).deserialize(json)?;
+            let object = ObjectSeed(profile).deserialize(json)?;
             return Ok(object.map_or(RequestObject::Absent, RequestObject::Decoded));
         }
         let mut members = SplitMembers::default();

@@ -7,7 +7,7 @@ use serde::de::{IgnoredAny, MapAccess};
 use super::AdmissionRequest;
 use super::decoding::{ObjectDecoding, RequestFields};
 use super::source::Source;
-use crate::decode::fields::{Text, put};
+use crate::decode::fields::{Text, set_once};
 use crate::decode::{Collect, Malformed, Outline, Result, VisitContainer, decode};
 
 /// Document with a request in its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or the input of a policy engine,
@@ -62,16 +62,16 @@ impl<'a> VisitContainer<'a> for ReviewFields<'a> {
             match (&*name, self.objects) {
                 ("request", objects) => {
                     let request = Collect(RequestFields::new(objects));
-                    put(&mut self.request, &mut map, request)?;
+                    set_once(&mut self.request, &mut map, request)?;
                 }
                 ("settings", ObjectDecoding::Inline) => {
                     let settings = Collect(Outline::splitting(LARGE_SETTINGS));
-                    put(&mut self.settings, &mut map, settings)?;
+                    set_once(&mut self.settings, &mut map, settings)?;
                 }
                 ("settings", ObjectDecoding::Deferred) => {
                     let mut text = self.settings.take().map(|outline| outline.raw);
-                    put(&mut text, &mut map, PhantomData)?;
-                    self.settings = text.map(Outline::of);
+                    set_once(&mut text, &mut map, PhantomData)?;
+                    self.settings = text.map(Outline::from_raw);
                 }
                 _ => map.next_value().map(|IgnoredAny| ())?,
             }

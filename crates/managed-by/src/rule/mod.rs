@@ -22,14 +22,14 @@ use crate::release::Release;
 use crate::request::{AdmissionRequest, Change};
 use crate::settings::{Problems, Settings};
 use custom_status::Transition;
-use job_status::{Changed, StatusChange};
+use job_status::{ChangedFields, StatusChange};
 
 /// A rule with its implementation.
 pub(crate) struct Check {
     /// Description of the rule: id, source, defaults and documentation.
     pub(crate) rule: Rule,
-    run: Run,
-    applies_when: Option<fn(&Changed) -> bool>,
+    run: CheckFn,
+    applies_when: Option<fn(&ChangedFields) -> bool>,
     applies_during_deletion: bool,
     /// Used only by reports. Builds that enforce the rules don't have this field.
     #[cfg(feature = "docs")]
@@ -37,7 +37,7 @@ pub(crate) struct Check {
 }
 
 /// Predicate for the changes that count for a rule in a controller report: those that could have violated the rule. Rules without a
-/// predicate are not in the report. [`Run::CustomStatus`] rules count every [`Transition`].
+/// predicate are not in the report. [`CheckFn::CustomStatus`] rules count every [`Transition`].
 #[cfg(feature = "docs")]
 enum Exercised {
     Change(fn(&Change<Object<'_>>) -> bool),
@@ -45,7 +45,7 @@ enum Exercised {
 }
 
 /// Check function of a rule, by its input.
-pub(crate) enum Run {
+pub(crate) enum CheckFn {
     /// Checks a change.
     Change(for<'a> fn(&Context<'a>, &mut Findings<'a>)),
     /// Checks a change against settings, which may be invalid.
@@ -61,7 +61,7 @@ pub(crate) enum Run {
 }
 
 impl Check {
-    pub(crate) const fn new(rule: Rule, run: Run) -> Self {
+    pub(crate) const fn new(rule: Rule, run: CheckFn) -> Self {
         Self {
             rule,
             run,
@@ -74,7 +74,7 @@ impl Check {
 
     /// Restricts the check to changes of certain parts of the Job's status, like kube-apiserver's option in
     /// `getStatusValidationOptions`.
-    pub(crate) const fn applies_when(self, changed: fn(&Changed) -> bool) -> Self {
+    pub(crate) const fn applies_when(self, changed: fn(&ChangedFields) -> bool) -> Self {
         Self {
             applies_when: Some(changed),
             ..self
@@ -119,7 +119,7 @@ impl Check {
     /// Returns true if reports count the change for the rule, or [`None`] if the rule is not in reports.
     #[cfg(feature = "docs")]
     pub(crate) fn is_exercised(&self, context: &Context<'_>) -> Option<bool> {
-        if let Run::CustomStatus(_) = self.run {
+        if let CheckFn::CustomStatus(_) = self.run {
             return Some(context.transition.is_some());
         }
         Some(match self.exercised_when.as_ref()? {
@@ -167,35 +167,35 @@ impl Check {
         {
             return Ok(());
         }
-        let mut begin = || findings.begin(&self.rule, enforcement);
+        let mut start_rule = || findings.start_rule(&self.rule, enforcement);
         match &self.run {
-            Run::Change(check) => {
-                begin();
+            CheckFn::Change(check) => {
+                start_rule();
                 check(context, findings);
             }
-            Run::Configured(check) => {
-                begin();
+            CheckFn::Configured(check) => {
+                start_rule();
                 check(context, findings)?;
             }
-            Run::JobStatus(check) => {
+            CheckFn::JobStatus(check) => {
                 if let Some(status) = self.status_in(context) {
-                    begin();
+                    start_rule();
                     check(status, findings);
                 }
             }
-            Run::JobStatusTransition(check) => {
+            CheckFn::JobStatusTransition(check) => {
                 if let Some(status) = self.status_in(context)
                     && let Some(old) = status.old
                 {
-                    begin();
+                    start_rule();
                     check(status, old, findings);
                 }
             }
             // `pods::run` runs these.
-            Run::Pod => {}
-            Run::CustomStatus(check) => {
+            CheckFn::Pod => {}
+            CheckFn::CustomStatus(check) => {
                 if let Some(transition) = &context.transition {
-                    begin();
+                    start_rule();
                     check(transition, findings);
                 }
             }
@@ -209,7 +209,7 @@ impl Check {
         let is_built_in_controller =
             || context.transition.as_ref().is_some_and(|t| !t.is_delegated);
         match (&self.run, context.settings.default_enforcement(&self.rule)) {
-            (Run::CustomStatus(_), Enforcement::Deny) if is_built_in_controller() => {
+            (CheckFn::CustomStatus(_), Enforcement::Deny) if is_built_in_controller() => {
                 Enforcement::Warn
             }
             (_, Enforcement::Deny) if context.kind.is_declared && self.rule.scope == Scope::Api => {
@@ -246,8 +246,8 @@ impl<'a> Context<'a> {
             change,
             settings,
             release,
-            status: StatusChange::of(change, release),
-            transition: Transition::of(kind, change),
+            status: StatusChange::from_change(change, release),
+            transition: Transition::from_change(kind, change),
         }
     }
 
@@ -259,7 +259,7 @@ impl<'a> Context<'a> {
                 .enforcement(job_spec::SCHEDULING_DIRECTIVES.rule.id);
             enforcement != Some(Enforcement::Off)
         };
-        job_spec::Suspended::of(self.change).is_some() && is_enabled()
+        job_spec::Suspended::from_change(self.change).is_some() && is_enabled()
     }
 
     /// Returns the `managedBy` of a create, or of an update that changes it.
@@ -316,7 +316,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    fn begin(&mut self, rule: &'static Rule, enforcement: Enforcement) {
+    fn start_rule(&mut self, rule: &'static Rule, enforcement: Enforcement) {
         self.current = Some((rule, enforcement));
         self.remaining = MAX_FINDINGS_PER_RULE;
     }

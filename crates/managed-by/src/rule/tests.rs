@@ -1,4 +1,4 @@
-use super::{Check, Context, Findings, Run};
+use super::{Check, CheckFn, Context, Findings};
 use crate::description::{Rule, Upstream};
 use crate::finding::BadValue;
 use crate::release::Release;
@@ -8,7 +8,7 @@ use crate::settings::Settings;
 const fn rule() -> Check {
     let page = include_str!("job_status/negative-counter.md");
     let rule = Rule::upstream("test/status", page, Upstream::in_function("none"));
-    let reject = Run::JobStatus(|_, findings| {
+    let reject = CheckFn::JobStatus(|_, findings| {
         findings.invalid("status", BadValue::Omitted, "rejected");
     });
     Check::new(rule, reject)

@@ -31,12 +31,12 @@ pub(crate) struct Controller<'a> {
 const NAMESPACES_LIST: ListSchema<'_> = ListSchema {
     covers: glob::matches,
     empty_hint: Some(OR_ALL),
-    ..ListSchema::of("a list of namespaces", &glob::validate)
+    ..ListSchema::new("a list of namespaces", &glob::validate)
 };
 
 pub(super) const WRITERS_LIST: ListSchema<'_> = ListSchema {
     empty_hint: Some(OR_ALL),
-    ..ListSchema::of("a list of users and groups", &names::validate_user_or_group)
+    ..ListSchema::new("a list of users and groups", &names::validate_user_or_group)
 };
 
 const OR_ALL: &str = "; leave the key out to mean all";
@@ -96,7 +96,7 @@ impl<'a> Controller<'a> {
         let kinds_list = ListSchema {
             is_semantic: !declared.is_empty(),
             empty_hint: Some(OR_ALL),
-            ..ListSchema::of("a list of kinds", &validate)
+            ..ListSchema::new("a list of kinds", &validate)
         };
         parser.fields(value, path, Key::ALL, |parser, value, key, path| {
             let (field, list) = match key {
@@ -151,7 +151,7 @@ impl<'a> Settings<'a> {
             }
         }
         // Sort the names, because the order of keys is arbitrary.
-        let sorted = Sorted::of(names.iter().map(|name| &**name));
+        let sorted = Sorted::new(names.iter().map(|name| &**name));
         let names = sorted.iter().filter_map(|(_, index)| names.get(index));
         parser.end(names.cloned().collect())
     }
@@ -170,17 +170,17 @@ impl<'a> Settings<'a> {
                 parser.push(Problem::duplicate_key(&path));
             }
             if let Some(rejection) = names::validate_controller(name) {
-                parser.push(Problem::new(&path, rejection).of_key());
+                parser.push(Problem::new(&path, rejection).for_key());
             } else if let Some(kind) = declared.reconciled_by(name) {
                 let text = format!(
                     "{}'s own controller needs no permission, expected an external one",
                     kind.name()
                 );
-                parser.push(Problem::semantic(&path, text).of_key());
+                parser.push(Problem::semantic(&path, text).for_key());
             } else if let Some(known) = names::nearest_external(name) {
                 let text = format!("a name without a domain, did you mean \"{known}\"?");
                 let reason = Rejection::with_suggestion(text, Some(known.to_owned()));
-                parser.push(Problem::semantic(&path, reason).of_key());
+                parser.push(Problem::semantic(&path, reason).for_key());
             }
             let controller = Controller::read(*value, declared, &path, parser);
             let kinds = Path::Member(&path, "kinds");

@@ -16,9 +16,9 @@ declare_keys!(Key {
     "users" => Users,
 });
 
-const USERS_LIST: ListSchema<'_> = ListSchema::of("a list of users", &names::validate_user);
+const USERS_LIST: ListSchema<'_> = ListSchema::new("a list of users", &names::validate_user);
 
-const GROUPS_LIST: ListSchema<'_> = ListSchema::of("a list of groups", &names::validate_group);
+const GROUPS_LIST: ListSchema<'_> = ListSchema::new("a list of groups", &names::validate_group);
 
 #[derive(Default)]
 pub(super) struct Exempt<'a> {

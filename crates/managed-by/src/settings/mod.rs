@@ -147,7 +147,7 @@ impl<'a> Settings<'a> {
     pub fn from_json(bytes: &'a [u8]) -> Result<Self, Problems> {
         let json = Raw::document(bytes).map_err(|e| Problems::malformed(&e))?;
         let mut parser = Parser::complete();
-        let settings = Self::default().merge_json(&Outline::of(json), &mut parser);
+        let settings = Self::default().merge_json(&Outline::from_raw(json), &mut parser);
         settings.check(&mut parser);
         parser.end(settings)
     }

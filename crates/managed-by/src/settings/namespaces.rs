@@ -49,7 +49,7 @@ impl Delegation {
 const MATCH_LIST: ListSchema<'_> = ListSchema {
     covers: glob::matches,
     empty_hint: Some("; write \"*\" to mean all"),
-    ..ListSchema::of("a list of namespaces", &glob::validate)
+    ..ListSchema::new("a list of namespaces", &glob::validate)
 };
 
 struct Entry<'a> {

@@ -45,7 +45,7 @@ pub(super) struct ListSchema<'w> {
 
 impl<'w> ListSchema<'w> {
     /// Creates a schema of a list that may be empty and has no duplicates.
-    pub(super) const fn of(expected: &'static str, validate: Validator<'w>) -> Self {
+    pub(super) const fn new(expected: &'static str, validate: Validator<'w>) -> Self {
         Self {
             expected,
             validate,

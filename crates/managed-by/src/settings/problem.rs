@@ -135,7 +135,7 @@ impl Problem {
     }
 
     /// Marks the key as invalid, not the value.
-    pub(super) fn of_key(self) -> Self {
+    pub(super) fn for_key(self) -> Self {
         Self {
             is_key: true,
             ..self
@@ -176,7 +176,7 @@ impl Problem {
         };
         let text = format!("{within} has no such key, expected one of {keys_list}");
         let reason = Rejection::with_nearest(text, key, keys);
-        Self::new(&Path::Quoted(parent, key), reason).of_key()
+        Self::new(&Path::Quoted(parent, key), reason).for_key()
     }
 
     #[cold]

@@ -36,7 +36,7 @@ impl<'a> Settings<'a> {
                 } else {
                     Problem::semantic(&path, reason)
                 };
-                parser.push(problem.of_key());
+                parser.push(problem.for_key());
             }
             if seen.contains(&kind) {
                 parser.push(Problem::duplicate_key(&path));

@@ -120,14 +120,14 @@ impl<'s> JobChecker<'s> {
     ///
     /// kube-apiserver drops the status of a create. Use [`JobChecker::stored`] to evaluate it.
     pub fn create(&self, job: &Job) -> JobFindings {
-        let parts = RawFields::of_metadata(job);
+        let parts = RawFields::from_metadata(job);
         let object = object(job, &parts);
         self.evaluate(Change::Create { object }, job, None)
     }
 
     /// Evaluates a stored Job with its status, like an audit.
     pub fn stored(&self, job: &Job) -> JobFindings {
-        let parts = RawFields::of_metadata(job);
+        let parts = RawFields::from_metadata(job);
         let object = object(job, &parts);
         self.evaluate(Change::Stored { object }, job, None)
     }
@@ -135,7 +135,7 @@ impl<'s> JobChecker<'s> {
     /// Evaluates an update of the main resource. kube-apiserver keeps the old status.
     pub fn update(&self, old: &Job, new: &Job) -> JobFindings {
         let (mut old_fields, mut new_fields) =
-            (RawFields::of_metadata(old), RawFields::of_metadata(new));
+            (RawFields::from_metadata(old), RawFields::from_metadata(new));
         let is_suspended = old.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
         if is_suspended {
             old_fields = old_fields.with_template(old);
@@ -150,7 +150,8 @@ impl<'s> JobChecker<'s> {
 
     /// Evaluates an update of the subresource `status`. kube-apiserver keeps the old spec.
     pub fn status_update(&self, old: &Job, new: &Job) -> JobFindings {
-        let (old_fields, new_fields) = (RawFields::of_metadata(old), RawFields::of_metadata(new));
+        let (old_fields, new_fields) =
+            (RawFields::from_metadata(old), RawFields::from_metadata(new));
         let change = Change::UpdateStatus {
             object: object(new, &new_fields),
             old: object(old, &old_fields),
@@ -166,7 +167,7 @@ impl<'s> JobChecker<'s> {
             username: self.username.as_str().into(),
             groups: self.groups.iter().map(Into::into).collect(),
         };
-        let request = AdmissionRequest::of_typed(kind, change, user, new, old);
+        let request = AdmissionRequest::from_typed(kind, change, user, new, old);
         let judgement = judge(&request, &self.settings, Some(self.releases));
         let findings = judgement.findings().iter();
         JobFindings(findings.map(|found| found.clone().into_owned()).collect())

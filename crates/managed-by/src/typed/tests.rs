@@ -12,7 +12,7 @@ use super::JobChecker;
 use super::view::{RawFields, object};
 use crate::decode::decode_str;
 use crate::kind::Kind;
-use crate::object::OfKind;
+use crate::object::ObjectSeed;
 use crate::release::{Release, ReleaseSet};
 use crate::request::{AdmissionRequest, Change, UserInfo};
 use crate::settings::Settings;
@@ -114,8 +114,8 @@ proptest! {
     fn a_typed_job_has_the_view_of_its_json(job in job()) {
         let json = serde_json::to_string(&job).unwrap();
         let kind = Kind::find("batch", "v1", "Job").unwrap();
-        let read = decode_str(&json, OfKind(kind)).unwrap();
-        let parts = RawFields::of_metadata(&job).with_template(&job);
+        let read = decode_str(&json, ObjectSeed(kind)).unwrap();
+        let parts = RawFields::from_metadata(&job).with_template(&job);
         let parts_of = |object: crate::object::Object<'_>| format!("{object:?}");
         prop_assert_eq!(parts_of(read.unwrap()), parts_of(object(&job, &parts)));
     }
@@ -226,13 +226,13 @@ fn the_status_of_a_create_is_ignored() {
     let mut created = job.clone();
     created.status = None;
     let kind = Kind::find("batch", "v1", "Job").unwrap();
-    let parts = RawFields::of_metadata(&job);
+    let parts = RawFields::from_metadata(&job);
     let object = || object(&job, &parts);
     for (change, stored) in [
         (Change::Create { object: object() }, &created),
         (Change::Stored { object: object() }, &job),
     ] {
-        let request = AdmissionRequest::of_typed(kind, change, UserInfo::default(), &job, None);
+        let request = AdmissionRequest::from_typed(kind, change, UserInfo::default(), &job, None);
         let bytes = serde_json::to_vec(stored).unwrap().len();
         assert_eq!(request.source.object_sizes(0), [bytes, 0]);
     }

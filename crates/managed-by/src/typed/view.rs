@@ -23,7 +23,7 @@ pub(super) struct RawFields {
 
 impl RawFields {
     /// Serializes the fields that rules about `managedBy` read.
-    pub(super) fn of_metadata(job: &Job) -> Self {
+    pub(super) fn from_metadata(job: &Job) -> Self {
         Self {
             labels: job.metadata.labels.as_ref().and_then(json),
             finalizers: job.metadata.finalizers.as_ref().and_then(json),

@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) const MAX_PRINTED: usize = 64 * 1024;
 
 /// Truncates text. Returns `...` as the second part if it was too long.
-fn beginning(text: &str) -> (&str, &'static str) {
+fn truncated(text: &str) -> (&str, &'static str) {
     if text.len() <= MAX_PRINTED {
         return (text, "");
     }
@@ -27,7 +27,7 @@ pub(crate) fn prefix(text: &str, max: usize) -> &str {
 
 /// Quotes a string like `strconv.Quote` and `%q`.
 pub(crate) fn quote(text: &str) -> String {
-    let (text, dots) = beginning(text);
+    let (text, dots) = truncated(text);
     let mut out = String::with_capacity(text.len().saturating_add(2));
     out.push('"');
     for c in text.chars() {
@@ -64,7 +64,7 @@ fn escape(out: &mut String, c: char) {
 
 /// Marshals a string like `encoding/json`, with HTML escapes.
 pub(crate) fn json_string(text: &str) -> String {
-    let (text, dots) = beginning(text);
+    let (text, dots) = truncated(text);
     let mut out = String::with_capacity(text.len().saturating_add(2));
     out.push('"');
     for c in text.chars() {
@@ -107,24 +107,24 @@ pub(crate) fn json_size(json: &[u8]) -> usize {
         // `<` and `>` differ in one bit, which this comparison ignores.
         if has(word & !(ONES << 1), b'<') | has(word, b'&') | has(word, SEPARATOR[0]) != 0 {
             let start = index.saturating_mul(8);
-            size = size.saturating_add(added(json, start..start.saturating_add(8)));
+            size = size.saturating_add(escape_growth(json, start..start.saturating_add(8)));
         }
     }
     let rest = words.len().saturating_mul(8);
-    size.saturating_add(added(json, rest..json.len()))
+    size.saturating_add(escape_growth(json, rest..json.len()))
 }
 
 /// First bytes of U+2028 and U+2029 in UTF-8.
 const SEPARATOR: [u8; 2] = [0xe2, 0x80];
 
 /// Returns the number of bytes that the escapes of characters in a range add.
-fn added(json: &[u8], part: Range<usize>) -> usize {
-    let added = part.map(|at| match json.get(at..).unwrap_or_default() {
+fn escape_growth(json: &[u8], part: Range<usize>) -> usize {
+    let escape_growth = part.map(|at| match json.get(at..).unwrap_or_default() {
         [b'<' | b'>' | b'&', ..] => MAX_JSON_GROWTH - 1,
         [first, second, 0xa8 | 0xa9, ..] if [*first, *second] == SEPARATOR => 3,
         _ => 0,
     });
-    added.sum()
+    escape_growth.sum()
 }
 
 fn unicode(out: &mut String, c: char) {

@@ -58,7 +58,7 @@ impl Time {
         }
     }
 
-    pub(crate) fn later_by(self, seconds: i64) -> Self {
+    pub(crate) fn add_seconds(self, seconds: i64) -> Self {
         let seconds = self.seconds.saturating_add(seconds);
         Self { seconds, ..self }
     }

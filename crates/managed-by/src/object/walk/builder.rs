@@ -6,7 +6,7 @@ use super::conditions::Conditions;
 use super::paths::Leaf;
 use crate::decode::{Path, Raw};
 use crate::kind::Kind;
-use crate::object::custom::{Custom, MAX_NESTED, NO_STATUS, Nested, Status};
+use crate::object::custom::{Custom, EMPTY_STATUS, MAX_NESTED, Nested, Status};
 use crate::object::{Metadata, Object};
 use crate::upstream::time::Time;
 
@@ -33,7 +33,7 @@ impl<'a> ObjectBuilder<'a> {
             status: self.status,
             retries: self.retries,
         };
-        let is_empty = custom.nested.is_empty() && custom.status == NO_STATUS;
+        let is_empty = custom.nested.is_empty() && custom.status == EMPTY_STATUS;
         Object {
             metadata: self.metadata,
             managed_by: self.managed_by,
@@ -53,7 +53,7 @@ impl<'a> ObjectBuilder<'a> {
                 self.retries = retries.try_into().unwrap_or(usize::MAX);
             }
             Leaf::Conditions(profile) => {
-                Conditions::of_profile(profile).read(raw, &mut self.status);
+                Conditions::from_profile(profile).read(raw, &mut self.status);
             }
             Leaf::State(path, outcome) => {
                 let value = raw.string().unwrap_or_default();

@@ -16,7 +16,7 @@ pub(super) struct Conditions<'p> {
 }
 
 impl<'p> Conditions<'p> {
-    pub(super) fn of_profile(profile: &'p StatusProfile<'p>) -> Self {
+    pub(super) fn from_profile(profile: &'p StatusProfile<'p>) -> Self {
         let outcome = profile.outcome.as_ref();
         Self {
             exclusive: profile.exclusive,

@@ -30,7 +30,7 @@ pub(super) fn read<'a, D: Deserializer<'a>>(
     kind: &'a Kind<'a>,
 ) -> Result<Option<Object<'a>>, D::Error> {
     let mut builder = ObjectBuilder::default();
-    let paths = paths::of_kind(kind);
+    let paths = paths::for_kind(kind);
     let is_set = json.deserialize_option(Strict(&mut Cursor::root(&paths, &mut builder)))?;
     Ok(is_set.then(|| builder.build()))
 }
@@ -44,7 +44,7 @@ pub(crate) fn decode_members<'a>(
     kind: &'a Kind<'a>,
 ) -> decode::Result<Object<'a>> {
     let mut builder = ObjectBuilder::default();
-    let paths = paths::of_kind(kind);
+    let paths = paths::for_kind(kind);
     let mut root = Cursor::root(&paths, &mut builder);
     for (name, part) in members {
         let Node::Split(json_type, entries) = part else {

@@ -107,7 +107,7 @@ impl<'a> DeserializeSeed<'a> for NestedSpec<'_, 'a> {
         let depth = builder.depth.saturating_add(1);
         builder.depth = depth;
         json.deserialize_any(Lenient(&mut Cursor {
-            paths: &paths::of_spec(kind),
+            paths: &paths::for_spec(kind),
             matching: Paths::MAX,
             offset: SPEC.len(),
             visited: 0,

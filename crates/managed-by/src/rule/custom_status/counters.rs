@@ -3,7 +3,7 @@
 use super::Transition;
 use crate::description::{Enforcement, Rule};
 use crate::finding::BadValue;
-use crate::rule::{Check, Findings, Run};
+use crate::rule::{Check, CheckFn, Findings};
 use crate::sorted::Sorted;
 
 pub(crate) static NEGATIVE: Check = Check::new(
@@ -11,15 +11,15 @@ pub(crate) static NEGATIVE: Check = Check::new(
         "status/negative-counter",
         include_str!("negative-counter.md"),
     )
-    .of_kinds(|kind| {
+    .for_kinds(|kind| {
         kind.has_status_rule(|profile| !profile.counters.is_empty() || !profile.totals.is_empty())
     }),
-    Run::CustomStatus(negative),
+    CheckFn::CustomStatus(negative),
 );
 
 fn negative<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let old = &status.old_or_empty().negative;
-    let paths = Sorted::of(old.iter().map(|(path, _)| &**path));
+    let paths = Sorted::new(old.iter().map(|(path, _)| &**path));
     for counter in &status.new.negative {
         let (path, value) = counter;
         let stored = paths.index_of(path).and_then(|index| old.get(index));
@@ -36,8 +36,8 @@ pub(crate) static DECREASED: Check = Check::new(
         include_str!("counter-decreased.md"),
     )
     .by_default(Enforcement::Warn)
-    .of_kinds(|kind| kind.has_status_rule(|profile| !profile.totals.is_empty())),
-    Run::CustomStatus(decreased),
+    .for_kinds(|kind| kind.has_status_rule(|profile| !profile.totals.is_empty())),
+    CheckFn::CustomStatus(decreased),
 );
 
 fn decreased<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {

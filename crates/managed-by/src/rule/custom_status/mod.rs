@@ -12,7 +12,7 @@ use crate::kind::Kind;
 use crate::kind::status::{FailureReasons, Outcome, StatusProfile, TerminalStates};
 use crate::kind::transitions::{AllowedTransition, TransitionCondition, Writer};
 use crate::object::Object;
-use crate::object::custom::{NO_STATUS, Status};
+use crate::object::custom::{EMPTY_STATUS, Status};
 use crate::request::Change;
 
 /// A status change of a custom resource, with the parts of the spec and metadata that decide which outcomes are final.
@@ -30,16 +30,19 @@ pub(crate) struct Transition<'a> {
 
 impl<'a> Transition<'a> {
     /// Returns the status change of a custom resource, or [`None`] for other changes.
-    pub(crate) fn of(kind: &'a Kind<'a>, change: &'a Change<Object<'a>>) -> Option<Self> {
+    pub(crate) fn from_change(kind: &'a Kind<'a>, change: &'a Change<Object<'a>>) -> Option<Self> {
         let profile = kind.status_profile()?;
         let (object, old) = match change {
             Change::Stored { object } => (object, None),
             Change::UpdateStatus { object, old } => (object, Some(old)),
             Change::Create { .. } | Change::Update { .. } => return None,
         };
-        let new = object.custom.as_deref().map_or(&NO_STATUS, |c| &c.status);
-        let old_status = old.map(|old| old.custom.as_deref().map_or(&NO_STATUS, |c| &c.status));
-        if old_status.unwrap_or(&NO_STATUS) == new {
+        let new = object
+            .custom
+            .as_deref()
+            .map_or(&EMPTY_STATUS, |c| &c.status);
+        let old_status = old.map(|old| old.custom.as_deref().map_or(&EMPTY_STATUS, |c| &c.status));
+        if old_status.unwrap_or(&EMPTY_STATUS) == new {
             return None;
         }
         // kube-apiserver keeps the old spec in a status update.
@@ -56,7 +59,7 @@ impl<'a> Transition<'a> {
 
     /// Returns the old status, which is empty for a stored object.
     fn old_or_empty(&self) -> &'a Status<'a> {
-        self.old.unwrap_or(&NO_STATUS)
+        self.old.unwrap_or(&EMPTY_STATUS)
     }
 
     /// Returns the terminal states that this update may leave.

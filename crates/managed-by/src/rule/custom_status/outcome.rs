@@ -5,39 +5,39 @@ use crate::description::{Rule, Scope};
 use crate::finding::BadValue;
 use crate::kind::status::{CONDITIONS, DualOutcome, FailureReasons, Outcome, TerminalStates};
 use crate::object::custom::Status;
-use crate::rule::{Check, Findings, Run};
+use crate::rule::{Check, CheckFn, Findings};
 
 pub(crate) static CHANGED: Check = Check::new(
     Rule::policy("status/outcome-changed", include_str!("outcome-changed.md"))
-        .in_scope(Scope::Promise)
-        .of_kinds(|kind| kind.has_status_rule(|profile| profile.outcome.is_some())),
-    Run::CustomStatus(changed),
+        .in_scope(Scope::ApiAndCustomKinds)
+        .for_kinds(|kind| kind.has_status_rule(|profile| profile.outcome.is_some())),
+    CheckFn::CustomStatus(changed),
 );
 
 fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let (Some(outcome), Some(old)) = (&status.profile.outcome, status.old) else {
         return;
     };
-    attempts_kept(status, outcome, old, findings);
+    check_attempts(status, outcome, old, findings);
     if old.states.is_empty() {
         return;
     }
     let is_final = old.states.difference(status.leavable_states(outcome));
-    if !states_kept(status, outcome, is_final, findings) || status.new.states.is_empty() {
+    if !check_states(status, outcome, is_final, findings) || status.new.states.is_empty() {
         return;
     }
     // The reason and the end time are as final as the outcome that they belong to.
     if !is_final.is_empty() || old.states.intersects(TerminalStates::OUTCOMES) {
-        reason_kept(status, outcome, old, findings);
+        check_reason(status, outcome, old, findings);
     }
-    if !is_final.is_empty() && end_kept(status, old, findings) {
-        stays_final(status, outcome, is_final, findings);
+    if !is_final.is_empty() && check_end(status, old, findings) {
+        check_final(status, outcome, is_final, findings);
     }
 }
 
 /// Checks that no earlier attempt is removed. The status that an external controller copies may start over, with its
 /// attempts, unless it keeps a terminal state.
-fn attempts_kept<'a>(
+fn check_attempts<'a>(
     status: &Transition<'a>,
     outcome: &Outcome<'a>,
     old: &Status<'a>,
@@ -54,7 +54,7 @@ fn attempts_kept<'a>(
 }
 
 /// Checks that the workload stays in its final states. Returns true if it does.
-fn states_kept<'a>(
+fn check_states<'a>(
     status: &Transition<'a>,
     outcome: &Outcome<'a>,
     is_final: TerminalStates,
@@ -75,7 +75,7 @@ fn states_kept<'a>(
 }
 
 /// Checks that the reason of an outcome does not change, such as `jobStatus` of a RayJob.
-fn reason_kept<'a>(
+fn check_reason<'a>(
     status: &Transition<'a>,
     outcome: &Outcome<'a>,
     old: &Status<'a>,
@@ -91,7 +91,7 @@ fn reason_kept<'a>(
 }
 
 /// Checks that the end time is not removed. Returns true if it is not.
-fn end_kept<'a>(status: &Transition<'a>, old: &Status<'a>, findings: &mut Findings<'a>) -> bool {
+fn check_end<'a>(status: &Transition<'a>, old: &Status<'a>, findings: &mut Findings<'a>) -> bool {
     let Some(end) = &status.profile.end else {
         return true;
     };
@@ -104,7 +104,7 @@ fn end_kept<'a>(status: &Transition<'a>, old: &Status<'a>, findings: &mut Findin
 }
 
 /// Checks that final states stay final: otherwise two updates could do what one may not.
-fn stays_final<'a>(
+fn check_final<'a>(
     status: &Transition<'a>,
     outcome: &Outcome<'a>,
     is_final: TerminalStates,
@@ -121,14 +121,14 @@ fn stays_final<'a>(
 }
 
 pub(crate) static TWO_OUTCOMES: Check = Check::new(
-    Rule::policy("status/two-outcomes", include_str!("two-outcomes.md")).of_kinds(|kind| {
+    Rule::policy("status/two-outcomes", include_str!("two-outcomes.md")).for_kinds(|kind| {
         kind.has_status_rule(|profile| {
             profile.outcome.is_some_and(|outcome| {
                 outcome.can_be_both() && outcome.dual != DualOutcome::Allowed
             })
         })
     }),
-    Run::CustomStatus(both),
+    CheckFn::CustomStatus(both),
 );
 
 fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
@@ -159,8 +159,8 @@ fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
 
 pub(crate) static TERMINAL_STATE: Check = Check::new(
     Rule::policy("status/terminal-state", include_str!("terminal-state.md"))
-        .of_kinds(|kind| kind.has_status_rule(|profile| profile.terminal_state.is_some())),
-    Run::CustomStatus(terminal_state),
+        .for_kinds(|kind| kind.has_status_rule(|profile| profile.terminal_state.is_some())),
+    CheckFn::CustomStatus(terminal_state),
 );
 
 fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
@@ -202,8 +202,8 @@ pub(crate) static EXCLUSIVE: Check = Check::new(
         "status/exclusive-conditions",
         include_str!("exclusive-conditions.md"),
     )
-    .of_kinds(|kind| kind.has_status_rule(|profile| profile.exclusive.is_some())),
-    Run::CustomStatus(exclusive),
+    .for_kinds(|kind| kind.has_status_rule(|profile| profile.exclusive.is_some())),
+    CheckFn::CustomStatus(exclusive),
 );
 
 fn exclusive<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {

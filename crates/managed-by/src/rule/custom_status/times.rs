@@ -4,7 +4,7 @@ use super::Transition;
 use crate::description::{Enforcement, Rule};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::status::TerminalStates;
-use crate::rule::{Check, Findings, Run};
+use crate::rule::{Check, CheckFn, Findings};
 
 /// Tolerated clock skew in seconds: different machines may write the two times (Tekton: "in case node time was not synchronized").
 const CLOCK_SKEW: i64 = 60;
@@ -14,8 +14,8 @@ pub(crate) static END_BEFORE_START: Check = Check::new(
         "status/end-before-start",
         include_str!("end-before-start.md"),
     )
-    .of_kinds(|kind| kind.has_status_rule(|profile| profile.end.is_some())),
-    Run::CustomStatus(end_before_start),
+    .for_kinds(|kind| kind.has_status_rule(|profile| profile.end.is_some())),
+    CheckFn::CustomStatus(end_before_start),
 );
 
 fn end_before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
@@ -25,7 +25,7 @@ fn end_before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     let (new, old) = (status.new, status.old_or_empty());
     let changed = (new.start, new.end) != (old.start, old.end);
     let early = new.start.zip(new.end);
-    if changed && early.is_some_and(|(start, end)| end.later_by(CLOCK_SKEW) < start) {
+    if changed && early.is_some_and(|(start, end)| end.add_seconds(CLOCK_SKEW) < start) {
         let start = status.profile.start.unwrap_or_default();
         let name = start.rsplit('.').next().unwrap_or_default();
         let detail = format!("must be equal to or after `{name}`");
@@ -39,10 +39,10 @@ pub(crate) static END_WITHOUT_OUTCOME: Check = Check::new(
         include_str!("end-without-outcome.md"),
     )
     .by_default(Enforcement::Warn)
-    .of_kinds(|kind| {
+    .for_kinds(|kind| {
         kind.has_status_rule(|profile| profile.end.as_ref().is_some_and(|end| end.needs_outcome))
     }),
-    Run::CustomStatus(end_without_outcome),
+    CheckFn::CustomStatus(end_without_outcome),
 );
 
 fn end_without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
@@ -64,7 +64,7 @@ pub(crate) static OUTCOME_WITHOUT_END: Check = Check::new(
         include_str!("outcome-without-end.md"),
     )
     .by_default(Enforcement::Warn)
-    .of_kinds(|kind| {
+    .for_kinds(|kind| {
         kind.has_status_rule(|profile| {
             profile
                 .end
@@ -72,7 +72,7 @@ pub(crate) static OUTCOME_WITHOUT_END: Check = Check::new(
                 .is_some_and(|end| !end.required_by.is_empty())
         })
     }),
-    Run::CustomStatus(outcome_without_end),
+    CheckFn::CustomStatus(outcome_without_end),
 );
 
 fn outcome_without_end<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {

@@ -3,7 +3,7 @@
 use crate::description::{Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::near::nearest_name;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::Problems;
 use crate::upstream::go;
 
@@ -12,7 +12,7 @@ const MAX_LISTED: usize = 8;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/allowed", include_str!("allowed.md")).in_scope(Scope::Site),
-    Run::Configured(check),
+    CheckFn::Configured(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {

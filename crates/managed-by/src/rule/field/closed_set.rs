@@ -2,14 +2,14 @@
 
 use crate::description::{Enforcement, Rule};
 use crate::kind::Form;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/closed-set", include_str!("closed-set.md"))
         .by_default(Enforcement::Warn)
-        .of_kinds(|kind| matches!(kind.form, Form::OneOf(_))),
-    Run::Change(check),
+        .for_kinds(|kind| matches!(kind.form, Form::OneOf(_))),
+    CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
@@ -17,12 +17,12 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         return;
     };
     if let Some(value) = context.new_managed_by().filter(|v| !values.contains(v)) {
-        findings.push(context.invalid(value, accepts(context.kind.name, values)));
+        findings.push(context.invalid(value, accepted_values(context.kind.name, values)));
     }
 }
 
-/// `RayJob accepts only "a" or "b"`
-pub(super) fn accepts(kind: &str, values: &[&str]) -> String {
+/// Formats `RayJob accepts only "a" or "b"`.
+pub(super) fn accepted_values(kind: &str, values: &[&str]) -> String {
     let quoted: Vec<String> = values.iter().map(|value| go::quote(value)).collect();
     format!("{kind} accepts only {}", quoted.join(" or "))
 }

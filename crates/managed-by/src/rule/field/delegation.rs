@@ -5,13 +5,13 @@ use crate::finding::FieldError;
 use crate::kind::{Form, Holder, MULTIKUEUE, Mode};
 use crate::request::Change;
 use crate::rule::status_writer::is_listed;
-use crate::rule::{Check, Context, Findings, Run, owner};
+use crate::rule::{Check, CheckFn, Context, Findings, owner};
 use crate::settings::{Delegation, Problems, Role};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/delegation", include_str!("delegation.md")).in_scope(Scope::Site),
-    Run::Configured(check),
+    CheckFn::Configured(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
@@ -39,12 +39,12 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         (Delegation::Required, Mode::Standard) => {
             let owner = owner::workload(context, object)?.map(|owner| owner.kind);
             let instead = match owner {
-                Some(owner) if makes_children_of(context, &owner)? => return Ok(()),
+                Some(owner) if is_controller_of(context, &owner)? => return Ok(()),
                 Some(owner) => format!(
                     "{}; if this user is the controller of {owner}s, list it in standard_status_writers.{owner}",
-                    advice(context, kind, namespace)?
+                    delegation_hint(context, kind, namespace)?
                 ),
-                None => advice(context, kind, namespace)?,
+                None => delegation_hint(context, kind, namespace)?,
             };
             ("must", instead)
         }
@@ -73,8 +73,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     Ok(())
 }
 
-/// Returns advice on the controller to delegate to.
-fn advice(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, Problems> {
+/// Returns a hint on the controller to delegate to.
+fn delegation_hint(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, Problems> {
     let names = context.settings.controllers_for(kind, namespace)?;
     let is_accepted = |name: &&str| match context.kind.form {
         Form::OneOf(values) => values.contains(name),
@@ -90,7 +90,7 @@ fn advice(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, 
 
 /// Returns true if the user is a listed status writer of a kind, and so may create its children. Children need not be delegated,
 /// because the rule already checked their owner.
-fn makes_children_of(context: &Context<'_>, kind: &str) -> Result<bool, Problems> {
+fn is_controller_of(context: &Context<'_>, kind: &str) -> Result<bool, Problems> {
     let (settings, user) = (context.settings, &context.request.user);
     if let Some(writers) = settings.standard_writers(kind)?
         && is_listed(user, &writers)

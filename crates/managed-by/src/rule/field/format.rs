@@ -4,7 +4,7 @@ use crate::description::{Rule, Upstream};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::Form;
 use crate::release::Release;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::upstream::names::{MAX_MANAGED_BY, MAX_SUBDOMAIN, is_path, is_subdomain};
 
 const NOT_PREFIXED: &str = r#"must be a domain-prefixed path (such as "acme.io/foo")"#;
@@ -21,8 +21,8 @@ pub(crate) static RULE: Check = Check::new(
             "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
         ),
     )
-    .of_kinds(|kind| kind.form == Form::Path),
-    Run::Change(check),
+    .for_kinds(|kind| kind.form == Form::Path),
+    CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {

@@ -4,7 +4,7 @@ use crate::description::{Rule, Scope, Upstream};
 use crate::finding::BadValue;
 use crate::kind::{Holder, Mode};
 use crate::request::Change;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static RULE: Check = Check::new(
     Rule::upstream(
@@ -12,9 +12,9 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("immutable.md"),
         Upstream::in_function("ValidateJobSpecUpdate (pkg/apis/batch/validation)"),
     )
-    .in_scope(Scope::Promise)
-    .of_kinds(|kind| kind.holder == Holder::Workload),
-    Run::Change(check),
+    .in_scope(Scope::ApiAndCustomKinds)
+    .for_kinds(|kind| kind.holder == Holder::Workload),
+    CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {

@@ -6,15 +6,15 @@ use crate::finding::BadValue;
 use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
 use crate::object::custom::Nested;
 use crate::request::Change;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::sorted::Sorted;
 use crate::upstream::names::is_managed_by;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/nested", include_str!("nested.md"))
         .by_default(Enforcement::Warn)
-        .of_kinds(|kind| !kind.templates.is_empty()),
-    Run::Change(check),
+        .for_kinds(|kind| !kind.templates.is_empty()),
+    CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
@@ -30,7 +30,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let old_outer_managed_by = old.and_then(|old| old.managed_by.as_deref());
     let stored = old.and_then(|old| old.custom.as_deref());
     let stored = stored.map_or(&[][..], |old| &old.nested);
-    let paths = Sorted::of(stored.iter().map(|nested| &*nested.path));
+    let paths = Sorted::new(stored.iter().map(|nested| &*nested.path));
     // A change of the parent may orphan children whose value is unchanged.
     let was_orphaned = |nested: &Nested<'_>| {
         // Skipped templates may have changed.
@@ -117,7 +117,7 @@ impl OrphanReason<'_> {
         match self {
             Self::Skipped => "not looked at: too deep down, or after a thousand others".to_owned(),
             Self::RejectedValue => format!("no {child} is accepted with this value"),
-            Self::OneOf(values) => closed_set::accepts(child, values),
+            Self::OneOf(values) => closed_set::accepted_values(child, values),
             Self::BuiltInParent => format!(
                 "the {parent} makes the {child} here and nobody but this controller would run it"
             ),

@@ -3,7 +3,7 @@
 use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::request::Change;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
@@ -13,8 +13,8 @@ pub(crate) static RULE: Check = Check::new(
     )
     .by_default(Enforcement::Warn)
     .in_scope(Scope::Guard)
-    .of_kinds(|kind| !kind.pruned_in.is_empty()),
-    Run::Change(check),
+    .for_kinds(|kind| !kind.pruned_in.is_empty()),
+    CheckFn::Change(check),
 )
 .during_deletion();
 

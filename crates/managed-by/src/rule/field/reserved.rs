@@ -1,12 +1,13 @@
 //! `managed-by/reserved`
 
 use crate::description::{Rule, Scope};
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::ReservedValue;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::policy("managed-by/reserved", include_str!("reserved.md")).in_scope(Scope::Promise),
-    Run::Change(check),
+    Rule::policy("managed-by/reserved", include_str!("reserved.md"))
+        .in_scope(Scope::ApiAndCustomKinds),
+    CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {

@@ -3,7 +3,7 @@
 use crate::description::{Enforcement, Rule};
 use crate::kind::{EXTERNAL, Kind, RESERVED};
 use crate::near::nearest;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::Problems;
 
 /// Domains of the Kubernetes project, including their subdomains.
@@ -15,7 +15,7 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("reserved-domain.md"),
     )
     .by_default(Enforcement::Warn),
-    Run::Configured(check),
+    CheckFn::Configured(check),
 );
 
 /// Returns the known controller names, including the reserved value of a kind from `custom_kinds`.

@@ -3,7 +3,7 @@
 use super::format;
 use crate::description::{Enforcement, Rule};
 use crate::kind::Form;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy(
@@ -11,8 +11,8 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("unchecked-format.md"),
     )
     .by_default(Enforcement::Warn)
-    .of_kinds(|kind| kind.form == Form::Open),
-    Run::Change(check),
+    .for_kinds(|kind| kind.form == Form::Open),
+    CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {

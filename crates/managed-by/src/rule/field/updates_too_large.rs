@@ -5,7 +5,7 @@ use crate::finding::FieldError;
 use crate::kind::Holder;
 use crate::object::Object;
 use crate::request::Change;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::Problems;
 
 /// Maximum request size of PolicyServer: the default limit of its HTTP library, which is not configurable.
@@ -24,7 +24,7 @@ pub(crate) static RULE: Check = Check::new(
     )
     .by_default(Enforcement::Warn)
     .in_scope(Scope::Guard),
-    Run::Configured(check),
+    CheckFn::Configured(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {

@@ -2,12 +2,12 @@
 
 use crate::description::{Enforcement, Rule};
 use crate::kind::RESERVED;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/wrong-kind", include_str!("wrong-kind.md"))
         .by_default(Enforcement::Warn),
-    Run::Change(check),
+    CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {

@@ -8,7 +8,7 @@ use crate::object::job::{ConditionTypes, Job};
 use crate::object::template::{same_affinity, same_directives};
 use crate::release::Release;
 use crate::request::Change;
-use crate::rule::{Check, Context, Findings, Run};
+use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
     Rule::upstream(
@@ -19,10 +19,12 @@ pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
             .changed_in(Release::V1_36),
     )
     .by_default(Enforcement::Off)
-    .of_kinds(is_job),
-    Run::Change(check),
+    .for_kinds(is_job),
+    CheckFn::Change(check),
 )
-.exercised_when_change(|change| Suspended::of(change).is_some_and(|job| job.changes_template()));
+.exercised_when_change(|change| {
+    Suspended::from_change(change).is_some_and(|job| job.changes_template())
+});
 
 /// Update of the main resource of a Job that is suspended in the stored object.
 pub(crate) struct Suspended<'a> {
@@ -32,7 +34,7 @@ pub(crate) struct Suspended<'a> {
 
 impl<'a> Suspended<'a> {
     /// Returns the update, or [`None`] for other changes.
-    pub(crate) fn of(change: &'a Change<Object<'a>>) -> Option<Self> {
+    pub(crate) fn from_change(change: &'a Change<Object<'a>>) -> Option<Self> {
         let Change::Update { object, old } = change else {
             return None;
         };
@@ -65,7 +67,7 @@ const TEMPLATE: &str = "spec.template";
 const POD_SPEC: &str = "spec.template.spec";
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    let job = Suspended::of(context.change);
+    let job = Suspended::from_change(context.change);
     let Some(job) = job.filter(Suspended::changes_template) else {
         return;
     };

@@ -5,7 +5,7 @@ use crate::description::Upstream;
 use crate::finding::BadValue;
 use crate::object::job::{ConditionTypes, JobStatus};
 use crate::release::Release;
-use crate::rule::{Check, Findings, Run};
+use crate::rule::{Check, CheckFn, Findings};
 
 const PATH: &str = "status.conditions";
 
@@ -15,7 +15,7 @@ pub(crate) static COMPLETE_AND_FAILED: Check = Check::new(
         include_str!("complete-and-failed.md"),
         Upstream::in_function(STATE).with_option("RejectCompleteJobWithFailedCondition"),
     ),
-    Run::JobStatus(complete_and_failed),
+    CheckFn::JobStatus(complete_and_failed),
 )
 .applies_when(|changed| changed.complete || changed.failed)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
@@ -33,7 +33,7 @@ pub(crate) static COMPLETE_AND_FAILURE_TARGET: Check = Check::new(
         include_str!("complete-and-failure-target.md"),
         Upstream::in_function(STATE).with_option("RejectCompleteJobWithFailureTargetCondition"),
     ),
-    Run::JobStatus(complete_and_failure_target),
+    CheckFn::JobStatus(complete_and_failure_target),
 )
 .applies_when(|changed| changed.complete || changed.failure_target)
 .exercised_when(|status| status.is_true(ConditionTypes::COMPLETE | ConditionTypes::FAILURE_TARGET));
@@ -53,7 +53,7 @@ pub(crate) static FAILED_WITHOUT_FAILURE_TARGET: Check = Check::new(
             .with_option("RejectFailedJobWithoutFailureTarget")
             .since(Release::V1_31),
     ),
-    Run::JobStatus(failed_without_failure_target),
+    CheckFn::JobStatus(failed_without_failure_target),
 )
 .applies_when(|changed| changed.failed || changed.failed_indexes)
 .exercised_when(|status| status.is_true(ConditionTypes::FAILED));
@@ -73,7 +73,7 @@ pub(crate) static COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET: Check = Check::new(
             .with_option("RejectCompleteJobWithoutSuccessCriteriaMet")
             .since(Release::V1_31),
     ),
-    Run::JobStatus(complete_without_success_criteria_met),
+    CheckFn::JobStatus(complete_without_success_criteria_met),
 )
 .applies_when(|changed| changed.complete || changed.success_criteria_met)
 .exercised_when(|status| status.is_true(ConditionTypes::COMPLETE));
@@ -97,7 +97,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_NON_INDEXED: Check = Check::new(
         include_str!("success-criteria-met-non-indexed.md"),
         Upstream::in_function(STATE).until(Release::V1_30),
     ),
-    Run::JobStatus(success_criteria_met_non_indexed),
+    CheckFn::JobStatus(success_criteria_met_non_indexed),
 )
 .exercised_when(|status| {
     !status.spec.is_indexed() && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
@@ -116,7 +116,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILED: Check = Check::new(
         include_str!("success-criteria-met-and-failed.md"),
         Upstream::in_function(STATE),
     ),
-    Run::JobStatus(success_criteria_met_and_failed),
+    CheckFn::JobStatus(success_criteria_met_and_failed),
 )
 .exercised_when(|status| {
     status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET | ConditionTypes::FAILED)
@@ -137,7 +137,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET: Check = Check::new(
         include_str!("success-criteria-met-and-failure-target.md"),
         Upstream::in_function(STATE),
     ),
-    Run::JobStatus(success_criteria_met_and_failure_target),
+    CheckFn::JobStatus(success_criteria_met_and_failure_target),
 )
 .exercised_when(|status| {
     status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET | ConditionTypes::FAILURE_TARGET)
@@ -161,7 +161,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_WITHOUT_POLICY: Check = Check::new(
         include_str!("success-criteria-met-without-success-policy.md"),
         Upstream::in_function(STATE).until(Release::V1_30),
     ),
-    Run::JobStatus(success_criteria_met_without_policy),
+    CheckFn::JobStatus(success_criteria_met_without_policy),
 )
 .exercised_when(|status| {
     !status.spec.has_success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
@@ -180,7 +180,7 @@ pub(crate) static SUCCESS_POLICY: Check = Check::new(
         include_str!("success-policy-without-success-criteria-met.md"),
         Upstream::in_function(STATE),
     ),
-    Run::JobStatus(success_policy),
+    CheckFn::JobStatus(success_policy),
 )
 .exercised_when(|status| {
     status.spec.has_success_policy && status.is_true(ConditionTypes::COMPLETE)
@@ -203,7 +203,7 @@ pub(crate) static TERMINAL_DISABLED: Check = Check::new(
         include_str!("terminal-condition-disabled.md"),
         Upstream::in_function(TRANSITION).with_option("RejectDisablingTerminalCondition"),
     ),
-    Run::JobStatusTransition(terminal_disabled),
+    CheckFn::JobStatusTransition(terminal_disabled),
 )
 .exercised_when(|status| {
     status.was(|old| {
@@ -235,7 +235,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_DISABLED: Check = Check::new(
         include_str!("success-criteria-met-disabled.md"),
         Upstream::in_function(TRANSITION),
     ),
-    Run::JobStatusTransition(success_criteria_met_disabled),
+    CheckFn::JobStatusTransition(success_criteria_met_disabled),
 )
 .exercised_when(|status| {
     status.was(|old| old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET))
@@ -259,7 +259,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AFTER_COMPLETE: Check = Check::new(
         include_str!("success-criteria-met-after-complete.md"),
         Upstream::in_function(TRANSITION),
     ),
-    Run::JobStatusTransition(success_criteria_met_after_complete),
+    CheckFn::JobStatusTransition(success_criteria_met_after_complete),
 )
 .exercised_when(|status| status.was(|old| old.conditions.is_true(ConditionTypes::COMPLETE)));
 

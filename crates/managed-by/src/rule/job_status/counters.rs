@@ -5,7 +5,7 @@ use crate::description::Upstream;
 use crate::finding::BadValue;
 use crate::object::job::{ConditionTypes, JobStatus};
 use crate::release::Release;
-use crate::rule::{Check, Findings, Run};
+use crate::rule::{Check, CheckFn, Findings};
 
 pub(crate) static NEGATIVE: Check = Check::new(
     rule(
@@ -13,7 +13,7 @@ pub(crate) static NEGATIVE: Check = Check::new(
         include_str!("negative-counter.md"),
         Upstream::in_function(STATE),
     ),
-    Run::JobStatus(negative),
+    CheckFn::JobStatus(negative),
 )
 .exercised_when(|status| {
     let new = status.new;
@@ -50,7 +50,7 @@ pub(crate) static FINISHED_WITH_ACTIVE_PODS: Check = Check::new(
         include_str!("finished-with-active-pods.md"),
         Upstream::in_function(STATE).with_option("RejectFinishedJobWithActivePods"),
     ),
-    Run::JobStatus(finished_with_active_pods),
+    CheckFn::JobStatus(finished_with_active_pods),
 )
 .applies_when(|changed| changed.finished || changed.active)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
@@ -71,7 +71,7 @@ pub(crate) static FINISHED_WITH_TERMINATING_PODS: Check = Check::new(
             .with_option("RejectFinishedJobWithTerminatingPods")
             .since(Release::V1_31),
     ),
-    Run::JobStatus(finished_with_terminating_pods),
+    CheckFn::JobStatus(finished_with_terminating_pods),
 )
 .applies_when(|changed| changed.finished || changed.terminating)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
@@ -93,7 +93,7 @@ pub(crate) static READY_EXCEEDS_ACTIVE: Check = Check::new(
             .with_option("RejectMoreReadyThanActivePods")
             .since(Release::V1_31),
     ),
-    Run::JobStatus(ready),
+    CheckFn::JobStatus(ready),
 )
 .applies_when(|changed| changed.ready || changed.active)
 .exercised_when(|status| status.new.ready.is_some());
@@ -111,7 +111,7 @@ pub(crate) static FAILED_DECREASED: Check = Check::new(
         include_str!("failed-decreased.md"),
         Upstream::in_function(TRANSITION).with_option("RejectDecreasingFailedCounter"),
     ),
-    Run::JobStatusTransition(failed_decreased),
+    CheckFn::JobStatusTransition(failed_decreased),
 )
 .exercised_when(|status| status.was(|old| old.failed > 0) || status.new.failed < 0);
 
@@ -133,7 +133,7 @@ pub(crate) static SUCCEEDED_DECREASED: Check = Check::new(
         include_str!("succeeded-decreased.md"),
         Upstream::in_function(TRANSITION).with_option("RejectDecreasingSucceededCounter"),
     ),
-    Run::JobStatusTransition(succeeded_decreased),
+    CheckFn::JobStatusTransition(succeeded_decreased),
 )
 .exercised_when(|status| {
     !status.spec.is_elastic() && (status.was(|old| old.succeeded > 0) || status.new.succeeded < 0)

@@ -3,7 +3,7 @@
 use super::{STATE, StatusChange, rule};
 use crate::description::Upstream;
 use crate::finding::BadValue;
-use crate::rule::{Check, Findings, Run};
+use crate::rule::{Check, CheckFn, Findings};
 use crate::upstream::go;
 
 const COMPLETED: &str = "status.completedIndexes";
@@ -15,7 +15,7 @@ pub(crate) static INVALID_COMPLETED: Check = Check::new(
         include_str!("invalid-completed-indexes.md"),
         Upstream::in_function(STATE).with_option("RejectInvalidCompletedIndexes"),
     ),
-    Run::JobStatus(invalid_completed),
+    CheckFn::JobStatus(invalid_completed),
 )
 .applies_when(|changed| changed.completed_indexes)
 .exercised_when(|status| !status.new.completed_indexes.is_empty());
@@ -37,7 +37,7 @@ pub(crate) static INVALID_FAILED: Check = Check::new(
         include_str!("invalid-failed-indexes.md"),
         Upstream::in_function(STATE).with_option("RejectInvalidFailedIndexes"),
     ),
-    Run::JobStatus(invalid_failed),
+    CheckFn::JobStatus(invalid_failed),
 )
 .applies_when(|changed| changed.failed_indexes)
 .exercised_when(|status| failed_indexes(status).is_some());
@@ -66,7 +66,7 @@ pub(crate) static COMPLETED_INDEXES_NON_INDEXED: Check = Check::new(
         include_str!("completed-indexes-non-indexed.md"),
         Upstream::in_function(STATE).with_option("RejectCompletedIndexesForNonIndexedJob"),
     ),
-    Run::JobStatus(completed_indexes_non_indexed),
+    CheckFn::JobStatus(completed_indexes_non_indexed),
 )
 .exercised_when(|status| {
     !status.spec.is_indexed()
@@ -91,7 +91,7 @@ pub(crate) static FAILED_WITHOUT_LIMIT: Check = Check::new(
         include_str!("failed-indexes-without-backoff-limit-per-index.md"),
         Upstream::in_function(STATE).with_option("RejectFailedIndexesForNoBackoffLimitPerIndex"),
     ),
-    Run::JobStatus(failed_without_limit),
+    CheckFn::JobStatus(failed_without_limit),
 )
 .exercised_when(|status| {
     status.spec.backoff_limit_per_index.is_none()
@@ -115,7 +115,7 @@ pub(crate) static FAILED_INDEXES_OVERLAP_COMPLETED: Check = Check::new(
         include_str!("failed-indexes-overlap-completed.md"),
         Upstream::in_function(STATE).with_option("RejectFailedIndexesOverlappingCompleted"),
     ),
-    Run::JobStatus(overlap),
+    CheckFn::JobStatus(overlap),
 )
 .applies_when(|changed| changed.completed_indexes || changed.failed_indexes)
 .exercised_when(|status| {
@@ -138,7 +138,7 @@ type Interval = (i32, i32);
 /// Validates a non-empty list of intervals (`validateIndexesFormat`). Returns upstream's message for the first error.
 fn check_format(indexes: &str, completions: i32) -> Result<(), String> {
     let mut previous: Option<i32> = None;
-    for (interval, text) in Intervals::of(indexes, completions) {
+    for (interval, text) in Intervals::new(indexes, completions) {
         let (first, last) = interval.map_err(|e| e.message(text))?;
         if let Some(previous) = previous.filter(|p| *p >= first) {
             return Err(not_increasing(previous, first));
@@ -151,7 +151,7 @@ fn check_format(indexes: &str, completions: i32) -> Result<(), String> {
 /// Returns the first index in both lists (`validateFailedIndexesNotOverlapCompleted`). Skips invalid intervals, which another rule
 /// reports, and assumes increasing lists, as upstream does.
 fn common_index(completed: &str, failed: &str, completions: i32) -> Option<i32> {
-    let valid = |list| Intervals::of(list, completions).filter_map(|(interval, _)| interval.ok());
+    let valid = |list| Intervals::new(list, completions).filter_map(|(interval, _)| interval.ok());
     let (mut completed, mut failed) = (valid(completed), valid(failed));
     let (mut c, mut f) = (completed.next()?, failed.next()?);
     loop {
@@ -176,7 +176,7 @@ struct Intervals<'a> {
 }
 
 impl<'a> Intervals<'a> {
-    fn of(list: &'a str, completions: i32) -> Self {
+    fn new(list: &'a str, completions: i32) -> Self {
         Self {
             rest: Some(list),
             completions,
@@ -303,13 +303,13 @@ mod tests {
     proptest! {
         #[test]
         fn intervals_are_parsed_like_upstream(list in "([0-9]{0,11}[-,+ :/]?){0,8}", completions in 0..i32::MAX) {
-            let read: Vec<_> = Intervals::of(&list, completions).collect();
+            let read: Vec<_> = Intervals::new(&list, completions).collect();
             assert_eq!(read, parse_like_upstream(&list, completions));
         }
 
         #[test]
         fn small_intervals_are_parsed_like_upstream(list in "([0-9]{1,2}(-[0-9]{1,2})?,?){0,8}", completions in 0..100) {
-            let read: Vec<_> = Intervals::of(&list, completions).collect();
+            let read: Vec<_> = Intervals::new(&list, completions).collect();
             assert_eq!(read, parse_like_upstream(&list, completions));
         }
     }

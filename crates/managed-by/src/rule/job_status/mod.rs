@@ -29,7 +29,7 @@ pub(crate) struct StatusChange<'a> {
     pub(crate) new: &'a JobStatus<'a>,
     /// The old status, or [`None`] for a stored object.
     pub(crate) old: Option<&'a JobStatus<'a>>,
-    pub(crate) changed: Changed,
+    pub(crate) changed: ChangedFields,
 }
 
 /// Fields that differ between the old and the new status, by the comparisons of `getStatusValidationOptions`.
@@ -38,7 +38,7 @@ pub(crate) struct StatusChange<'a> {
     clippy::struct_excessive_bools,
     reason = "one for each of upstream's comparisons, and none follows from another"
 )]
-pub(crate) struct Changed {
+pub(crate) struct ChangedFields {
     pub(crate) finished: bool,
     pub(crate) complete: bool,
     pub(crate) failed: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Changed {
 
 impl<'a> StatusChange<'a> {
     /// Returns the status change of a Job, or [`None`] for other changes.
-    pub(crate) fn of(change: &'a Change<Object<'a>>, release: Release) -> Option<Self> {
+    pub(crate) fn from_change(change: &'a Change<Object<'a>>, release: Release) -> Option<Self> {
         let (spec, new, old) = match change {
             Change::Stored { object } => {
                 let job = object.job.as_ref()?;
@@ -68,7 +68,7 @@ impl<'a> StatusChange<'a> {
             }
             Change::Create { .. } | Change::Update { .. } => return None,
         };
-        let changed = Changed::between(old.unwrap_or(&JobStatus::default()), new);
+        let changed = ChangedFields::between(old.unwrap_or(&JobStatus::default()), new);
         Some(Self {
             release,
             spec,
@@ -92,7 +92,7 @@ impl<'a> StatusChange<'a> {
     }
 }
 
-impl Changed {
+impl ChangedFields {
     fn between(old: &JobStatus<'_>, new: &JobStatus<'_>) -> Self {
         let condition = |c| old.conditions.is_true(c) != new.conditions.is_true(c);
         Self {
@@ -116,5 +116,5 @@ impl Changed {
 
 /// Creates a kube-apiserver rule about the status of a Job.
 const fn rule(id: &'static str, page: &'static str, check: Upstream) -> Rule {
-    Rule::upstream(id, page, check).of_kinds(is_job)
+    Rule::upstream(id, page, check).for_kinds(is_job)
 }

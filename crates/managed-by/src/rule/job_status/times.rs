@@ -5,7 +5,7 @@ use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, JobStatus};
 use crate::release::Release;
-use crate::rule::{Check, Findings, Run};
+use crate::rule::{Check, CheckFn, Findings};
 
 const START: &str = "status.startTime";
 const COMPLETION: &str = "status.completionTime";
@@ -16,7 +16,7 @@ pub(crate) static COMPLETION_WITHOUT_COMPLETE: Check = Check::new(
         include_str!("completion-time-without-complete.md"),
         Upstream::in_function(STATE).with_option("RejectNotCompleteJobWithCompletionTime"),
     ),
-    Run::JobStatus(completion_without_complete),
+    CheckFn::JobStatus(completion_without_complete),
 )
 .applies_when(|changed| changed.complete || changed.completion_time)
 .exercised_when(|status| status.new.completion_time.is_some());
@@ -35,7 +35,7 @@ pub(crate) static COMPLETE_WITHOUT_COMPLETION: Check = Check::new(
         include_str!("complete-without-completion-time.md"),
         Upstream::in_function(STATE).with_option("RejectCompleteJobWithoutCompletionTime"),
     ),
-    Run::JobStatus(complete_without_completion),
+    CheckFn::JobStatus(complete_without_completion),
 )
 .applies_when(|changed| changed.complete || changed.completion_time)
 .exercised_when(|status| status.is_true(ConditionTypes::COMPLETE));
@@ -53,7 +53,7 @@ pub(crate) static COMPLETION_BEFORE_START: Check = Check::new(
         include_str!("completion-time-before-start-time.md"),
         Upstream::in_function(STATE).with_option("RejectCompletionTimeBeforeStartTime"),
     ),
-    Run::JobStatus(completion_before_start),
+    CheckFn::JobStatus(completion_before_start),
 )
 .applies_when(|changed| changed.start_time || changed.completion_time)
 .exercised_when(|status| {
@@ -82,7 +82,7 @@ pub(crate) static FINISHED_WITHOUT_START: Check = Check::new(
             .with_option("RejectFinishedJobWithoutStartTime")
             .changed_in(Release::V1_32),
     ),
-    Run::JobStatus(finished_without_start),
+    CheckFn::JobStatus(finished_without_start),
 )
 .applies_when(|changed| changed.finished || changed.start_time)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
@@ -102,7 +102,7 @@ pub(crate) static COMPLETION_CHANGED: Check = Check::new(
         include_str!("completion-time-changed.md"),
         Upstream::in_function(TRANSITION).with_option("RejectMutatingCompletionTime"),
     ),
-    Run::JobStatusTransition(completion_changed),
+    CheckFn::JobStatusTransition(completion_changed),
 )
 .exercised_when(|status| {
     status.was(|old| old.completion_time.is_some()) && status.new.completion_time.is_some()
@@ -136,7 +136,7 @@ pub(crate) static START_CHANGED: Check = Check::new(
             .with_option("RejectStartTimeUpdateForUnsuspendedJob")
             .changed_in(Release::V1_32),
     ),
-    Run::JobStatusTransition(start_changed),
+    CheckFn::JobStatusTransition(start_changed),
 )
 .exercised_when(|status| status.was(|old| old.start_time.is_some()) && !status.spec.suspend);
 

@@ -5,7 +5,7 @@ use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, Uncounted};
 use crate::release::Release;
-use crate::rule::{Check, Findings, Run};
+use crate::rule::{Check, CheckFn, Findings};
 use crate::sorted::Sorted;
 
 /// Returns true if the lists differ semantically: an absent list equals an empty one, but an absent struct does not equal an empty
@@ -23,7 +23,7 @@ pub(crate) static UIDS: Check = Check::new(
         include_str!("uncounted-uids.md"),
         Upstream::in_function(STATE),
     ),
-    Run::JobStatus(uids),
+    CheckFn::JobStatus(uids),
 )
 .exercised_when(|status| {
     let pods = status.new.uncounted.as_ref();
@@ -55,7 +55,7 @@ fn uids<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
 /// Returns a flag for each UID: true if it is a duplicate of an earlier one. Sorting is cheaper than a hash set.
 fn duplicates(pods: &Uncounted<'_>) -> Vec<bool> {
     let uids = pods.lists().into_iter().flat_map(|(_, uids)| uids);
-    let sorted = Sorted::of(uids.map(|uid| &**uid));
+    let sorted = Sorted::new(uids.map(|uid| &**uid));
     let mut duplicates = vec![false; pods.len()];
     for ((first, _), (second, index)) in sorted.iter().zip(sorted.iter().skip(1)) {
         if first == second
@@ -74,7 +74,7 @@ pub(crate) static FINISHED_WITH_UNCOUNTED_PODS: Check = Check::new(
         include_str!("finished-with-uncounted-pods.md"),
         Upstream::in_function(STATE).with_option("RejectFinishedJobWithUncountedTerminatedPods"),
     ),
-    Run::JobStatus(finished_with_uncounted_pods),
+    CheckFn::JobStatus(finished_with_uncounted_pods),
 )
 .applies_when(|changed| changed.finished || changed.uncounted)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));

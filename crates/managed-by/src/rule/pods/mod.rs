@@ -6,17 +6,17 @@ use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{FieldError, Finding};
 use crate::kind::{JOB, Mode, is_job};
 use crate::object::pod::{Owner, Pod};
-use crate::object::{Object, OfKind};
+use crate::object::{Object, ObjectSeed};
 use crate::request::AdmissionRequest;
-use crate::rule::{Check, Run};
+use crate::rule::{Check, CheckFn};
 use crate::settings::Settings;
 use crate::upstream::go;
 
 pub(crate) static DELEGATED_OWNER: Check = Check::new(
     Rule::policy("pods/delegated-owner", include_str!("delegated-owner.md"))
         .in_scope(Scope::Site)
-        .of_kinds(is_job),
-    Run::Pod,
+        .for_kinds(is_job),
+    CheckFn::Pod,
 );
 
 pub(crate) enum PodFindings<'a> {
@@ -87,6 +87,6 @@ fn check<'a>(
 }
 
 fn decode_job(bytes: &[u8]) -> Result<Object<'_>, Malformed> {
-    let job = decode(bytes, OfKind(&JOB))?;
+    let job = decode(bytes, ObjectSeed(&JOB))?;
     job.ok_or_else(|| Malformed::unexpected("", "an object", "null"))
 }

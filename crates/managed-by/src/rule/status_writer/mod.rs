@@ -7,7 +7,7 @@ use crate::finding::FieldError;
 use crate::kind::{Holder, Status};
 use crate::object::Object;
 use crate::request::{Change, UserInfo};
-use crate::rule::{Check, Context, Findings, Run, owner};
+use crate::rule::{Check, CheckFn, Context, Findings, owner};
 use crate::settings::Problems;
 use crate::upstream::go;
 
@@ -17,15 +17,15 @@ const MAX_LISTED: usize = 4;
 pub(crate) static DELEGATED: Check = Check::new(
     Rule::policy("status-writer/delegated", include_str!("delegated.md"))
         .in_scope(Scope::Site)
-        .of_kinds(|kind| !matches!(kind.status, Status::Unchecked)),
-    Run::Configured(check_delegated),
+        .for_kinds(|kind| !matches!(kind.status, Status::Unchecked)),
+    CheckFn::Configured(check_delegated),
 );
 
 pub(crate) static STANDARD: Check = Check::new(
     Rule::policy("status-writer/standard", include_str!("standard.md"))
         .in_scope(Scope::Site)
-        .of_kinds(|kind| !matches!(kind.status, Status::Unchecked)),
-    Run::Configured(check_standard),
+        .for_kinds(|kind| !matches!(kind.status, Status::Unchecked)),
+    CheckFn::Configured(check_standard),
 );
 
 fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {

@@ -84,7 +84,7 @@ impl<'a> DeclaredStatus<'a> {
         let failure = failure.map(|matcher| matcher.matcher(failure_words));
         let has_outcome = success.is_some() || failure.is_some();
         let profile = StatusProfile {
-            outcome: has_outcome.then(|| Outcome::of(success, failure)),
+            outcome: has_outcome.then(|| Outcome::partial(success, failure)),
             start: self.start.as_deref(),
             end: self.end.as_deref().map(|path| End {
                 path,

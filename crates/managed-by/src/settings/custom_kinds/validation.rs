@@ -18,29 +18,29 @@ const MAX_LABEL: usize = 63;
 pub(super) const VERSIONS_LIST: ListSchema<'_> = ListSchema {
     max_items: MAX_VALUES,
     empty_hint: Some("; leave the key out to mean all"),
-    ..ListSchema::of("a list of versions", &validate_version)
+    ..ListSchema::new("a list of versions", &validate_version)
 };
 
 pub(super) const VALUES_LIST: ListSchema<'_> = ListSchema {
     max_items: MAX_VALUES,
     empty_hint: Some("; write any to mean all"),
-    ..ListSchema::of("path, any, or a list of values", &validate_value)
+    ..ListSchema::new("path, any, or a list of values", &validate_value)
 };
 
 pub(super) const FIELD_VALUES_LIST: ListSchema<'_> = ListSchema {
     max_items: MAX_VALUES,
     empty_hint: Some(""),
-    ..ListSchema::of("a list of words", &validate_value)
+    ..ListSchema::new("a list of words", &validate_value)
 };
 
 pub(super) const COUNTERS_LIST: ListSchema<'_> = ListSchema {
     max_items: MAX_COUNTERS,
-    ..ListSchema::of("a list of paths", &validate_counter_path)
+    ..ListSchema::new("a list of paths", &validate_counter_path)
 };
 
 pub(super) const TOTALS_LIST: ListSchema<'_> = ListSchema {
     max_items: MAX_COUNTERS,
-    ..ListSchema::of("a list of paths", &validate_status_path)
+    ..ListSchema::new("a list of paths", &validate_status_path)
 };
 
 /// Validates a group like `spec.group` of a CRD: a domain with a dot.
