@@ -193,7 +193,7 @@ impl<'a> FieldError<'a> {
         Self::new(ErrorType::Required, path, BadValue::Omitted, detail)
     }
 
-    /// The value is already in the list.
+    /// Creates an error about a value that is already in the list.
     pub(crate) fn duplicate(path: impl Into<Cow<'a, str>>, value: BadValue<'a>) -> Self {
         Self::new(ErrorType::Duplicate, path, value, "")
     }

@@ -29,10 +29,12 @@ pub fn review_in<'a>(
 ) -> Verdict<'a> {
     let findings = match &request.subject {
         Subject::Skipped => return Verdict::allowed(),
-        Subject::UnknownKind(unread) => {
-            return match settings.custom_kind(&unread.kind) {
-                Ok(Some(declared)) => review_declared(request, unread, &declared, settings),
-                Ok(None) => Verdict::unknown_kind(&unread.kind),
+        Subject::UnknownKind(undecoded) => {
+            return match settings.custom_kind(&undecoded.kind) {
+                Ok(Some(custom_kind)) => {
+                    review_declared(request, undecoded, &custom_kind, settings)
+                }
+                Ok(None) => Verdict::unknown_kind(&undecoded.kind),
                 Err(problems) => Verdict::misconfigured(&problems),
             };
         }
@@ -93,11 +95,11 @@ pub fn judge_in<'a>(
     if let Subject::Change(kind, change) = &request.subject {
         return evaluate_each(request, kind, change, settings, releases);
     }
-    if let Subject::UnknownKind(unread) = &request.subject
-        && let Ok(Some(declared)) = settings.custom_kind(&unread.kind)
+    if let Subject::UnknownKind(undecoded) = &request.subject
+        && let Ok(Some(custom_kind)) = settings.custom_kind(&undecoded.kind)
     {
-        return declared.with_kind(&unread.kind.version, |kind| {
-            request.with_kind(unread, kind).map_or_else(
+        return custom_kind.with_kind(&undecoded.kind.version, |kind| {
+            request.with_kind(undecoded, kind).map_or_else(
                 |malformed| Judgement::of_all(Verdict::malformed(&malformed), Some(releases)),
                 |request| judge_in(&request, settings, Some(releases), cluster).into_owned(),
             )
@@ -150,9 +152,9 @@ pub fn with_kind<T>(
 ) -> Result<Option<T>, Problems> {
     Ok(match &request.subject {
         Subject::Change(kind, _) => Some(read(kind)),
-        Subject::UnknownKind(unread) => settings
-            .custom_kind(&unread.kind)?
-            .map(|declared| declared.with_kind(&unread.kind.version, read)),
+        Subject::UnknownKind(undecoded) => settings
+            .custom_kind(&undecoded.kind)?
+            .map(|custom_kind| custom_kind.with_kind(&undecoded.kind.version, read)),
         Subject::Skipped | Subject::Pod(_) => None,
     })
 }
@@ -173,12 +175,12 @@ pub fn exercised(
             let context = Context::new(request, kind, change, settings, release);
             Ok(catalogue::exercised(&context))
         }
-        Subject::UnknownKind(unread) => {
-            let Some(declared) = settings.custom_kind(&unread.kind)? else {
+        Subject::UnknownKind(undecoded) => {
+            let Some(custom_kind) = settings.custom_kind(&undecoded.kind)? else {
                 return Ok(Vec::new());
             };
-            declared.with_kind(&unread.kind.version, |kind| {
-                let request = request.with_kind(unread, kind);
+            custom_kind.with_kind(&undecoded.kind.version, |kind| {
+                let request = request.with_kind(undecoded, kind);
                 request.map_or_else(|_| Ok(Vec::new()), |request| exercised(&request, settings))
             })
         }
@@ -190,12 +192,12 @@ pub fn exercised(
 #[inline(never)]
 fn review_declared(
     request: &AdmissionRequest<'_>,
-    unread: &UndecodedChange<'_>,
-    declared: &CustomKind<'_>,
+    undecoded: &UndecodedChange<'_>,
+    custom_kind: &CustomKind<'_>,
     settings: &Settings<'_>,
 ) -> Verdict<'static> {
-    declared.with_kind(&unread.kind.version, |kind| {
-        request.with_kind(unread, kind).map_or_else(
+    custom_kind.with_kind(&undecoded.kind.version, |kind| {
+        request.with_kind(undecoded, kind).map_or_else(
             |malformed| Verdict::malformed(&malformed),
             |request| review(&request, settings).into_owned(),
         )

@@ -107,10 +107,9 @@ impl<'a> Judgement<'a> {
             [only] => only.verdict.clone(),
             opinions => {
                 let verdicts: Vec<&Verdict<'a>> = opinions.iter().map(|o| &o.verdict).collect();
-                let representatives = findings
-                    .iter()
-                    .flat_map(JudgedFinding::representative_findings);
-                merge_verdicts(request, &verdicts, representatives.collect())
+                let findings = findings.iter();
+                let findings = findings.flat_map(JudgedFinding::representative_findings);
+                merge_verdicts(request, &verdicts, findings.collect())
             }
         };
         Self {
@@ -188,7 +187,7 @@ impl<'a> JudgedFinding<'a> {
         self.error().path()
     }
 
-    /// Detail of the error.
+    /// Returns the detail of the error.
     pub fn detail(&self) -> &str {
         self.error().detail()
     }
@@ -269,11 +268,7 @@ impl<'a> JudgedFinding<'a> {
 
     /// Adds releases with this finding.
     fn add(&mut self, releases: ReleaseSet, finding: &Finding<'a>) {
-        match self
-            .by_release
-            .iter_mut()
-            .find(|(_, by_release)| by_release == finding)
-        {
+        match self.by_release.iter_mut().find(|(_, f)| f == finding) {
             Some((set, _)) => *set = set.union(releases),
             None => self.by_release.push((releases, finding.clone())),
         }
@@ -292,8 +287,8 @@ impl fmt::Display for JudgedFinding<'_> {
             _ => "",
         };
         let id = self.rule().id();
-        for (index, by_release) in self.texts().iter().enumerate() {
-            let Words { releases, text, .. } = by_release;
+        for (index, message) in self.texts().iter().enumerate() {
+            let Words { releases, text, .. } = message;
             let line_break = if index > 0 { "\n" } else { "" };
             write!(f, "{line_break}{releases}: {warning}{text} [{id}]")?;
         }

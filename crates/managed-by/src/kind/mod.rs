@@ -261,7 +261,7 @@ impl<'k> Kind<'k> {
         self.group
     }
 
-    /// Served versions that this profile applies to.
+    /// Returns the served versions that this profile applies to.
     pub fn versions(&self) -> &'k [&'k str] {
         self.versions
     }
@@ -301,12 +301,12 @@ impl<'k> Kind<'k> {
         self.form
     }
 
-    /// True if the API defaults the field to the reserved value.
+    /// Returns true if the API defaults the field to the reserved value.
     pub fn is_defaulted(&self) -> bool {
         self.defaulted
     }
 
-    /// True if the built-in controller skips delegated objects.
+    /// Returns true if the built-in controller skips delegated objects.
     pub fn steps_back(&self) -> bool {
         self.steps_back
     }

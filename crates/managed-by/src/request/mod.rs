@@ -186,13 +186,13 @@ impl<'a> AdmissionRequest<'a> {
     /// Fails like [`AdmissionRequest::from_json`], in parts that could not be decoded before the kind was known.
     pub(crate) fn with_kind<'k>(
         &'k self,
-        unread: &'k UndecodedChange<'a>,
+        undecoded: &'k UndecodedChange<'a>,
         kind: &'k Kind<'k>,
     ) -> Result<AdmissionRequest<'k>>
     where
         'a: 'k,
     {
-        let change = unread.change.as_ref();
+        let change = undecoded.change.as_ref();
         let change = change.try_map(|object, member| object.read_as(kind, member));
         let change = if matches!(self.source, Source::Review(_) | Source::Request(_)) {
             // The caller converts the error to a verdict without the name of the document.

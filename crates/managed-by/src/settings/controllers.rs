@@ -132,7 +132,7 @@ impl<'a> Settings<'a> {
             let controller = Controller::read(*value, self.custom_kinds, &path, &mut parser);
             found = Some(controller);
         }
-        parser.end(found)
+        parser.finish(found)
     }
 
     /// Returns the listed controllers that objects of a kind in a namespace may be delegated to.
@@ -153,7 +153,7 @@ impl<'a> Settings<'a> {
         // Sort the names, because the order of keys is arbitrary.
         let sorted = Sorted::new(names.iter().map(|name| &**name));
         let names = sorted.iter().filter_map(|(_, index)| names.get(index));
-        parser.end(names.cloned().collect())
+        parser.finish(names.cloned().collect())
     }
 
     pub(super) fn check_controllers(&self, parser: &mut Parser) {

@@ -47,7 +47,7 @@ impl<'a> Settings<'a> {
     pub(crate) fn exemption(&self, user: &UserInfo<'_>) -> Result<Option<String>, Problems> {
         let mut parser = Parser::lazy();
         let exempt = self.read_exempt(&mut parser);
-        let exempt = parser.end(exempt)?;
+        let exempt = parser.finish(exempt)?;
         if exempt.users.contains(&user.username) {
             return Ok(Some(format!("user {}", go::quote(&user.username))));
         }

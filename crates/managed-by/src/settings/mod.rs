@@ -149,7 +149,7 @@ impl<'a> Settings<'a> {
         let mut parser = Parser::complete();
         let settings = Self::default().merge_json(&Outline::from_raw(json), &mut parser);
         settings.check(&mut parser);
-        parser.end(settings)
+        parser.finish(settings)
     }
 
     /// Returns default settings with a release.
@@ -175,14 +175,14 @@ impl<'a> Settings<'a> {
 
     fn merge_json(mut self, json: &Outline<'a>, parser: &mut Parser) -> Self {
         if json.raw.json_type() == Type::Null
-            || !parser.is(json.raw, Type::Object, &Path::Root, "an object")
+            || !parser.expect_type(json.raw, Type::Object, &Path::Root, "an object")
         {
             return self;
         }
         let mut seen = Vec::with_capacity(Key::ALL.len());
-        for (key, part) in &json.entries {
-            let known = parser.known(key, &Path::Root, Key::ALL, &mut seen);
-            let value = part.raw();
+        for (key, node) in &json.entries {
+            let known = parser.lookup_key(key, &Path::Root, Key::ALL, &mut seen);
+            let value = node.raw();
             let Some((name, key)) = known.filter(|_| value.json_type() != Type::Null) else {
                 continue;
             };
@@ -196,27 +196,27 @@ impl<'a> Settings<'a> {
                     self.kubernetes_version = release;
                 }
                 Key::ReservedValue => {
-                    let word = parser.word(value, path, ReservedValue::ALL);
-                    self.reserved_value = word.unwrap_or_default();
+                    let value = parser.enum_value(value, path, ReservedValue::ALL);
+                    self.reserved_value = value.unwrap_or_default();
                 }
-                Key::Role => self.role = parser.word(value, path, Role::ALL),
+                Key::Role => self.role = parser.enum_value(value, path, Role::ALL),
                 Key::OnLookupFailure => {
-                    let word = parser.word(value, path, OnLookupFailure::ALL);
-                    self.on_lookup_failure = word.unwrap_or_default();
+                    let value = parser.enum_value(value, path, OnLookupFailure::ALL);
+                    self.on_lookup_failure = value.unwrap_or_default();
                 }
                 Key::Controllers => {
                     let expected = "an object of controllers' names";
-                    self.controllers = parser.entries(part, Type::Object, path, expected);
+                    self.controllers = parser.entries(node, Type::Object, path, expected);
                 }
                 Key::Namespaces => {
                     let expected = "a list of entries with match and delegation";
-                    let entries = parser.entries(part, Type::Array, path, expected);
+                    let entries = parser.entries(node, Type::Array, path, expected);
                     self.namespaces = entries.unwrap_or_default();
                 }
                 Key::CustomKinds => self.custom_kinds.section = Some(value),
                 Key::StandardStatusWriters => self.standard_status_writers = Some(value),
                 Key::Exempt => self.exempt = Some(value),
-                Key::Rules => self.read_rules(part, path, parser),
+                Key::Rules => self.read_rules(node, path, parser),
             }
         }
         self
@@ -224,7 +224,7 @@ impl<'a> Settings<'a> {
 
     fn read_rules(&mut self, section: &Node<'_>, path: &Path<'_>, parser: &mut Parser) {
         let expected = "an object of rule ids, each deny, warn or off";
-        if !parser.is(section.raw(), Type::Object, path, expected) {
+        if !parser.expect_type(section.raw(), Type::Object, path, expected) {
             return;
         }
         let mut enforcements = vec![None; self.rules.len()];
@@ -244,7 +244,7 @@ impl<'a> Settings<'a> {
                 parser.push(Problem::duplicate_key(&path));
             }
             if value.json_type() != Type::Null {
-                *slot = parser.word(*value, &path, ENFORCEMENTS);
+                *slot = parser.enum_value(*value, &path, ENFORCEMENTS);
             }
         }
         if enforcements.iter().any(Option::is_some) {
@@ -299,7 +299,7 @@ impl<'a> Settings<'a> {
         self.reserved_value
     }
 
-    /// Setting `role`: the role of the cluster.
+    /// Returns the role of the cluster.
     pub fn role(&self) -> Role {
         self.role.unwrap_or_default()
     }
@@ -310,7 +310,7 @@ impl<'a> Settings<'a> {
         self.role.is_none_or(|role| role == Role::Management)
     }
 
-    /// Setting `on_lookup_failure`: handling of a pod whose Job lookup failed.
+    /// Returns the setting `on_lookup_failure`.
     pub fn on_lookup_failure(&self) -> OnLookupFailure {
         self.on_lookup_failure
     }
@@ -329,8 +329,8 @@ impl<'a> Settings<'a> {
     #[must_use]
     pub fn for_tools(self) -> Self {
         let defaults = self.rules.iter().map(|rule| self.default_enforcement(rule));
-        let in_tools = |(enforcements, default): (Option<Enforcement>, Enforcement)| {
-            enforcements.or((default == Enforcement::Off).then_some(Enforcement::Deny))
+        let in_tools = |(configured, default): (Option<Enforcement>, Enforcement)| {
+            configured.or((default == Enforcement::Off).then_some(Enforcement::Deny))
         };
         let enforcements = self
             .configured_enforcements()
@@ -347,12 +347,7 @@ impl<'a> Settings<'a> {
     /// resources only warn for objects of the built-in controller.
     pub fn rules(&self) -> impl Iterator<Item = (&'static Rule, Enforcement)> + '_ {
         let rules = self.rules.iter().zip(self.configured_enforcements());
-        rules.map(|(rule, enforcements)| {
-            (
-                *rule,
-                enforcements.unwrap_or(self.default_enforcement(rule)),
-            )
-        })
+        rules.map(|(rule, set)| (*rule, set.unwrap_or(self.default_enforcement(rule))))
     }
 
     /// Returns the enforcement of a rule that `rules` doesn't configure.
@@ -413,7 +408,7 @@ impl<'a> AdmissionReview<'a> {
         };
         let mut parser = Parser::lazy();
         let settings = Settings::default().merge_json(json, &mut parser);
-        parser.end(settings)
+        parser.finish(settings)
     }
 }
 

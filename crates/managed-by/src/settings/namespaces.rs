@@ -72,7 +72,9 @@ impl<'a> Entry<'a> {
             |parser, value, key, path| match key {
                 Key::Match => patterns = Some(parser.strings(value, path, &MATCH_LIST)),
                 Key::MatchLabels => labels = Some(read_labels(value, path, parser)),
-                Key::Delegation => delegation = Some(parser.word(value, path, Delegation::ALL)),
+                Key::Delegation => {
+                    delegation = Some(parser.enum_value(value, path, Delegation::ALL));
+                }
             },
         );
         let is_object = value.json_type() == Type::Object;
@@ -109,7 +111,7 @@ fn read_labels<'a>(
     parser: &mut Parser,
 ) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
     let expected = "an object of labels, each with a value";
-    if !parser.is(value, Type::Object, path, expected) {
+    if !parser.expect_type(value, Type::Object, path, expected) {
         return Vec::new();
     }
     let members = value.members();
@@ -123,7 +125,7 @@ fn read_labels<'a>(
         if labels.iter().any(|(known, _)| *known == key) {
             parser.push(Problem::duplicate_key(&path));
         }
-        if parser.is(value, Type::String, &path, "a string") {
+        if parser.expect_type(value, Type::String, &path, "a string") {
             let value = value.string().unwrap_or_default();
             labels.push((key, value));
         }
@@ -155,7 +157,7 @@ impl Settings<'_> {
                 break;
             }
         }
-        parser.end(found)
+        parser.finish(found)
     }
 
     /// Reports problems of the entries. Returns the index and delegation of each.

@@ -91,7 +91,7 @@ impl Parser {
     }
 
     /// Returns the parsed value, or the problems if there are any.
-    pub(super) fn end<T>(self, read: T) -> Result<T, Problems> {
+    pub(super) fn finish<T>(self, read: T) -> Result<T, Problems> {
         match self.problems.count() {
             0 => Ok(read),
             _ => Err(self.problems),
@@ -99,7 +99,7 @@ impl Parser {
     }
 
     /// Returns true if a value has a type; otherwise reports a problem.
-    pub(super) fn is(
+    pub(super) fn expect_type(
         &mut self,
         value: Raw<'_>,
         wanted: Type,
@@ -121,7 +121,7 @@ impl Parser {
         path: &Path<'_>,
         expected: &str,
     ) -> Option<Entries<'a>> {
-        let has_type = self.is(section.raw(), wanted, path, expected);
+        let has_type = self.expect_type(section.raw(), wanted, path, expected);
         has_type.then(|| section.entries().into_owned())
     }
 
@@ -133,7 +133,7 @@ impl Parser {
         keys: &[(&'static str, K)],
         field: impl FnMut(&mut Self, Raw<'a>, K, &Path<'_>),
     ) {
-        if self.is(value, Type::Object, path, "an object") {
+        if self.expect_type(value, Type::Object, path, "an object") {
             self.members(&value.members(), path, keys, field);
         }
     }
@@ -148,7 +148,7 @@ impl Parser {
     ) {
         let mut seen = Vec::with_capacity(keys.len());
         for (key, value) in members {
-            let known = self.known(key, path, keys, &mut seen);
+            let known = self.lookup_key(key, path, keys, &mut seen);
             if let Some((name, key)) = known.filter(|_| value.json_type() != Type::Null) {
                 field(self, *value, key, &Path::Member(path, name));
             }
@@ -157,7 +157,7 @@ impl Parser {
 
     /// Returns a known key and its name. Reports unknown and duplicate keys.
     #[inline(never)]
-    pub(super) fn known<K: Copy>(
+    pub(super) fn lookup_key<K: Copy>(
         &mut self,
         key: &str,
         path: &Path<'_>,
@@ -179,7 +179,7 @@ impl Parser {
     }
 
     /// Parses one of several strings. Reports a problem and returns [`None`] for any other value.
-    pub(super) fn word<T: Copy>(
+    pub(super) fn enum_value<T: Copy>(
         &mut self,
         value: Raw<'_>,
         path: &Path<'_>,
@@ -197,23 +197,23 @@ impl Parser {
     }
 
     /// Parses a string. If it is invalid, reports a problem and still returns it.
-    pub(super) fn text<'a>(
+    pub(super) fn string<'a>(
         &mut self,
         value: Raw<'a>,
         path: &Path<'_>,
         validate: Validator<'_>,
     ) -> Cow<'a, str> {
-        self.checked(value, path, validate, Problem::new)
+        self.validated_string(value, path, validate, Problem::new)
     }
 
-    fn checked<'a>(
+    fn validated_string<'a>(
         &mut self,
         value: Raw<'a>,
         path: &Path<'_>,
         validate: Validator<'_>,
         problem: fn(&Path<'_>, Rejection) -> Problem,
     ) -> Cow<'a, str> {
-        if !self.is(value, Type::String, path, "a string") {
+        if !self.expect_type(value, Type::String, path, "a string") {
             return Cow::Borrowed("");
         }
         let text = value.string().unwrap_or_default();
@@ -232,7 +232,7 @@ impl Parser {
         list: &ListSchema<'_>,
     ) -> Vec<Cow<'a, str>> {
         let mut items: Vec<Cow<'a, str>> = Vec::new();
-        if !self.is(value, Type::Array, path, list.expected) {
+        if !self.expect_type(value, Type::Array, path, list.expected) {
             return items;
         }
         let elements = value.elements();
@@ -245,7 +245,7 @@ impl Parser {
             } else {
                 Problem::new
             };
-            let item = self.checked(*element, &path, list.validate, problem);
+            let item = self.validated_string(*element, &path, list.validate, problem);
             if self.reports_contradictions
                 && self.problems.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))

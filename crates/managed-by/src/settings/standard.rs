@@ -20,7 +20,7 @@ impl<'a> Settings<'a> {
     ) -> Option<Vec<Cow<'a, str>>> {
         let mut found = None;
         let section = self.standard_status_writers?;
-        if !parser.is(section, Type::Object, &PATH, "an object of kinds") {
+        if !parser.expect_type(section, Type::Object, &PATH, "an object of kinds") {
             return found;
         }
         let mut seen: Vec<Cow<'a, str>> = Vec::new();
@@ -57,6 +57,6 @@ impl<'a> Settings<'a> {
     ) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
         let mut parser = Parser::lazy();
         let found = self.read_standard_writers(Some(kind), &mut parser);
-        parser.end(found)
+        parser.finish(found)
     }
 }

@@ -82,28 +82,28 @@ impl<'a> CustomKind<'a> {
         parser.members(&members, path, Key::ALL, |parser, value, key, path| {
             given.push(key);
             match key {
-                Key::Group => kind.group = parser.text(value, path, &validate_group),
+                Key::Group => kind.group = parser.string(value, path, &validate_group),
                 Key::Versions => {
                     kind.versions = Some(parser.strings(value, path, &VERSIONS_LIST));
                 }
-                Key::Kind => kind.kind = parser.text(value, path, &validate_kind_name),
-                Key::Plural => kind.plural = parser.text(value, path, &validate_plural),
+                Key::Kind => kind.kind = parser.string(value, path, &validate_kind_name),
+                Key::Plural => kind.plural = parser.string(value, path, &validate_plural),
                 Key::ManagedBy => {
-                    kind.managed_by = Some(parser.text(value, path, &validate_field_path));
+                    kind.managed_by = Some(parser.string(value, path, &validate_field_path));
                 }
-                Key::Reserved => kind.reserved = Some(parser.text(value, path, &validate_value)),
+                Key::Reserved => kind.reserved = Some(parser.string(value, path, &validate_value)),
                 Key::Form if value.json_type() == Type::Array => {
                     kind.form = DeclaredForm::OneOf(parser.strings(value, path, &VALUES_LIST));
                 }
                 Key::Form => {
-                    let is_any = parser.word(value, path, &[("path", false), ("any", true)]);
+                    let is_any = parser.enum_value(value, path, &[("path", false), ("any", true)]);
                     if is_any == Some(true) {
                         kind.form = DeclaredForm::Any;
                     }
                 }
                 Key::Holder => {
                     let words = &[("workload", false), ("template", true)];
-                    kind.is_template = parser.word(value, path, words).unwrap_or_default();
+                    kind.is_template = parser.enum_value(value, path, words).unwrap_or_default();
                 }
                 Key::Status => kind.status = Some(DeclaredStatus::read(value, path, parser)),
             }

@@ -28,7 +28,9 @@ impl<'a> CustomKinds<'a> {
     fn entries(self, parser: &mut Parser) -> Vec<Node<'a>> {
         let expected = "a list of kinds, each an object";
         let section = self.section;
-        let Some(section) = section.filter(|s| parser.is(*s, Type::Array, &PATH, expected)) else {
+        let Some(section) =
+            section.filter(|s| parser.expect_type(*s, Type::Array, &PATH, expected))
+        else {
             return Vec::new();
         };
         let mut entries = Vec::new();
@@ -53,10 +55,10 @@ impl<'a> CustomKinds<'a> {
             if has("kind", &wanted.kind) && has("group", &wanted.group) {
                 let path = Path::Index(&PATH, index);
                 let kind = CustomKind::read(entry, &path, &mut parser);
-                return parser.end(kind.has_version(&wanted.version).then_some(kind));
+                return parser.finish(kind.has_version(&wanted.version).then_some(kind));
             }
         }
-        parser.end(None)
+        parser.finish(None)
     }
 
     pub(super) fn is_empty(self) -> bool {

@@ -59,10 +59,10 @@ impl<'a> DeclaredStatus<'a> {
                 StatusKey::Success => status.success = DeclaredMatcher::read(value, path, parser),
                 StatusKey::Failure => status.failure = DeclaredMatcher::read(value, path, parser),
                 StatusKey::Start => {
-                    status.start = Some(parser.text(value, path, &validate_status_path));
+                    status.start = Some(parser.string(value, path, &validate_status_path));
                 }
                 StatusKey::End => {
-                    status.end = Some(parser.text(value, path, &validate_status_path));
+                    status.end = Some(parser.string(value, path, &validate_status_path));
                 }
                 StatusKey::Counters => {
                     status.counters = parser.strings(value, path, &COUNTERS_LIST);
@@ -138,7 +138,7 @@ impl<'a> DeclaredStatus<'a> {
 impl<'a> DeclaredMatcher<'a> {
     fn read(value: Raw<'a>, path: &Path<'_>, parser: &mut Parser) -> Option<Self> {
         let (mut condition, mut word, mut values) = (None, None, None);
-        if !parser.is(
+        if !parser.expect_type(
             value,
             Type::Object,
             path,
@@ -152,9 +152,9 @@ impl<'a> DeclaredMatcher<'a> {
             MatcherKey::ALL,
             |parser, value, key, path| match key {
                 MatcherKey::Condition => {
-                    condition = Some(parser.text(value, path, &validate_condition));
+                    condition = Some(parser.string(value, path, &validate_condition));
                 }
-                MatcherKey::Path => word = Some(parser.text(value, path, &validate_status_path)),
+                MatcherKey::Path => word = Some(parser.string(value, path, &validate_status_path)),
                 MatcherKey::Values => {
                     values = Some(parser.strings(value, path, &FIELD_VALUES_LIST));
                 }
