@@ -196,7 +196,7 @@ pub(crate) enum Scope {
     Guard,
 }
 
-/// Defaults: a rule denies, has [`Scope::Api`], and applies to every kind.
+/// Defaults: a rule denies, has `Scope::Api`, and applies to every kind.
 impl Rule {
     /// Creates a rule for a check of kube-apiserver, with its documentation page.
     pub(crate) const fn upstream(
