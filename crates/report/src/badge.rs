@@ -1,18 +1,18 @@
-//! The badge.
+//! Renders the report's badge as SVG.
 
 use maud::{Markup, PreEscaped, html};
 
 use crate::report::Report;
 
-/// The width of a character of the badge's text, in pixels, with some room.
+/// Width of a character of the badge's text, in pixels, rounded up.
 const CHARACTER: usize = 6;
 
-/// The badge as SVG.
+/// Renders the badge.
 pub(crate) fn svg(report: &Report) -> String {
     markup(report).into_string()
 }
 
-/// The same, to stand in a page.
+/// Renders the badge for embedding in the page.
 pub(crate) fn markup(report: &Report) -> Markup {
     let text = report.badge_text();
     let colour = match report.conforms_to.len() {

@@ -1,11 +1,11 @@
-//! A conformance report on a controller: what its recorded writes would have met in each release of kube-apiserver, and which
-//! rules they never came near.
+//! Conformance reports on controllers: which recorded writes each release of kube-apiserver would have denied, and which rules the
+//! writes did not test. `managed-by conformance` prints them.
 //!
-//! [`Recording`] takes the writes one by one, as admission requests, and gives a [`Report`]. That is data (`serde`), a page
-//! ([`Report::html`]) and a badge ([`Report::badge`]). It does no I/O.
+//! [`Recording`] collects writes as admission requests and returns a [`Report`]: data (`serde`), an HTML page ([`Report::html`]) and
+//! a badge ([`Report::badge`]). It does no I/O.
 //!
-//! A rule counts as *exercised* by a write where the write was judged by it and could have broken it: a Job that ends exercises
-//! the rules on ended Jobs. Without one such write a rule is *untested*, not passed.
+//! A write *exercises* a rule if the rule applies to it and the write could have broken it. For example, a Job that finishes exercises
+//! the rules on finished Jobs. A rule without such a write is *untested*, not passed.
 //!
 //! ```
 //! use managed_by::AdmissionRequest;

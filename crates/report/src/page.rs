@@ -1,11 +1,11 @@
-//! The report as one page: no scripts, no styles, fonts or pictures from elsewhere, and text that reads without any.
+//! Renders the report as one HTML page without scripts or external resources.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::badge;
 use crate::report::{Cell, Report, Row, State, Step, Timeline};
 
-/// Where the rules' pages are.
+/// Base URL of the rules' pages.
 const RULES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
 
 const STYLE: &str = "
@@ -24,7 +24,7 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 13px
 td.state { width: 50%; }
 ";
 
-/// The page.
+/// Renders the page.
 pub(crate) fn html(report: &Report) -> String {
     let title = format!("Conformance of {}", report.controller);
     html! {
@@ -133,22 +133,22 @@ fn rule(id: &str) -> Markup {
 fn timelines(report: &Report) -> Markup {
     html! {
         @if report.timelines.is_empty() { p { "None." } }
-        @for timeline in &report.timelines { (of_object(timeline)) }
+        @for timeline in &report.timelines { (object_section(timeline)) }
         @if report.timelines_left_out > 0 { p { "And " (report.timelines_left_out) " more objects." } }
     }
 }
 
-fn of_object(timeline: &Timeline) -> Markup {
+fn object_section(timeline: &Timeline) -> Markup {
     html! {
         h3 { (timeline.object) }
         @if timeline.left_out > 0 { p { (timeline.left_out) " more writes are left out." } }
         ol {
-            @for step in &timeline.steps { li { (of_step(step)) } }
+            @for step in &timeline.steps { li { (step_section(step)) } }
         }
     }
 }
 
-fn of_step(step: &Step) -> Markup {
+fn step_section(step: &Step) -> Markup {
     html! {
         @if let Some(time) = &step.time { time datetime=(time) { (time) } " " }
         (step.what) " (" (step.place) "): "

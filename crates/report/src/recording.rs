@@ -1,4 +1,4 @@
-//! Takes writes, asks every release about each, and keeps the sums.
+//! Evaluates recorded writes for every release, and collects the results for the report.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,38 @@ use serde_json::Value;
 
 use crate::report::{Cell, Denial, Report, Row, State, Step, Timeline};
 
-/// Accepted writes of an object that are kept, in case that a later one is denied.
-const KEPT: usize = 10;
-/// Denied writes of an object that are shown.
-const SHOWN: usize = 20;
-/// Objects whose writes are shown.
-const TIMELINES: usize = 100;
+/// Maximum number of accepted writes in a timeline before each denied one.
+const MAX_ACCEPTED_STEPS: usize = 10;
+/// Maximum number of denied writes in a timeline.
+const MAX_DENIED_STEPS: usize = 20;
+/// Maximum number of timelines.
+const MAX_TIMELINES: usize = 100;
 
-/// Where a write was recorded.
+/// Location of a write in a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordedAt {
-    /// The file.
+    /// File name.
     pub source: String,
-    /// Its line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// When, if the record says.
+    /// Time of the write, if recorded.
     pub time: Option<String>,
 }
 
-/// The writes of a controller, as far as they have been added.
+/// Collector of a controller's writes.
 #[derive(Debug)]
 pub struct Recording<'s> {
     controller: String,
     settings: Settings<'s>,
-    /// The releases that are asked, oldest first.
+    /// Releases to evaluate, oldest first.
     releases: &'static [Release],
     writes: u64,
     status_writes: u64,
-    /// Writes to objects of other controllers, by the controller; empty where nobody can tell.
-    passed_over: BTreeMap<String, u64>,
+    /// Number of skipped writes to objects of each other controller. The name is empty if the controller is unknown.
+    skipped: BTreeMap<String, u64>,
     unjudged: u64,
-    /// By rule: the kinds that it judges were seen, and what each release made of it.
-    sums: BTreeMap<&'static str, Vec<Cell>>,
+    /// One cell per release, for each rule that applies to a recorded kind.
+    cells: BTreeMap<&'static str, Vec<Cell>>,
     objects: BTreeMap<String, History>,
 }
 
@@ -53,16 +53,16 @@ struct History {
 }
 
 impl Recording<'static> {
-    /// Of the objects that a controller reconciles: its name in `managedBy`, or the reserved value of a kind for the objects
-    /// that are not delegated.
+    /// Creates a recording for the objects of a controller.
+    ///
+    /// The argument is its value in `managedBy`, or a kind's reserved value for objects that are not delegated.
     pub fn of(controller: impl Into<String>) -> Self {
         Self::with_settings(controller, &Settings::default())
     }
 }
 
 impl<'s> Recording<'s> {
-    /// The same, judged with a policy's settings, such as those that declare kinds. The release that they choose does not count:
-    /// all are asked.
+    /// Creates a recording with a policy's settings, for example with custom kinds. `kubernetes_version` is ignored.
     pub fn with_settings(controller: impl Into<String>, settings: &Settings<'s>) -> Self {
         Self {
             controller: controller.into(),
@@ -70,14 +70,14 @@ impl<'s> Recording<'s> {
             releases: Release::ALL,
             writes: 0,
             status_writes: 0,
-            passed_over: BTreeMap::new(),
+            skipped: BTreeMap::new(),
             unjudged: 0,
-            sums: BTreeMap::new(),
+            cells: BTreeMap::new(),
             objects: BTreeMap::new(),
         }
     }
 
-    /// The same, of a release and the newer ones alone.
+    /// Restricts the report to a release and newer ones.
     #[must_use]
     pub fn since(mut self, oldest: Release) -> Self {
         let first = Release::ALL.partition_point(|release| *release < oldest);
@@ -85,21 +85,20 @@ impl<'s> Recording<'s> {
         self
     }
 
-    /// Adds a write: an admission request, as the library reads it and as a value. One of an object that another controller
-    /// reconciles is passed over.
+    /// Adds a write: an admission request, decoded by the library and as JSON. Writes to objects of other controllers are skipped.
     pub fn add(&mut self, request: &AdmissionRequest<'_>, value: &Value, place: &RecordedAt) {
         let write = Write::of(value);
         let object = with_kind(request, &self.settings, |kind| {
-            reconciled(kind, &write, request, &self.controller)
+            reconciled_object(kind, &write, request, &self.controller)
         });
-        // A kind that nobody knows says nothing of a controller.
+        // Unknown kinds are ignored.
         let (Ok(Some(object)), Ok(rules)) = (object, exercised(request, &self.settings)) else {
             return;
         };
         let object = match object {
             Ok(object) => object,
             Err(other) => {
-                let count = self.passed_over.entry(other).or_default();
+                let count = self.skipped.entry(other).or_default();
                 *count = count.saturating_add(1);
                 return;
             }
@@ -122,7 +121,7 @@ impl<'s> Recording<'s> {
             .collect();
         for (rule, exercised) in rules {
             let cells = self
-                .sums
+                .cells
                 .entry(rule.id())
                 .or_insert_with(|| vec![Cell::default(); self.releases.len()]);
             count(cells.iter_mut().zip(self.releases), rule, exercised, &found);
@@ -133,29 +132,29 @@ impl<'s> Recording<'s> {
             .add(step(&write, place, &found));
     }
 
-    /// Notes records that could not be judged, such as lines that were cut.
+    /// Counts records that could not be evaluated, such as truncated lines.
     pub fn note_unjudged(&mut self, records: u64) {
         self.unjudged = self.unjudged.saturating_add(records);
     }
 
-    /// Whether nothing was added that counts.
+    /// Returns true if no write was evaluated.
     pub fn is_empty(&self) -> bool {
         self.writes == 0
     }
 
-    /// The controllers of the objects that were passed over, in the order of their names, each with the number of writes.
+    /// Returns the controllers of skipped objects, sorted by name, each with the number of writes.
     pub fn others(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
-        let all = self.passed_over.iter();
+        let all = self.skipped.iter();
         let all = all.map(|(name, writes)| (&**name, *writes));
         all.filter(|(name, _)| !name.is_empty())
     }
 
-    /// The sums.
+    /// Returns the report.
     pub fn finish(self) -> Report {
         let rows: Vec<Row> = rules()
             .iter()
             .filter_map(|rule| {
-                let cells = self.sums.get(rule.id())?;
+                let cells = self.cells.get(rule.id())?;
                 Some(Row {
                     rule: rule.id(),
                     title: rule.documentation().title,
@@ -183,8 +182,8 @@ impl<'s> Recording<'s> {
                 left_out: history.left_out,
             })
             .collect();
-        let left_out = denied.len().saturating_sub(TIMELINES);
-        denied.truncate(TIMELINES);
+        let left_out = denied.len().saturating_sub(MAX_TIMELINES);
+        denied.truncate(MAX_TIMELINES);
         Report {
             format: 1,
             controller: self.controller,
@@ -192,11 +191,7 @@ impl<'s> Recording<'s> {
             objects,
             writes: self.writes,
             status_writes: self.status_writes,
-            passed_over: self
-                .passed_over
-                .values()
-                .copied()
-                .fold(0, u64::saturating_add),
+            passed_over: self.skipped.values().copied().fold(0, u64::saturating_add),
             unjudged: self.unjudged,
             conforms_to: conforming.map(|(_, release)| release).collect(),
             rows,
@@ -213,8 +208,8 @@ fn count<'c>(
     exercised: bool,
     found: &[&JudgedFinding<'_>],
 ) {
-    let of_rule = found.iter().filter(|found| found.rule() == rule);
-    let denying = of_rule.fold(ReleaseSet::default(), |all, found| {
+    let findings = found.iter().filter(|found| found.rule() == rule);
+    let denying = findings.fold(ReleaseSet::default(), |all, found| {
         all.union(found.releases())
     });
     for (cell, &release) in cells {
@@ -235,18 +230,18 @@ fn count<'c>(
     }
 }
 
-/// A write, as its two objects.
+/// The objects of a write.
 struct Write<'v> {
-    /// The object as stored; `null` if it is created.
+    /// Stored object; `null` for a create.
     old: &'v Value,
-    /// The object as it is to become.
+    /// New object.
     new: &'v Value,
-    /// Whether the subresource `status` was written.
+    /// True for the subresource `status`.
     is_status: bool,
 }
 
 impl<'v> Write<'v> {
-    /// The write that an admission request asks for.
+    /// Reads the objects of an admission request.
     fn of(request: &'v Value) -> Self {
         let member = |name: &str| request.get(name).unwrap_or(&Value::Null);
         Self {
@@ -257,29 +252,30 @@ impl<'v> Write<'v> {
     }
 }
 
-/// The object that was written, as in `Job.batch team-a/pi`, if the controller reconciles it.
+/// Returns the name of the written object, such as `Job.batch team-a/pi`, if the controller reconciles it.
 ///
 /// # Errors
-/// The name of the other controller, if one reconciles the object; empty if nobody can tell.
-fn reconciled(
+/// Returns the name of the controller that reconciles the object, or an empty name if it is unknown.
+fn reconciled_object(
     kind: &Kind<'_>,
     write: &Write<'_>,
     request: &AdmissionRequest<'_>,
     controller: &str,
 ) -> Result<String, String> {
     let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
-    let spec_holder = if write.is_status {
+    // A status update ignores changes of the spec.
+    let object = if write.is_status {
         write.old
     } else {
         write.new
     };
-    let managed_by = spec_holder.pointer(&pointer);
-    let reconciles = match kind.mode(managed_by.and_then(Value::as_str)) {
+    let managed_by = object.pointer(&pointer);
+    let owner = match kind.mode(managed_by.and_then(Value::as_str)) {
         Mode::Delegated(name) => name,
         Mode::Standard => kind.reserved_value().ok_or_else(String::new)?,
     };
-    if reconciles != controller {
-        return Err(reconciles.to_owned());
+    if owner != controller {
+        return Err(owner.to_owned());
     }
     let mut object = kind.name().to_owned();
     if !kind.group().is_empty() {
@@ -294,20 +290,20 @@ fn reconciled(
 }
 
 impl History {
-    /// Keeps a write: all that are denied up to a number, and of the accepted ones the last before.
+    /// Adds a write to the timeline within the limits, and drops the oldest accepted one if there are too many.
     fn add(&mut self, step: Step) {
         if step.denials.is_empty() {
             let is_accepted = |step: &Step| step.denials.is_empty();
-            let kept = self.steps.iter().rev().take_while(|step| is_accepted(step));
-            let kept = kept.count();
-            if kept >= KEPT {
-                let first = self.steps.len().saturating_sub(kept);
+            let accepted = self.steps.iter().rev().take_while(|step| is_accepted(step));
+            let accepted = accepted.count();
+            if accepted >= MAX_ACCEPTED_STEPS {
+                let first = self.steps.len().saturating_sub(accepted);
                 self.steps.remove(first);
                 self.left_out = self.left_out.saturating_add(1);
             }
         } else {
             self.denied = self.denied.saturating_add(1);
-            if self.denied > SHOWN {
+            if self.denied > MAX_DENIED_STEPS {
                 self.left_out = self.left_out.saturating_add(1);
                 return;
             }

@@ -1,146 +1,146 @@
-//! The sums of a recording, as data.
+//! The data of a report. Its JSON has the same names in camel case.
 
 use managed_by::{Release, ReleaseSet};
 use serde::Serialize;
 
 use crate::{badge, page};
 
-/// What recorded writes met, by rule and release. The JSON of it has the same names, in camel case.
+/// Result of evaluating a controller's writes, by rule and release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// The version of this format.
+    /// Version of this format.
     pub format: u32,
-    /// The name in `managedBy` whose objects were looked at.
+    /// Value of `managedBy` in the controller's objects.
     pub controller: String,
-    /// The releases, in the order of the cells of each row.
+    /// Releases, in the order of the cells of each row.
     pub releases: Vec<String>,
-    /// Objects that were seen.
+    /// Number of objects.
     pub objects: u64,
-    /// Writes that were judged, those of the status among them.
+    /// Number of evaluated writes, including status writes.
     pub writes: u64,
-    /// Writes of the status.
+    /// Number of status writes.
     pub status_writes: u64,
-    /// Writes of other objects, which were passed over.
+    /// Number of skipped writes to objects of other controllers.
     pub passed_over: u64,
-    /// Records that could not be judged. If there are any, the recording shows no conformance.
+    /// Number of records that could not be evaluated. If there are any, the report has no result.
     pub unjudged: u64,
-    /// The releases that would have denied nothing, of those in which at least one rule was exercised.
+    /// Releases that would not have denied any write, and in which at least one rule was exercised.
     pub conforms_to: Vec<String>,
-    /// The rules, in the order in which kube-apiserver checks them.
+    /// Rules, in the order in which kube-apiserver checks them.
     pub rows: Vec<Row>,
-    /// The objects with at least one write that would have been denied.
+    /// Objects with at least one denied write.
     pub timelines: Vec<Timeline>,
-    /// How many more such objects there are.
+    /// Number of further objects with denied writes.
     pub timelines_left_out: u64,
 }
 
-/// A rule.
+/// The results of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
-    /// Its id.
+    /// Rule id.
     pub rule: &'static str,
-    /// What it checks.
+    /// Title of the rule.
     pub title: &'static str,
-    /// Whether it is kube-apiserver's, rather than this project's for custom resources.
+    /// True for kube-apiserver's rules, false for this project's rules for custom resources.
     pub is_upstream: bool,
-    /// A cell for each release.
+    /// Results, one per release.
     pub cells: Vec<Cell>,
 }
 
-/// A rule in a release.
+/// The result of a rule in a release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cell {
-    /// What the release makes of the rule.
+    /// State of the rule.
     pub state: State,
-    /// Writes that exercised the rule.
+    /// Number of writes that exercised the rule.
     pub exercised: u64,
-    /// Writes that it would have denied.
+    /// Number of writes that the rule would have denied.
     pub denied: u64,
 }
 
-/// What became of a rule in a release.
+/// State of a rule in a release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// The release does not have the rule.
     Absent,
-    /// No write exercised it. That is not a pass.
+    /// No write exercised the rule. This is not a pass.
     #[default]
     Untested,
-    /// It was exercised, and denied nothing.
+    /// Writes exercised the rule, and it denied none.
     Passed,
-    /// It would have denied a write.
+    /// The rule would have denied a write.
     Denied,
 }
 
-/// The writes of an object, if at least one would have been denied.
+/// The writes of an object with at least one denied write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timeline {
-    /// `Job.batch team-a/pi`
+    /// Object name: `Job.batch team-a/pi`.
     pub object: String,
-    /// Its writes, as they came.
+    /// Writes in recorded order.
     pub steps: Vec<Step>,
-    /// Earlier writes that were accepted and are left out.
+    /// Number of omitted writes.
     pub left_out: u64,
 }
 
-/// A write.
+/// A write in a timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
-    /// Where it was recorded: `watch.ndjson:17`.
+    /// Location in the recording: `watch.ndjson:17`.
     pub place: String,
-    /// When, if the recording says.
+    /// Time of the write, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
-    /// What was written: `created`, `spec updated`, `status updated`.
+    /// Type of write: `created`, `spec updated` or `status updated`.
     pub what: &'static str,
-    /// What would have been denied.
+    /// Denials; empty if every release accepts the write.
     pub denials: Vec<Denial>,
-    /// The part that was written as it was before and as it should become, as JSON, of a write that would have been denied.
+    /// Written part of the object before and after a denied write, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before_and_after: Option<(String, String)>,
 }
 
-/// A denial.
+/// A denial of a write by a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Denial {
-    /// The rule.
+    /// Rule id.
     pub rule: &'static str,
-    /// The releases that deny: `1.31 to 1.37`.
+    /// Releases that deny: `1.31 to 1.37`.
     pub releases: String,
-    /// The words of the newest of them.
+    /// Error text of the newest of these releases.
     pub text: String,
 }
 
 impl Report {
-    /// The row of a rule.
+    /// Returns the row of a rule.
     pub fn row(&self, rule: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.rule == rule)
     }
 
-    /// The rules that no write exercised in any release.
+    /// Returns the rules that no write exercised in any release.
     pub fn untested(&self) -> impl Iterator<Item = &Row> {
         let never = |row: &&Row| row.cells.iter().all(|cell| cell.exercised == 0);
         self.rows.iter().filter(never)
     }
 
-    /// The report as one page of HTML that asks for nothing else.
+    /// Renders the report as one HTML page without external resources.
     pub fn html(&self) -> String {
         page::html(self)
     }
 
-    /// The badge as SVG, unless records could not be judged.
+    /// Renders the badge as SVG, or returns `None` if records could not be evaluated.
     pub fn badge(&self) -> Option<String> {
         (self.unjudged == 0).then(|| badge::svg(self))
     }
 
-    /// What the badge says: `status conforms to 1.30 to 1.37`.
+    /// Returns the text of the badge: `status conforms to 1.30 to 1.37`.
     pub fn badge_text(&self) -> String {
         match self.unjudged {
             0 => {}

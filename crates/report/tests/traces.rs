@@ -1,4 +1,4 @@
-//! The report on recorded controllers, and on what they would have looked like with mistakes.
+//! Reports on recorded controllers, and on recordings with added mistakes.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 fn add(recording: &mut Recording<'_>, request: &Value, place: &RecordedAt) {
     let json = request.to_string();
-    let asked = AdmissionRequest::from_json(json.as_bytes()).unwrap();
-    recording.add(&asked, request, place);
+    let parsed = AdmissionRequest::from_json(json.as_bytes()).unwrap();
+    recording.add(&parsed, request, place);
 }
 
 fn report(controller: &str, requests: &[Value]) -> Report {
@@ -40,9 +40,9 @@ fn recorded(stream: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_job_controller_conforms_from_1_32_on_and_leaves_rules_untested() {
+fn job_controller_conforms_since_1_32() {
     let report = report("kubernetes.io/job-controller", &recorded("jobs-1.36"));
-    // A suspended Job without completions in 1.31, and success criteria in 1.30: see `docs/conformance.md`.
+    // 1.31 denies a suspended Job without completions, and 1.30 its success criteria, see `docs/conformance.md`.
     assert_eq!(report.badge_text(), "status conforms to 1.32 to 1.37");
     let state = |rule: &str| report.row(rule).unwrap().cells[7].state;
     assert_eq!(state("job-status/finished-with-active-pods"), State::Passed);
@@ -59,8 +59,8 @@ fn the_job_controller_conforms_from_1_32_on_and_leaves_rules_untested() {
         1
     );
     assert!(report.passed_over > 0);
-    // No suspended Job got another template. The others it could break where a counter had something to lose, and where it counted
-    // pods of a Job without lists of indexes.
+    // No template of a suspended Job changes. Writes exercise the other rules if a counter could decrease, or if they count pods of
+    // a Job without index lists.
     for (rule, writes) in [
         ("job-spec/scheduling-directives", 0),
         ("job-status/failed-decreased", 14),
@@ -76,9 +76,9 @@ fn the_job_controller_conforms_from_1_32_on_and_leaves_rules_untested() {
     }
 }
 
-/// Each accepted, so that only what was recorded of it says what it tests.
+/// All writes are accepted, and rules without a matching write are untested.
 #[test]
-fn multikueue_conforms_and_what_it_never_did_is_untested() {
+fn multikueue_conforms_with_untested_rules() {
     for (stream, writes, untested) in [
         (
             "multikueue-0.14-hub",
@@ -101,13 +101,13 @@ fn multikueue_conforms_and_what_it_never_did_is_untested() {
     }
 }
 
-/// A report since a release has no other one, and its cells are those of the whole report.
+/// A report since a release has the same cells as the full report for this release and newer ones.
 #[test]
-fn a_report_since_a_release_leaves_older_ones_out() {
+fn report_since_a_release_omits_older_releases() {
     let requests = recorded("multikueue-0.14-hub");
-    let of = || Recording::of("kueue.x-k8s.io/multikueue");
-    let all = report_of(of(), &requests);
-    let since = report_of(of().since(Release::V1_36), &requests);
+    let recording = || Recording::of("kueue.x-k8s.io/multikueue");
+    let all = report_of(recording(), &requests);
+    let since = report_of(recording().since(Release::V1_36), &requests);
     assert_eq!(since.releases, ["1.36", "1.37"]);
     assert_eq!(since.conforms_to, ["1.36", "1.37"]);
     assert_eq!(since.timelines, []);
@@ -117,9 +117,9 @@ fn a_report_since_a_release_leaves_older_ones_out() {
     }
 }
 
-/// The worker runs what the hub delegates to it, as its own.
+/// On the worker cluster the Jobs are not delegated, so the Job controller reconciles them.
 #[test]
-fn the_job_controller_of_multikueue_s_worker_conforms() {
+fn job_controller_of_multikueue_worker_conforms() {
     let report = report(
         "kubernetes.io/job-controller",
         &recorded("multikueue-0.18-worker"),
@@ -129,7 +129,7 @@ fn the_job_controller_of_multikueue_s_worker_conforms() {
     assert!(report.passed_over > 0, "JobSets");
 }
 
-fn broken(requests: &mut Vec<Value>) {
+fn push_denied_write(requests: &mut Vec<Value>) {
     let mut last = requests.last().unwrap().clone();
     last["oldObject"] = json!({"metadata": {"name": "<pi>", "namespace": "a"}, "spec": {"managedBy": "acme.io/runner"},
         "status": {"startTime": "2026-01-01T00:00:00Z", "failed": 2}});
@@ -143,10 +143,10 @@ fn broken(requests: &mut Vec<Value>) {
 }
 
 #[test]
-fn a_denied_write_is_shown_with_both_states() {
+fn denied_write_is_shown_with_both_states() {
     let mut requests = recorded("jobs-1.36");
     requests.truncate(1);
-    broken(&mut requests);
+    push_denied_write(&mut requests);
     let report = report("acme.io/runner", &requests);
     assert_eq!(report.badge_text(), "status conforms to no release");
     let [timeline] = &report.timelines[..] else {
@@ -160,7 +160,7 @@ fn a_denied_write_is_shown_with_both_states() {
     let page = report.html();
     assert!(page.contains("Job.batch a/&lt;pi&gt;") && !page.contains("<pi>"));
     assert!(page.contains("docs/rules/job-status/failed-decreased.md"));
-    // Nothing is fetched: links are followed by people alone.
+    // The page loads no external resources. It contains only links.
     for source in ["<script", "<link", "src=", "@import", "url("] {
         assert!(!page.contains(source), "{source}");
     }
@@ -169,9 +169,9 @@ fn a_denied_write_is_shown_with_both_states() {
     assert!(report.badge().unwrap().starts_with("<svg"));
 }
 
-/// The path of one begins with the path of the other.
+/// The path of one counter is a prefix of the other's path.
 #[test]
-fn counters_with_like_names_are_two() {
+fn counters_with_a_common_prefix_are_reported_separately() {
     let job_set = |restarts: u32| {
         json!({"metadata": {"name": "pi"}, "spec": {},
             "status": {"restarts": restarts, "restartsCountTowardsMax": restarts}})
@@ -186,18 +186,18 @@ fn counters_with_like_names_are_two() {
     add(&mut recording, &request, &RecordedAt::default());
     let report = recording.finish();
     let denials = &report.timelines[0].steps[0].denials;
-    let told: Vec<_> = denials.iter().map(|d| (d.rule, &*d.text)).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].1.starts_with("status.restarts: "), "{told:?}");
+    let texts: Vec<_> = denials.iter().map(|d| (d.rule, &*d.text)).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0].1.starts_with("status.restarts: "), "{texts:?}");
     assert!(
-        told[1].1.starts_with("status.restartsCountTowardsMax: "),
-        "{told:?}"
+        texts[1].1.starts_with("status.restartsCountTowardsMax: "),
+        "{texts:?}"
     );
 }
 
-/// A kind that the settings declare, as `docs/settings.md` shows them.
+/// The settings declare the kind as in `docs/settings.md`.
 #[test]
-fn a_declared_kind_is_reported_too() {
+fn custom_kind_is_reported() {
     let settings =
         br#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows"}]}"#;
     let settings = Settings::from_json(settings).unwrap();
@@ -211,7 +211,7 @@ fn a_declared_kind_is_reported_too() {
 }
 
 #[test]
-fn nothing_recorded_says_so() {
+fn empty_recording_has_its_own_badge_text() {
     let report = report("acme.io/runner", &[]);
     assert_eq!(report.badge_text(), "status: no write recorded");
     assert_eq!(report.conforms_to, [""; 0]);
