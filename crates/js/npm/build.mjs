@@ -49,11 +49,11 @@ const version = /^version = "(.*)"$/m.exec(readFileSync(join(root, "Cargo.toml")
 const published = { ...JSON.parse(readFileSync(at("published.json"), "utf8")), version };
 writeFileSync(join(out, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
 
-// The tests find it as everybody does.
+// The tests import the package by its name.
 rmSync(at("node_modules/managed-by"), { recursive: true, force: true });
 symlinkSync(out, at("node_modules/managed-by"));
 
-/** The settings as TypeScript, of their schema: without what types cannot say, such as patterns and counts. */
+/** Generates the TypeScript type of the settings from their schema, without patterns, lengths and counts. */
 async function settingsTypes(schema) {
   const typed = (value) => {
     if (Array.isArray(value)) {
@@ -65,8 +65,8 @@ async function settingsTypes(schema) {
     if ("$ref" in value) {
       return { type: "string" };
     }
-    const said = ["type", "enum", "items", "properties", "additionalProperties", "required", "description"];
-    const kept = Object.entries(value).filter(([key]) => said.includes(key));
+    const supported = ["type", "enum", "items", "properties", "additionalProperties", "required", "description"];
+    const kept = Object.entries(value).filter(([key]) => supported.includes(key));
     const inner = ([key, of]) => [key, key === "properties" ? Object.fromEntries(Object.entries(of).map(([name, one]) => [name, typed(one)])) : typed(of)];
     return Object.fromEntries(kept.map(inner));
   };
@@ -74,19 +74,19 @@ async function settingsTypes(schema) {
   return compile({ ...typed(schema), type: "object", description }, "Settings", { bannerComment: "", additionalProperties: false });
 }
 
-/** One file of declarations, for both module formats: none of them imports another. */
+/** Concatenates all declarations into one file without imports, for both module formats. */
 function declarations() {
   const parts = ["request", "settings", "types", "summary", "error", "api"];
   return parts.map(declaration).join("\n");
 }
 
-/** What TypeScript declares of one source, without its imports and re-exports. */
+/** Returns the declarations of one source without imports and re-exports. */
 function declaration(name) {
   const file = join(emitted(), name === "settings" || name === "types" ? "generated" : "src", `${name}.d.ts`);
   return readFileSync(file, "utf8").replaceAll(/^(import|export (type )?(\{|\*)).*$\n/gm, "");
 }
 
-/** The folder of declarations, emitted once. */
+/** Emits the declarations once, and returns their folder. */
 function emitted() {
   const folder = at("generated/declarations");
   if (emitted.done !== true) {

@@ -1,65 +1,65 @@
-//! What the package knows without asking the module: rules, kinds, releases. The generator writes it as JSON.
+//! Rules, kinds and releases as data. The generator writes them as JSON into the package, which needs no module for them.
 
 use managed_by::{Anchor, Form, Holder, Release};
 use serde::Serialize;
 use serde_json::Value;
 use ts_rs::TS;
 
-/// One rule, as a list shows it.
+/// A rule.
 #[derive(Debug, Clone, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
-    /// Stable name, as settings and messages write it: `managed-by/immutable`.
+    /// Stable id in settings and messages: `managed-by/immutable`.
     #[ts(type = "RuleId")]
     pub id: &'static str,
-    /// One line on what it checks.
+    /// Title.
     pub title: &'static str,
-    /// What happens when it fires, unless the settings say otherwise.
+    /// Default level.
     #[ts(type = "\"deny\" | \"warn\" | \"off\"")]
     pub enforcement: &'static str,
-    /// Whether kube-apiserver has the rule too. The policy then gives its verdict and its error text.
+    /// True if kube-apiserver has the rule too. Verdict and error text are then kube-apiserver's.
     pub upstream: bool,
-    /// Whether it is the admin's to give: silent until its setting is there, and on objects that are being deleted.
+    /// True if the rule depends on a setting. It ignores objects that are being deleted.
     pub site_specific: bool,
-    /// The releases of Kubernetes in which it holds.
+    /// Kubernetes releases that have the rule.
     pub releases: Vec<&'static str>,
 }
 
-/// One rule with what people read about it. The texts are Markdown with `code` as their only markup.
+/// A rule with its documentation. The texts are Markdown with `code` as their only markup.
 #[derive(Debug, Clone, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RulePage {
-    /// What the list shows.
+    /// The rule.
     #[serde(flatten)]
     pub rule: Rule,
-    /// What it checks, when it runs, and why.
+    /// Description of the check and its reason.
     pub text: &'static str,
-    /// What to do about what it finds.
+    /// Advice for fixing a finding.
     pub fix: &'static str,
-    /// Where it comes from: a function of kube-apiserver, an API comment, an observation.
+    /// Source of the rule: a function of kube-apiserver, an API comment, an observation.
     pub source: String,
-    /// What it does otherwise than kube-apiserver, on purpose.
+    /// Intended deviation from kube-apiserver.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub deviation: Option<&'static str>,
-    /// A request that the rule accepts.
+    /// Example of an accepted request.
     pub accepted: Example,
-    /// A request that it fires on.
+    /// Example of a rejected request.
     pub rejected: Example,
 }
 
 /// A request with its settings.
 #[derive(Debug, Clone, Serialize, TS)]
 pub struct Example {
-    /// Settings.
+    /// Settings of the policy.
     #[ts(type = "Settings")]
     pub settings: Value,
-    /// Admission request, cut to what the rule reads.
+    /// Admission request with only the members that the rule reads.
     #[ts(type = "AdmissionRequest")]
     pub request: Value,
 }
 
-/// One kind that carries the field, in those of its versions that hold it in the same way.
+/// A kind with a `managedBy` field. A kind whose versions differ has several entries.
 #[derive(Debug, Clone, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Kind {
@@ -67,7 +67,7 @@ pub struct Kind {
     pub group: &'static str,
     /// Served versions.
     pub versions: Vec<&'static str>,
-    /// Those of them whose schema has no such field, so that the API server drops it.
+    /// Served versions without the field in their schema, so that the API server drops it.
     pub pruned_in: Vec<&'static str>,
     /// Name: `Job`.
     pub kind: &'static str,
@@ -75,29 +75,29 @@ pub struct Kind {
     pub plural: &'static str,
     /// Path of the field: `spec.managedBy`.
     pub managed_by_path: &'static str,
-    /// The name of the built-in controller, if it has one: with it, or without the field, that controller runs the workload.
+    /// Reserved value of the built-in controller, which reconciles objects with this value or without the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub reserved_value: Option<&'static str>,
-    /// The kind that is delegated: this one, or the one that is made of its template.
+    /// Kind that is delegated: this kind, or the kind in its template.
     pub workload: &'static str,
-    /// Whether the field stands in a template, and may change.
+    /// True if the field is in a template and mutable.
     pub template: bool,
-    /// Which values its API accepts: domain-prefixed paths, one of a list, or any string.
+    /// Values that the API accepts: domain-prefixed paths, a list of values, or any string.
     #[ts(type = "\"path\" | \"open\" | string[]")]
     pub form: Value,
-    /// Whether its API writes the reserved value where there is none.
+    /// True if the API defaults the field to the reserved value.
     pub defaulted: bool,
-    /// Whether its status is judged.
+    /// True if rules apply to the status.
     pub status: bool,
-    /// The rules for its field, its templates and its status, beside those for all kinds and `job-status/...`.
+    /// Rules for the kind's field, templates and status, without `job-status/...` and the rules for all kinds.
     pub rules: Vec<&'static str>,
 }
 
-/// All rules, in the order in which findings are reported.
+/// Returns all rules, in the order in which findings are reported.
 ///
 /// # Errors
-/// If an example is no JSON.
+/// If an example is not JSON.
 pub fn rules() -> serde_json::Result<Vec<RulePage>> {
     managed_by::rules().iter().map(|rule| page(rule)).collect()
 }
@@ -144,7 +144,7 @@ fn example(example: managed_by::Example) -> serde_json::Result<Example> {
     })
 }
 
-/// All kinds, in the order of the documentation.
+/// Returns all kinds, in the order of the documentation.
 pub fn kinds() -> Vec<Kind> {
     managed_by::kinds().iter().map(|kind| row(kind)).collect()
 }
@@ -171,7 +171,7 @@ fn row(kind: &managed_by::Kind<'static>) -> Kind {
     }
 }
 
-/// The releases of Kubernetes whose rules the library knows, oldest first.
+/// Returns the supported Kubernetes releases, oldest first.
 pub fn releases() -> Vec<&'static str> {
     Release::ALL
         .iter()

@@ -1,35 +1,35 @@
-//! Why there is no answer, as the package throws it.
+//! The error type of all functions, which the package throws as a `ManagedByError`.
 
 use serde::Serialize;
 
 use crate::settings::SettingsProblem;
 
-/// The word by which code tells errors apart.
+/// Error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Code {
-    /// The settings are bad.
+    /// The settings are invalid.
     #[serde(rename = "ERR_BAD_SETTINGS")]
     BadSettings,
-    /// An argument is not of its form.
+    /// An argument is invalid.
     #[serde(rename = "ERR_ARGUMENT")]
     Argument,
 }
 
-/// Why there is no answer.
+/// The error type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Error {
-    /// The word for it.
+    /// Error code.
     pub code: Code,
-    /// Where, in the arguments: `settings.rules["managed-by/format"]`.
+    /// Path in the arguments: `settings.rules["managed-by/format"]`.
     pub path: String,
-    /// The whole story.
+    /// Complete message.
     pub message: String,
-    /// Everything that is wrong with settings.
+    /// All problems of invalid settings.
     pub problems: Vec<SettingsProblem>,
 }
 
 impl Error {
-    /// An argument that is not of its form.
+    /// Creates the error for an invalid argument.
     pub(crate) fn argument(path: &str, message: &str) -> Self {
         Self {
             code: Code::Argument,
@@ -39,7 +39,7 @@ impl Error {
         }
     }
 
-    /// Settings with something wrong in them.
+    /// Creates the error for invalid settings.
     pub(crate) fn settings(message: String, problems: Vec<SettingsProblem>) -> Self {
         let path = problems.first().map_or("", |problem| &*problem.path);
         Self {

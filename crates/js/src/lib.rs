@@ -1,9 +1,9 @@
 //! The `managed-by` library for JavaScript: JSON text in, JSON text out.
 //!
-//! The npm package around it (`npm/`) turns plain objects into text and back. Text is what `JSON.parse` reads faster than anything
-//! else makes objects, and it keeps numbers as they are written: `1.0` is no integer to kube-apiserver.
+//! The npm package (`npm/`) converts between objects and text. Parsing text with `JSON.parse` is faster than building objects from
+//! WebAssembly, and text preserves numbers such as `1.0`, which kube-apiserver does not accept as an integer.
 //!
-//! Each function answers with `{"Ok": ...}`, or with `{"Err": ...}` and a [`Error`] that the package throws as an `Error`.
+//! Each function returns `{"Ok": ...}`, or `{"Err": ...}` with an [`Error`] that the package throws.
 
 #[cfg(feature = "package")]
 pub mod catalogue;
@@ -21,29 +21,29 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use error::{Code, Error};
 pub use manifest::{Judged, Lint, ReleaseVerdict, Unreadable};
-pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replaying};
+pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
 pub use settings::{SettingsProblem, SettingsVerdict};
 pub use verdict::{Finding, ReviewVerdict, TextPlace};
 
-/// Judges an admission request, or the one in an `AdmissionReview`.
+/// Reviews an admission request, or the request in an `AdmissionReview`.
 #[wasm_bindgen]
 pub fn review(request: &str, settings: &str) -> String {
     answer(&judge(request, settings))
 }
 
-/// Who asks, where, and whether every release is asked. The package checks what it is given.
+/// Options of [`lint`] and [`diff`], which the package has validated.
 #[wasm_bindgen]
 #[derive(Debug, Default)]
-pub struct Asking {
-    /// The namespace of objects that name none.
+pub struct RequestOptions {
+    /// Namespace of objects without one.
     namespace: String,
     user: UserInfo<'static>,
     all_releases: bool,
 }
 
 #[wasm_bindgen]
-impl Asking {
-    /// Nobody in particular asks.
+impl RequestOptions {
+    /// Creates options for a user without groups.
     #[wasm_bindgen(constructor)]
     pub fn new(namespace: String, username: String, all_releases: bool) -> Self {
         let user = UserInfo {
@@ -57,48 +57,54 @@ impl Asking {
         }
     }
 
-    /// Who asks is a member of this group too.
+    /// Adds a group to the user.
     #[wasm_bindgen(js_name = addGroup)]
     pub fn add_group(&mut self, group: String) {
         self.user.groups.push(group.into());
     }
 }
 
-/// Judges the objects in a text of YAML or JSON as creates.
+/// Reviews the objects in a YAML or JSON text as creates.
 #[wasm_bindgen]
-#[expect(clippy::needless_pass_by_value, reason = "JavaScript gives it away")]
-pub fn lint(text: &str, settings: &str, asking: Asking) -> String {
-    answer(&manifest::lint(text, settings, &asking))
+#[expect(clippy::needless_pass_by_value, reason = "JavaScript moves it")]
+pub fn lint(text: &str, settings: &str, options: RequestOptions) -> String {
+    answer(&manifest::lint(text, settings, &options))
 }
 
-/// Judges the updates from the objects in one text to those in another: of their status, or of the rest.
+/// Reviews the updates from the objects in one text to the objects in another, either of the status or of the main resource.
 #[wasm_bindgen]
-#[expect(clippy::needless_pass_by_value, reason = "JavaScript gives it away")]
-pub fn diff(old: &str, new: &str, is_status: bool, settings: &str, asking: Asking) -> String {
-    answer(&manifest::diff(old, new, is_status, settings, &asking))
+#[expect(clippy::needless_pass_by_value, reason = "JavaScript moves it")]
+pub fn diff(
+    old: &str,
+    new: &str,
+    is_status: bool,
+    settings: &str,
+    options: RequestOptions,
+) -> String {
+    answer(&manifest::diff(old, new, is_status, settings, &options))
 }
 
-/// Says what is wrong with settings.
+/// Validates settings.
 #[wasm_bindgen(js_name = validateSettings)]
 pub fn validate_settings(settings: &str) -> String {
     answer(&Ok(SettingsVerdict::of(settings)))
 }
 
-/// Judges a request. One that makes no sense gets the answer that the policy gives: denied, code 400.
+/// Reviews a request. A malformed request is denied with code 400, as in a cluster.
 ///
 /// # Errors
-/// If the settings are bad: a PolicyServer would not start with them.
+/// If the settings are invalid.
 pub fn judge(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
     settings::with(settings, |settings| {
         let judge = Judge::new(settings.clone(), None);
         let judged = |request: &AdmissionRequest<'_>| ReviewVerdict::of(judge.review(request));
         match AdmissionRequest::from_json(request.as_bytes()) {
             Ok(request) => judged(&request),
-            // An `AdmissionReview` holds the request as a member.
+            // It may be an `AdmissionReview`, which contains the request.
             Err(reason) => match AdmissionReview::from_json(request.as_bytes()) {
                 Ok(review) => judged(&review.request),
-                Err(of_review) if of_review.path() != Some("request") => {
-                    ReviewVerdict::malformed(&of_review)
+                Err(review_error) if review_error.path() != Some("request") => {
+                    ReviewVerdict::malformed(&review_error)
                 }
                 Err(_) => ReviewVerdict::malformed(&reason.within("request")),
             },
@@ -106,7 +112,7 @@ pub fn judge(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
     })
 }
 
-/// The text for the package. What is answered is made of strings, numbers and JSON, so that writing it cannot fail.
+/// Serializes an answer. This cannot fail, because answers consist of strings, numbers and JSON.
 fn answer<T: Serialize>(answer: &Result<T, Error>) -> String {
     serde_json::to_string(answer).unwrap_or_default()
 }

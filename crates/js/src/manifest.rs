@@ -1,4 +1,4 @@
-//! Manifests: the objects in a text as creates, and the updates between two texts.
+//! Implements `lint` and `diff`: reviews the objects in a text as creates, and the differences between two texts as updates.
 
 use managed_by::{Release, ReleaseSet, Settings};
 use managed_by_offline::manifest::{self, Object};
@@ -6,75 +6,74 @@ use managed_by_offline::{Document, Judgement, Path, Remark, Request};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::Asking;
+use crate::RequestOptions;
 use crate::error::Error;
 use crate::settings;
 use crate::verdict::{ReviewVerdict, TextPlace};
 
-/// What there is to say about a text.
+/// Result of reviewing a text.
 #[derive(Debug, Clone, Default, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "LintAnswer"))]
 pub struct Lint {
-    /// The objects of known kinds, in the order of the text.
+    /// Objects of supported kinds, in the order of the text.
     pub objects: Vec<Judged>,
-    /// What could not be read.
+    /// Parts of the text that could not be read.
     pub unreadable: Vec<Unreadable>,
-    /// Objects of kinds that the policy does not know: `Pod`, `Deployment.apps`, each as often as it is there.
+    /// Kinds of the other objects, one entry per object: `Pod`, `Deployment.apps`.
     pub unknown: Vec<String>,
 }
 
-/// An object with the answer to it.
+/// An object with its verdict.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct Judged {
-    /// The request that was judged. It holds the object.
+    /// Reviewed request, which contains the object.
     #[cfg_attr(feature = "package", ts(type = "AdmissionRequest"))]
     pub request: Box<RawValue>,
-    /// The answer. Each finding has its place in the text.
+    /// Verdict. Each finding has its place in the text.
     pub verdict: ReviewVerdict,
-    /// What there is to say beside the answer: that the API server drops the status of a create, or that the object is judged
-    /// as it is stored. It is no warning.
+    /// Note that the API server drops the status of a create, or that the object is reviewed as a stored one. Not a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub remark: Option<&'static str>,
-    /// What each release of Kubernetes says, if that was asked for.
+    /// Verdict of each Kubernetes release, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub releases: Option<Vec<ReleaseVerdict>>,
 }
 
-/// What the policy answers with `kubernetes_version` set to a release.
+/// Verdict with `kubernetes_version` set to a release.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct ReleaseVerdict {
-    /// For example `1.37`.
+    /// Release, for example `1.37`.
     pub release: &'static str,
-    /// The answer.
+    /// Verdict for the release.
     pub verdict: ReviewVerdict,
 }
 
-/// A part of a text that is no object, or is none that could be judged.
+/// A part of a text that is not a valid object.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct Unreadable {
-    /// Which text: `old` of `diff`, else `new`.
+    /// Text that contains the part: `old` or `new` for `diff`, `new` for `lint`.
     #[cfg_attr(feature = "package", ts(type = "\"old\" | \"new\""))]
     pub text: &'static str,
-    /// Where it stands.
+    /// Place in the text.
     pub place: TextPlace,
-    /// What is wrong.
+    /// Error message.
     pub message: String,
 }
 
-pub(crate) fn lint(text: &str, settings: &str, asking: &Asking) -> Result<Lint, Error> {
+pub(crate) fn lint(text: &str, settings: &str, options: &RequestOptions) -> Result<Lint, Error> {
     settings::with(settings, |settings| {
-        // No API server stands behind a text, so that its checks are all made here, as on the command line.
+        // As in the CLI, all rules are enabled, because no API server validates the text afterwards.
         let settings = settings.clone().for_tools();
-        let mut answers = Answers::new(&settings, asking.all_releases);
+        let mut answers = Answers::new(&settings, options.all_releases);
         let documents = answers.documents(text, "new");
         for document in &documents {
             for object in answers.objects(text, document, "new") {
-                let request = object.alone(&asking.namespace, &asking.user);
+                let request = object.alone(&options.namespace, &options.user);
                 answers.judge(text, document, &object, &request);
             }
         }
@@ -87,11 +86,11 @@ pub(crate) fn diff(
     new: &str,
     is_status: bool,
     settings: &str,
-    asking: &Asking,
+    options: &RequestOptions,
 ) -> Result<Lint, Error> {
     settings::with(settings, |settings| {
         let settings = settings.clone().for_tools();
-        let mut answers = Answers::new(&settings, asking.all_releases);
+        let mut answers = Answers::new(&settings, options.all_releases);
         let old_documents = answers.documents(old, "old");
         let mut olds: Vec<Object<'_>> = Vec::new();
         for document in &old_documents {
@@ -105,19 +104,19 @@ pub(crate) fn diff(
         }
         let count = news.len();
         for (document, object) in news {
-            // Two objects are a pair, whatever they are called: the library says what it thinks of that.
+            // Two single objects are a pair even if their names differ.
             let pair = match &*olds {
                 [only] if count == 1 => Some(only),
                 olds => olds.iter().find(|old| is_same(old, &object)),
             };
             if let Some(old) = pair {
-                let (namespace, user) = (&asking.namespace, &asking.user);
+                let (namespace, user) = (&options.namespace, &options.user);
                 let requests = manifest::updates(old, &object, is_status, namespace, user);
                 for request in &requests {
-                    let unjudged = answers.lint.unreadable.len();
+                    let unreadable = answers.lint.unreadable.len();
                     answers.judge(new, document, &object, request);
-                    // The second half of a change has the same object.
-                    if answers.lint.unreadable.len() > unjudged {
+                    // Further requests contain the same object and would report it again.
+                    if answers.lint.unreadable.len() > unreadable {
                         break;
                     }
                 }
@@ -131,12 +130,12 @@ pub(crate) fn diff(
     })
 }
 
-/// Whether two states are of one object.
+/// Returns true if both have the same kind, namespace and name.
 fn is_same(a: &Object<'_>, b: &Object<'_>) -> bool {
     (a.group(), a.kind(), a.namespace(), a.name()) == (b.group(), b.kind(), b.namespace(), b.name())
 }
 
-/// What is answered, as it is made.
+/// Collector of the result.
 struct Answers<'s> {
     settings: &'s Settings<'s>,
     all_releases: bool,
@@ -172,7 +171,7 @@ impl<'s> Answers<'s> {
         documents
     }
 
-    /// The objects in a document.
+    /// Returns the objects in a document, and records invalid ones.
     fn objects<'d>(
         &mut self,
         text: &str,
@@ -215,11 +214,11 @@ impl<'s> Answers<'s> {
             self.all_releases.then(|| each.collect())
         };
         let answered = request.read(|request| {
-            let ask = |releases| managed_by::judge(request, self.settings, releases);
-            let told = |said| ReviewVerdict::of(Judgement::of(&said));
-            let all = self.all_releases.then(|| ask(Some(ReleaseSet::all())));
-            let of_one = |release| all.as_ref()?.only(release).map(told);
-            (told(ask(None)), of_each(&of_one))
+            let evaluate = |releases| managed_by::judge(request, self.settings, releases);
+            let verdict = |judgement| ReviewVerdict::of(Judgement::of(&judgement));
+            let all = self.all_releases.then(|| evaluate(Some(ReleaseSet::all())));
+            let of_one = |release| all.as_ref()?.only(release).map(verdict);
+            (verdict(evaluate(None)), of_each(&of_one))
         });
         let (verdict_of_settings, releases, malformed) = match answered {
             Ok((verdict, releases)) => (verdict, releases, None),
@@ -229,7 +228,7 @@ impl<'s> Answers<'s> {
                 (verdict, releases, Some(reason))
             }
         };
-        // A kind that the settings declare is judged, and so has a mode.
+        // Only reviewed objects have the annotation `mode`, including custom kinds in the settings.
         let annotations = &verdict_of_settings.audit_annotations;
         if !object.is_known() && !annotations.iter().any(|(key, _)| *key == "mode") {
             let dot = if object.group().is_empty() { "" } else { "." };
@@ -258,7 +257,7 @@ impl<'s> Answers<'s> {
     }
 }
 
-/// The value at a path, or the key that it would stand below: all of what is around it would be too much to underline.
+/// Returns the place of the value at a path, or of the nearest parent key if the value is missing.
 fn place(text: &str, document: &Document<'_>, path: &Path) -> TextPlace {
     let located = document.locate(path);
     if located.is_exact {

@@ -1,4 +1,4 @@
-//! Recorded histories, chunk by chunk.
+//! Implements `replay`: reviews a recorded history chunk by chunk.
 
 use managed_by::{ReleaseSet, Settings};
 use managed_by_offline::replay::{ObjectName, Row, RowKey, Said, Seen};
@@ -12,7 +12,7 @@ use crate::settings;
 use crate::verdict::{ReviewVerdict, names};
 
 self_cell!(
-    /// A replay with the settings that it reads.
+    /// A replay together with the settings that it borrows.
     struct Owned {
         owner: String,
         #[not_covariant]
@@ -20,73 +20,73 @@ self_cell!(
     }
 );
 
-/// A history that is being replayed.
+/// State of a replay.
 #[wasm_bindgen]
-pub struct Replaying {
+pub struct Replayer {
     replay: Owned,
-    /// What came and may go on.
+    /// Incomplete end of the input.
     rest: Vec<u8>,
     lines: u64,
 }
 
-/// Something to tell of a history: a request with findings, or what could not be judged.
+/// An entry in the result of a replay: a request with findings, or a document that could not be reviewed.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayStep {
-    /// The line of the history, from 1, in which the document begins.
+    /// First line of the document, from 1.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub line: u64,
-    /// When it happened, if the record says.
+    /// Time of the request, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub time: Option<String>,
-    /// What it is about; its parts are empty where nobody knows.
+    /// Name of the object. Unknown parts are empty.
     pub object: ObjectName,
-    /// What was asked for.
+    /// Operation of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, type = "\"CREATE\" | \"UPDATE\""))]
     pub operation: Option<&'static str>,
-    /// Whether the status was written.
+    /// Subresource of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, type = "\"status\""))]
     pub sub_resource: Option<&'static str>,
-    /// `true` where the object was stored with its status before the history begins: nobody asked for it, so that it is
-    /// allowed whatever the rules find.
+    /// `true` if the object was stored with its status before the history begins. Such an object is always allowed, because it is
+    /// not a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, type = "true"))]
     pub stored: Option<bool>,
-    /// Who asked, if the record says.
+    /// User of the request, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub username: Option<String>,
-    /// The answer, if it could be judged.
+    /// Verdict, if the request could be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub verdict: Option<ReviewVerdict>,
-    /// Why it could not be judged.
+    /// Reason if the document could not be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, type = "Unjudged"))]
     pub unjudged: Option<&'static str>,
-    /// The same as a sentence.
+    /// Message with this reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub message: Option<String>,
 }
 
-/// The sums of a history.
+/// Totals of a history.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplaySums"))]
 pub struct ReplayTally {
-    /// How much there was.
+    /// Counts of documents and requests.
     pub counts: ReplayCounts,
-    /// What the rules found, by kind and rule.
+    /// Findings by kind and rule.
     pub rows: Vec<ReplayRow>,
-    /// Kinds that the policy does not know: `Pod`, `Deployment.apps`.
+    /// Unsupported kinds: `Pod`, `Deployment.apps`.
     pub unknown: Vec<String>,
 }
 
-/// How much a history has of everything.
+/// Counts of documents and requests in a history.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
@@ -97,81 +97,81 @@ pub struct ReplayCounts {
     /// Documents.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub documents: u64,
-    /// Requests that were judged.
+    /// Reviewed requests.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub judged: u64,
-    /// Those of them that were denied.
+    /// Denied requests.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub denied: u64,
-    /// Those that were allowed with a warning.
+    /// Requests that were allowed with a warning.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub warned: u64,
-    /// Objects that were stored with a status before the history begins. They are no requests.
+    /// Objects that were stored with a status before the history begins. They do not count as requests.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub stored: u64,
-    /// Those of them in which rules found something.
+    /// Stored objects with findings.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub stored_found: u64,
-    /// Documents that could not be judged.
+    /// Documents that could not be reviewed.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub unjudged: u64,
-    /// Writes that the API server itself had refused.
+    /// Writes that the API server had denied.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub refused: u64,
-    /// Objects whose last state is kept, because they live.
+    /// Objects that were not deleted.
     pub live: usize,
 }
 
-/// How often a rule fired on objects of a kind.
+/// Findings of a rule on objects of a kind.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayRow {
-    /// `Job.batch`
+    /// Kind and group: `Job.batch`.
     pub kind: String,
-    /// The rule's id.
+    /// Rule id.
     #[cfg_attr(feature = "package", ts(type = "RuleId"))]
     pub rule: &'static str,
-    /// Whether it denied or warned.
+    /// Level of the findings.
     #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]
     pub enforcement: &'static str,
-    /// Whether the objects were stored before the history begins, so that nobody was denied.
+    /// True if the objects were stored before the history begins, so that no request was denied.
     pub stored: bool,
-    /// How often.
+    /// Number of findings.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub count: u64,
-    /// The releases that find it, where all are asked, or where not all do.
+    /// Releases that report the finding, if all were evaluated or releases disagree.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub releases: Option<Vec<&'static str>>,
-    /// The line of the first time.
+    /// Line of the first finding.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub first_line: u64,
     /// When that was, if the record says.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub first_time: Option<String>,
-    /// The line of the last time.
+    /// Line of the last finding.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub last_line: u64,
     /// When that was, if the record says.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub last_time: Option<String>,
-    /// The first object.
+    /// First object.
     pub object: ObjectName,
-    /// Who wrote it, if the record says.
+    /// User who wrote it, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub username: Option<String>,
 }
 
 #[wasm_bindgen]
-impl Replaying {
-    /// An empty history. It asks all releases, or the one that the settings choose.
+impl Replayer {
+    /// Starts a replay for all releases, or for the release in the settings.
     ///
     /// # Errors
-    /// A [`Error`] as JSON, as `{"Err": ...}`.
+    /// Returns an [`Error`] as JSON: `{"Err": ...}`.
     #[wasm_bindgen(constructor)]
     pub fn new(settings: &str, all_releases: bool) -> Result<Self, String> {
         let owned = || -> Result<Owned, Error> {
@@ -190,18 +190,18 @@ impl Replaying {
         })
     }
 
-    /// Judges what is complete with these bytes, and returns the steps to tell of as JSON.
+    /// Adds bytes, reviews the complete documents, and returns new steps as JSON.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         self.rest.extend_from_slice(bytes);
         self.take(complete(&self.rest, false))
     }
 
-    /// Judges what is left: nothing more comes.
+    /// Reviews the rest of the input, and returns new steps as JSON.
     pub fn finish(&mut self) -> String {
         self.take(self.rest.len())
     }
 
-    /// The sums up to now, as JSON.
+    /// Returns the current totals as JSON.
     pub fn tally(&self) -> String {
         let lines = self.lines;
         self.replay.with_dependent(|_, replay| {
@@ -225,7 +225,7 @@ impl Replaying {
 
 impl ReplayStep {
     fn of(step: Step) -> Self {
-        let mut told = Self {
+        let mut entry = Self {
             line: step.seen.line,
             time: step.seen.time,
             object: step.object,
@@ -239,18 +239,19 @@ impl ReplayStep {
         };
         match step.said {
             Said::Found(request) => {
-                told.operation = Some(request.asks.operation());
-                told.stored = request.asks.is_stored().then_some(true);
-                told.sub_resource = Some(request.asks.sub_resource()).filter(|sub| !sub.is_empty());
-                told.username = request.user;
-                told.verdict = Some(ReviewVerdict::of(request.judgement));
+                entry.operation = Some(request.asks.operation());
+                entry.stored = request.asks.is_stored().then_some(true);
+                entry.sub_resource =
+                    Some(request.asks.sub_resource()).filter(|sub| !sub.is_empty());
+                entry.username = request.user;
+                entry.verdict = Some(ReviewVerdict::of(request.judgement));
             }
             Said::Unjudged(unjudged) => {
-                told.unjudged = Some(unjudged.why.as_str());
-                told.message = Some(unjudged.text);
+                entry.unjudged = Some(unjudged.why.as_str());
+                entry.message = Some(unjudged.text);
             }
         }
-        told
+        entry
     }
 }
 

@@ -1,4 +1,4 @@
-//! Settings as people have them: JSON, YAML, or a policy's manifest with them inside.
+//! Implements `validateSettings`, and reads settings from JSON, YAML or a policy's manifest for all functions.
 
 use managed_by::{Problems, Settings};
 use managed_by_offline::SettingsText;
@@ -7,33 +7,33 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::verdict::TextPlace;
 
-/// What there is to say about settings.
+/// Result of validating settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct SettingsVerdict {
-    /// Whether a PolicyServer would start with them.
+    /// True if the policy accepts the settings.
     pub valid: bool,
-    /// What it would write to its log otherwise.
+    /// Message that PolicyServer would log for invalid settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub message: Option<String>,
-    /// Everything that is wrong, in the order of the settings; no more than 50.
+    /// Problems in the order of the settings, at most 50.
     pub problems: Vec<SettingsProblem>,
 }
 
-/// One thing wrong with settings.
+/// A problem in settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Problem"))]
 pub struct SettingsProblem {
-    /// Where it is: `rules["managed-by/format"]`; `settings` if it is with the whole.
+    /// Path: `rules["managed-by/format"]`; `settings` for all of them.
     pub path: String,
-    /// The path, what is there, what is allowed, and the nearest word that would do.
+    /// Message with path, actual and allowed values, and the suggestion.
     pub message: String,
-    /// The key or the string that was probably meant, to be written at the place; `message` names it too.
+    /// Suggested key or string to write at the place. `message` contains it too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub suggestion: Option<String>,
-    /// Where that stands in the text.
+    /// Place in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub place: Option<TextPlace>,
@@ -56,13 +56,13 @@ impl SettingsVerdict {
     }
 }
 
-/// Does something with the settings in a text.
+/// Calls a function with the settings in a text.
 ///
 /// # Errors
-/// If the text is neither YAML nor JSON, holds several settings, or bad ones.
+/// If the text is neither YAML nor JSON, or contains several or invalid settings.
 pub(crate) fn with<T>(text: &str, act: impl FnOnce(&Settings<'_>) -> T) -> Result<T, Error> {
     let json;
-    // JSON, as most callers have them, is read once.
+    // Most callers pass JSON, which is parsed only once here.
     let settings = if let Ok(settings) = Settings::from_json(text.as_bytes()) {
         settings
     } else {
@@ -72,10 +72,10 @@ pub(crate) fn with<T>(text: &str, act: impl FnOnce(&Settings<'_>) -> T) -> Resul
     Ok(act(&settings))
 }
 
-/// The settings in a text as JSON, once they are known to be good.
+/// Returns the valid settings in a text as JSON.
 ///
 /// # Errors
-/// As [`with`].
+/// If [`with`] would fail.
 pub(crate) fn json(text: &str) -> Result<String, Error> {
     if Settings::from_json(text.as_bytes()).is_ok() {
         return Ok(text.to_owned());
@@ -83,7 +83,7 @@ pub(crate) fn json(text: &str) -> Result<String, Error> {
     from_text(text)
 }
 
-/// As [`json`], of a text that is more than settings as JSON.
+/// Implements [`json`] for YAML, manifests and invalid JSON.
 fn from_text(text: &str) -> Result<String, Error> {
     let Some(found) = found(text)? else {
         return Ok("{}".to_owned());
@@ -94,7 +94,7 @@ fn from_text(text: &str) -> Result<String, Error> {
     }
 }
 
-/// The settings in a text, if there are any.
+/// Returns the settings in a text, if any.
 fn found(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
     let mut all = SettingsText::all(text).map_err(|unreadable| {
         let place = TextPlace::at(text, unreadable.line, unreadable.column);

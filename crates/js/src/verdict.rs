@@ -1,71 +1,71 @@
-//! The answers, as plain objects.
+//! Verdicts, findings and places in a text, as the package returns them.
 
 use managed_by::{Malformed, Release, ReleaseSet};
 use managed_by_offline::{Found, Judgement, Located};
 use serde::{Serialize, Serializer};
 
-/// The answer to an admission request.
+/// Verdict on an admission request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Verdict"))]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewVerdict {
-    /// Whether the request may go on.
+    /// True if the request is allowed.
     pub allowed: bool,
-    /// HTTP status of a denial: 422 for an invalid object, 403 for one that may not be written here or by this user, 400 for a
-    /// request that makes no sense.
+    /// HTTP status of a denial: 422 for an invalid object, 403 for a write that is forbidden in the namespace or to the user, 400 for
+    /// a malformed request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub code: Option<u16>,
-    /// What the client reads when denied: kube-apiserver's text.
+    /// Message for the client if denied, in kube-apiserver's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub message: Option<String>,
-    /// Shown to the client either way; at most 256 bytes each.
+    /// Warnings for the client, at most 256 bytes each.
     pub warnings: Vec<String>,
-    /// For the audit log: `mode`, `controller`, and with their paths the rules that `denied`, `warned`, or are `exempted`.
+    /// Annotations for the audit log: `mode`, `controller`, and the rules that `denied`, `warned` or are `exempted` with their paths.
     #[serde(serialize_with = "as_map")]
     #[cfg_attr(feature = "package", ts(type = "Record<string, string>"))]
     pub audit_annotations: Vec<(&'static str, String)>,
-    /// What the rules found, in the order of `rules()`.
+    /// Findings, in the order of `rules()`.
     pub findings: Vec<Finding>,
 }
 
-/// What one rule found at one place.
+/// A finding of a rule at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct Finding {
-    /// The rule, and what it says.
+    /// The finding.
     #[serde(flatten)]
     pub found: Found,
-    /// Where it stands in the text, of `lint` and `diff`.
+    /// Place in the text, for `lint` and `diff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub place: Option<TextPlace>,
 }
 
-/// Where something stands in a text.
+/// A place in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Place"))]
 pub struct TextPlace {
-    /// Where it begins, as JavaScript counts: `text.slice(from, to)` is what stands there.
+    /// Start in UTF-16 code units, for `text.slice(from, to)`.
     pub from: usize,
-    /// Where it ends.
+    /// End in UTF-16 code units.
     pub to: usize,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// Whether this is the value itself. Otherwise that is missing, and this is the key of what it would stand in.
+    /// True for the value itself, false for the key of the nearest parent if the value is missing.
     pub exact: bool,
 }
 
 impl ReviewVerdict {
-    /// The policy's answer if the argument is not a request.
+    /// Returns the policy's verdict on a malformed request.
     pub(crate) fn malformed(reason: &Malformed) -> Self {
         Self::of(Judgement::malformed(reason))
     }
 
-    /// What the library said.
+    /// Converts a verdict of the library.
     pub(crate) fn of(judgement: Judgement) -> Self {
         let findings = judgement.findings.into_iter();
         let findings = findings.map(|found| Finding { found, place: None });
@@ -80,7 +80,7 @@ impl ReviewVerdict {
     }
 }
 
-/// Pairs as the members of an object. A map of them would double what the module has of sorting.
+/// Serializes pairs as an object. Collecting them in a map would add a second sort implementation to the module.
 fn as_map<S: Serializer>(
     pairs: &[(&'static str, String)],
     serializer: S,
@@ -88,7 +88,7 @@ fn as_map<S: Serializer>(
     serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
 
-/// The releases of a set, oldest first.
+/// Returns the names of the releases in a set, oldest first.
 pub(crate) fn names(set: ReleaseSet) -> Vec<&'static str> {
     set.iter().map(Release::as_str).collect()
 }
@@ -107,7 +107,7 @@ impl TextPlace {
         }
     }
 
-    /// A line and a column, both from 1, or 0 for the whole text or line.
+    /// Returns the place at a line and column, both from 1, or 0 for the whole text or line.
     pub(crate) fn at(text: &str, line: usize, column: usize) -> Self {
         let (line, column) = (line.max(1), column.max(1));
         let mut lines = text.split_inclusive('\n');
@@ -127,7 +127,7 @@ impl TextPlace {
     }
 }
 
-/// The length of a text as JavaScript counts.
+/// Returns the length of a text in UTF-16 code units.
 fn utf_16(text: &str) -> usize {
     text.chars()
         .map(char::len_utf16)

@@ -1,4 +1,4 @@
-//! Makes the generated files of the npm package.
+//! Command that generates files of the npm package; `make npm` calls it.
 
 mod package;
 

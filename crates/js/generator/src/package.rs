@@ -1,4 +1,4 @@
-//! The generated files of the package.
+//! Generates the module and its glue, the catalogue and the TypeScript types.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,7 +18,7 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use managed_by_testing::root;
 
-/// The name of the module and of its glue.
+/// File name of the module and its glue.
 const NAME: &str = "managed_by";
 
 /// Writes the glue and the module, the catalogue and the types.
@@ -31,7 +31,7 @@ pub(crate) fn write(module: &Path, folder: &Path) -> Result<()> {
         let path = folder.join(file);
         fs::write(&path, bytes).with_context(|| path.display().to_string())
     };
-    // One kind of glue for all platforms, so that they share one module: this one fetches nothing by itself.
+    // All platforms share this glue, which does not fetch the module itself.
     let mut output = Bindgen::new()
         .input_path(module)
         .web(true)?
@@ -47,7 +47,7 @@ pub(crate) fn write(module: &Path, folder: &Path) -> Result<()> {
     put("managed_by.d.ts", types.as_bytes())?;
     put("managed_by.wasm", &output.wasm_mut().emit_wasm())?;
     put("catalogue.json", catalogue()?.to_string().as_bytes())?;
-    put("types.ts", types_of_answers()?.as_bytes())
+    put("types.ts", typescript_types()?.as_bytes())
 }
 
 fn catalogue() -> Result<Value> {
@@ -61,8 +61,8 @@ fn catalogue() -> Result<Value> {
     }))
 }
 
-/// The answers and the catalogue as TypeScript, made of the Rust types and what is written about them.
-fn types_of_answers() -> Result<String> {
+/// Generates TypeScript types of answers and catalogue from the Rust types and their doc comments.
+fn typescript_types() -> Result<String> {
     let mut text = "import type { AdmissionRequest } from \"../src/request.js\";\nimport type { Settings } from \"./settings.js\";\n".to_owned();
     let config = Config::default();
     let mut add = |docs: Option<String>, declaration: String| {
@@ -86,15 +86,15 @@ fn types_of_answers() -> Result<String> {
     add!(Rule, RulePage, Example, Kind);
     let pages = rules()?;
     let ids = pages.iter().map(|page| page.rule.id);
-    writeln!(text, "\n/** The id of a rule. */\n{}", words("RuleId", ids))?;
+    writeln!(text, "\n/** The id of a rule. */\n{}", union("RuleId", ids))?;
     let reasons = Why::ALL.iter().map(|why| why.as_str());
-    let docs = "/** Why a document of a history could not be judged. */";
-    writeln!(text, "\n{docs}\n{}", words("Unjudged", reasons))?;
+    let docs = "/** Reason why a document of a history could not be reviewed. */";
+    writeln!(text, "\n{docs}\n{}", union("Unjudged", reasons))?;
     Ok(text)
 }
 
-/// A type that is one of some words.
-fn words<'w>(name: &str, words: impl Iterator<Item = &'w str>) -> String {
-    let words: Vec<_> = words.map(|word| format!("{word:?}")).collect();
-    format!("export type {name} = {};", words.join(" | "))
+/// Declares a union of string literals.
+fn union<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> String {
+    let values: Vec<_> = values.map(|value| format!("{value:?}")).collect();
+    format!("export type {name} = {};", values.join(" | "))
 }

@@ -4,20 +4,19 @@ import type { Kind, ReplayStep, Rule, RuleId, RulePage, SettingsVerdict, Verdict
 import { ManagedByError } from "./error.js";
 import { guarded, read, text } from "./module.js";
 import { nearest } from "./near.js";
-import { asked } from "./options.js";
+import { parseOptions } from "./options.js";
 import { parts, replaying } from "./replay.js";
 import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, ReplayInput, ReplayOptions } from "./request.js";
 import type { Lint, ReplayTally } from "./summary.js";
-import { summedUp } from "./sums.js";
+import { withSummary } from "./sums.js";
 
 /**
- * Judges an admission request, as the policy does in PolicyServer.
+ * Reviews an admission request, as the policy does in PolicyServer.
  *
- * A request that makes no sense gets the policy's own answer: denied, code 400, with the place that is wrong.
- * Pods are not looked up: their Job is in a cluster.
+ * A malformed request is denied with code 400 and the path of the error. The Job of a pod is not looked up, because there is no cluster.
  *
- * @param request the request, or the `AdmissionReview` that holds it; an object or JSON text
- * @param settings the policy's settings, as an object, JSON or YAML; without them its defaults
+ * @param request the request, or the `AdmissionReview` that contains it; an object or JSON text
+ * @param settings the policy's settings as an object, JSON or YAML; by default `{}`
  * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`
  */
 export function review(request: AdmissionRequest | AdmissionReview | string, settings: Settings | string = {}): Verdict {
@@ -27,38 +26,38 @@ export function review(request: AdmissionRequest | AdmissionReview | string, set
 }
 
 /**
- * Judges the objects in a text as if they were created, without their status: YAML with several documents, JSON, lists. What has a
- * status and a `uid`, `resourceVersion` or `creationTimestamp` is judged as it is stored. No API server stands behind
- * a text: the rules that the policy leaves to it, `off` in `rules()`, deny here and in `diff` and `replay`, unless the settings say otherwise.
+ * Reviews the objects in a text as creates, without their status. The text is YAML with one or more documents, JSON, or lists.
+ * An object that has a status and a `uid`, `resourceVersion` or `creationTimestamp` is reviewed as a stored object. In `lint`, `diff` and
+ * `replay`, rules that are `off` in `rules()` deny unless the settings change them, because no API server validates the text afterwards.
  *
  * @param yamlOrJson the text, or an object
  * @param settings the policy's settings
- * @param options who creates them, where, and whether every release of Kubernetes is asked
- * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`; what cannot be read in the text is answered, not thrown
+ * @param options the user, the namespace, and whether to evaluate every Kubernetes release
+ * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`; errors in the text are in `unreadable`
  */
 export function lint(yamlOrJson: string | object, settings: Settings | string = {}, options: LintOptions = {}): Lint {
   const now = text(yamlOrJson, "yamlOrJson");
   const chosen = text(settings, "settings");
-  const how = asked(options, false);
-  return summedUp(read(guarded((module) => module.lint(now, chosen, how.make(module)))));
+  const parsed = parseOptions(options, false);
+  return withSummary(read(guarded((module) => module.lint(now, chosen, parsed.create(module)))));
 }
 
 /**
- * Judges the updates from the objects in one text to those in another. Two objects are a pair; of more, those of one kind,
- * namespace and name.
+ * Reviews the updates from the objects in one text to the objects in another. If each text has one object, these are a pair. Otherwise
+ * objects with the same kind, namespace and name are.
  *
- * @param old the objects as they are stored
- * @param yamlOrJson the objects as they are to be
+ * @param old the stored objects
+ * @param yamlOrJson the new objects
  * @param settings the policy's settings
- * @param options as for `lint`, and whether it is the status that is updated
- * @throws {ManagedByError} as `lint`
+ * @param options the options of `lint`, and whether the status is updated
+ * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`
  */
 export function diff(old: string | object, yamlOrJson: string | object, settings: Settings | string = {}, options: DiffOptions = {}): Lint {
   const before = text(old, "old");
   const now = text(yamlOrJson, "yamlOrJson");
   const chosen = text(settings, "settings");
-  const how = asked(options, true);
-  return summedUp(read(guarded((module) => module.diff(before, now, how.isStatus, chosen, how.make(module)))));
+  const parsed = parseOptions(options, true);
+  return withSummary(read(guarded((module) => module.diff(before, now, parsed.isStatus, chosen, parsed.create(module)))));
 }
 
 /**
@@ -71,12 +70,12 @@ export function diff(old: string | object, yamlOrJson: string | object, settings
  * }
  * ```
  *
- * @param lines the whole text; chunks of bytes or of text, of any size; or lines of text, or objects, one after another. Text that is divided
- *   anywhere is put together again. Lines without their ends are told from that by being whole documents, or by standing in an array
+ * @param lines the whole text; chunks of bytes or text of any size; lines of text; or objects. Chunks of text are joined. Lines without
+ *   line ends are recognized if they are complete documents or in an array
  * @param settings the policy's settings
- * @param options whether every release of Kubernetes is asked
- * @returns the requests that the rules found something in and what could not be judged, as it comes; at the end the sums
- * @throws {ManagedByError} as `lint`
+ * @param options whether to evaluate every Kubernetes release
+ * @returns requests with findings and documents that could not be reviewed, in order, and totals at the end
+ * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`
  */
 export function replay(
   lines: string | AsyncIterable<ReplayInput> | Iterable<ReplayInput>,
@@ -87,9 +86,9 @@ export function replay(
 }
 
 /**
- * Says everything that is wrong with settings, as PolicyServer asks the policy when it starts.
+ * Validates settings, as PolicyServer does when it starts.
  *
- * @param settings an object, JSON or YAML, of any form; or a policy's manifest that holds them. Whatever is wrong with it is answered, not thrown
+ * @param settings an object, JSON or YAML; or a policy's manifest that contains settings. Errors are in `problems`
  * @throws {ManagedByError} `ERR_ARGUMENT`
  */
 export function validateSettings(settings: unknown): SettingsVerdict {
@@ -97,7 +96,7 @@ export function validateSettings(settings: unknown): SettingsVerdict {
   return read(guarded((module) => module.validateSettings(chosen)));
 }
 
-/** All rules, in the order in which findings are reported. */
+/** Returns all rules, in the order in which findings are reported. */
 export function rules(): Rule[] {
   return pages().map(({ id, title, enforcement, upstream, siteSpecific, releases }) => ({
     id,
@@ -110,10 +109,10 @@ export function rules(): Rule[] {
 }
 
 /**
- * What people read about a rule.
+ * Returns a rule with its documentation.
  *
  * @param id for example `managed-by/immutable`
- * @throws {ManagedByError} `ERR_UNKNOWN_RULE`, with what was probably meant
+ * @throws {ManagedByError} `ERR_UNKNOWN_RULE`, with a suggestion
  */
 export function explain(id: RuleId | (string & {})): RulePage {
   const page = pages().find((rule) => rule.id === id);
@@ -125,7 +124,7 @@ export function explain(id: RuleId | (string & {})): RulePage {
   return page;
 }
 
-/** The rule that was probably meant, also by its name without its family. */
+/** Returns the nearest rule id, also for a name without its family. */
 function suggested(id: string): string | undefined {
   const ids = (catalogue.rules as { id: string }[]).map((rule) => rule.id);
   const name = (of: string): string => of.slice(of.lastIndexOf("/") + 1);
@@ -137,22 +136,22 @@ function suggested(id: string): string | undefined {
   return ids.find((of) => name(of) === named);
 }
 
-/** The kinds that carry the field. A kind may come twice, once for each way in which its versions differ. */
+/** Returns the kinds with a `managedBy` field. A kind whose versions differ has several entries. */
 export function kinds(): Kind[] {
   return structuredClone(catalogue.kinds as Kind[]);
 }
 
-/** The JSON Schema of the settings, for editors. */
+/** Returns the JSON Schema of the settings, for editors. */
 export function settingsSchema(): Record<string, unknown> {
   return structuredClone(catalogue.settingsSchema);
 }
 
-/** The releases of Kubernetes that `kubernetes_version` may name, oldest first. */
+/** Returns the supported values of `kubernetes_version`, oldest first. */
 export function releases(): string[] {
   return [...catalogue.releases];
 }
 
-/** A copy: what a caller does to it is the caller's. */
+/** Copies a value, so that callers cannot change the original. */
 function pages(): RulePage[] {
   return structuredClone(catalogue.rules as unknown as RulePage[]);
 }

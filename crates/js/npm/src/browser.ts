@@ -1,4 +1,4 @@
-// Bundlers: the module is in the package's code, because bundlers do not agree on how a file beside it is found, or on waiting for it.
+// Entry for bundlers. The module is inlined, because bundlers differ in how they resolve assets and support top-level await.
 import { startSync } from "./module.js";
 import wasm from "./wasm.js";
 

@@ -6,13 +6,13 @@ type Answer<T> = { Ok: T } | { Err: { code: ErrorCode; path: string; message: st
 
 let isReady = false;
 
-/** Starts the module from its bytes, or compiled. */
+/** Starts the module from its bytes or a compiled module. */
 export function startSync(module: BufferSource | WebAssembly.Module): void {
   glue.initSync({ module });
   isReady = true;
 }
 
-/** Starts the module from where it is to be had. */
+/** Loads and starts the module. */
 export async function start(source: string | URL | Request | Response | BufferSource | WebAssembly.Module): Promise<void> {
   try {
     await glue.default({ module_or_path: source });
@@ -22,7 +22,7 @@ export async function start(source: string | URL | Request | Response | BufferSo
   isReady = true;
 }
 
-/** Calls the module. What it throws itself is a trap, after which nothing in its memory can be trusted: it starts anew. */
+/** Calls the module. After a trap its memory is invalid, so the next call uses a new instance. */
 export function guarded<T>(call: (module: typeof glue) => T): T {
   if (!isReady) {
     throw new ManagedByError("ERR_NOT_READY", "", "the module is not loaded yet: await init() first");
@@ -38,7 +38,7 @@ export function guarded<T>(call: (module: typeof glue) => T): T {
   }
 }
 
-/** What the module answers, or its trouble as an error. */
+/** Parses the module's response, or throws its error. */
 export function read<T>(text: string): T {
   const answer: Answer<T> = JSON.parse(text);
   if ("Ok" in answer) {
@@ -48,17 +48,17 @@ export function read<T>(text: string): T {
   throw new ManagedByError(code, path, message, { problems });
 }
 
-/** An argument as text: text as it is, a plain object or a list as JSON. */
+/** Converts an argument to text: a string unchanged, a plain object or an array as JSON. */
 export function text(value: unknown, path: string): string {
   if (typeof value === "string") {
     return value;
   }
-  const strange = whatElse(value);
-  if (strange !== undefined) {
-    throw new ManagedByError("ERR_ARGUMENT", path, `${path}: expected a plain object or text, got ${strange}`);
+  const invalid = describeInvalid(value);
+  if (invalid !== undefined) {
+    throw new ManagedByError("ERR_ARGUMENT", path, `${path}: expected a plain object or text, got ${invalid}`);
   }
   try {
-    // An object may choose to be nothing (`toJSON`).
+    // `toJSON` may return undefined.
     return JSON.stringify(value) ?? "null";
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
@@ -66,8 +66,8 @@ export function text(value: unknown, path: string): string {
   }
 }
 
-/** What a value is that is no plain object and no list: JSON would make an empty object of most of them, in which nothing is wrong. */
-function whatElse(value: unknown): string | undefined {
+/** Describes a value that is neither a plain object nor an array. `JSON.stringify` would turn most of them into an empty, valid object. */
+function describeInvalid(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) {
     return value === null ? "null" : typeof value;
   }

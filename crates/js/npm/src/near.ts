@@ -1,5 +1,4 @@
-/** The candidate that a word was probably meant to be, by the same measure as the messages of the policy: the one with the fewest edits, if
- * no more than a third of the word has to change. */
+/** Returns the candidate with the fewest edits, if at most a third of the word changes. The policy's suggestions use the same limit. */
 export function nearest(word: string, candidates: string[]): string | undefined {
   const typed = word.trim().toLowerCase();
   let best: { candidate: string; edits: number } | undefined;
@@ -12,7 +11,7 @@ export function nearest(word: string, candidates: string[]): string | undefined 
   return best?.candidate;
 }
 
-/** How many insertions, deletions, substitutions and swaps of neighbours make one word of another. */
+/** Returns the optimal string alignment distance. */
 function distance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i += 1) {

@@ -1,4 +1,4 @@
-// Node, Deno and Bun: the module is in the package's code, so that every function may be called at once, also in a bundle.
+// Entry for Node, Deno and Bun. The module is inlined, so that all functions are available synchronously, also in a bundle.
 import { startSync } from "./module.js";
 import wasm from "./wasm.js";
 

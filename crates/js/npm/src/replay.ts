@@ -2,20 +2,20 @@ import * as glue from "../generated/managed_by.js";
 import type { ReplayStep } from "../generated/types.js";
 import { ManagedByError } from "./error.js";
 import { guarded, read, text } from "./module.js";
-import { asksAll, checked } from "./options.js";
+import { wantsAllReleases, checked } from "./options.js";
 import type { ReplayInput, ReplayOptions } from "./request.js";
 import type { ReplayTally } from "./summary.js";
-import { allInAll } from "./sums.js";
+import { withTallySummary } from "./sums.js";
 
 const encoder = new TextEncoder();
 
-/** A history and whether its texts are lines. */
+/** A history in parts. `areLines` is true if each text is a line. */
 interface Parts {
   parts: AsyncIterable<ReplayInput> | Iterable<ReplayInput>;
   areLines: boolean;
 }
 
-/** Refuses what is no history. A text, or its bytes, is one part of itself. */
+/** Splits the argument of `replay` into parts, and rejects other values. */
 export function parts(lines: unknown): Parts {
   if (typeof lines === "string" || lines instanceof Uint8Array) {
     return { parts: [lines], areLines: false };
@@ -27,9 +27,9 @@ export function parts(lines: unknown): Parts {
   throw new ManagedByError("ERR_ARGUMENT", "lines", `lines: expected text, or something to iterate over, got ${got}`);
 }
 
-/** Replays what comes. The module's memory is given back when the history ends, or the caller stops. */
+/** Replays a history. The module's memory is freed at the end of the history, or when the caller stops. */
 export async function* replaying(history: Parts, settings: string, options: ReplayOptions): AsyncGenerator<ReplayStep, ReplayTally, void> {
-  const all = asksAll(checked(options, ["releases"]));
+  const all = wantsAllReleases(checked(options, ["releases"]));
   const replay = guarded(() => begin(settings, all));
   const joined = new Joined(history.areLines);
   const push = (bytes: Uint8Array): ReplayStep[] => read<ReplayStep[]>(guarded(() => replay.push(bytes)));
@@ -46,21 +46,21 @@ export async function* replaying(history: Parts, settings: string, options: Repl
     }
     yield* push(encoder.encode(joined.flush()));
     yield* read<ReplayStep[]>(guarded(() => replay.finish()));
-    return allInAll(read(guarded(() => replay.tally())));
+    return withTallySummary(read(guarded(() => replay.tally())));
   } finally {
     replay.free();
   }
 }
 
-function begin(settings: string, all: boolean): glue.Replaying {
+function begin(settings: string, all: boolean): glue.Replayer {
   try {
-    return new glue.Replaying(settings, all);
-  } catch (trouble) {
-    // Settings that are refused come as the text of any other answer.
-    if (typeof trouble === "string") {
-      return read(trouble);
+    return new glue.Replayer(settings, all);
+  } catch (error) {
+    // The constructor throws invalid settings as a serialized response.
+    if (typeof error === "string") {
+      return read(error);
     }
-    throw trouble;
+    throw error;
   }
 }
 
@@ -72,20 +72,20 @@ function object(part: unknown): string {
 }
 
 /**
- * Puts texts together. A stream divides text anywhere; whoever reads lines takes their ends away. Where one text ends with a document and the next begins
- * with another, an end is missing: no stream leaves it out.
+ * Joins texts. Chunks of a stream can end anywhere, and line readers remove line ends. If one text ends with a complete document and the
+ * next one starts another, the texts are lines without line ends.
  */
 class Joined {
-  /** The text since the last end of a line, as it came. */
+  /** Text after the last line end. */
   #rest = "";
-  /** Whether each text is a line: known of an array, and found out of anything else. */
+  /** True if each text is a line. Known for an array, and otherwise detected from the first texts. */
   #areLines: boolean | undefined;
 
   constructor(areLines: boolean) {
     this.#areLines = areLines ? true : undefined;
   }
 
-  /** What of the texts up to now may be judged. */
+  /** Adds a text and returns the complete lines. */
   add(part: string): string {
     if (this.#areLines === undefined) {
       this.#decide(part);
@@ -100,14 +100,14 @@ class Joined {
     return text.slice(0, end);
   }
 
-  /** What is left, without an end. */
+  /** Returns the rest without a line end. */
   flush(): string {
     const rest = this.#rest;
     this.#rest = "";
     return rest;
   }
 
-  /** What is left, as a line. */
+  /** Returns the rest as a line. */
   endLine(): string {
     return this.#rest === "" ? "" : `${this.flush()}\n`;
   }
@@ -122,7 +122,7 @@ class Joined {
   }
 }
 
-/** Whether a text is one JSON object as a history has it: with a kind, or with an object. */
+/** Returns true if a text is a JSON object with a kind or an object, as in a history. */
 function isDocument(text: string): boolean {
   if (!text.trimEnd().endsWith("}")) {
     return false;

@@ -1,19 +1,19 @@
-/** What kube-apiserver asks a webhook. Members that the policy does not read may be left out. */
+/** A request from kube-apiserver to a webhook. Members that the policy does not read are optional. */
 export interface AdmissionRequest {
-  /** What is sent: `{"group": "batch", "version": "v1", "kind": "Job"}`. */
+  /** Kind of the object: `{"group": "batch", "version": "v1", "kind": "Job"}`. */
   kind: GroupVersionKind;
   /** `CREATE`, `UPDATE`, `DELETE` or `CONNECT`. */
   operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
   /** `status` for an update of the status alone. */
   subResource?: string;
-  /** The object sent. */
+  /** New object. */
   object?: object | null;
-  /** The object stored, of an update. */
+  /** Stored object, for an update. */
   oldObject?: object | null;
-  /** The object's name, where it has none of its own. */
+  /** Name, if the object itself has none. */
   name?: string;
   namespace?: string;
-  /** Who asks. */
+  /** User of the request. */
   userInfo?: { username?: string; uid?: string; groups?: string[]; extra?: Record<string, string[]> };
   uid?: string;
   resource?: { group: string; version: string; resource: string };
@@ -31,35 +31,35 @@ export interface GroupVersionKind {
   kind: string;
 }
 
-/** What kube-apiserver sends to a webhook: the request in its envelope. */
+/** The envelope in which kube-apiserver sends a request to a webhook. */
 export interface AdmissionReview {
   apiVersion?: string;
   kind?: string;
   request: AdmissionRequest;
 }
 
-/** How the objects of a text are judged. */
+/** Options of `lint`. */
 export interface LintOptions {
-  /** The namespace of objects that name none. */
+  /** Namespace of objects without one. */
   namespace?: string;
-  /** Who asks. */
+  /** User of the request. */
   username?: string;
   groups?: string[];
-  /** `all` to ask every release of Kubernetes as well: each object gets `releases`. */
+  /** `all` to also evaluate every Kubernetes release. Each object gets `releases`. */
   releases?: "all";
 }
 
-/** How updates are judged. */
+/** Options of `diff`. */
 export interface DiffOptions extends LintOptions {
-  /** `status` where only the status is updated, as through the subresource. */
+  /** `status` to review updates of the status subresource. */
   subResource?: "status";
 }
 
-/** How a history is judged. */
+/** Options of `replay`. */
 export interface ReplayOptions {
-  /** `all` to ask every release of Kubernetes: each finding gets the `releases` that find it. */
+  /** `all` to evaluate every Kubernetes release. Each finding gets the `releases` that report it. */
   releases?: "all";
 }
 
-/** A part of a history: bytes or text, divided anywhere; a line, with or without its end; or an object. */
+/** A part of a history: a chunk of bytes or text, a line with or without a line end, or an object. */
 export type ReplayInput = Uint8Array | string | object;

@@ -1,25 +1,25 @@
 import type { LintAnswer, ReplaySums } from "../generated/types.js";
 
-/** One look for a script: what there was, and whether all of it may go on. */
+/** Totals for scripts. */
 export interface Summary {
-  /** Whether something was judged, nothing denied, by the settings' release or by any that was asked, and everything could be read. */
+  /** True if at least one object was reviewed, none was denied by an evaluated release, and everything could be read. */
   ok: boolean;
-  /** How much was judged: objects of `lint` and `diff`, requests of `replay`. 0 says that nothing of a known kind was there. */
+  /** Reviewed objects of `lint` and `diff`, or requests of `replay`. 0 if there were none of a supported kind. */
   judged: number;
-  /** How much of that was denied. */
+  /** Denied objects or requests. */
   denied: number;
-  /** What could not be read or judged. */
+  /** Parts that could not be read or reviewed. */
   unreadable: number;
 }
 
-/** What there is to say about a text. */
+/** Result of reviewing a text. */
 export interface Lint extends LintAnswer {
-  /** The sums. */
+  /** Totals. */
   summary: Summary;
 }
 
-/** The sums of a history. */
+/** Totals of a history. */
 export interface ReplayTally extends ReplaySums {
-  /** The sums of the sums. */
+  /** Summary of the totals. */
   summary: Summary;
 }

@@ -1,19 +1,19 @@
 import type { LintAnswer, ReplaySums } from "../generated/types.js";
 import type { Lint, ReplayTally, Summary } from "./summary.js";
 
-/** All is well where something was seen, and nothing is wrong with it. */
-function summary(seen: number, judged: number, denied: number, unreadable: number): Summary {
-  return { ok: seen > 0 && denied === 0 && unreadable === 0, judged, denied, unreadable };
+/** Summarizes counts. An empty input is not ok. */
+function summary(total: number, judged: number, denied: number, unreadable: number): Summary {
+  return { ok: total > 0 && denied === 0 && unreadable === 0, judged, denied, unreadable };
 }
 
-/** An answer of the module with its summary. */
-export function summedUp(answer: LintAnswer): Lint {
-  const denied = answer.objects.filter(({ verdict, releases }) => !verdict.allowed || releases?.some((of) => !of.verdict.allowed) === true);
+/** Adds the summary to a result of `lint` or `diff`. */
+export function withSummary(answer: LintAnswer): Lint {
+  const denied = answer.objects.filter(({ verdict, releases }) => !verdict.allowed || releases?.some((release) => !release.verdict.allowed) === true);
   return { ...answer, summary: summary(answer.objects.length, answer.objects.length, denied.length, answer.unreadable.length) };
 }
 
-/** The sums of a history with their summary. */
-export function allInAll(sums: ReplaySums): ReplayTally {
+/** Adds the summary to the totals of a history. */
+export function withTallySummary(sums: ReplaySums): ReplayTally {
   const { judged, stored, denied, unjudged } = sums.counts;
   return { ...sums, summary: summary(judged + stored, judged, denied, unjudged) };
 }

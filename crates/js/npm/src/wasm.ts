@@ -1,3 +1,3 @@
-/** The module as text. The build puts it into a file of its own, which the entries share. */
+/** The module in Base64. The build writes it into a separate file that the entries share. */
 declare const text: string;
 export default text;

@@ -1,12 +1,12 @@
-// A page or a worker that says itself when, and from where, the module is loaded.
+// Entry for pages and workers that load the module themselves.
 import { start } from "./module.js";
 
 let started: Promise<void> | undefined;
 
 /**
- * Loads the module. Await it before anything else; calls after the first do nothing, unless that one failed.
+ * Loads the module. Await it before calling other functions. Further calls do nothing unless the first one failed.
  *
- * @param source where the module is, its bytes, or compiled; without it `managed_by.wasm` beside this file
+ * @param source the module's URL, response, bytes or compiled module; by default `managed_by.wasm` next to this file
  * @throws {ManagedByError} `ERR_LOAD`
  */
 export function init(

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { releases } from "managed-by";
-import { everyLine, root } from "./support.mjs";
+import { compareAll, root } from "./support.mjs";
 
 /** What calls an operation of a module. Each call has an instance of its own, as in PolicyServer. */
 function guest(file) {
@@ -33,7 +33,7 @@ function guest(file) {
 test("the policy gives the library's answer to every request, and the module of the Go package its judgement", async () => {
   const policy = guest("annotated-policy.wasm");
   const withFindings = guest("go/managedby/module.wasm");
-  await everyLine("the guest in V8", ({ name, request, settings, answer, judgement }) => {
+  await compareAll("the guest in V8", ({ name, request, settings, answer, judgement }) => {
     const payload = `{"request":${request},"settings":${JSON.stringify(settings)}}`;
     assert.deepEqual(policy("validate", payload), answer, `${name}: ${request}`);
     if (judgement === null) {

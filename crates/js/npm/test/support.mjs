@@ -1,4 +1,4 @@
-// What the tests share.
+// Functions that the tests share.
 import assert from "node:assert/strict";
 import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
 export const built = join(root, "target/npm");
 
-/** The lines of a file, each as JSON. */
+/** Parses the lines of a file as JSON. */
 export async function* lines(file) {
   const path = resolve(root, file);
   if (!existsSync(path)) {
@@ -20,10 +20,10 @@ export async function* lines(file) {
 }
 
 /**
- * Asks a way to judge about each line of `target/answers.ndjson`, or of the file that ANSWERS names. It says how many findings it
- * compared, or nothing of a request that it cannot be asked.
+ * Calls `compare` with each line of `target/answers.ndjson`, or of the file in ANSWERS. `compare` returns the number of compared findings, or
+ * undefined for an unsupported request.
  */
-export async function everyLine(door, compare) {
+export async function compareAll(entryPoint, compare) {
   const start = Date.now();
   let requests = 0;
   let findings = 0;
@@ -32,11 +32,11 @@ export async function everyLine(door, compare) {
     requests += compared === undefined ? 0 : 1;
     findings += compared ?? 0;
   }
-  console.log(`${door}: ${requests} requests, ${findings} findings, none differ, ${(Date.now() - start) / 1000} s`);
+  console.log(`${entryPoint}: ${requests} requests, ${findings} findings, none differ, ${(Date.now() - start) / 1000} s`);
   assert.ok(requests > 1000, `${requests}`);
 }
 
-/** A verdict as the policy in an engine answers it. */
+/** Converts a verdict into the response of the policy's module. */
 export function asAnswer({ allowed, message, code, auditAnnotations, warnings }) {
   return {
     accepted: allowed,
@@ -60,7 +60,7 @@ export const CHANGED = {
 /** A create with a typo. */
 export const TYPO = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: pi\nspec:\n  managedBy: kubernetes.io/job-controler\n";
 
-/** What a call throws. */
+/** Returns the error that a call throws. */
 export function thrown(call) {
   try {
     call();

@@ -4,10 +4,10 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { diff, explain, kinds, lint, releases, review, rules } from "managed-by";
-import { asAnswer, everyLine, lines, read, root } from "./support.mjs";
+import { asAnswer, compareAll, lines, read, root } from "./support.mjs";
 
 test("every request gets the library's answer", async () => {
-  await everyLine("npm, as the policy", ({ name, request, settings, answer }) => {
+  await compareAll("npm, as the policy", ({ name, request, settings, answer }) => {
     const as = (...asked) => assert.deepEqual(asAnswer(review(...asked)), answer, `${name}: ${request}`);
     as(request, settings);
     // In its envelope, and as an object if that keeps its numbers.
@@ -64,7 +64,7 @@ test("the library says the same, of each release", async () => {
     const text = finding.texts?.find((of) => of.releases.includes(release))?.text ?? finding.text;
     return JSON.stringify([release, finding.rule, finding.enforcement, finding.path, text, finding.suggestion]);
   }));
-  await everyLine("npm, of each release", ({ name, request, settings, judgement }) => {
+  await compareAll("npm, of each release", ({ name, request, settings, judgement }) => {
     if (judgement === null) {
       return undefined;
     }
