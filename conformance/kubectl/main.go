@@ -1,5 +1,5 @@
-// Command kubectl says what kubectl 1.32 makes of YAML and JSON: it reads the rows of answers.ndjson and writes each again with
-// kubectl's answer. The loop is the one of StreamVisitor in k8s.io/cli-runtime, the decoder is the same package.
+// Command kubectl reads the rows of answers.ndjson and writes each with the documents that kubectl 1.32 reads from its YAML or JSON.
+// The loop is copied from StreamVisitor in k8s.io/cli-runtime, and the decoder is the same package.
 package main
 
 import (
@@ -17,17 +17,17 @@ import (
 )
 
 type row struct {
-	// What the row is about.
+	// Description of the row.
 	Name string `json:"name"`
-	// What kubectl is given.
+	// Input.
 	Text string `json:"text"`
-	// The documents that it reads, up to the first error, as JSON.
+	// Documents up to the first error, as JSON.
 	Documents []string `json:"documents"`
-	// What it says of the first one that it cannot read.
+	// Error of the first invalid document.
 	Error string `json:"error,omitempty"`
 }
 
-// The size of kubectl's buffer.
+// Size of kubectl's buffer.
 const buffer = 4096
 
 func answer(text string) ([]string, string) {

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// A request in its compact form is one byte for the operation and then steps of two bytes. The first byte of a step names a field
-// and whose it is (of the old Job, the new one, or both); the second is its value, or what is appended to it. So every input
-// is a request, and one that the fuzzer cuts, joins or swaps stays near the one that it was.
+// The compact form of a request is one byte for the operation, followed by steps of two bytes. The first byte of a step selects a field
+// and the object (the old Job, the new one, or both), and the second a value or what to append. So every input is a valid request, and
+// the fuzzer's mutations make small changes.
 
-// operations are what the first byte chooses from; three of four requests write a status.
+// operations are selected by the first byte. Most of them write a status.
 var operations = [][2]string{{"UPDATE", "status"}, {"UPDATE", "status"}, {"UPDATE", ""}, {"UPDATE", "status"}, {"CREATE", ""}}
 
 const (
@@ -20,10 +20,10 @@ const (
 	sides
 )
 
-// step gives what a field holds after a step.
+// step returns the value of a field after a step.
 type step func(now any, value byte) any
 
-// fields are all that a rule reads of a Job, but for the rest of its template. Their order is that of the committed corpus.
+// fields are all fields of a Job that rules read, except for most of the template. The committed corpus depends on their order.
 var fields = []struct {
 	path string
 	step
@@ -51,7 +51,7 @@ var fields = []struct {
 	{"spec.template.metadata.annotations", oneOf(nil, map[string]any{"a": ""}, map[string]any{})},
 }
 
-// times are instants around each other, the same ones written otherwise, and what is none.
+// times are close instants, other spellings of the same instants, and invalid times.
 var times = []any{
 	nil, "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z", "2026-01-01T00:01:00Z", "2025-12-31T23:59:59Z",
 	"2026-01-01T01:00:00+01:00", "2025-12-31T23:01:00-01:00", "2026-01-01T00:00:00.5Z", "2026-01-01T00:00:00.000Z",
@@ -63,14 +63,14 @@ var times = []any{
 }
 
 var (
-	// odd are characters that Go prints otherwise than they are, or that take more than a byte.
+	// odd are characters that Go escapes, or that are longer than a byte.
 	odd        = []rune("é<&>\u2028\u007f\u0000\n\ufeff\U000e0001😀\ufffd٣")
 	uids       = []string{"a", "b", "c", "d", "", "<é>", "\"\\\n\u007f\u2028"}
 	conditions = []string{"Complete", "Failed", "FailureTarget", "SuccessCriteriaMet", "Suspended", "Acme", ""}
 	states     = []string{"True", "False", "Unknown", "true", ""}
 )
 
-// number gives the small numbers, and those at the end of 32 bits.
+// number returns small numbers, and numbers at the limits of 32 bits.
 func number(_ any, value byte) any {
 	switch value {
 	case 255:
@@ -109,7 +109,7 @@ func condition(now any, value byte) any {
 	return append(list[:len(list):len(list)], entry)
 }
 
-// requestOf gives the request of a compact form.
+// requestOf expands the compact form of a request.
 func requestOf(input []byte) *Case {
 	old, object := blank(), blank()
 	c := &Case{}
@@ -132,7 +132,7 @@ func requestOf(input []byte) *Case {
 			take(object, f.path, f.step, input[1])
 		}
 	}
-	// kube-apiserver drops the status of what is created.
+	// kube-apiserver drops the status of a create.
 	if c.Operation == "CREATE" {
 		delete(object, "status")
 	} else {
@@ -142,7 +142,7 @@ func requestOf(input []byte) *Case {
 	return c
 }
 
-// blank is a Job with which kube-apiserver finds no fault.
+// blank returns a Job that kube-apiserver accepts.
 func blank() map[string]any {
 	return map[string]any{
 		"apiVersion": "batch/v1",
@@ -163,7 +163,7 @@ func blank() map[string]any {
 	}
 }
 
-// take applies a step to the field of an object.
+// take applies a step to a field of an object.
 func take(object map[string]any, path string, step step, value byte) {
 	names := strings.Split(path, ".")
 	last := names[len(names)-1]
@@ -186,7 +186,7 @@ func marshal(value any) []byte {
 	return text
 }
 
-// compact gives the compact form of a case. Values that it cannot say are left out.
+// compact returns the compact form of a case, without values that have none.
 func compact(t testing.TB, c *Case) []byte {
 	t.Helper()
 	input := []byte{0}
@@ -232,7 +232,7 @@ func at(object map[string]any, path string) any {
 	return value
 }
 
-// steps finds the values that lead to what a field holds, as far as there are some.
+// steps returns the values of steps that produce a field's value or a prefix of it.
 func steps(step step, wanted any) (values []byte) {
 	var now any
 	for string(marshal(now)) != string(marshal(wanted)) {
@@ -251,7 +251,7 @@ func steps(step step, wanted any) (values []byte) {
 	return values
 }
 
-// nearer says whether a step is one towards what is wanted: it is that, or its beginning.
+// nearer reports whether a step changes a value to the wanted one or a prefix of it.
 func nearer(now, next, wanted any) bool {
 	is, end := string(marshal(next)), string(marshal(wanted))
 	if is == end {

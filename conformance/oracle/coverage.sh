@@ -1,6 +1,6 @@
 #!/bin/sh
-# How much of kube-apiserver's code for a Job's status runs: coverage.sh 1.37 CASES SEED prints a table, for the vectors, for CASES generated cases and for
-# the corpus of the fuzzer, of how many blocks of each function they reach; and below it the places that none of them reaches.
+# Measures the coverage of kube-apiserver's code for a Job's status: coverage.sh 1.37 CASES SEED prints a table of covered blocks per function for the
+# vectors, for CASES generated cases and for the corpus of the fuzzer, and the blocks that none of them covers.
 set -eu
 release=${1:?usage: coverage.sh RELEASE CASES SEED}
 cases=${2:?}
@@ -11,11 +11,11 @@ out=$PWD/bin/coverage-$release
 rm -rf "$out"
 mkdir -p "$out/vectors" "$out/generator"
 
-# A program writes what it reached only if its own package is counted too.
+# A program writes its coverage only if its own package is instrumented too.
 go build -cover -coverpkg="managed-by-policy/conformance/oracle,$upstream" -modfile="v$release.mod" -o "bin/$release" .
 sed 's/^{"case":\(.*\),"answers":\[.*/\1/' ../vectors/*.ndjson | GOCOVERDIR=$out/vectors "bin/$release" > /dev/null
 GOCOVERDIR=$out/generator cargo run --quiet --package managed-by-conformance -- live "$cases" "$seed" "$release" >&2
-# It is slower than the one of `make oracle`, which the next one makes again.
+# The instrumented program is slower than the one of `make oracle`, so the next `make oracle` rebuilds it.
 rm "bin/$release"
 for from in vectors generator; do
     go tool covdata textfmt -i="$out/$from" -o "$out/$from.txt"
@@ -58,7 +58,7 @@ awk -v source="$source" -v out="$out" '
         }
         printf "\n%s", left
     }
-    # The function that a line of a file is in.
+    # Returns the function that contains a line of a file.
     function functionAt(file, wanted,    line, n, name) {
         if (!(file in lines)) {
             while ((getline line < file) > 0) {

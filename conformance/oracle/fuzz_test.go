@@ -14,14 +14,14 @@ import (
 	"k8s.io/kubernetes/pkg/apis/batch"
 )
 
-// TestMain does for the tests what main does for the program.
+// TestMain sets up the feature gate like main, and compiles the module.
 func TestMain(m *testing.M) {
 	enableJobManagedBy()
 	policy = newGuest()
 	os.Exit(m.Run())
 }
 
-// release is the one that the tests are built with.
+// release is the Kubernetes release that the tests are built with.
 var release = func() string {
 	info, _ := debug.ReadBuildInfo()
 	for _, module := range info.Deps {
@@ -52,12 +52,12 @@ func FuzzJob(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) <= 512 {
-			hold(t, requestOf(input))
+			compare(t, requestOf(input))
 		}
 	})
 }
 
-// vectors gives the cases of the committed vectors.
+// vectors returns the cases of the committed vectors.
 func vectors(t testing.TB, pattern string) (all []*Case) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "vectors", pattern))
@@ -88,30 +88,30 @@ func vectors(t testing.TB, pattern string) (all []*Case) {
 	return all
 }
 
-// hold fails unless the policy answers as kube-apiserver.
-func hold(t testing.TB, c *Case) {
+// compare fails the test unless the policy returns kube-apiserver's answer.
+func compare(t testing.TB, c *Case) {
 	t.Helper()
 	upstream := answer(c)
-	question := envelope(c)
-	ours := ask(t, question)
+	payload := envelope(c)
+	ours := review(t, payload)
 	if upstream.Unreadable != "" {
-		// What no rule reads may be of any type.
+		// The policy ignores the types of fields that no rule reads.
 		upstream = answer(readByRules(c))
 	}
 	switch {
 	case upstream.Panic != "" || differs(c, upstream):
 	case upstream.Unreadable != "":
 		if ours.Code != 400 {
-			t.Errorf("%s\nkube-apiserver cannot read it: %s\nthe policy: %+v", question, upstream.Unreadable, ours)
+			t.Errorf("%s\nkube-apiserver cannot read it: %s\nthe policy: %+v", payload, upstream.Unreadable, ours)
 		}
 	case ours.Accepted != (upstream.Message == "") || ours.Message != upstream.Message:
-		t.Errorf("%s\nkube-apiserver: %s\nthe policy:     %+v", question, upstream.Message, ours)
+		t.Errorf("%s\nkube-apiserver: %s\nthe policy:     %+v", payload, upstream.Message, ours)
 	}
 }
 
-// differs says whether the policy answers otherwise on purpose: see known-differences.txt.
+// differs reports whether the policy intentionally differs, see known-differences.txt.
 func differs(c *Case, upstream *Answer) bool {
-	// Of one rule's errors the policy says the first 100.
+	// The policy reports the first 100 errors of a rule.
 	if len(upstream.Errors) > 100 {
 		return true
 	}
@@ -127,7 +127,7 @@ func differs(c *Case, upstream *Answer) bool {
 		before, _ := decode(c.OldObject)
 		job, old := object.(*batch.Job), before.(*batch.Job)
 		now, was := job.Spec.ManagedBy, old.Spec.ManagedBy
-		// An unchanged value is not judged again, nor the template of a Job that is not suspended.
+		// The policy validates neither unchanged values nor the template of a Job that is not suspended.
 		if is && now != nil && was != nil && *now == *was || !is && !(old.Spec.Suspend != nil && *old.Spec.Suspend) {
 			return true
 		}
@@ -135,7 +135,7 @@ func differs(c *Case, upstream *Answer) bool {
 	return false
 }
 
-// envelope is what a policy server asks about a case.
+// envelope returns the policy server's payload for a case.
 func envelope(c *Case) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `{"settings":{"kubernetes_version":%q,"rules":{"job-spec/scheduling-directives":"deny"}},"request":{"uid":"1",`+

@@ -11,23 +11,23 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// modulePath is the policy as `make go/managedby/module.wasm` builds it.
+// modulePath is the policy module that `make go/managedby/module.wasm` builds.
 const modulePath = "../../go/managedby/module.wasm"
 
-// maxMemory is what an instance may hold between two questions. Memory of WebAssembly never shrinks.
+// maxMemory is the maximum memory of an instance between calls. WebAssembly memory never shrinks.
 const maxMemory = 8 << 20
 
-// guest is the policy in wazero. The package in go/ has a host too, but its module asks for newer versions of what the
-// releases are built from, so the oldest of them would not be the code that was released.
+// guest is the policy in wazero. The package in go/ also contains a host, but its go.mod requires newer versions of Kubernetes'
+// dependencies, so the oldest releases would not run the code that was released.
 type guest struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
 	instance api.Module
-	question string
+	request  string
 	response []byte
 }
 
-// policy is the one of this process. The fuzzer asks one question at a time in each of its processes. It gives an input 10 seconds, so
+// policy is the instance of this process. The fuzzer runs one input at a time in each process. It limits an input to 10 seconds, so
 // [TestMain] compiles the module.
 var policy *guest
 
@@ -38,17 +38,16 @@ type verdict struct {
 	Message  string `json:"message"`
 }
 
-// ask gives the policy's verdict on a question: settings and request.
-func ask(t testing.TB, question string) (is verdict) {
+// review returns the policy's verdict on a payload: settings and request.
+func review(t testing.TB, payload string) (result verdict) {
 	t.Helper()
-	if err := json.Unmarshal(policy.call(t, "validate", question), &is); err != nil {
+	if err := json.Unmarshal(policy.call(t, "validate", payload), &result); err != nil {
 		t.Fatal(err)
 	}
-	return is
+	return result
 }
 
-// newGuest compiles the module. Of waPC it needs the functions that hand a question over and its answer back; the policy asks
-// its host nothing.
+// newGuest compiles the module. It implements only waPC's functions for request and response, because the policy makes no host calls.
 func newGuest() *guest {
 	ctx := context.Background()
 	wasm, err := os.ReadFile(modulePath)
@@ -66,7 +65,7 @@ func newGuest() *guest {
 		switch name {
 		case "__guest_request":
 			function = func(memory api.Memory, stack []uint64) {
-				operation, payload, _ := strings.Cut(g.question, "\n")
+				operation, payload, _ := strings.Cut(g.request, "\n")
 				memory.WriteString(uint32(stack[0]), operation)
 				memory.WriteString(uint32(stack[1]), payload)
 			}
@@ -85,7 +84,7 @@ func newGuest() *guest {
 	return g
 }
 
-// call runs an operation of the module, whose instance serves many, as in a program that embeds it.
+// call runs an operation of the module and reuses the instance, like a program that embeds it.
 func (g *guest) call(t testing.TB, operation, payload string) []byte {
 	t.Helper()
 	ctx := context.Background()
@@ -100,7 +99,7 @@ func (g *guest) call(t testing.TB, operation, payload string) []byte {
 		}
 		g.instance = instance
 	}
-	g.question, g.response = operation+"\n"+payload, nil
+	g.request, g.response = operation+"\n"+payload, nil
 	done, err := g.instance.ExportedFunction("__guest_call").Call(ctx, uint64(len(operation)), uint64(len(payload)))
 	if err != nil || done[0] == 0 {
 		t.Fatalf("the policy failed: %v %s\n%s", err, g.response, payload)

@@ -1,6 +1,5 @@
-// Oracle answers what kube-apiserver says to a change of a Job or CronJob, by running the registry strategies of
-// k8s.io/kubernetes themselves. It reads cases from standard input, one JSON object a line, and writes one answer a
-// line, in the same order. Which release answers is decided by the module file it was built with
+// Oracle validates changes of a Job or CronJob with the registry strategies of k8s.io/kubernetes. It reads cases from standard input,
+// one JSON object per line, and writes one answer per line, in the same order. The module file selects the release
 // (go build -modfile=v1.37.mod).
 package main
 
@@ -28,7 +27,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 )
 
-// Case is one question: the change that a client asks for.
+// Case is a change by a client.
 type Case struct {
 	Name        string          `json:"name"`
 	Operation   string          `json:"operation"`
@@ -37,7 +36,7 @@ type Case struct {
 	OldObject   json.RawMessage `json:"oldObject,omitempty"`
 }
 
-// FieldError is one error of upstream's list, whole (Error) and in its parts.
+// FieldError is an error in upstream's list: the complete text (Error) and its parts.
 type FieldError struct {
 	Type   string `json:"type"`
 	Field  string `json:"field"`
@@ -45,8 +44,8 @@ type FieldError struct {
 	Error  string `json:"error"`
 }
 
-// Answer holds the errors on the fields that this project judges, and the message that a client would read if there
-// were no others. Unreadable says why the API server could not decode an object, Panic what its own code died of.
+// Answer contains the errors on the fields that this project validates, and the message for the client if there are no others.
+// Unreadable is the decoding error of an object, and Panic the panic of upstream's code.
 type Answer struct {
 	Name       string       `json:"name"`
 	Errors     []FieldError `json:"errors"`
@@ -76,14 +75,14 @@ func main() {
 			fmt.Fprintln(os.Stderr, "oracle:", err)
 			os.Exit(1)
 		}
-		// A caller that asks case by case waits for each answer.
+		// Callers may wait for each answer before they send the next case.
 		if in.Buffered() == 0 {
 			out.Flush()
 		}
 	}
 }
 
-// enableJobManagedBy switches the gate on where it is off by default (1.30, 1.31); where it is locked, it is on.
+// enableJobManagedBy enables the feature gate, which is off by default in 1.30 and 1.31. Where it is locked, it is on.
 func enableJobManagedBy() {
 	if !utilfeature.DefaultFeatureGate.Enabled("JobManagedBy") {
 		if err := utilfeature.DefaultMutableFeatureGate.Set("JobManagedBy=true"); err != nil {
@@ -109,19 +108,19 @@ func answer(c *Case) (a *Answer) {
 		}
 	}
 	kind, name, errs := validate(c, object, old)
-	a.say(kind, name, errs)
+	a.setErrors(kind, name, errs)
 	return a
 }
 
-// recovered writes down what upstream's code died of.
+// recovered records a panic of upstream's code.
 func recovered(panicked *string) {
 	if r := recover(); r != nil {
 		*panicked = fmt.Sprint(r)
 	}
 }
 
-// say fills the answer with what upstream found.
-func (a *Answer) say(kind, name string, errs field.ErrorList) {
+// setErrors fills the answer with upstream's errors.
+func (a *Answer) setErrors(kind, name string, errs field.ErrorList) {
 	mine := field.ErrorList{}
 	seen := map[string]bool{}
 	for _, e := range errs {
@@ -134,7 +133,7 @@ func (a *Answer) say(kind, name string, errs field.ErrorList) {
 			continue
 		}
 		if templates[e.Field] {
-			// A whole template, up to 1.33 with the addresses of what it points to.
+			// A whole template. Up to 1.33 it is printed with pointer addresses.
 			e = field.Invalid(field.NewPath(e.Field), field.OmitValueType{}, e.Detail)
 		}
 		mine = append(mine, e)
@@ -145,10 +144,10 @@ func (a *Answer) say(kind, name string, errs field.ErrorList) {
 	}
 }
 
-// templates are the paths at which upstream says that a template may not change.
+// templates are the paths of upstream's errors about changed templates.
 var templates = map[string]bool{"spec.template": true, "spec.template.spec": true}
 
-// judged tells the errors that this project finds too from those that are upstream's business alone.
+// judged reports whether an error is on a field that this project validates.
 func judged(e *field.Error) bool {
 	path := e.Field
 	return templates[path] && e.Type == field.ErrorTypeInvalid && e.Detail == "field is immutable" ||

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the module files of the oracle for one release of Kubernetes: modfile.sh v1.37.0 makes v1.37.mod and v1.37.sum.
-# The staging modules, which k8s.io/kubernetes replaces with folders of its own, are taken from their releases (v0.37.0).
+# Writes the oracle's module files for a Kubernetes release: modfile.sh v1.37.0 writes v1.37.mod and v1.37.sum.
+# The staging modules, which k8s.io/kubernetes replaces with local folders, are taken from their releases (v0.37.0).
 set -eu
 version=${1:?usage: modfile.sh vMAJOR.MINOR.PATCH}
 cd "$(dirname "$0")"
@@ -10,7 +10,7 @@ upstream=$(go mod download -json "k8s.io/kubernetes@$version" | sed -n 's/.*"GoM
 {
     printf 'module managed-by-policy/conformance/oracle\n\n'
     sed -n '/^go /p' "$upstream"
-    # The tests run the policy with wazero, which asks for a newer Go. What Go does by default stays that of the release.
+    # The tests use wazero, which requires a newer Go. The godebug setting keeps the defaults of the release's Go version.
     sed -n 's/^go \([0-9]*\.[0-9]*\).*/\ngodebug default=go\1/p' "$upstream"
     printf '\nrequire (\n\tk8s.io/kubernetes %s\n' "$version"
     grep '^[[:space:]]*github.com/tetratelabs/wazero ' ../../go/go.mod

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzText holds the policy to kube-apiserver on an update as bytes: the JSON of the stored object and of the new one, in which edits,
-// of three bytes each, put another token in the place of one.
+// FuzzText compares the policy with kube-apiserver on an update as bytes: the JSON of the stored and the new object. Each edit of three
+// bytes replaces a token.
 func FuzzText(f *testing.F) {
 	for _, c := range append(vectors(f, "job-status.ndjson"), vectors(f, "managed-by-field.ndjson")...) {
 		if c.OldObject != nil && bytes.Contains(c.Object, []byte(`"kind":"Job"`)) {
@@ -25,31 +25,31 @@ func FuzzText(f *testing.F) {
 		if ofStatus {
 			c.SubResource = "status"
 		}
-		question := []byte(envelope(c))
-		if !json.Valid(question) || !utf8.Valid(question) {
-			if is := ask(t, string(question)); is.Code != 400 {
-				t.Errorf("%q\nis no JSON; the policy: %+v", question, is)
+		payload := []byte(envelope(c))
+		if !json.Valid(payload) || !utf8.Valid(payload) {
+			if answer := review(t, string(payload)); answer.Code != 400 {
+				t.Errorf("%q\nis no JSON; the policy: %+v", payload, answer)
 			}
 			return
 		}
-		// What only looks like one object; what PolicyServer never sends, because it writes requests anew: a member twice, which the
-		// API server merges, half of a surrogate pair, and -0 as another number; and templates, of which the policy checks no type.
-		if notSent.Match(question) || !json.Valid(c.Object) || !json.Valid(c.OldObject) || repeats(c.Object) || repeats(c.OldObject) || bytes.Contains(question, []byte("template")) {
+		// Skips text that is not one object; text that PolicyServer never sends, because it serializes requests again: duplicate members,
+		// which the API server merges, unpaired surrogates, and -0; and templates, whose types the policy does not check.
+		if notSent.Match(payload) || !json.Valid(c.Object) || !json.Valid(c.OldObject) || repeats(c.Object) || repeats(c.OldObject) || bytes.Contains(payload, []byte("template")) {
 			return
 		}
-		hold(t, c)
+		compare(t, c)
 	})
 }
 
-// notSent is what PolicyServer writes otherwise: it escapes control characters alone, and -0 becomes -0.0.
+// notSent matches text that PolicyServer writes differently: it escapes only control characters, and -0 becomes -0.0.
 var notSent = regexp.MustCompile(`(?i)\\ud[89a-f]|-0[.e]`)
 
-// readByRules gives a case without what no rule reads: there kube-apiserver refuses a value of another type, and the policy does not.
+// readByRules returns a case without fields that no rule reads, in which kube-apiserver rejects wrong types and the policy does not.
 func readByRules(c *Case) *Case {
 	return &Case{Operation: c.Operation, SubResource: c.SubResource, Object: only(c.Object, ""), OldObject: only(c.OldObject, "")}
 }
 
-// read are the paths that rules read, and those on the way to them.
+// read contains the paths that rules read, and their parents.
 var read = func() map[string]bool {
 	read := map[string]bool{}
 	paths := []string{
@@ -69,7 +69,7 @@ var read = func() map[string]bool {
 	return read
 }()
 
-// only gives a value without the members that no rule reads.
+// only returns a value without the members that no rule reads.
 func only(text []byte, path string) []byte {
 	var members map[string]json.RawMessage
 	var elements []json.RawMessage
@@ -92,10 +92,10 @@ func only(text []byte, path string) []byte {
 	return text
 }
 
-// tokens are those of JSON, and whatever stands between them.
+// tokens matches JSON tokens, and any other character.
 var tokens = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.\w]+|[^"]`)
 
-// pieces are what edits put into a text.
+// pieces are the tokens that edits insert.
 var pieces = []string{
 	"null", "1.0", "1e2", "-0", "01", "2147483647", "2147483648", "-2147483649", "9223372036854775808", "1E400", `"1"`, "true", "false", "[]", "{}",
 	`""`, `"\u0000"`, `"😀"`, `"é"`, `"2026-01-01T00:00:00Z"`, `"2026-13-01T00:00:00Z"`, `"True"`, `"Complete"`, `"Indexed"`,
@@ -116,10 +116,10 @@ func edit(text, edits []byte) []byte {
 	return bytes.Join(all, nil)
 }
 
-// identity is how each Job begins. The API server knows it from elsewhere, from the path of a request and from what is stored.
+// identity is the start of each Job. The API server takes these fields from the request's path and from the stored object.
 const identity = `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"pi","namespace":"default","uid":"1","resourceVersion":"7"},`
 
-// asJob gives an object an identity instead of its own. What is no object, or an empty one, stays what it is.
+// asJob replaces the identity of an object. It returns other values and empty objects unchanged.
 func asJob(text []byte) []byte {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(text, &members); err != nil || repeats(text) {
@@ -135,7 +135,7 @@ func asJob(text []byte) []byte {
 	return append(bytes.TrimSuffix(object, []byte(",")), '}')
 }
 
-// repeats says whether an object in a document has two members of one name.
+// repeats reports whether an object in a document has duplicate members.
 func repeats(text []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	var twice func() bool

@@ -1,4 +1,4 @@
-// Printable writes the table of characters that Go's strconv.IsPrint accepts, as Rust source, to standard output.
+// Printable writes the table of characters that Go's strconv.IsPrint accepts as Rust source to standard output.
 //
 //	go run ./conformance/printable > crates/managed-by/src/upstream/go/printable.rs
 package main

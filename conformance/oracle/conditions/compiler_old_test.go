@@ -7,7 +7,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// compiler is the one that kube-apiserver 1.30 and 1.31 give to webhooks.
+// compiler returns the compiler that kube-apiserver 1.30 and 1.31 use for webhooks.
 func compiler() cel.FilterCompiler {
 	return cel.NewFilterCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion(), false))
 }

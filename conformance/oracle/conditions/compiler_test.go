@@ -7,7 +7,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// compiler is the one that kube-apiserver gives to webhooks.
+// compiler returns the compiler that kube-apiserver uses for webhooks.
 func compiler() cel.ConditionCompiler {
 	return cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 }

@@ -1,4 +1,4 @@
-// Package conditions puts the matchConditions of deploy/ to the code with which kube-apiserver evaluates them.
+// Package conditions evaluates the matchConditions in deploy/ with kube-apiserver's code.
 package conditions
 
 import (
@@ -23,16 +23,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// question is a request that the test of the conditions in Rust (xtask/tests/conditions/) has put to one of the manifests,
-// with what it takes for right: that kube-apiserver asks the policy, or that it does not.
+// question is a request that the Rust test (xtask/tests/conditions/) evaluated for a manifest, and its result: whether kube-apiserver
+// calls the webhook.
 type question struct {
 	Manifest string                       `json:"manifest"`
 	Asks     bool                         `json:"asks"`
 	Request  admissionv1.AdmissionRequest `json:"request"`
 }
 
-// The file QUESTIONS comes from that test. There every request that is not asked about is one of which the policy has
-// nothing to say, so that here only upstream's matcher has to give the same answers, and no error.
+// TestMatchConditions reads the file QUESTIONS, which the Rust test writes. Upstream's matcher must return the same results without
+// errors. The Rust test checks that the policy accepts the excluded requests.
 func TestMatchConditions(t *testing.T) {
 	path := os.Getenv("QUESTIONS")
 	if path == "" {
@@ -68,7 +68,7 @@ func TestMatchConditions(t *testing.T) {
 	t.Logf("%d manifests, asked: %d, kept away: %d", len(matchers), counts[true], counts[false])
 }
 
-// shipped is upstream's matcher with the conditions of a manifest in deploy/.
+// shipped returns upstream's matcher with the conditions of a manifest in deploy/.
 func shipped(t *testing.T, name string) matchconditions.Matcher {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../../deploy", name+".yml"))
@@ -90,13 +90,13 @@ func shipped(t *testing.T, name string) matchconditions.Matcher {
 	if len(found) == 0 {
 		t.Fatalf("%s: no matchConditions", name)
 	}
-	// An error must not look like a request that is kept away.
+	// An error must not count as an excluded request.
 	fail := registrationv1.Fail
 	hook := registrationv1.ValidatingWebhook{Name: name, FailurePolicy: &fail, MatchConditions: found}
 	return webhook.NewValidatingWebhookAccessor(name, name, &hook).GetCompiledMatcher(compiler())
 }
 
-// attributes are what the API server makes of the request.
+// attributes converts a request to the API server's attributes.
 func attributes(t *testing.T, request *admissionv1.AdmissionRequest) *admission.VersionedAttributes {
 	t.Helper()
 	kind := schema.GroupVersionKind(request.Kind)
