@@ -1,4 +1,4 @@
-// Package envtest makes the same writes through managedbyclient and without it, to a real kube-apiserver: both must say the same.
+// Package envtest sends the same writes to a real kube-apiserver with and without managedbyclient, and compares the errors.
 package envtest
 
 import (
@@ -43,7 +43,7 @@ type cluster struct {
 	release managedby.Release
 }
 
-// start starts it, with webhooks if there are any.
+// start starts a kube-apiserver with the given webhooks.
 func start(t *testing.T, webhooks ...*admissionregistrationv1.ValidatingWebhookConfiguration) cluster {
 	t.Helper()
 	path := func(program string) string {
@@ -82,7 +82,7 @@ func start(t *testing.T, webhooks ...*admissionregistrationv1.ValidatingWebhookC
 	return cluster{c, config, environment.WebhookInstallOptions, release}
 }
 
-// delegated is a Job that an external controller looks after.
+// delegated returns a Job that is delegated to an external controller.
 func delegated(name string) *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
@@ -92,7 +92,7 @@ func delegated(name string) *batchv1.Job {
 	}
 }
 
-// answer is the status of an error as text, with the name that both have.
+// answer returns the status of an error as text, with a common object name.
 func answer(t *testing.T, err error, name string) string {
 	t.Helper()
 	var status apierrors.APIStatus
@@ -133,7 +133,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 			return c.Status().Patch(ctx, job, from(old))
 		}
 	}
-	// A Job that is suspended with a status, and whose pods are then sent elsewhere.
+	// A suspended Job with a status, whose scheduling directives then change.
 	move := func(status batchv1.JobStatus) func(context.Context, client.Client, *batchv1.Job) error {
 		return func(ctx context.Context, c client.Client, job *batchv1.Job) error {
 			job.Spec.Suspend = ptr(true)
@@ -208,7 +208,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 				t.Errorf("kube-apiserver: %v\nours:           %v\nfailures:       %v", theirs, ours, r.Failures)
 			}
 			if !test.denied || strings.Contains(theirs.Error(), "spec.template") {
-				return // kube-apiserver prints the whole template, this policy does not.
+				return // kube-apiserver prints the whole template, the policy does not.
 			}
 			if is, same := answer(t, ours, our), answer(t, theirs, their); is != same {
 				t.Errorf("kube-apiserver: %s\nours:           %s", same, is)
@@ -217,7 +217,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestDryRunOfAnApply asks the policy as a release that denies what the API server's own accepts: what judges is the response.
+// TestDryRunOfAnApply evaluates the response of a dry run for a release that denies a write which the API server's release accepts.
 func TestDryRunOfAnApply(t *testing.T) {
 	server := start(t)
 	r := recorded.New(t.Context())
@@ -255,7 +255,7 @@ func TestDryRunOfAnApply(t *testing.T) {
 	}
 }
 
-// TestManager lets a reconciler write through the client of a manager, which reads from a cache.
+// TestManager writes through the client of a manager, which reads from a cache.
 func TestManager(t *testing.T) {
 	server := start(t)
 	r := recorded.New(t.Context())
@@ -287,7 +287,7 @@ func TestManager(t *testing.T) {
 	if err := <-wrote; !apierrors.IsInvalid(err) || len(r.Failures) != 1 || !strings.HasPrefix(r.Failures[0], "envtest_test.go:") {
 		t.Errorf("%v, %v", err, r.Failures)
 	}
-	// What a program gets that wraps the manager's client itself.
+	// A client that the program wraps itself.
 	again := managedbyclient.New(r, mgr.GetClient(), managedbyclient.Reader(mgr.GetAPIReader()))
 	bad := delegated("other")
 	bad.Spec.ManagedBy = ptr("runner")
@@ -296,7 +296,7 @@ func TestManager(t *testing.T) {
 	}
 }
 
-// run starts a manager, and stops it before the API server stops.
+// run starts a manager, and stops it before the API server.
 func run(t *testing.T, mgr manager.Manager) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -310,7 +310,7 @@ func run(t *testing.T, mgr manager.Manager) {
 	})
 }
 
-// TestWebhook judges what a client writes that is not wrapped, as a release that the API server is not.
+// TestWebhook evaluates the writes of an unwrapped client for a release other than the API server's.
 func TestWebhook(t *testing.T) {
 	path, fail, none := "/judge", admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
 	server := start(t, &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -344,7 +344,7 @@ func TestWebhook(t *testing.T) {
 		} else if !apierrors.IsInternalError(err) {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond) // until the webhook listens
+		time.Sleep(100 * time.Millisecond) // Wait until the webhook listens.
 	}
 	now := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	job.Status = batchv1.JobStatus{StartTime: &now, Active: 1, Ready: ptr[int32](1)}

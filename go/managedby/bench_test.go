@@ -24,7 +24,7 @@ import (
 
 func ptr[T any](value T) *T { return &value }
 
-// statusUpdate gives a Job that finishes, and the request that says so, of about that many bytes.
+// statusUpdate returns the states of a Job that finishes, and the request of about size bytes that updates it.
 func statusUpdate(tb testing.TB, size int) (old, new *batchv1.Job, request *admissionv1.AdmissionRequest) {
 	tb.Helper()
 	start := metav1.NewTime(time.Date(2026, 11, 20, 9, 0, 1, 0, time.UTC))
@@ -81,7 +81,7 @@ func statusUpdate(tb testing.TB, size int) (old, new *batchv1.Job, request *admi
 		if request.OldObject.Raw, err = json.Marshal(old); err != nil {
 			tb.Fatal(err)
 		}
-		text, err := question(request, nil, []byte("{}"))
+		text, err := judgeInput(request, nil, []byte("{}"))
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -101,7 +101,7 @@ var sizes = []struct {
 	bytes int
 }{{"6KB", 6 << 10}, {"118KB", 118 << 10}}
 
-// reportCPU adds the processor's time, which other programs on the machine do not lengthen as they do ns/op.
+// reportCPU adds CPU time, which depends less on other programs on the machine than ns/op.
 func reportCPU(b *testing.B) func() {
 	spent := func() time.Duration {
 		var usage syscall.Rusage
@@ -114,7 +114,7 @@ func reportCPU(b *testing.B) func() {
 	return func() { b.ReportMetric(float64((spent()-before).Nanoseconds())/float64(b.N), "cpu-ns/op") }
 }
 
-// BenchmarkNothing is the floor: a module that accepts the same requests unread.
+// BenchmarkNothing is the baseline: a module that accepts the same requests without reading them.
 func BenchmarkNothing(b *testing.B) {
 	wasm, err := os.ReadFile(filepath.Join("..", "..", "noop.wasm"))
 	if err != nil {
@@ -131,7 +131,7 @@ func BenchmarkNothing(b *testing.B) {
 			b.ReportAllocs()
 			defer reportCPU(b)()
 			for b.Loop() {
-				text, err := question(request, nil, []byte("{}"))
+				text, err := judgeInput(request, nil, []byte("{}"))
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -143,7 +143,7 @@ func BenchmarkNothing(b *testing.B) {
 	}
 }
 
-// BenchmarkReview judges a request for one release.
+// BenchmarkReview reviews a request for one release.
 func BenchmarkReview(b *testing.B) {
 	policy, err := New(b.Context(), WithSettings([]byte(`{"kubernetes_version":"1.37"}`)))
 	if err != nil {
@@ -164,7 +164,7 @@ func BenchmarkReview(b *testing.B) {
 	}
 }
 
-// BenchmarkCheckStatusUpdate judges two Jobs of Go's types, for one release and for all.
+// BenchmarkCheckStatusUpdate checks an update of a typed Job, for one release and for all.
 func BenchmarkCheckStatusUpdate(b *testing.B) {
 	for _, releases := range []Releases{{V1_37}, AllReleases()[1:]} {
 		policy, err := New(b.Context(), WithReleases(releases...))
@@ -201,7 +201,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkInstance makes an instance, as a call does that finds none idle.
+// BenchmarkInstance creates an instance, as a call does if none is idle.
 func BenchmarkInstance(b *testing.B) {
 	m, err := loaded()
 	if err != nil {

@@ -16,46 +16,46 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// Status is the subresource for the status.
+// Status is the name of the status subresource.
 const Status = "status"
 
-// Change is what a client asks the API server for: the objects as the client sends them. Like the API server, [Policy.Check]
-// drops a status that comes with the main resource, and whatever comes with a status.
+// Change is a write by a client, with the objects as the client sends them. Like the API server, [Policy.Check] ignores the status in
+// a write of the main resource, and all other fields in a write of the status.
 type Change struct {
 	// Operation is Create or Update.
 	Operation admissionv1.Operation
 	// SubResource is empty for the main resource, or [Status].
 	SubResource string
-	// Kind is the kind of the objects. If it is empty, they say it themselves, or the scheme knows it of their Go type
+	// Kind is the kind of the objects. If it is empty, it is taken from their TypeMeta, or from the scheme by their Go type
 	// ([WithScheme]).
 	Kind schema.GroupVersionKind
-	// Object is what is to be stored.
+	// Object is the new object.
 	Object runtime.Object
-	// OldObject is what is stored; nil for Create.
+	// OldObject is the stored object; nil for Create.
 	OldObject runtime.Object
 }
 
 var jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
 
-// CheckCreate judges the creation of a Job. It does not judge its status: the API server drops the status of a create.
+// CheckCreate checks the creation of a Job. It ignores the status, as the API server does.
 func (p *Policy) CheckCreate(ctx context.Context, job *batchv1.Job) (Findings, error) {
 	return p.Check(ctx, Change{Operation: admissionv1.Create, Kind: jobKind, Object: object(job)})
 }
 
-// CheckUpdate judges an update of a Job, without its status.
+// CheckUpdate checks an update of a Job without its status.
 func (p *Policy) CheckUpdate(ctx context.Context, old, new *batchv1.Job) (Findings, error) {
 	return p.Check(ctx, Change{Operation: admissionv1.Update, Kind: jobKind, Object: object(new), OldObject: object(old)})
 }
 
-// CheckStatusUpdate judges an update of a Job's status from old to new. The API server gives the same answer to
-// Status().Update(ctx, new), and to a patch with the same result.
+// CheckStatusUpdate checks an update of a Job's status from old to new. The API server returns the same errors for
+// Status().Update(ctx, new), and for a patch with the same result.
 func (p *Policy) CheckStatusUpdate(ctx context.Context, old, new *batchv1.Job) (Findings, error) {
 	return p.Check(ctx, Change{
 		Operation: admissionv1.Update, SubResource: Status, Kind: jobKind, Object: object(new), OldObject: object(old),
 	})
 }
 
-// object keeps a nil pointer from becoming an interface that is not nil.
+// object converts a nil pointer to a nil interface.
 func object(job *batchv1.Job) runtime.Object {
 	if job == nil {
 		return nil
@@ -63,8 +63,8 @@ func object(job *batchv1.Job) runtime.Object {
 	return job
 }
 
-// Check judges a change of any kind that the policy knows, built in or named in the settings. Kinds that it does not know are
-// accepted, and nothing is found.
+// Check checks a change of any kind that the policy supports, built in or declared in the settings. Other kinds are accepted without
+// findings.
 func (p *Policy) Check(ctx context.Context, change Change) (Findings, error) {
 	if err := p.made(); err != nil {
 		return Findings{}, err
@@ -76,8 +76,8 @@ func (p *Policy) Check(ctx context.Context, change Change) (Findings, error) {
 	return p.CheckRequest(ctx, request)
 }
 
-// CheckRequest judges a request as the API server sends it to a webhook, for the releases of the policy. [Policy.Review] gives the
-// one answer of a policy in a cluster.
+// CheckRequest checks a request as the API server sends it to a webhook, for the releases of the policy. [Policy.Review] returns the
+// verdict of a policy in a cluster.
 func (p *Policy) CheckRequest(ctx context.Context, request *admissionv1.AdmissionRequest) (Findings, error) {
 	if request == nil {
 		return Findings{}, errors.New("managedby: CheckRequest of no request")
@@ -89,7 +89,7 @@ func (p *Policy) CheckRequest(ctx context.Context, request *admissionv1.Admissio
 	return judged.all(request), nil
 }
 
-// request is the change as the API server would send it to a webhook.
+// request converts the change to the request that the API server would send to a webhook.
 func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 	if change.Object == nil {
 		return nil, errors.New("managedby: a change without an object")
@@ -121,8 +121,8 @@ func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 	return request, err
 }
 
-// kind is the kind of a change's objects: as the change says, as they say, or as the scheme knows it of their type. Objects that come
-// from a client often say none.
+// kind returns the kind of a change's objects: from the change, from their TypeMeta, or from the scheme. TypeMeta is often empty in
+// objects that a client returned.
 func (p *Policy) kind(change Change) (schema.GroupVersionKind, error) {
 	for _, kind := range []schema.GroupVersionKind{change.Kind, change.Object.GetObjectKind().GroupVersionKind()} {
 		if kind.Version != "" && kind.Kind != "" {
@@ -148,7 +148,7 @@ var jobs = func() *runtime.Scheme {
 	return scheme
 }()
 
-// stored gives the JSON of both objects, as the API server has them when it asks its webhooks.
+// stored returns the JSON of both objects in the form that the API server sends to webhooks.
 func stored(change Change) (object, old []byte, err error) {
 	oldJob, wasJob := change.OldObject.(*batchv1.Job)
 	if job, isJob := change.Object.(*batchv1.Job); isJob && (wasJob || change.OldObject == nil) {
@@ -171,7 +171,7 @@ func storedJobs(job, old *batchv1.Job, subResource string) (object, was []byte, 
 	}
 	stored := *old
 	if subResource == Status {
-		// It is the same in both, no rule reads it, and it is most of a Job.
+		// The template is equal in both, no rule reads it, and it is most of a Job.
 		stored.Spec.Template = corev1.PodTemplateSpec{}
 		is.Spec = stored.Spec
 	} else {
@@ -183,7 +183,7 @@ func storedJobs(job, old *batchv1.Job, subResource string) (object, was []byte, 
 	return object, was, err
 }
 
-// storedObjects does for any kind what storedJobs does.
+// storedObjects is storedJobs for any kind.
 func storedObjects(change Change) (object, old []byte, err error) {
 	var new, was map[string]json.RawMessage
 	if new, _, err = members(change.Object); err != nil {
@@ -221,7 +221,7 @@ func members(of runtime.Object) (map[string]json.RawMessage, []byte, error) {
 	return members, text, err
 }
 
-// raw is the JSON of one of a request's objects.
+// raw returns the JSON of an object in a request.
 func raw(extension runtime.RawExtension) ([]byte, error) {
 	if extension.Raw != nil || extension.Object == nil {
 		return extension.Raw, nil

@@ -14,15 +14,15 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
 
-// told is one thing that one release says.
-type told struct {
+// releaseFinding is a finding of one release.
+type releaseFinding struct {
 	release           managedby.Release
 	rule, level, path string
 	text, suggestion  string
 }
 
 // TestDifferential compares CheckRequest and Review with the library's answers to every example, vector, recorded and generated request.
-// ANSWERS names another file of answers than target/answers.ndjson.
+// The variable ANSWERS can name another file than target/answers.ndjson.
 func TestDifferential(t *testing.T) {
 	name := os.Getenv("ANSWERS")
 	if name == "" {
@@ -84,12 +84,12 @@ func TestDifferential(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", line.Name, err)
 		}
-		said, answer := *verdict, line.Answer
-		if said.Allowed != answer.Accepted || said.Code != answer.Code || said.Message != answer.Message ||
-			!slices.Equal(said.Warnings, answer.Warnings) || !maps.Equal(said.AuditAnnotations, answer.AuditAnnotations) {
-			t.Errorf("%s: %+v, not %+v: %s", line.Name, said, answer, line.Request)
+		got, want := *verdict, line.Answer
+		if got.Allowed != want.Accepted || got.Code != want.Code || got.Message != want.Message ||
+			!slices.Equal(got.Warnings, want.Warnings) || !maps.Equal(got.AuditAnnotations, want.AuditAnnotations) {
+			t.Errorf("%s: %+v, not %+v: %s", line.Name, got, want, line.Request)
 		}
-		// Nobody can judge it.
+		// The request or its settings are invalid.
 		if line.Judgement == nil {
 			continue
 		}
@@ -97,21 +97,21 @@ func TestDifferential(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", line.Name, err)
 		}
-		ours, library := map[told]bool{}, map[told]bool{}
+		ours, library := map[releaseFinding]bool{}, map[releaseFinding]bool{}
 		for _, f := range found.All {
 			for _, release := range f.Releases {
-				ours[told{release, f.Rule, string(f.Enforcement), f.Path, f.Error(release), f.Suggestion}] = true
+				ours[releaseFinding{release, f.Rule, string(f.Enforcement), f.Path, f.Error(release), f.Suggestion}] = true
 			}
 		}
 		for _, f := range line.Judgement.Findings {
 			for _, release := range f.Releases {
 				text := f.Text
-				for _, of := range f.Texts {
-					if of.Releases.Contains(release) {
-						text = of.Text
+				for _, variant := range f.Texts {
+					if variant.Releases.Contains(release) {
+						text = variant.Text
 					}
 				}
-				library[told{release, f.Rule, f.Enforcement, f.Path, text, f.Suggestion}] = true
+				library[releaseFinding{release, f.Rule, f.Enforcement, f.Path, text, f.Suggestion}] = true
 			}
 		}
 		if !maps.Equal(ours, library) {

@@ -16,7 +16,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
 
-// A controller writes that a Job is complete, and forgets the condition SuccessCriteriaMet.
+// A controller completes a Job without the condition SuccessCriteriaMet.
 func ExamplePolicy_CheckStatusUpdate() {
 	ctx := context.Background()
 	policy, err := managedby.New(ctx)
@@ -46,7 +46,7 @@ func ExamplePolicy_CheckStatusUpdate() {
 	// job-status/complete-without-success-criteria-met at status.conditions in 1.31 to 1.37
 }
 
-// The answer that the policy would give to a request in a cluster, with settings: only one controller may be delegated to.
+// The verdict of the policy in a cluster whose settings allow only one controller.
 func ExamplePolicy_Review() {
 	ctx := context.Background()
 	policy, err := managedby.New(ctx, managedby.WithSettings([]byte(`{
@@ -72,7 +72,7 @@ func ExamplePolicy_Review() {
 	// Job.batch "pi" is invalid: spec.managedBy: Unsupported value: "kueue.x-k8s.io/multiqueue": did you mean "kueue.x-k8s.io/multikueue"? allowed for Jobs in namespace "team-a": "kueue.x-k8s.io/multikueue" [managed-by/allowed]
 }
 
-// An object without Go types: the status of a JobSet says that it failed after it had completed.
+// An unstructured object: a JobSet fails after it has completed.
 func ExamplePolicy_Check() {
 	ctx := context.Background()
 	policy, err := managedby.New(ctx)

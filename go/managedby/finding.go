@@ -12,54 +12,54 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Enforcement is what a rule does with what it finds.
+// Enforcement is the level of a rule or finding.
 type Enforcement string
 
-// What a rule may do.
+// Levels of findings.
 const (
 	Deny Enforcement = "deny"
 	Warn Enforcement = "warn"
 )
 
-// Finding is one thing that a rule found wrong with one field.
+// Finding is a problem that a rule found in a field.
 type Finding struct {
 	// Rule is the rule's id, such as "job-status/ready-exceeds-active".
 	Rule string
-	// Enforcement says whether the request is denied for it.
+	// Enforcement is the level: deny or warn.
 	Enforcement Enforcement
-	// Path is the field, from the object's root, as kube-apiserver writes it.
+	// Path is the path of the field in kube-apiserver's format.
 	Path string
-	// Type is the type of kube-apiserver's field.Error. Its String is what kube-apiserver prints: "Invalid value".
+	// Type is the type of kube-apiserver's field.Error. Its String is the printed form, such as "Invalid value".
 	Type field.ErrorType
-	// Detail says what is wrong and, if possible, what is valid.
+	// Detail describes the problem and, if possible, the valid values.
 	Detail string
-	// Suggestion is the value that was probably meant, to be written at Path; empty if there is none. Detail names it too.
+	// Suggestion is the suggested value for Path; empty if there is none. Detail contains it too.
 	Suggestion string
-	// Upstream says whether kube-apiserver finds it too; what it does not find is this project's own.
+	// Upstream is true if the rule is kube-apiserver's, and false if it is this project's own.
 	Upstream bool
 	// Releases are the releases that report this finding. [Policy.Review] leaves it empty if the settings name no release.
 	Releases Releases
-	// Errors are the whole errors: releases print values differently.
+	// Errors are the complete errors. Releases with the same text share one.
 	Errors []ReleaseError
 }
 
-// ReleaseError is an error in the words of some releases.
+// ReleaseError is the error that some releases return.
 type ReleaseError struct {
 	Releases Releases
 	// Type is the type of kube-apiserver's field.Error.
 	Type field.ErrorType
-	// Text is the whole error.
+	// Text is the complete error.
 	Text string
-	// Detail says what is wrong and, if possible, what is valid.
+	// Detail describes the problem and, if possible, the valid values.
 	Detail string
 }
 
-// Error is the error in the words of a release; empty if that does not find it.
+// Error returns the error of a release, or an empty string if the release does not report the finding.
 func (f Finding) Error(release Release) string {
 	return f.error(release).Text
 }
 
-// error is the error of a release; the zero value if that does not find it.
+// error returns the error of a release, or the zero value if the release does not report the finding.
 func (f Finding) error(release Release) ReleaseError {
 	for _, e := range f.Errors {
 		if e.Releases.Contains(release) {
@@ -69,8 +69,8 @@ func (f Finding) error(release Release) ReleaseError {
 	return ReleaseError{}
 }
 
-// FieldError is the error as kube-apiserver of a release has it in its list; nil if that release does not find it. It prints as
-// [Finding.Error] does.
+// FieldError returns the error in kube-apiserver's type, or nil if the release does not report the finding. It prints like
+// [Finding.Error].
 func (f Finding) FieldError(release Release) *field.Error {
 	e := f.error(release)
 	if e.Text == "" {
@@ -84,7 +84,7 @@ func (f Finding) FieldError(release Release) *field.Error {
 	return &field.Error{Type: e.Type, Field: f.Path, BadValue: badValue(value), Detail: e.Detail}
 }
 
-// badValue is a value that prints as kube-apiserver printed it; numbers, truth values and strings have their Go types.
+// badValue returns a value that prints as in kube-apiserver. Numbers, booleans and strings have their Go types.
 func badValue(text string) any {
 	if text == "" {
 		return field.OmitValueType{}
@@ -101,44 +101,44 @@ func badValue(text string) any {
 	return printed(text)
 }
 
-// printed is a value of which only the text is known.
+// printed is a value that is only known in its printed form.
 type printed string
 
-// String gives the text, which field.Error prints of what has no JSON.
+// String returns the text, which field.Error prints if MarshalJSON fails.
 func (p printed) String() string { return string(p) }
 
-// MarshalJSON fails, so that field.Error takes the text.
+// MarshalJSON returns an error, so that field.Error prints the String.
 func (p printed) MarshalJSON() ([]byte, error) { return nil, errPrinted }
 
 var errPrinted = errors.New("managedby: a value of which only the text is known")
 
 var _ json.Marshaler = printed("")
 
-// URL is the page of the rule.
+// URL returns the URL of the rule's page.
 func (f Finding) URL() string {
 	return "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/" + f.Rule + ".md"
 }
 
-// Denial is what the API servers of some releases answer.
+// Denial is the response of some releases to a denied request.
 type Denial struct {
-	// Releases are those that give this answer.
+	// Releases are the releases with this response.
 	Releases Releases
 	// Code is the HTTP status, such as 422.
 	Code int32
-	// Message is what the client reads: `Job.batch "pi" is invalid: ...`.
+	// Message is the message for the client: `Job.batch "pi" is invalid: ...`.
 	Message string
-	// Details name the object, and each error with its field and its type, as kube-apiserver does.
+	// Details contain the object's name, and field and type of each error, as in kube-apiserver.
 	Details *metav1.StatusDetails
 }
 
-// Status is the answer as the API server sends it: the ErrStatus of an apierrors.StatusError.
+// Status returns the response as the API server sends it: the ErrStatus of an apierrors.StatusError.
 func (d Denial) Status() metav1.Status {
 	return metav1.Status{
 		Status: metav1.StatusFailure, Code: d.Code, Reason: reason(d.Code), Message: d.Message, Details: d.Details,
 	}
 }
 
-// reason is the word that the API server has for a code.
+// reason returns the API server's reason for a code.
 func reason(code int32) metav1.StatusReason {
 	switch code {
 	case http.StatusUnprocessableEntity:
@@ -152,15 +152,15 @@ func reason(code int32) metav1.StatusReason {
 	}
 }
 
-// Findings are what the rules found, for each of the releases asked. The zero value is that nothing was found.
+// Findings are the findings for the evaluated releases. The zero value has none.
 type Findings struct {
-	// All are those that deny and those that warn, in the order in which the rules are documented.
+	// All contains the findings that deny and those that warn, in the documented order of the rules.
 	All []Finding
-	// Denials are the answers of the releases that deny; empty if none does.
+	// Denials are the responses of the releases that deny; empty if none does.
 	Denials []Denial
 }
 
-// Denied says which of the releases asked deny.
+// Denied returns the releases that deny.
 func (f Findings) Denied() Releases {
 	var releases Releases
 	for _, denial := range f.Denials {
@@ -169,7 +169,7 @@ func (f Findings) Denied() Releases {
 	return releases
 }
 
-// In gives the findings of one release, in its order, each with the type and the detail that this release has.
+// In returns the findings of one release, in its order, with this release's types and details.
 func (f Findings) In(release Release) []Finding {
 	var findings []Finding
 	for _, finding := range f.All {
@@ -182,7 +182,7 @@ func (f Findings) In(release Release) []Finding {
 	return findings
 }
 
-// ErrorList are the errors for which a release denies, as the validation of kube-apiserver returns them.
+// ErrorList returns the errors for which a release denies, as kube-apiserver's validation does.
 func (f Findings) ErrorList(release Release) field.ErrorList {
 	var list field.ErrorList
 	for _, finding := range f.All {
@@ -193,7 +193,7 @@ func (f Findings) ErrorList(release Release) field.ErrorList {
 	return list
 }
 
-// Err is nil if no release denies, else a [*DeniedError].
+// Err returns a [*DeniedError], or nil if no release denies.
 func (f Findings) Err() error {
 	if len(f.Denials) == 0 {
 		return nil
@@ -201,13 +201,13 @@ func (f Findings) Err() error {
 	return &DeniedError{Findings: f}
 }
 
-// DeniedError says which releases deny, in their words. It is an apierrors.APIStatus, so that apierrors.IsInvalid and
-// apierrors.HasStatusCause hold of it as of the API server's error.
+// DeniedError contains the releases that deny with their messages. It implements apierrors.APIStatus, so apierrors.IsInvalid and
+// apierrors.HasStatusCause work as on the API server's error.
 type DeniedError struct {
 	Findings Findings
 }
 
-// Error has a line for each different answer.
+// Error returns one line per distinct response.
 func (e *DeniedError) Error() string {
 	lines := make([]string, len(e.Findings.Denials))
 	for i, denial := range e.Findings.Denials {
@@ -216,7 +216,7 @@ func (e *DeniedError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Status is the answer of the newest release that denies.
+// Status returns the response of the newest release that denies.
 func (e *DeniedError) Status() metav1.Status {
 	denied := e.Findings.Denied()
 	for _, denial := range e.Findings.Denials {
@@ -227,7 +227,7 @@ func (e *DeniedError) Status() metav1.Status {
 	return metav1.Status{Status: metav1.StatusFailure, Message: e.Error()}
 }
 
-// IsDenied says whether an error is, or wraps, a [*DeniedError].
+// IsDenied reports whether an error is, or wraps, a [*DeniedError].
 func IsDenied(err error) bool {
 	var denied *DeniedError
 	return errors.As(err, &denied)

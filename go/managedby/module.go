@@ -14,35 +14,35 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// Version is the version of managed-by-policy that this package belongs to. A module of another one is refused.
+// Version is the version of managed-by-policy. The package rejects modules of other versions.
 const Version = "0.1.0"
 
-// wasm is the policy built with its feature "findings". `make go/managedby/module.wasm` writes it; a tag go/v... carries it.
+// wasm is the policy with the feature "findings". `make go/managedby/module.wasm` builds it, and tags go/v... contain it.
 //
 //go:embed module.wasm
 var wasm []byte
 
 const (
-	// maxMemoryPages bounds the memory of an instance: 256 MiB, far more than the largest request takes.
+	// maxMemoryPages limits the memory of an instance to 256 MiB, far more than the largest request needs.
 	maxMemoryPages = 4096
-	// maxIdleMemory is what an instance may hold while it waits. Memory of WebAssembly never shrinks.
+	// maxIdleMemory is the maximum memory of an idle instance. WebAssembly memory never shrinks.
 	maxIdleMemory = 8 << 20
 )
 
-// module is the compiled policy with its instances.
+// module is the compiled policy with a pool of instances.
 type module struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
-	// running holds a token for each instance at work.
+	// running contains a token for each running instance.
 	running chan struct{}
-	// idle holds the instances that wait.
+	// idle contains the idle instances.
 	idle chan *instance
 }
 
-// loaded compiles the embedded module, once in a process.
+// loaded compiles the embedded module once per process.
 var loaded = sync.OnceValues(func() (*module, error) { return load(context.Background(), wasm) })
 
-// load compiles a module and looks whether it belongs to this package.
+// load compiles a module and verifies its version.
 func load(ctx context.Context, wasm []byte) (*module, error) {
 	r := wazero.NewRuntimeWithConfig(ctx, runtimeConfig())
 	m, err := compile(ctx, r, wasm)
@@ -76,7 +76,7 @@ func compile(ctx context.Context, r wazero.Runtime, wasm []byte) (*module, error
 	}, nil
 }
 
-// verify refuses a module of another version, and one that knows other releases.
+// verify returns an error if the module has another version or supports other releases.
 func (m *module) verify(ctx context.Context) error {
 	answer, err := m.call(ctx, "describe", nil)
 	if err != nil {
@@ -98,16 +98,16 @@ func (m *module) verify(ctx context.Context) error {
 	return nil
 }
 
-// call runs one operation on an instance that nobody else uses. It returns when the context ends. The guest then finishes its
-// work in the background. This takes a short time, because the time is linear in the size of the input. If wazero could
-// interrupt the guest, each call would cost several times as much.
+// call runs one operation on an idle or new instance. It returns when the context ends. The guest then continues in the background,
+// for a short time that is linear in the size of the input. Letting wazero interrupt the guest would make each call several times
+// slower.
 func (m *module) call(ctx context.Context, operation string, payload []byte) ([]byte, error) {
 	select {
 	case m.running <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	// Both may have been possible.
+	// select chooses randomly if the context has also ended.
 	if ctx.Err() != nil {
 		<-m.running
 		return nil, context.Cause(ctx)
@@ -142,10 +142,10 @@ func (m *module) run(ctx context.Context, operation string, payload []byte) ([]b
 	answer, err := i.call(ctx, operation, payload)
 	var refused *guestError
 	if err != nil && !errors.As(err, &refused) || i.memory() > maxIdleMemory {
-		// What trapped is in no known state.
+		// After a trap the state of the instance is undefined.
 		return answer, errors.Join(err, i.close())
 	}
-	// There is room: no more instances are idle than may run.
+	// This never blocks, because idle has room for all instances that can run.
 	m.idle <- i
 	return answer, err
 }
@@ -159,14 +159,14 @@ func (m *module) instance(ctx context.Context) (*instance, error) {
 	}
 }
 
-// instance is one running copy of the module. One goroutine at a time may use it.
+// instance is an instance of the module. It is not safe for concurrent use.
 type instance struct {
 	module    api.Module
 	guestCall api.Function
 }
 
 func newInstance(ctx context.Context, m *module) (*instance, error) {
-	// Anonymous, so that there can be many.
+	// Without a name there can be several instances.
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
 	module, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
 	if err != nil {
@@ -183,7 +183,7 @@ func newInstance(ctx context.Context, m *module) (*instance, error) {
 	return i, nil
 }
 
-// call runs one operation. An error that is no *guestError leaves the instance unusable.
+// call runs one operation. After an error other than *guestError the instance is unusable.
 func (i *instance) call(ctx context.Context, operation string, payload []byte) ([]byte, error) {
 	x := exchange{operation: operation, payload: payload}
 	stack := [2]uint64{uint64(len(operation)), uint64(len(payload))}
@@ -199,12 +199,12 @@ func (i *instance) call(ctx context.Context, operation string, payload []byte) (
 	return x.response, nil
 }
 
-// memory is how many bytes the instance holds.
+// memory returns the size of the instance's memory in bytes.
 func (i *instance) memory() uint32 { return i.module.Memory().Size() }
 
 func (i *instance) close() error { return i.module.Close(context.Background()) }
 
-// guestError is what the guest says when it refuses a question; it can answer the next one.
+// guestError is an error that the guest returned. The instance remains usable.
 type guestError struct{ message string }
 
 func (e *guestError) Error() string { return "managedby: " + e.message }

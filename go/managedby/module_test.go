@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestVersionIsThatOfThePolicy keeps the constant from falling behind Cargo.toml.
-func TestVersionIsThatOfThePolicy(t *testing.T) {
+// TestVersionMatchesThePolicy compares the constant with Cargo.toml.
+func TestVersionMatchesThePolicy(t *testing.T) {
 	manifest, err := os.ReadFile(filepath.Join("..", "..", "Cargo.toml"))
 	if err != nil {
 		t.Skipf("needs the repository around the module: %v", err)
@@ -25,7 +25,7 @@ func TestVersionIsThatOfThePolicy(t *testing.T) {
 	}
 }
 
-// TestModulesAreReleasedTogether keeps the module for controller-runtime from asking for another release of this one.
+// TestModulesAreReleasedTogether checks that the module for controller-runtime requires the same version.
 func TestModulesAreReleasedTogether(t *testing.T) {
 	manifest, err := os.ReadFile(filepath.Join("..", "managedbyclient", "go.mod"))
 	if err != nil {
@@ -42,7 +42,7 @@ func TestModulesAreReleasedTogether(t *testing.T) {
 	}
 }
 
-func TestModulesThatAreNotOurs(t *testing.T) {
+func TestForeignModulesAreRejected(t *testing.T) {
 	other, err := os.ReadFile(filepath.Join("..", "..", "noop.wasm"))
 	if err != nil {
 		t.Skipf("needs the module that does nothing: make noop.wasm: %v", err)
@@ -64,7 +64,7 @@ func TestModulesThatAreNotOurs(t *testing.T) {
 	}
 }
 
-// TestFailureOfTheGuest asks for more memory than an instance may have. The instance is thrown away, and the next call has another.
+// TestFailureOfTheGuest exceeds the memory limit of an instance. The instance is dropped, and the next call uses a new one.
 func TestFailureOfTheGuest(t *testing.T) {
 	m, err := loaded()
 	if err != nil {
@@ -104,7 +104,7 @@ func TestContextEndsInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestMemoryIsGivenBack sends something large: what held it does not wait for the next call.
+// TestMemoryIsGivenBack sends a large request. The instance that grew is not kept for the next call.
 func TestMemoryIsGivenBack(t *testing.T) {
 	m, err := loaded()
 	if err != nil {

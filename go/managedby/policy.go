@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Policy judges requests with the settings that it was made with. [New] makes one. Many goroutines may use it at once.
+// Policy checks requests with its settings. [New] creates one. It is safe for concurrent use.
 type Policy struct {
 	module   *module
 	settings json.RawMessage
@@ -21,14 +21,14 @@ type Policy struct {
 	scheme   *runtime.Scheme
 }
 
-// Option changes what [New] makes.
+// Option configures a [Policy].
 type Option func(*Policy) error
 
-// WithSettings gives the policy's settings as JSON or as YAML; without them they are {}. They are those of a Kubewarden manifest:
-// https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/settings.md. New refuses settings that a policy
-// server would refuse, with every problem found.
+// WithSettings sets the policy's settings as JSON or YAML, by default {}. They have the same keys as in a Kubewarden manifest:
+// https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/settings.md. For invalid settings New returns an error with
+// all problems.
 //
-// The key kubernetes_version counts for [Policy.Review] alone: whatever checks for many releases sets it itself.
+// Only [Policy.Review] uses the key kubernetes_version. The other methods evaluate the releases in [WithReleases].
 func WithSettings(settings []byte) Option {
 	return func(p *Policy) error {
 		if json.Valid(settings) {
@@ -46,7 +46,7 @@ func WithSettings(settings []byte) Option {
 	}
 }
 
-// WithReleases names the releases that are asked; without it, all are.
+// WithReleases sets the releases to evaluate, by default all.
 func WithReleases(releases ...Release) Option {
 	return func(p *Policy) error {
 		if len(releases) == 0 {
@@ -62,7 +62,7 @@ func WithReleases(releases ...Release) Option {
 	}
 }
 
-// WithUser says who asks, for settings that name the writers of a status. [Policy.Review] takes the user of its request.
+// WithUser sets the user of the writes, for settings that list status writers. [Policy.Review] uses the user in the request.
 func WithUser(user authenticationv1.UserInfo) Option {
 	return func(p *Policy) error {
 		p.user = user
@@ -70,8 +70,7 @@ func WithUser(user authenticationv1.UserInfo) Option {
 	}
 }
 
-// WithScheme says of which kinds your Go types are, for objects without TypeMeta in [Policy.Check]; without it, the types of batch/v1 are
-// known.
+// WithScheme sets the scheme from which [Policy.Check] takes the kind of objects without TypeMeta. The default scheme contains batch/v1.
 func WithScheme(scheme *runtime.Scheme) Option {
 	return func(p *Policy) error {
 		p.scheme = scheme
@@ -79,7 +78,7 @@ func WithScheme(scheme *runtime.Scheme) Option {
 	}
 }
 
-// New makes a policy. The first call in a process compiles the module.
+// New creates a policy. The first call in a process compiles the module.
 func New(ctx context.Context, options ...Option) (*Policy, error) {
 	p := &Policy{settings: json.RawMessage("{}"), releases: AllReleases()}
 	for _, option := range options {
@@ -97,7 +96,7 @@ func New(ctx context.Context, options ...Option) (*Policy, error) {
 	return p, nil
 }
 
-// made tells a policy from the zero value.
+// made returns an error for a policy that New did not create.
 func (p *Policy) made() error {
 	if p == nil || p.module == nil {
 		return errors.New("managedby: a Policy that New did not make")

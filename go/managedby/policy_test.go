@@ -35,7 +35,7 @@ func newPolicy(t testing.TB, options ...managedby.Option) *managedby.Policy {
 
 func ptr[T any](value T) *T { return &value }
 
-// delegated is a Job that MultiKueue looks after.
+// delegated returns a Job that is delegated to MultiKueue.
 func delegated() *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "default"},
@@ -162,7 +162,7 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
-// TestErrorsAreKubernetesErrors asks the answer what a controller's author asks an API server's: its reason, its causes, its list.
+// TestErrorsAreKubernetesErrors checks that functions for the API server's errors work: reason, causes, list.
 func TestErrorsAreKubernetesErrors(t *testing.T) {
 	start := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	old := withStatus(delegated(), batchv1.JobStatus{StartTime: &start, Active: 1})
@@ -218,7 +218,7 @@ func TestPolicyThatNewDidNotMake(t *testing.T) {
 	}
 }
 
-// TestKindOfATypedObject leaves TypeMeta empty, as clients do in what they return.
+// TestKindOfATypedObject leaves TypeMeta empty, as in objects that clients return.
 func TestKindOfATypedObject(t *testing.T) {
 	bad := delegated()
 	bad.Spec.ManagedBy = ptr("runner")
@@ -256,7 +256,7 @@ func TestSettingsInYAML(t *testing.T) {
 	}
 }
 
-func TestWhatComesWithTheOtherResourceIsDropped(t *testing.T) {
+func TestFieldsOfTheOtherResourceAreIgnored(t *testing.T) {
 	old, new := delegated(), delegated()
 	new.Spec.ManagedBy = ptr("acme.io/other")
 	new.Status.Ready = ptr[int32](1)
@@ -301,7 +301,7 @@ func untyped(t *testing.T, job *batchv1.Job) *unstructured.Unstructured {
 	return u
 }
 
-func TestChangesThatMakeNoSense(t *testing.T) {
+func TestInvalidChanges(t *testing.T) {
 	job := delegated()
 	for name, change := range map[string]managedby.Change{
 		"no object":                {Operation: admissionv1.Create},
@@ -328,7 +328,7 @@ func TestChangesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestOptionsThatMakeNoSense(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	for _, test := range []struct {
 		option managedby.Option
 		says   string
@@ -390,7 +390,7 @@ func TestReview(t *testing.T) {
 	}
 }
 
-func TestWritersOfAStatus(t *testing.T) {
+func TestStatusWriters(t *testing.T) {
 	settings := managedby.WithSettings([]byte(`{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue"]}}}`))
 	for user, denied := range map[string]string{"system:serviceaccount:kueue-system:kueue": "", "ana": "1.30 to 1.37"} {
 		policy := newPolicy(t, settings, managedby.WithUser(authenticationv1.UserInfo{Username: user}))
@@ -404,8 +404,8 @@ func TestWritersOfAStatus(t *testing.T) {
 	}
 }
 
-// TestKindsOfYourOwn declares a kind in the settings. Without that it is unknown, and whatever is written passes.
-func TestKindsOfYourOwn(t *testing.T) {
+// TestCustomKinds declares a kind in the settings. Without the declaration all writes are accepted.
+func TestCustomKinds(t *testing.T) {
 	workflow := func(managedBy, phase string) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: map[string]any{
 			"spec": map[string]any{"managedBy": managedBy}, "status": map[string]any{"phase": phase},
@@ -481,7 +481,7 @@ func TestContextThatHasEnded(t *testing.T) {
 	}
 }
 
-func TestReleasesAreWrittenAsRuns(t *testing.T) {
+func TestReleasesPrintAsRanges(t *testing.T) {
 	for _, test := range []struct {
 		releases managedby.Releases
 		text     string

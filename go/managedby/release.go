@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Release is a minor release of Kubernetes, as settings name it: "1.36".
+// Release is a minor release of Kubernetes, such as "1.36".
 type Release string
 
-// The releases whose rules are known, each as of the newest patch that was read.
+// Supported releases.
 const (
 	V1_30 Release = "1.30"
 	V1_31 Release = "1.31"
@@ -21,12 +21,12 @@ const (
 	V1_37 Release = "1.37"
 )
 
-// AllReleases lists them, oldest first.
+// AllReleases returns all supported releases, oldest first.
 func AllReleases() Releases {
 	return Releases{V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36, V1_37}
 }
 
-// Since lists those from one on, oldest first.
+// Since returns a release and all newer ones, oldest first.
 func Since(release Release) Releases {
 	all := AllReleases()
 	first := slices.Index(all, release)
@@ -36,7 +36,7 @@ func Since(release Release) Releases {
 	return all[first:]
 }
 
-// ParseRelease reads a release as settings name it: "1.36".
+// ParseRelease parses a release, such as "1.36".
 func ParseRelease(text string) (Release, error) {
 	if !slices.Contains(AllReleases(), Release(text)) {
 		return "", fmt.Errorf("managedby: %q is no release from 1.30 to 1.37", text)
@@ -47,10 +47,10 @@ func ParseRelease(text string) (Release, error) {
 // Releases is a set of releases, oldest first.
 type Releases []Release
 
-// Contains says whether a release is in the set.
+// Contains reports whether a release is in the set.
 func (r Releases) Contains(release Release) bool { return slices.Contains(r, release) }
 
-// String writes the set as people do: "1.30, 1.32 to 1.37".
+// String formats the set as ranges: "1.30, 1.32 to 1.37".
 func (r Releases) String() string {
 	var runs [][2]Release
 	before := false
@@ -74,7 +74,7 @@ func (r Releases) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// with gives the set that has other releases too, oldest first.
+// with returns the union of two sets, oldest first.
 func (r Releases) with(others Releases) Releases {
 	union := slices.Concat(r, others)
 	slices.SortFunc(union, func(a, b Release) int {

@@ -16,26 +16,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Verdict is the answer of the policy to one request.
+// Verdict is the policy's verdict on a request.
 type Verdict struct {
-	// Allowed says whether the request may go on.
+	// Allowed is true if the request is allowed.
 	Allowed bool
-	// Code is the HTTP status of a denial: 422 for an invalid object, 403 for one that may not be written here or by this user,
-	// 400 for a request that makes no sense.
+	// Code is the HTTP status of a denial: 422 for an invalid object, 403 for a write that is forbidden in the namespace or to the
+	// user, 400 for a malformed request.
 	Code int32
-	// Message is what the client reads when denied: kube-apiserver's words.
+	// Message is the message for the client if denied, in kube-apiserver's format.
 	Message string
-	// Warnings are shown to the client either way.
+	// Warnings are warnings for the client.
 	Warnings []string
-	// AuditAnnotations are for the audit log.
+	// AuditAnnotations are annotations for the audit log.
 	AuditAnnotations map[string]string
-	// Findings are what the rules found, in the order in which they are documented.
+	// Findings are the findings in the documented order of the rules.
 	Findings []Finding
-	// details belong to a denial.
+	// details are the details of a denial.
 	details *metav1.StatusDetails
 }
 
-// Response is the verdict as a webhook answers it to the request with that UID.
+// Response converts the verdict to a webhook's response to the request with the UID.
 func (v *Verdict) Response(uid types.UID) *admissionv1.AdmissionResponse {
 	response := &admissionv1.AdmissionResponse{
 		UID:              uid,
@@ -50,9 +50,8 @@ func (v *Verdict) Response(uid types.UID) *admissionv1.AdmissionResponse {
 	return response
 }
 
-// Review gives the policy's answer to a request, with the policy's settings: what a policy server would answer. Whether the
-// request makes sense is part of the answer. An error means that there is none, because the context ended, an object is not valid
-// JSON, or the module failed.
+// Review returns the verdict that a policy server with the policy's settings would return. A malformed request is denied. An error
+// means that there is no verdict, because the context ended, an object is not valid JSON, or the module failed.
 func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionRequest) (*Verdict, error) {
 	if request == nil {
 		return nil, errors.New("managedby: Review of no request")
@@ -73,7 +72,7 @@ func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionReque
 	}, nil
 }
 
-// judgement is what the module says to a request, by docs/judgement.schema.json.
+// judgement is the module's response to a request, see docs/judgement.schema.json.
 type judgement struct {
 	answer
 	Findings []struct {
@@ -82,13 +81,13 @@ type judgement struct {
 		Upstream    bool        `json:"upstream"`
 		Path        string      `json:"path"`
 		Suggestion  string      `json:"suggestion"`
-		told
-		Texts []told `json:"texts"`
+		releaseError
+		Texts []releaseError `json:"texts"`
 	} `json:"findings"`
 	Opinions []answer `json:"opinions"`
 }
 
-// answer is what some releases answer, all the same; none are named if the settings chose.
+// answer is the verdict that some releases share. Releases is empty if the settings set the release.
 type answer struct {
 	Releases         Releases          `json:"releases"`
 	Allowed          bool              `json:"allowed"`
@@ -98,20 +97,20 @@ type answer struct {
 	AuditAnnotations map[string]string `json:"auditAnnotations"`
 }
 
-// told is an error in the words of some releases.
-type told struct {
+// releaseError is an error that some releases share.
+type releaseError struct {
 	Releases Releases  `json:"releases"`
 	Type     errorType `json:"type"`
 	Text     string    `json:"text"`
 	Detail   string    `json:"detail"`
 }
 
-// findings are the findings of the judgement, in its order.
+// findings returns the findings of the judgement in its order.
 func (j *judgement) findings() []Finding {
 	all := make([]Finding, 0, len(j.Findings))
 	for _, f := range j.Findings {
 		if len(f.Texts) == 0 {
-			f.Texts = []told{f.told}
+			f.Texts = []releaseError{f.releaseError}
 		}
 		found := Finding{
 			Rule: f.Rule, Enforcement: f.Enforcement, Path: f.Path, Type: field.ErrorType(f.Type), Detail: f.Detail,
@@ -125,16 +124,16 @@ func (j *judgement) findings() []Finding {
 	return all
 }
 
-// errorType is a field.ErrorType by what it prints.
+// errorType is a field.ErrorType that is decoded from its printed form.
 type errorType field.ErrorType
 
-// errorTypes are those that rules find. (The validation of schemas has one more that prints "Invalid value".)
+// errorTypes are the types that rules use. (Schema validation has another type that prints "Invalid value".)
 var errorTypes = [...]field.ErrorType{
 	field.ErrorTypeInvalid, field.ErrorTypeRequired, field.ErrorTypeDuplicate, field.ErrorTypeTooLong, field.ErrorTypeNotSupported,
 	field.ErrorTypeForbidden,
 }
 
-// UnmarshalText finds the type that prints so.
+// UnmarshalText sets the type with the given printed form.
 func (t *errorType) UnmarshalText(text []byte) error {
 	for _, is := range errorTypes {
 		if is.String() == string(text) {
@@ -145,7 +144,7 @@ func (t *errorType) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is no type of an error", text)
 }
 
-// details are those of a denial, with the errors that its releases find; nil if the answer is none.
+// details returns the details of a denial with the errors of its releases, or nil if the request is allowed.
 func (a *answer) details(request *admissionv1.AdmissionRequest, findings []Finding) *metav1.StatusDetails {
 	if a.Allowed {
 		return nil
@@ -170,11 +169,11 @@ func (p *Policy) judge(ctx context.Context, request *admissionv1.AdmissionReques
 	if err := p.made(); err != nil {
 		return nil, err
 	}
-	question, err := question(request, releases, p.settings)
+	input, err := judgeInput(request, releases, p.settings)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.module.call(ctx, "judge", question)
+	answer, err := p.module.call(ctx, "judge", input)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +184,7 @@ func (p *Policy) judge(ctx context.Context, request *admissionv1.AdmissionReques
 	return &judged, nil
 }
 
-// requestHeader is an AdmissionRequest without its objects. Kind comes first, so that the module knows it when it meets them.
+// requestHeader is an AdmissionRequest without its objects. Kind comes first, because the module decodes the objects by kind.
 type requestHeader struct {
 	Kind               metav1.GroupVersionKind      `json:"kind"`
 	UID                types.UID                    `json:"uid"`
@@ -201,9 +200,9 @@ type requestHeader struct {
 	DryRun             *bool                        `json:"dryRun,omitempty"`
 }
 
-// question returns the input of the operation "judge": {"releases": [...], "review": {"request": ..., "settings": ...}}. It copies
+// judgeInput returns the input of the operation "judge": {"releases": [...], "review": {"request": ..., "settings": ...}}. It copies
 // the objects unchanged, so that the module sees what a policy server sees.
-func question(request *admissionv1.AdmissionRequest, releases Releases, settings json.RawMessage) ([]byte, error) {
+func judgeInput(request *admissionv1.AdmissionRequest, releases Releases, settings json.RawMessage) ([]byte, error) {
 	header, err := json.Marshal(requestHeader{
 		Kind:               request.Kind,
 		UID:                request.UID,
@@ -258,7 +257,7 @@ func question(request *admissionv1.AdmissionRequest, releases Releases, settings
 	return q.Bytes(), nil
 }
 
-// all are the findings of the judgement, and its denials.
+// all returns the findings and denials of the judgement.
 func (j *judgement) all(request *admissionv1.AdmissionRequest) Findings {
 	all := Findings{All: j.findings()}
 	for _, o := range j.Opinions {

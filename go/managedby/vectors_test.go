@@ -20,7 +20,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
 
-// vector is a question that kube-apiserver's own code has answered, see conformance/.
+// vector is a case with the answers of kube-apiserver's own code, see conformance/.
 type vector struct {
 	Case struct {
 		Name        string                `json:"name"`
@@ -42,7 +42,7 @@ type fieldError struct {
 	Error string `json:"error"`
 }
 
-// knownDifferences reads how the names of cases begin where the policy differs from kube-apiserver on purpose.
+// knownDifferences reads the name prefixes of cases in which the policy intentionally differs from kube-apiserver.
 func knownDifferences(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(tree(t, "conformance", "known-differences.txt"))
@@ -58,12 +58,12 @@ func knownDifferences(t *testing.T) []string {
 	return prefixes
 }
 
-// differs says whether the policy differs from kube-apiserver on purpose.
+// differs reports whether the policy intentionally differs from kube-apiserver.
 func (v *vector) differs(known []string) bool {
 	return slices.ContainsFunc(known, func(prefix string) bool { return strings.HasPrefix(v.Case.Name, prefix) })
 }
 
-// tree is the repository, in which the vectors are; a module that was downloaded has none.
+// tree returns a path in the repository. It skips the test in a downloaded module, which does not contain the vectors.
 func tree(t testing.TB, path ...string) string {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -104,7 +104,7 @@ func vectors(t *testing.T) []*vector {
 	return all
 }
 
-// request is the case as a webhook would see it.
+// request converts the case to a webhook's request.
 func (v *vector) request(t *testing.T) *admissionv1.AdmissionRequest {
 	t.Helper()
 	var object metav1.PartialObjectMetadata
@@ -132,13 +132,13 @@ func (v *vector) request(t *testing.T) *admissionv1.AdmissionRequest {
 	return request
 }
 
-// upstream gives kube-apiserver's errors among the findings, as one release writes them, none twice. What only warns is about
-// other patches of the release.
+// upstream returns kube-apiserver's errors in the findings for a release, without duplicates. It ignores findings that warn, which
+// concern other patches of the release.
 func upstream(findings []managedby.Finding, release managedby.Release) []fieldError {
 	var errors []fieldError
 	for _, finding := range findings {
 		e := fieldError{finding.Path, finding.Error(release)}
-		// What a finding says is in the newest words where the settings name no release.
+		// If the settings set no release, the finding has the text of the newest one.
 		if e.Error == "" && len(finding.Releases) == 0 {
 			e.Error = finding.Errors[0].Text
 		}
@@ -149,7 +149,7 @@ func upstream(findings []managedby.Finding, release managedby.Release) []fieldEr
 	return errors
 }
 
-// TestReviewAgreesWithKubeAPIServer holds Review to every vector, for each release, to the byte.
+// TestReviewAgreesWithKubeAPIServer compares Review with every vector, for each release, byte for byte.
 func TestReviewAgreesWithKubeAPIServer(t *testing.T) {
 	policies := map[managedby.Release]*managedby.Policy{}
 	for _, release := range managedby.AllReleases() {
@@ -188,8 +188,8 @@ func TestReviewAgreesWithKubeAPIServer(t *testing.T) {
 	t.Logf("%d answers held to the byte, %d that differ on purpose", held, different)
 }
 
-// TestCheckAgreesWithKubeAPIServer asks for all releases at once, with objects as a program has them: with Go's types where the
-// vector fits in them, and as unstructured ones.
+// TestCheckAgreesWithKubeAPIServer checks all releases at once, with unstructured objects, and with typed ones if the types can
+// represent the vector.
 func TestCheckAgreesWithKubeAPIServer(t *testing.T) {
 	policy := newPolicy(t)
 	known := knownDifferences(t)
@@ -258,7 +258,7 @@ func (v *vector) unstructured() (managedby.Change, bool) {
 	return change, true
 }
 
-// jobs gives the change with Go's types, unless it is of another kind, or they write it otherwise than it stands.
+// jobs returns the change with typed objects, unless it has another kind or the types would change its JSON.
 func (v *vector) jobs(t *testing.T) (managedby.Change, bool) {
 	t.Helper()
 	change := managedby.Change{
@@ -290,7 +290,7 @@ func sameJob(text []byte) (*batchv1.Job, bool) {
 	return job, leavesIn(leaves(text), leaves(again))
 }
 
-// leaves are the values of a document that are neither objects nor filled lists, with their paths.
+// leaves returns the values of a document that are neither objects nor non-empty lists, by path.
 func leaves(text []byte) map[string]string {
 	var document any
 	if err := json.Unmarshal(text, &document); err != nil {

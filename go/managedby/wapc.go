@@ -8,7 +8,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// exchange is one call of waPC: what the guest fetches, and what it hands back.
+// exchange is the state of a waPC call: its request and response.
 type exchange struct {
 	operation string
 	payload   []byte
@@ -19,7 +19,7 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// withExchange lets the host's functions find the exchange of the call that runs them.
+// withExchange adds the exchange to the context of a call, for the host functions.
 func withExchange(ctx context.Context, x *exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
@@ -34,7 +34,7 @@ type hostFunction struct {
 	call       func(x *exchange, memory api.Memory, stack []uint64)
 }
 
-// hostFunctions are all that waPC 1 imports. The guest asks nothing of the host, so those for questions say that there is no answer.
+// hostFunctions are all imports of waPC 1. The guest makes no host calls, so the functions for them return failure.
 var hostFunctions = []hostFunction{
 	{"__guest_request", 2, 0, func(x *exchange, memory api.Memory, stack []uint64) {
 		if !memory.WriteString(uint32(stack[0]), x.operation) || !memory.Write(uint32(stack[1]), x.payload) {
@@ -53,17 +53,17 @@ var hostFunctions = []hostFunction{
 	{"__host_error", 1, 0, func(*exchange, api.Memory, []uint64) {}},
 }
 
-// read gives the bytes that the first two parameters name. They are the guest's: copy them.
+// read returns the bytes at the address and length in the first two parameters. They alias guest memory, so callers must copy them.
 func read(memory api.Memory, stack []uint64) []byte {
 	bytes, ok := memory.Read(uint32(stack[0]), uint32(stack[1]))
 	if !ok {
-		// wazero makes it the error of the call.
+		// wazero returns the panic as the error of the call.
 		panic(errOutOfMemory)
 	}
 	return bytes
 }
 
-// instantiateHost gives the runtime the module "wapc", which the guest imports.
+// instantiateHost adds the module "wapc", which the guest imports, to the runtime.
 func instantiateHost(ctx context.Context, r wazero.Runtime) error {
 	builder := r.NewHostModuleBuilder("wapc")
 	for _, f := range hostFunctions {

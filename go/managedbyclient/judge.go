@@ -24,7 +24,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// judge judges the writes of one test.
+// judge checks the writes of one test.
 type judge struct {
 	t       *report.T
 	options []managedby.Option
@@ -48,7 +48,7 @@ func (j *judge) create(ctx context.Context, c client.Client, obj client.Object, 
 func (j *judge) update(ctx context.Context, c client.Client, subResource string, obj client.Object, write func() error) error {
 	j.t.Helper()
 	kind, old := j.stored(ctx, c, subResource, obj)
-	// The API server looks whether a write is stale before it looks what it says.
+	// The API server checks for conflicts before it validates a write.
 	if old == nil || obj.GetResourceVersion() != "" && obj.GetResourceVersion() != old.GetResourceVersion() {
 		return write()
 	}
@@ -68,7 +68,7 @@ func (j *judge) patch(ctx context.Context, c client.Client, subResource string, 
 	if patch.Type() == types.ApplyPatchType {
 		data, err := patch.Data(obj)
 		if err != nil {
-			return write() // The client says so.
+			return write() // The client returns the error.
 		}
 		a := applied{what: what, subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(obj), old: old, sent: data, into: obj, dryRun: dryRun}
 		if _, partial := obj.(*metav1.PartialObjectMetadata); partial {
@@ -80,7 +80,7 @@ func (j *judge) patch(ctx context.Context, c client.Client, subResource string, 
 		return write()
 	}
 	patched, err := preview(c.Scheme(), kind, old, obj, patch)
-	// What cannot be patched is the client's to say, and so is a stale patch.
+	// The client returns errors for invalid and stale patches.
 	if err != nil || patched.GetResourceVersion() != old.GetResourceVersion() {
 		return write()
 	}
@@ -93,7 +93,7 @@ func (j *judge) patch(ctx context.Context, c client.Client, subResource string, 
 	return write()
 }
 
-// apply judges an apply of obj that sends body.
+// apply checks a server-side apply of obj that sends body.
 func (j *judge) apply(ctx context.Context, c client.Client, subResource string, obj, body runtime.ApplyConfiguration, dryRun bool, write func() error) error {
 	j.t.Helper()
 	text, err := json.Marshal(obj)
@@ -120,16 +120,16 @@ type applied struct {
 	what, subResource string
 	kind              schema.GroupVersionKind
 	key               client.ObjectKey
-	// old is what was stored; nil if there was nothing.
+	// old is the stored object; nil if there was none.
 	old client.Object
-	// sent is the JSON of what the client sends.
+	// sent is the JSON that the client sends.
 	sent []byte
-	// into is where the client puts the whole object of the response; nil if it does not.
+	// into receives the object in the response; nil if the client does not store it.
 	into   any
 	dryRun bool
 }
 
-// judgeAfterwards makes an apply and judges what came of it.
+// judgeAfterwards makes an apply and checks its result.
 func (j *judge) judgeAfterwards(ctx context.Context, c client.Client, a applied, write func() error) error {
 	j.t.Helper()
 	before, err := json.Marshal(a.into)
@@ -140,7 +140,7 @@ func (j *judge) judgeAfterwards(ctx context.Context, c client.Client, a applied,
 	case isOther(a.subResource):
 		return err
 	case apierrors.IsInvalid(err):
-		// The API server denies it as the release that it is. The test says which others do.
+		// The API server denied it for its own release. The other releases are reported to the test.
 		if is, failed := a.preview(); failed == nil {
 			_ = j.check(ctx, a.what, a.change(is))
 		}
@@ -155,7 +155,7 @@ func (j *judge) judgeAfterwards(ctx context.Context, c client.Client, a applied,
 	return j.check(ctx, a.what, a.change(is))
 }
 
-// change is what an apply does, as an update or a create.
+// change returns the result of an apply as an update or a create.
 func (a applied) change(is client.Object) managedby.Change {
 	change := managedby.Change{Operation: admissionv1.Create, Kind: a.kind, Object: is}
 	if a.old != nil {
@@ -164,7 +164,7 @@ func (a applied) change(is client.Object) managedby.Change {
 	return change
 }
 
-// outcome is the object that came of an apply, as the API server answered; nil if it is gone.
+// outcome returns the object that an apply produced, from the API server's response; nil if it was deleted.
 func (j *judge) outcome(ctx context.Context, c client.Client, a applied, before []byte) (client.Object, error) {
 	after, err := json.Marshal(a.into)
 	if err != nil {
@@ -174,15 +174,15 @@ func (j *judge) outcome(ctx context.Context, c client.Client, a applied, before 
 	case a.into != nil && !bytes.Equal(before, after):
 		return decoded(after)
 	case a.dryRun:
-		// The fake client does nothing for a dry run.
+		// The fake client returns nothing for a dry run.
 		return a.preview()
 	default:
-		// The client kept the response to itself.
+		// The client does not return the response.
 		return j.get(ctx, c, a.kind, a.key), nil
 	}
 }
 
-// preview is what an apply would make of the stored object, without the lists of the spec that an apply merges.
+// preview returns an approximation of the result of an apply. It does not merge lists in the spec.
 func (a applied) preview() (client.Object, error) {
 	if a.old == nil {
 		return decoded(a.sent)
@@ -197,7 +197,7 @@ func (a applied) preview() (client.Object, error) {
 	return decoded(text)
 }
 
-// stored looks up what an object replaces; nil if nothing is stored, or the subresource is none that is judged.
+// stored looks up the stored object; nil if there is none, or the policy does not check the subresource.
 func (j *judge) stored(ctx context.Context, c client.Client, subResource string, obj client.Object) (schema.GroupVersionKind, client.Object) {
 	kind, err := c.GroupVersionKindFor(obj)
 	if err != nil || isOther(subResource) {
@@ -232,7 +232,7 @@ func (j *judge) get(ctx context.Context, c client.Client, kind schema.GroupVersi
 	return obj
 }
 
-// preview is what the API server makes of the stored object and a patch that is no server-side apply.
+// preview returns the result of a patch other than a server-side apply.
 func preview(scheme *runtime.Scheme, kind schema.GroupVersionKind, old, obj client.Object, patch client.Patch) (*unstructured.Unstructured, error) {
 	data, err := patch.Data(obj)
 	if err != nil {
@@ -264,13 +264,13 @@ func preview(scheme *runtime.Scheme, kind schema.GroupVersionKind, old, obj clie
 	return decoded(text)
 }
 
-// decoded is the object of a JSON text. Whole numbers stay whole.
+// decoded decodes an object and preserves integers.
 func decoded(text []byte) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	return object, kjson.Unmarshal(text, &object.Object)
 }
 
-// check judges a change, fails the test, and gives the error that the API server would.
+// check checks a change. If it is denied, it fails the test and returns the error that the API server would return.
 func (j *judge) check(ctx context.Context, what string, change managedby.Change) error {
 	j.t.Helper()
 	findings, err := j.policy.Check(ctx, change)
@@ -288,7 +288,7 @@ func (j *judge) check(ctx context.Context, what string, change managedby.Change)
 	return denial(findings)
 }
 
-// denial is the answer of the newest release that denies.
+// denial returns the response of the newest release that denies.
 func denial(findings managedby.Findings) error {
 	var denied *managedby.DeniedError
 	if errors.As(findings.Err(), &denied) {
@@ -297,7 +297,7 @@ func denial(findings managedby.Findings) error {
 	return nil
 }
 
-// call names a call as the code under test wrote it.
+// call formats a call as in the code under test.
 func call(verb, subResource string) string {
 	switch subResource {
 	case "":

@@ -1,14 +1,13 @@
-// Package managedbyclient judges every write that the code under test makes through a client of controller-runtime, as
-// kube-apiserver of the releases that you name would, and fails the test in kube-apiserver's own words.
+// Package managedbyclient checks every write that the code under test makes through a client of controller-runtime, as
+// kube-apiserver does in the given releases, and fails the test with kube-apiserver's error.
 //
 //	c := fake.NewClientBuilder().WithObjects(job).WithInterceptorFuncs(managedbyclient.Funcs(t)).Build()
 //	reconciler := &Reconciler{Client: c}
 //
-// With envtest, wrap the client: managedbyclient.New(t, c). There the API server judges too, but only as the one release that
-// it is.
+// With envtest, wrap the client: managedbyclient.New(t, c). The API server there validates writes too, but only for its own release.
 //
-// A write that a release would deny is not made: the code under test gets the error that the API server would give it. Only a
-// server-side apply is made first and judged by what came of it, because nothing but the API server knows that beforehand.
+// A write that a release would deny is not sent, and the code under test gets the API server's error. A server-side apply is sent
+// first and its result checked, because only the API server can compute it.
 package managedbyclient
 
 import (
@@ -29,32 +28,31 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// Option changes how writes are judged.
+// Option configures the checks.
 type Option func(*judge)
 
-// Releases names the releases that judge; without it, all do.
+// Releases sets the releases to check, by default all.
 func Releases(releases ...managedby.Release) Option {
 	return func(j *judge) { j.options = append(j.options, managedby.WithReleases(releases...)) }
 }
 
-// Settings gives the policy's settings as JSON: kinds of your own, who may write a status, rules to warn or off. See
+// Settings sets the policy's settings as JSON, for example custom kinds, status writers, or rule levels. See
 // [managedby.WithSettings].
 func Settings(settings []byte) Option {
 	return func(j *judge) { j.options = append(j.options, managedby.WithSettings(settings)) }
 }
 
-// User says as whom the code under test writes, for settings that name the writers of a status.
+// User sets the user of the writes, for settings that list status writers.
 func User(user authenticationv1.UserInfo) Option {
 	return func(j *judge) { j.options = append(j.options, managedby.WithUser(user)) }
 }
 
-// Reader says where to look up what is stored, where the client itself reads from a cache.
+// Reader sets a reader for stored objects, for clients that read from a cache.
 func Reader(reader client.Reader) Option {
 	return func(j *judge) { j.reader = reader }
 }
 
-// New wraps a client, such as one of envtest, or the one that a manager hands out. A manager that you make hands out judged clients
-// with [ForManager].
+// New wraps a client, such as one for envtest or the client of a manager. For a manager that you create, see [ForManager].
 func New(t managedbytest.T, c client.Client, options ...Option) client.Client {
 	t.Helper()
 	if watching, ok := c.(client.WithWatch); ok {
@@ -63,21 +61,20 @@ func New(t managedbytest.T, c client.Client, options ...Option) client.Client {
 	return struct{ client.Client }{NewWithWatch(t, withoutWatch{c}, options...)}
 }
 
-// NewWithWatch wraps a client that watches, and gives one that watches.
+// NewWithWatch wraps a client with Watch.
 func NewWithWatch(t managedbytest.T, c client.WithWatch, options ...Option) client.WithWatch {
 	t.Helper()
 	return interceptor.NewClient(c, Funcs(t, options...))
 }
 
-// withoutWatch is a client that the interceptor takes. Nothing asks it to watch.
+// withoutWatch adapts a client for the interceptor, which requires Watch but does not call it.
 type withoutWatch struct{ client.Client }
 
 func (withoutWatch) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// ForManager makes the clients of a manager judged ones, and lets them look up what is stored in the API server, not in the
-// manager's cache.
+// ForManager wraps the clients of a manager. They look up stored objects in the API server, not in the manager's cache.
 //
 //	mgr, err := manager.New(config, manager.Options{NewClient: managedbyclient.ForManager(t)})
 func ForManager(t managedbytest.T, options ...Option) client.NewClientFunc {
@@ -96,8 +93,8 @@ func ForManager(t managedbytest.T, options ...Option) client.NewClientFunc {
 	}
 }
 
-// Funcs gives the functions that judge, for the fake client's WithInterceptorFuncs. They judge creates, updates, patches and
-// applies of every object and of its status.
+// Funcs returns interceptors for the fake client's WithInterceptorFuncs. They check creates, updates, patches and applies of objects
+// and their status.
 func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 	t.Helper()
 	j := &judge{t: report.To(t, report.CallersLine)}
@@ -149,7 +146,7 @@ func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 
 func isDryRun(options []string) bool { return slices.Contains(options, metav1.DryRunAll) }
 
-// sent is what a write of a subresource sends: the object, unless its options say otherwise.
+// sent returns the body of a subresource write: the object, unless the options set another body.
 func sent(obj, body client.Object) client.Object {
 	if body != nil {
 		return body

@@ -98,7 +98,7 @@ func TestWritesAreJudged(t *testing.T) {
 		call             string
 		accepted, denied do
 		words            string
-		// made says that a write is judged after it was made.
+		// made is true if a write is checked after it was made.
 		made bool
 	}{
 		{"Status().Update", status(good, update), status(bad, update), words, false},
@@ -159,7 +159,7 @@ func get(t *testing.T, c client.Client) *batchv1.Job {
 	return is
 }
 
-// TestDryRunOfAnApply makes applies that are not to be stored. The fake client answers them with nothing.
+// TestDryRunOfAnApply makes applies with a dry run. The fake client returns an empty response.
 func TestDryRunOfAnApply(t *testing.T) {
 	full := func(ready int32) *batchv1.Job {
 		j := job()
@@ -193,7 +193,7 @@ func TestDryRunOfAnApply(t *testing.T) {
 	}
 }
 
-// TestResponseOfAnApplyIsJudged lets another writer come between an apply and whatever reads after it.
+// TestResponseOfAnApplyIsJudged writes the object between an apply and the next read.
 func TestResponseOfAnApplyIsJudged(t *testing.T) {
 	r := recorded.New(t.Context())
 	unchanged := fake.NewClientBuilder().WithObjects(job()).Build()
@@ -216,7 +216,7 @@ func TestResponseOfAnApplyIsJudged(t *testing.T) {
 	}
 }
 
-// plain is a client without Watch, as a manager hands it out.
+// plain is a client without Watch, like the client of a manager.
 type plain struct{ client.Client }
 
 func TestClientWithoutWatch(t *testing.T) {
@@ -237,8 +237,7 @@ func TestClientWithoutWatch(t *testing.T) {
 	}
 }
 
-// TestWriteAfterTheEnd makes a write for a test that has ended, as goroutines do that a test leaves behind. It is denied, and nothing
-// panics.
+// TestWriteAfterTheEnd makes a write for a test that has ended, as a leaked goroutine would. The write is denied without a panic.
 func TestWriteAfterTheEnd(t *testing.T) {
 	var c client.Client
 	if !t.Run("ends", func(t *testing.T) { c = managedbyclient.New(t, fake.NewClientBuilder().WithObjects(job()).Build()) }) {
@@ -251,7 +250,7 @@ func TestWriteAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestFailureNamesTheCaller runs a test that fails, and reads what Go prints.
+// TestFailureNamesTheCaller runs a failing test, and checks its output.
 func TestFailureNamesTheCaller(t *testing.T) {
 	if os.Getenv("FAIL_AT_A_LINE") != "" {
 		c := managedbyclient.New(t, fake.NewClientBuilder().WithObjects(job()).Build())
@@ -299,8 +298,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestWhatIsTheClientsToSay makes writes that fail for other reasons: the code under test gets the client's errors.
-func TestWhatIsTheClientsToSay(t *testing.T) {
+// TestErrorsOfTheClient makes writes that fail for other reasons. The code under test gets the client's errors.
+func TestErrorsOfTheClient(t *testing.T) {
 	r := recorded.New(t.Context())
 	c := clientOf(r, "wrapped by New", job())
 	stale := get(t, c)
@@ -334,7 +333,7 @@ func TestWhatIsTheClientsToSay(t *testing.T) {
 	}
 }
 
-// TestUnstructured updates the status of a JobSet, whose Go types nobody needs for that.
+// TestUnstructured updates the status of a JobSet without its Go types.
 func TestUnstructured(t *testing.T) {
 	jobSet := func(outcome string) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: map[string]any{
@@ -373,8 +372,8 @@ func TestUser(t *testing.T) {
 	}
 }
 
-// TestInterceptorsOfYourOwn puts a client that fails once around a judged one, and the other way round.
-func TestInterceptorsOfYourOwn(t *testing.T) {
+// TestCustomInterceptors wraps a checked client in one that fails once, and the other way round.
+func TestCustomInterceptors(t *testing.T) {
 	for _, outer := range []string{"theirs", "ours"} {
 		r := recorded.New(t.Context())
 		failed := false
@@ -404,7 +403,7 @@ func TestInterceptorsOfYourOwn(t *testing.T) {
 	}
 }
 
-// TestReader gives a client that reads from a cache which has nothing yet.
+// TestReader uses a client that reads from an empty cache.
 func TestReader(t *testing.T) {
 	store := fake.NewClientBuilder().WithObjects(job()).Build()
 	empty := interceptor.NewClient(store, interceptor.Funcs{
@@ -421,7 +420,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-func TestOptionsThatMakeNoSense(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	for _, option := range []managedbyclient.Option{managedbyclient.Releases("1.29"), managedbyclient.Settings([]byte("{"))} {
 		r := recorded.New(t.Context())
 		managedbyclient.Funcs(r, option)

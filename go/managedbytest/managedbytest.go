@@ -1,10 +1,10 @@
-// Package managedbytest fails a test where kube-apiserver would deny a write, in kube-apiserver's own words.
+// Package managedbytest contains assertions that fail a test with kube-apiserver's error if kube-apiserver would deny a write.
 //
 //	func TestStatusOfFinishedJob(t *testing.T) {
 //		managedbytest.AssertStatusUpdate(t, running, finished(running, end), managedby.Since(managedby.V1_31))
 //	}
 //
-// For whole reconcilers see the module managedbyclient, which judges every write of a client.
+// For reconcilers see the module managedbyclient, which checks every write of a client.
 package managedbytest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
 
-// T is what the assertions need of a [testing.T], a testing.B or a testing.F.
+// T is the subset of [testing.TB] that the assertions use.
 type T interface {
 	Helper()
 	Context() context.Context
@@ -43,8 +43,8 @@ func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool 
 	})
 }
 
-// AssertStatusUpdate fails the test unless all the releases accept the update of the Job's status. It fails too where early
-// patches of a release are known to deny it. What this project's own rules warn of is logged.
+// AssertStatusUpdate fails the test unless all the releases accept the update of the Job's status. It also fails if early patches of a
+// release are known to deny it. Warnings of this project's own rules are logged.
 func AssertStatusUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
 	return assert(t, "Update of the status", new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
@@ -81,7 +81,7 @@ func Report(t T, what string, findings managedby.Findings) bool {
 	return len(failures) == 0
 }
 
-// describe says what a test fails for, and what is only worth a note.
+// describe returns the messages for failures and for warnings.
 func describe(findings managedby.Findings) (failures, notes []string) {
 	for _, denial := range findings.Denials {
 		failures = append(failures, fmt.Sprintf("    Kubernetes %v: %s", denial.Releases, denial.Message))

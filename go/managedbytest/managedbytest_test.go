@@ -88,8 +88,8 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
-// TestTheGuidesShowWhatIsPrinted holds docs/start-go.md and README.md to the failure that they show.
-func TestTheGuidesShowWhatIsPrinted(t *testing.T) {
+// TestGuidesShowTheFailure compares the failure in docs/start-go.md and README.md with the printed one.
+func TestGuidesShowTheFailure(t *testing.T) {
 	start := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	running := job(runner, batchv1.JobStatus{StartTime: &start, Active: 1})
 	forgetful := job(runner, finished(running.Status, start))
@@ -109,9 +109,9 @@ func TestTheGuidesShowWhatIsPrinted(t *testing.T) {
 	}
 }
 
-// TestTheFirstTestOfTheGuide does what docs/start-go.md says: with the lines of "go mod edit" that stand there, its file, which
-// is examples/first/status_test.go with a mistake, and the line that mends it.
-func TestTheFirstTestOfTheGuide(t *testing.T) {
+// TestFirstTestOfTheGuide follows docs/start-go.md: its "go mod edit" lines, its file, which is examples/first/status_test.go with a
+// mistake, and its fix.
+func TestFirstTestOfTheGuide(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestTheFirstTestOfTheGuide(t *testing.T) {
 	if len(steps) != 4 {
 		t.Fatalf("docs/start-go.md replaces other than two modules: %v", steps)
 	}
-	// The versions that this module has, so that the test does not depend on the day.
+	// The versions in this module's go.mod, so that the test is reproducible.
 	for _, of := range []string{"k8s.io/api", "k8s.io/apimachinery"} {
 		version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Path}}@{{.Version}}", of).Output()
 		if err != nil {
@@ -176,7 +176,7 @@ func TestTheFirstTestOfTheGuide(t *testing.T) {
 	}
 }
 
-// finished is what a controller makes of the status of a Job whose work is done.
+// finished returns the status that a controller writes for a Job whose pods have succeeded.
 func finished(running batchv1.JobStatus, at metav1.Time) batchv1.JobStatus {
 	done := *running.DeepCopy()
 	done.Active, done.Ready, done.Terminating = 0, new(int32), new(int32)
@@ -188,7 +188,7 @@ func finished(running batchv1.JobStatus, at metav1.Time) batchv1.JobStatus {
 	return done
 }
 
-// In your suite t is the *testing.T of a test. Release 1.30 wants a success policy for the condition SuccessCriteriaMet.
+// In a test t is a *testing.T. Release 1.30 requires a success policy for the condition SuccessCriteriaMet.
 func ExampleAssertStatusUpdate() {
 	t := recorded.New(context.Background())
 

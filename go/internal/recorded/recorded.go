@@ -1,4 +1,4 @@
-// Package recorded has a test that only notes what it is told, for tests of assertions.
+// Package recorded contains a test double that records failures and logs, for tests of assertions.
 package recorded
 
 import (
@@ -10,23 +10,23 @@ import (
 type T struct {
 	ctx      context.Context
 	cleanups []func()
-	// Failures and Logs are what the test was told.
+	// Failures and Logs are the recorded messages.
 	Failures, Logs []string
 }
 
-// New makes a test with a context.
+// New returns a T with a context.
 func New(ctx context.Context) *T { return &T{ctx: ctx} }
 
 // Helper does nothing.
 func (t *T) Helper() {}
 
-// Context gives the context of New.
+// Context returns the context passed to New.
 func (t *T) Context() context.Context { return t.ctx }
 
-// Cleanup keeps a function for End.
+// Cleanup registers a function that End calls.
 func (t *T) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
 
-// End ends the test: what Cleanup was given runs, the last first.
+// End ends the test and calls the registered functions, last one first.
 func (t *T) End() {
 	for len(t.cleanups) > 0 {
 		last := len(t.cleanups) - 1
@@ -36,12 +36,12 @@ func (t *T) End() {
 	}
 }
 
-// Errorf notes a failure.
+// Errorf records a failure.
 func (t *T) Errorf(format string, args ...any) {
 	t.Failures = append(t.Failures, fmt.Sprintf(format, args...))
 }
 
-// Logf notes a line.
+// Logf records a log line.
 func (t *T) Logf(format string, args ...any) {
 	t.Logs = append(t.Logs, fmt.Sprintf(format, args...))
 }

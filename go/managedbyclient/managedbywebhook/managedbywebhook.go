@@ -1,6 +1,5 @@
-// Package managedbywebhook judges in a webhook of envtest every write that reaches its API server, whoever makes it: controllers with
-// clients of their own, and what they install. The API server judges as the one release that it is; the webhook judges as those that
-// you name.
+// Package managedbywebhook checks every write to envtest's API server in a webhook, including the writes of controllers that create
+// their own clients. The API server validates writes for its own release, and the webhook for the releases that you set.
 //
 //	server.Register("/judge", &admission.Webhook{Handler: managedbywebhook.Handler(t)})
 package managedbywebhook
@@ -17,15 +16,15 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// Handler denies what one of the releases denies, with the answer of the newest that does, and fails the test. The options are
-// those of [managedby.New]. The user is that of each request.
+// Handler denies a write that a release denies, with the response of the newest such release, and fails the test. The options are
+// passed to [managedby.New]. The user is taken from each request.
 func Handler(t managedbytest.T, options ...managedby.Option) admission.Handler {
 	t.Helper()
 	policy, err := managedby.New(t.Context(), options...)
 	if err != nil {
 		t.Errorf("%v", err)
 	}
-	// The code under test is on the other side of the API server.
+	// There is no caller to report, because the code under test calls the API server.
 	told := report.To(t, nil)
 	return admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {
 		findings, err := policy.CheckRequest(ctx, &request.AdmissionRequest)
@@ -41,7 +40,7 @@ func Handler(t managedbytest.T, options ...managedby.Option) admission.Handler {
 	})
 }
 
-// response is what the API server hands on to the client.
+// response returns the webhook's response, which the API server passes on to the client.
 func response(findings managedby.Findings) admission.Response {
 	response := admission.Allowed("")
 	if denied, ok := findings.Err().(*managedby.DeniedError); ok {

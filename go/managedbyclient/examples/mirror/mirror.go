@@ -1,5 +1,5 @@
-// Package mirror is a small external controller in the manner of MultiKueue: a Job of the hub is run by a worker cluster, and its
-// status is copied back. Its test shows how managedbyclient finds what a release of Kubernetes would deny.
+// Package mirror is a small external controller like MultiKueue. It runs a Job of the hub in a worker cluster and copies its status
+// back. Its test shows how managedbyclient finds writes that a release of Kubernetes would deny.
 package mirror
 
 import (
@@ -14,21 +14,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Controller is the name of this controller in the field managedBy.
+// Controller is the controller's value for the field managedBy.
 const Controller = "acme.io/mirror"
 
-// PoolAnnotation is set by a queue when it admits a Job: the nodes where it is to run.
+// PoolAnnotation contains the node pool for a Job. A queue sets it when it admits the Job.
 const PoolAnnotation = "acme.io/pool"
 
 // Reconciler runs the hub's Jobs in a worker cluster.
 type Reconciler struct {
 	Hub, Worker client.Client
-	// SkipSuspended leaves the status of a suspended Job alone. That is the mistake of
+	// SkipSuspended disables status updates of suspended Jobs, as in the bug
 	// https://github.com/kubernetes-sigs/kueue/issues/11614.
 	SkipSuspended bool
 }
 
-// Reconcile brings one Job forward by one step.
+// Reconcile makes the next write for a Job.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	var job batchv1.Job
 	if err := r.Hub.Get(ctx, request.NamespacedName, &job); err != nil {
@@ -50,7 +50,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, r.admit(ctx, &job)
 }
 
-// copyFor is the Job that the worker's own controller runs.
+// copyFor returns the Job for the worker cluster, which is not delegated.
 func copyFor(job *batchv1.Job) *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name},
@@ -68,7 +68,7 @@ func (r *Reconciler) copyStatus(ctx context.Context, job, remote *batchv1.Job) e
 	}
 	old := job.DeepCopy()
 	if suspended {
-		// While the hub has it suspended, nothing of it runs: only the condition is copied.
+		// A Job that is suspended in the hub has no running pods, so only the condition is copied.
 		job.Status.Conditions = slices.DeleteFunc(slices.Clone(remote.Status.Conditions), func(c batchv1.JobCondition) bool {
 			return c.Type != batchv1.JobSuspended
 		})
@@ -78,7 +78,7 @@ func (r *Reconciler) copyStatus(ctx context.Context, job, remote *batchv1.Job) e
 	return r.Hub.Status().Patch(ctx, job, client.MergeFrom(old))
 }
 
-// admit resumes a Job that the queue has found a place for.
+// admit resumes a Job that the queue has admitted.
 func (r *Reconciler) admit(ctx context.Context, job *batchv1.Job) error {
 	pool := job.Annotations[PoolAnnotation]
 	if pool == "" || !isSuspended(job) {
@@ -92,7 +92,7 @@ func (r *Reconciler) admit(ctx context.Context, job *batchv1.Job) error {
 
 func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
-// IsFinished says whether a Job has come to its end.
+// IsFinished reports whether a Job is complete or failed.
 func IsFinished(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue

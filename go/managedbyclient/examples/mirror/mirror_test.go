@@ -22,14 +22,14 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// TestJobRunsToItsEnd is what you would write: every status that the reconciler writes is judged, for every release that it is to
-// run on. (1.30 wants a success policy for the condition that workers of later releases write, so this controller cannot serve it.)
+// TestJobRunsToItsEnd shows a typical test: it checks every status that the reconciler writes, for each release that it supports.
+// (1.30 requires a success policy for the condition that workers of later releases write, so this controller does not support it.)
 func TestJobRunsToItsEnd(t *testing.T) {
 	run(t, t, mirror.Reconciler{}, managedby.Since(managedby.V1_31))
 }
 
-// TestMistakeOfMultiKueue makes the mistake of https://github.com/kubernetes-sigs/kueue/issues/11614: the status of a suspended Job
-// stays empty, and then its nodeSelector cannot change on 1.36.0 and 1.36.1.
+// TestMistakeOfMultiKueue reproduces https://github.com/kubernetes-sigs/kueue/issues/11614: the status of a suspended Job stays empty,
+// so its nodeSelector cannot change on 1.36.0 and 1.36.1.
 func TestMistakeOfMultiKueue(t *testing.T) {
 	for _, test := range []struct {
 		release managedby.Release
@@ -63,7 +63,7 @@ func guide(t *testing.T) string {
 	return string(text)
 }
 
-// recorder notes the failures of which the test wants to know that they come.
+// recorder records expected failures.
 type recorder struct {
 	managedbytest.T
 	failures []string
@@ -73,7 +73,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
-// run takes a Job from its creation, suspended, to its end.
+// run reconciles a Job from its creation, suspended, to its end.
 func run(t *testing.T, judged managedbytest.T, r mirror.Reconciler, releases managedby.Releases) {
 	t.Helper()
 	yes, one := true, int32(1)
@@ -93,7 +93,7 @@ func run(t *testing.T, judged managedbytest.T, r mirror.Reconciler, releases man
 			t.Fatal(err)
 		}
 	}
-	// The worker's own Job controller is played.
+	// The test simulates the worker's Job controller.
 	workerWrites := func(status batchv1.JobStatus) {
 		t.Helper()
 		var job batchv1.Job

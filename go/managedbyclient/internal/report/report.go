@@ -1,4 +1,4 @@
-// Package report tells a test what is found, wherever the code under test runs.
+// Package report reports findings to a test, also from goroutines of the code under test.
 package report
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// T tells a test what is found. A write may come when the test has ended, from a goroutine that it left behind. The testing package
-// panics then, so a T writes to standard error instead.
+// T reports findings to a test. After the end of the test, for example from a leaked goroutine, it writes to standard error, because
+// the testing package would panic.
 type T struct {
 	managedbytest.T
 	locate func() string
@@ -22,7 +22,7 @@ type T struct {
 	ended  bool
 }
 
-// To tells a test. If locate is not nil, it says where in the code under test, or nothing.
+// To returns a T for a test. If locate is not nil, it returns the location in the code under test, or an empty string.
 func To(t managedbytest.T, locate func() string) *T {
 	r := &T{T: t, locate: locate}
 	t.Cleanup(func() {
@@ -36,16 +36,16 @@ func To(t managedbytest.T, locate func() string) *T {
 // Errorf fails the test.
 func (r *T) Errorf(format string, args ...any) {
 	r.Helper()
-	r.tell(true, fmt.Sprintf(format, args...))
+	r.report(true, fmt.Sprintf(format, args...))
 }
 
-// Logf tells the test.
+// Logf logs to the test.
 func (r *T) Logf(format string, args ...any) {
 	r.Helper()
-	r.tell(false, fmt.Sprintf(format, args...))
+	r.report(false, fmt.Sprintf(format, args...))
 }
 
-func (r *T) tell(fails bool, text string) {
+func (r *T) report(fails bool, text string) {
 	r.Helper()
 	if r.locate != nil {
 		if line := r.locate(); line != "" {
@@ -58,7 +58,7 @@ func (r *T) tell(fails bool, text string) {
 		fmt.Fprintf(os.Stderr, "managed-by-policy: after the end of the test: %s\n", text)
 		return
 	}
-	// The testing package would put a line of this package before the text.
+	// Errorf would print a location in this package before the text.
 	if tb, ok := r.T.(testing.TB); ok && ownsOutput(tb) {
 		fmt.Fprintf(tb.Output(), "%s\n", text)
 		if fails {
@@ -73,7 +73,7 @@ func (r *T) tell(fails bool, text string) {
 	}
 }
 
-// ownsOutput says whether it is a test of the testing package itself. What wraps one may have an Errorf of its own.
+// ownsOutput reports whether t is a type of the testing package. A wrapper may have its own Errorf.
 func ownsOutput(t testing.TB) bool {
 	switch t.(type) {
 	case *testing.T, *testing.B, *testing.F:
@@ -83,14 +83,14 @@ func ownsOutput(t testing.TB) bool {
 	}
 }
 
-// CallersLine is the file and the line of the code that called a client: the innermost that is not of this package, of
-// managedbytest or of controller-runtime.
+// CallersLine returns file and line of the code that called a client: the innermost frame outside this module, managedbytest and
+// controller-runtime.
 func CallersLine() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	for {
 		frame, more := frames.Next()
-		if frame.Function != "" && !isBetween(frame.Function) {
+		if frame.Function != "" && !isSkipped(frame.Function) {
 			return fmt.Sprintf("%s:%d", short(frame.File), frame.Line)
 		}
 		if !more {
@@ -99,8 +99,8 @@ func CallersLine() string {
 	}
 }
 
-// between are the packages that stand between the code under test and a report.
-var between = []string{
+// skipped are the prefixes of functions between the code under test and a report.
+var skipped = []string{
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient.",
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/",
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest.",
@@ -108,8 +108,8 @@ var between = []string{
 	"runtime.",
 }
 
-func isBetween(function string) bool {
-	for _, prefix := range between {
+func isSkipped(function string) bool {
+	for _, prefix := range skipped {
 		if strings.HasPrefix(function, prefix) {
 			return true
 		}
@@ -117,7 +117,7 @@ func isBetween(function string) bool {
 	return false
 }
 
-// short is a file from where the test runs, in the folder of its package; a file elsewhere has its folder before it.
+// short returns a file's path relative to the test's working directory, or its folder and name if it is elsewhere.
 func short(file string) string {
 	if folder, err := os.Getwd(); err == nil {
 		if path, err := filepath.Rel(folder, file); err == nil && filepath.IsLocal(path) {
