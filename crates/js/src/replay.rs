@@ -147,14 +147,14 @@ pub struct ReplayRow {
     /// Line of the first finding.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub first_line: u64,
-    /// When that was, if the record says.
+    /// Time of this finding, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub first_time: Option<String>,
     /// Line of the last finding.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub last_line: u64,
-    /// When that was, if the record says.
+    /// Time of this finding, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub last_time: Option<String>,

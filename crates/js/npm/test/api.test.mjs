@@ -1,4 +1,4 @@
-// What the functions take and give, and what they do with bad input.
+// Arguments and results of the functions, and errors for invalid input.
 import assert from "node:assert/strict";
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -73,7 +73,7 @@ test("what is no argument is refused by name", () => {
     [() => diff("", "", {}, { subResource: "scale" }), "options.subResource"],
     [() => diff(1, ""), "old"],
     [() => validateSettings(undefined), "settings"],
-    // Of most of these JSON would make an empty object, in which nothing is wrong.
+    // JSON would turn most of these into an empty object, which is valid.
     [() => lint(Buffer.from(TYPO)), "yamlOrJson"],
     [() => lint(new Uint8Array(1).buffer), "yamlOrJson"],
     [() => lint(Promise.resolve(TYPO)), "yamlOrJson"],

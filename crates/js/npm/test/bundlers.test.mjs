@@ -1,4 +1,4 @@
-// What bundlers make of the package, as people have them from npm: each bundle is run, and says what the package says.
+// Builds programs that use the package with several bundlers from npm, runs each bundle and checks its output.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const MESSAGE = review(CHANGED).message;
 /** A bundler from its own folder, which has its version from npm. */
 const from = async (name, bundler) => import(pathToFileURL(createRequire(join(here, `../bundlers/${name}/package.json`)).resolve(bundler)).href);
 
-/** What a page writes that imports the package, or loads the module itself. */
+/** Sources of pages that import the package, or load the module themselves. */
 const USES = {
   "the same import": `import { review } from "managed-by";
 console.log(review(${JSON.stringify(CHANGED)}).message);`,

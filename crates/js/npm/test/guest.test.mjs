@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { releases } from "managed-by";
 import { compareAll, root } from "./support.mjs";
 
-/** What calls an operation of a module. Each call has an instance of its own, as in PolicyServer. */
+/** Returns a function that calls an operation of a module. Each call uses a new instance, as in PolicyServer. */
 function guest(file) {
   const module = new WebAssembly.Module(readFileSync(join(root, file)));
   return (operation, payload) => {

@@ -26,7 +26,7 @@ const write = (name, text) => {
 const FUNCTIONS = ["diff", "explain", "kinds", "lint", "releases", "replay", "review", "rules", "settingsSchema", "validateSettings"];
 const MESSAGE = imported.review(CHANGED).message;
 
-/** What a page should have to fetch at most, as the file is and as a server sends it. */
+/** Size limits of the module, uncompressed and compressed. */
 const LIMITS = { bytes: 450 * 1024, brotli: 180 * 1024 };
 
 test("the module is as small as is recorded, and as it has to be", () => {

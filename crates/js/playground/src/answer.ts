@@ -1,8 +1,8 @@
-// What the package says to a question.
+// Evaluates a question with the package.
 import { diff, lint, type Judged, type Place, type Verdict, validateSettings } from "managed-by/web";
 import type { Question } from "./question.js";
 
-/** The texts of a question, in which something may be wrong. */
+/** The texts of a question. */
 export type Part = "object" | "oldObject" | "settings";
 
 /** Something that keeps a question from being judged. */
@@ -15,15 +15,15 @@ export interface Trouble {
 export interface Answer {
   /** The objects that were judged; one as a rule. */
   judged: Judged[];
-  /** What could not be read, and settings that are refused. */
+  /** Parts that could not be read, and invalid settings. */
   troubles: Trouble[];
-  /** Objects of kinds that the policy does not know. */
+  /** Kinds of objects that the policy does not support. */
   unknown: string[];
-  /** Why nothing was judged that could be read. */
+  /** Reason why a readable object was not reviewed. */
   refused?: string;
 }
 
-/** What a release says, or with `settings` the policy as the settings have it. Places are found in the other answer. */
+/** Returns the verdict of a release, or with `settings` the verdict under the unchanged settings. Places are taken from the other answer. */
 export function verdictOf(judged: Judged, release: string): Verdict {
   const chosen = judged.releases?.find((of) => of.release === release)?.verdict;
   if (chosen === undefined) {
@@ -38,7 +38,7 @@ export function verdictOf(judged: Judged, release: string): Verdict {
 
 const NOWHERE: Place = { from: 0, to: 0, line: 1, column: 1, exact: false };
 
-/** Asks the package, for every release too. */
+/** Reviews the question, also for every release. */
 export function ask(question: Question): Answer {
   const { valid, problems } = validateSettings(question.settings);
   if (!valid) {
@@ -62,7 +62,7 @@ export function ask(question: Question): Answer {
   return refused === undefined ? { judged: objects, troubles, unknown } : { judged: [], troubles, unknown, refused };
 }
 
-/** Why an object is none that an API server would look at. */
+/** Returns the reason why an API server would not accept the text as an object. */
 function whyNot(object: object | null | undefined, old: object | null | undefined): string | undefined {
   const is = nameOf(object);
   if (is.name === "") {

@@ -9,9 +9,9 @@ type Path = (string | 0)[];
 const KEY = /^(?<indent>\s*)(?<dashes>(?:- +)*)(?:(?<key>"[^"]*"|'[^']*'|[^\s:#'"-][^:#]*):(?<rest>\s.*|$))?/;
 
 interface Line {
-  /** Where its content stands, behind dashes. */
+  /** Column of the content after dashes. */
   column: number;
-  /** Where each dash stands. */
+  /** Column of each dash. */
   dashes: number[];
   key: string | undefined;
 }
@@ -133,7 +133,7 @@ function values(schema: Schema | undefined): Completion[] {
     .map((value) => ({ label: written(value), type: "enum", ...(schema?.description ? { info: schema.description } : {}) }));
 }
 
-/** As YAML has to have it: what looks like a number or a truth value but is text needs quotes. */
+/** Quotes a string that YAML would read as a number or boolean. */
 function written(value: unknown): string {
   const text = String(value);
   return typeof value === "string" && /^(\d.*|true|false|null|yes|no|on|off)$/i.test(text) ? JSON.stringify(text) : text;

@@ -27,7 +27,7 @@ const colours = HighlightStyle.define([
   { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace, tags.meta], color: "var(--syntax-mark)" },
 ]);
 
-/** What an editor looks like beyond the style sheet: CodeMirror has classes of its own. */
+/** Theme for the classes that CodeMirror generates, in addition to the style sheet. */
 const look = EditorView.theme({
   "&": { height: "100%", backgroundColor: "transparent", color: "var(--ink)", fontSize: "var(--code-size)" },
   "&.cm-focused": { outline: "none" },
@@ -93,7 +93,7 @@ function marksOf(baseline: Text, doc: Text): DecorationSet {
 /** An editor of YAML. */
 export class Editor {
   readonly #view: EditorView;
-  /** Whether a change comes from the page, which knows of it. */
+  /** True while the page itself changes the text. */
   #isQuiet = false;
 
   constructor(parent: HTMLElement, label: string, complete: CompletionSource, onChange: () => void) {

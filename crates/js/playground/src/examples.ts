@@ -12,7 +12,7 @@ export interface Example {
 
 export const EXAMPLES = generated as Example[];
 
-/** What people read above the examples of a topic. */
+/** Titles of the topics. */
 const TOPICS: Record<string, string> = {
   custom: "Kinds of your own",
   field: "The field of a Job",

@@ -9,7 +9,7 @@ export interface Line {
   text: string;
 }
 
-/** What is judged of an object: the rest of it is not looked at. */
+/** The reviewed parts of an object. */
 export function judgedParts(request: AdmissionRequest, isStored: boolean): string {
   if (request.subResource === "status") {
     return "the status";
@@ -17,7 +17,7 @@ export function judgedParts(request: AdmissionRequest, isStored: boolean): strin
   return isStored ? "managedBy and the status" : "managedBy";
 }
 
-/** What kubectl prints: warnings first, then the error. Whether the object is stored, nobody knows here: that is the API server's to say. */
+/** Returns kubectl's output: warnings first, then the error. It does not include the result of storing the object, which depends on the API server. */
 export function transcript(request: AdmissionRequest, verdict: Verdict, isStored: boolean): Line[] {
   const file = `${request.kind.kind.toLowerCase()}.yml`;
   const isCreate = request.operation === "CREATE";

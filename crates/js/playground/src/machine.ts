@@ -5,12 +5,12 @@ import { h, svg } from "./dom.js";
 
 type StateId = "none" | "running" | "suspended" | "criteria" | "target" | "complete" | "failed";
 
-/** Where the window has no room for a wide picture. The style sheet has the same width. */
+/** Media query for narrow windows. The style sheet uses the same width. */
 export const NARROW = "(max-width: 56rem)";
 
 interface State {
   label: string;
-  /** What people call it, below the label. */
+  /** Description below the label. */
   about: string;
   status: object;
 }
@@ -30,15 +30,15 @@ const STATES: Record<StateId, State> = {
   failed: { label: "Failed", about: "for ever", status: { ...START, failed: 1, conditions: [condition("FailureTarget"), condition("Failed")] } },
 };
 
-/** How the boxes lie. A Job goes along: from left to right in a wide window, downwards in a narrow one. */
+/** Layout of the boxes: from left to right in a wide window, downwards in a narrow one. */
 interface Layout {
   /** The place of each state, along the way of a Job and across it. */
   places: Record<StateId, { along: number; across: number }>;
   isDown: boolean;
-  /** How far it is from one state to the next. */
+  /** Distance between states. */
   pitch: number;
   viewBox: string;
-  /** Where bows go that pass other boxes: on the near side, or on the far side of a box that begins beyond `middle`. */
+  /** Positions of curves that pass other boxes: on the near side, or on the far side for boxes beyond `middle`. */
   bow: { near: number; far: number; middle: number };
 }
 
@@ -111,7 +111,7 @@ function job(status: object, suspend: boolean): object {
   return { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi" }, spec: { managedBy: "example.com/controller", completions: 1, suspend }, status };
 }
 
-/** Whether a release allows a Job to go from one state to another. */
+/** Returns true if a release allows a status update from one state to another. */
 function isAllowed(from: StateId, to: StateId, settings: Settings | string, release: string): boolean {
   const suspend = from === "suspended" || to === "suspended";
   const answer = diff(job(STATES[from].status, suspend), job(STATES[to].status, suspend), settings, { subResource: "status", releases: "all" });

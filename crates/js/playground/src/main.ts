@@ -200,7 +200,7 @@ for (const part of PARTS) {
 
 for (const field of [username, groups, operation, release]) {
   field.addEventListener("input", () => {
-    // What is updated was there before.
+    // An update needs an old object.
     if (field === operation && operation.value !== "create" && editors.oldObject.text === "") {
       editors.oldObject.text = editors.object.text;
     }
@@ -298,7 +298,7 @@ async function take(chosen: File): Promise<void> {
   notify(`${chosen.name} is in the editor.`);
 }
 
-/** Whether a text is one object as kubectl writes it, and no event. */
+/** Returns true if a text is a single object as kubectl writes it, and not an event. */
 function isManifest(text: string): boolean {
   try {
     const { kind, metadata } = JSON.parse(text) as { kind?: unknown; metadata?: unknown };
@@ -357,7 +357,7 @@ function whole({ requestKind, kind: judged, name, namespace }: AdmissionRequest,
   return { apiVersion, kind: kind.kind, metadata: { name: name ?? "example", namespace: namespace ?? "default", ...metadata }, ...others };
 }
 
-/** What the address asks for, what was typed at the last visit, or ten lines with something to see. */
+/** Loads the question in the address, the edits of the last visit, or the default example. */
 async function begin(): Promise<void> {
   const shared = await fromFragment(location.hash);
   const name = /^#example=(.*)$/.exec(location.hash)?.[1];

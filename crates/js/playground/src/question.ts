@@ -1,4 +1,4 @@
-// What is asked, as the page holds it, and as a link carries it.
+// The question in the editors, and its encoding in a link.
 
 export type Operation = "create" | "update" | "status";
 
@@ -18,7 +18,7 @@ export interface Question {
 
 export const EMPTY: Question = { operation: "create", object: "", oldObject: "", username: "", groups: "", settings: "" };
 
-/** What the page begins with: an object that an API server takes, with a typo in the field. */
+/** Default question: a valid object with a typo in `managedBy`. */
 export const FIRST: Question = {
   ...EMPTY,
   object: `apiVersion: batch/v1
@@ -47,7 +47,7 @@ export async function toFragment(question: Question): Promise<string> {
   return PREFIX + btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** Whether a fragment is meant to hold a question. */
+/** Returns true if a fragment has the prefix of a question. */
 export function isShared(fragment: string): boolean {
   return fragment.replace(/^#/, "").startsWith(PREFIX);
 }

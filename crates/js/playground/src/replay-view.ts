@@ -7,7 +7,7 @@ import { toYaml } from "./yaml.js";
 
 /** The width of the timeline in bars. */
 const BARS = 120;
-/** So many steps are listed. */
+/** Maximum number of listed steps. */
 const LISTED = 200;
 
 interface Bar {

@@ -1,4 +1,4 @@
-// What a person typed, kept for the next visit on this machine and nowhere else.
+// Saves the user's edits in local storage for the next visit.
 import { checked, type Question } from "./question.js";
 
 const KEY = "managed-by-edits";
@@ -27,6 +27,6 @@ export function forget(): void {
   try {
     localStorage.removeItem(KEY);
   } catch {
-    // As above.
+    // A browser may forbid storage.
   }
 }

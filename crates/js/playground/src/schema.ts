@@ -32,7 +32,7 @@ const METADATA = object({
   uid: text("The API server gives it."),
 });
 
-/** What `spec` of a Job holds beside its template (`k8s.io/api/batch/v1`). */
+/** Fields in `spec` of a Job without its template (`k8s.io/api/batch/v1`). */
 const JOB_SPEC: Record<string, Schema> = {
   suspend: oneOf("Whether the Job waits.", true, false),
   parallelism: count("How many pods run at once."),
@@ -57,7 +57,7 @@ const CONDITION = object({
   lastTransitionTime: time("When it last changed."),
 });
 
-/** What `status` of a Job holds (`k8s.io/api/batch/v1`). */
+/** Fields in `status` of a Job (`k8s.io/api/batch/v1`). */
 const JOB_STATUS: Record<string, Schema> = {
   conditions: list(CONDITION, "Outcomes and what leads to them."),
   startTime: time("When the Job controller began with it."),

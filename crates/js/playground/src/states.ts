@@ -1,7 +1,7 @@
 // The states of an object in a history: the one that a step is about, and the one before it.
 import type { ReplayStep } from "managed-by/web";
 
-/** What a step took an object from, and to. */
+/** The object before and after a step. */
 export interface States {
   now: object;
   before: object | undefined;

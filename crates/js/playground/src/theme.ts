@@ -43,6 +43,6 @@ export function recall(): void {
       document.documentElement.dataset["theme"] = chosen;
     }
   } catch {
-    // As above.
+    // A browser may forbid storage.
   }
 }

@@ -18,7 +18,7 @@ const REPOSITORY = "https://github.com/managed-by-policy/managed-by-policy";
 
 const CODES: Record<number, string> = { 400: "Bad Request", 403: "Forbidden", 422: "Invalid" };
 
-/** What a verdict is, in a word. */
+/** Returns the label of a verdict. */
 export type Word = "Allowed" | "Warned" | "Denied";
 
 export function wordOf(verdict: Verdict): Word {
@@ -86,7 +86,7 @@ function headline(word: Word, judged: Judged, more: number, release: string): HT
   );
 }
 
-/** Whether the object is judged as it is stored, with its status. */
+/** Returns true if the object is reviewed as a stored one, with its status. */
 function isStored(judged: Judged): boolean {
   return judged.remark?.includes("stored") === true;
 }

@@ -66,7 +66,7 @@ test("every example gets the engine's verdict", async () => {
       await page.selectOption("#example", name);
       // The engine answers as the settings say.
       await page.selectOption("#release", "settings");
-      // Of a kind that nobody knows there is nothing to say, not even who runs it.
+      // An unsupported kind has no verdict and no controller.
       if (answer.audit_annotations === undefined) {
         assert.match(await word(page), /^Not judged/);
         continue;
@@ -322,7 +322,7 @@ test("the page of a rule leads to its example", async () => {
     const missing = [];
     for (const { id } of rules()) {
       const { request } = explain(id).rejected;
-      // What cannot be asked here: a Job's pods, an object of a megabyte, a removed finalizer.
+      // The page does not support a Job's pods, an object of a megabyte, or a removed finalizer.
       if (request.kind.kind === "Pod" || !["CREATE", "UPDATE"].includes(request.operation) || JSON.stringify(request).includes("1 MiB")) {
         continue;
       }

@@ -37,7 +37,7 @@ export async function launch() {
   return chromium.launch({ executablePath, args });
 }
 
-/** What the library answers to each example, by its name. */
+/** The library's answer to each example, by name. */
 export function answers() {
   const lines = readFileSync(join(root, "target/answers.ndjson"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
   return new Map(lines.filter(({ name }) => /^[a-z]+\/\d\d-/.test(name)).map((line) => [line.name, line]));
