@@ -1,6 +1,6 @@
 //! The built module in wasmi, called as PolicyServer calls it.
 //!
-//! As there, a module is compiled once, each call gets a fresh instance, and a call that takes too long is interrupted. PolicyServer uses
+//! The module is compiled once, each call gets a fresh instance, and a call that takes too long is interrupted. PolicyServer uses
 //! wasmtime, which takes minutes to build: `make e2e` runs the module there.
 
 use std::sync::Arc;
@@ -175,7 +175,7 @@ impl Policy {
     /// Asks for a verdict.
     ///
     /// # Errors
-    /// As [`Policy::call`], and if the answer is no verdict.
+    /// If [`Policy::call`] fails, or the response is not a verdict.
     pub fn validate(&self, request: &Value, settings: &Value) -> Result<Answer, Error> {
         self.validate_bytes(&admission::payload(request, settings))
     }

@@ -163,7 +163,7 @@ fn is_true(status: &Value, name: &str) -> bool {
         .any(|c| c["status"] == "True")
 }
 
-/// Whether a status has an outcome that is final.
+/// Returns true if a status has a final outcome.
 fn is_done(kind: &Kind<'_>, status: &Value) -> bool {
     let fields = status_fields(kind);
     // Trainer can remove the condition Failed of a TrainJob.
