@@ -83,7 +83,7 @@ differential-test: export ANSWERS = $(CURDIR)/target/differential-test.ndjson
 differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## Compare every entry point with the library, on all kept requests and REQUESTS generated ones from SEED (needs Go, node, policy-server)
 	@$(XTASK) answers $(ANSWERS) $(REQUESTS) $(SEED)
 	@cargo test --quiet --package managed-by-policy --test policy -- differential:: --nocapture --test-threads 1
-	@cargo test --quiet --package managed-by-cli --test cli -- doors:: --nocapture --test-threads 1
+	@cargo test --quiet --package managed-by-cli --test cli -- differential:: --nocapture --test-threads 1
 	@cd go && go test -count 1 -v -timeout 2h -run TestDifferential ./managedby
 	@cd crates/js/npm && node --test --test-reporter=spec --test-name-pattern='every request|of each release' test/verdicts.test.mjs test/guest.test.mjs
 	@$(MAKE) --no-print-directory e2e ONLY=server FILTER="library's answers"

@@ -41,9 +41,6 @@ pub struct Line {
 /// Findings as sortable rows: release, rule, level, path and text.
 pub type FindingRows = BTreeSet<[String; 5]>;
 
-// Former names, which crates/cli still imports.
-pub use self::{FindingRows as Told, compare_all as every_line, finding_rows as told};
-
 impl Line {
     /// Parses the request.
     ///

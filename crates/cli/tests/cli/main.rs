@@ -7,7 +7,7 @@
     reason = "a test that panics has failed"
 )]
 
-mod doors;
+mod differential;
 mod formats;
 mod live;
 mod packed;

@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Instant;
 
 use managed_by::{AdmissionRequest, ReleaseSet, Settings, judge};
-use managed_by_testing::answers::{self, Line, Told, every_line, told};
+use managed_by_testing::answers::{self, FindingRows, Line, compare_all, finding_rows};
 use serde_json::{Value, json};
 
 use crate::formats::check_judgement;
@@ -70,7 +70,7 @@ fn is_of_objects(request: &Value) -> bool {
 
 #[test]
 fn every_request_is_judged_as_by_the_library() {
-    let (requests, findings) = every_line("lint and diff", |line| {
+    let (requests, findings) = compare_all("lint and diff", |line| {
         let request = line.request().unwrap();
         if line.judgement.is_null() || !is_of_objects(&request) {
             return None;
@@ -84,8 +84,10 @@ fn every_request_is_judged_as_by_the_library() {
         let own = results
             .iter()
             .filter(|result| part(result) == part(&request));
-        let ours: Told = own.flat_map(|result| told(&result["findings"])).collect();
-        let expected = told(&line.judgement["findings"]);
+        let ours: FindingRows = own
+            .flat_map(|result| finding_rows(&result["findings"]))
+            .collect();
+        let expected = finding_rows(&line.judgement["findings"]);
         assert_eq!(
             ours, expected,
             "{}: {} {document:#}",
