@@ -1,7 +1,7 @@
 //! Looks up Jobs in the cluster through the host capability `kubewarden/kubernetes/get_resource`, for the pods policy.
 
 use kubewarden_policy_sdk::wapc_guest as guest;
-use managed_by::{Cluster, FoundJob, Unanswered};
+use managed_by::{Cluster, JobLookup, LookupError};
 use serde::Serialize;
 
 /// Text with which the host reports a missing Job. `policy-evaluator` has no error code for it.
@@ -21,7 +21,7 @@ struct GetResource<'a> {
 }
 
 impl Cluster for Host {
-    fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered> {
+    fn job(&self, namespace: &str, name: &str) -> Result<JobLookup, LookupError> {
         let request = GetResource {
             api_version: "batch/v1",
             kind: "Job",
@@ -30,16 +30,16 @@ impl Cluster for Host {
             // `managedBy` is immutable, and the host does not cache missing objects.
             disable_cache: false,
         };
-        let request = serde_json::to_vec(&request).map_err(|e| Unanswered::new(e.to_string()))?;
+        let request = serde_json::to_vec(&request).map_err(|e| LookupError::new(e.to_string()))?;
         match guest::host_call("kubewarden", "kubernetes", "get_resource", &request) {
-            Ok(job) => Ok(FoundJob::Found(job)),
+            Ok(job) => Ok(JobLookup::Found(job)),
             Err(e) => {
                 let text = e.to_string();
                 let mut windows = text.as_bytes().windows(NOT_FOUND.len());
                 if windows.any(|window| window == NOT_FOUND.as_bytes()) {
-                    Ok(FoundJob::NotFound)
+                    Ok(JobLookup::NotFound)
                 } else {
-                    Err(Unanswered::new(text))
+                    Err(LookupError::new(text))
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! Published policies do not have these operations.
 
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
-use managed_by::{AdmissionReview, Judgement, Release, ReleaseSet, Verdict, judge_in};
+use managed_by::{AdmissionReview, Evaluation, Release, ReleaseSet, Verdict, evaluate_in};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -81,7 +81,7 @@ fn releases<'de, D: Deserializer<'de>>(json: D) -> Result<ReleaseSet, D::Error> 
 fn judge(payload: &[u8]) -> CallResult {
     let input = JudgeInput::from_json(payload)?;
     let releases = Some(input.releases).filter(|releases| !releases.is_empty());
-    let without_rules = |verdict| Ok(serde_json::to_vec(&Judgement::of_all(verdict, releases))?);
+    let without_rules = |verdict| Ok(serde_json::to_vec(&Evaluation::of_all(verdict, releases))?);
     let review = match AdmissionReview::from_json(input.review.get().as_bytes()) {
         Ok(review) => review,
         Err(reason) => return without_rules(Verdict::malformed(&reason)),
@@ -94,6 +94,6 @@ fn judge(payload: &[u8]) -> CallResult {
         Some(_) => settings.for_tools(),
         None => settings,
     };
-    let judgement = judge_in(&review.request, &settings, releases, &Cluster);
+    let judgement = evaluate_in(&review.request, &settings, releases, &Cluster);
     Ok(serde_json::to_vec(&judgement)?)
 }

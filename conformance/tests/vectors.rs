@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use managed_by::{
-    AdmissionRequest, Release, ReleaseSet, Settings, exercised, judge, review, rules,
+    AdmissionRequest, Release, ReleaseSet, Settings, evaluate, exercised, review, rules,
 };
 use managed_by_conformance::generate::Generator;
 use managed_by_conformance::vector::{self, Answer, Vector};
@@ -130,7 +130,7 @@ fn reports_count_every_denied_write() {
             continue;
         };
         let counted = exercised(&request, &settings).unwrap();
-        for found in judge(&request, &settings, Some(ReleaseSet::all())).findings() {
+        for found in evaluate(&request, &settings, Some(ReleaseSet::all())).findings() {
             if counted.iter().any(|(rule, _)| *rule == found.rule()) {
                 let is_counted = counted.contains(&(found.rule(), true));
                 assert!(is_counted, "{}: {}", case.name, found.rule().id());

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use managed_by::{
-    AdmissionRequest, JudgedFinding, Offline, Release, ReleaseSet, Settings, Verdict, judge_in,
+    AdmissionRequest, MergedFinding, Offline, Release, ReleaseSet, Settings, Verdict, evaluate_in,
     review_in, rules,
 };
 use managed_by_conformance::trace;
 use managed_by_conformance::vector::{self, Vector};
-use managed_by_offline::{Judge, Judgement};
+use managed_by_offline::{Judge, ObjectReport};
 use managed_by_testing::answers;
 use serde_json::{Value, json};
 use xtask::examples;
@@ -33,7 +33,7 @@ fn findings_of(release: Release, verdict: &Verdict<'_>) -> BTreeSet<ReleaseFindi
 }
 
 /// Splits a finding of several releases into one finding per release.
-fn split_by_release(finding: &JudgedFinding<'_>) -> Vec<ReleaseFinding> {
+fn split_by_release(finding: &MergedFinding<'_>) -> Vec<ReleaseFinding> {
     let (rule, path) = (finding.rule().id(), finding.path());
     let level = finding.enforcement().as_str();
     let mut findings = Vec::new();
@@ -70,7 +70,7 @@ fn typo_has_a_suggestion() {
         });
         let request = request.to_string();
         let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
-        let judgement = judge_in(&request, &settings, Some(ReleaseSet::all()), &Offline);
+        let judgement = evaluate_in(&request, &settings, Some(ReleaseSet::all()), &Offline);
         let mut suggested: Vec<_> = judgement
             .findings()
             .iter()
@@ -80,7 +80,7 @@ fn typo_has_a_suggestion() {
         expected.sort_unstable();
         assert_eq!(suggested, expected, "{value}");
         let json = serde_json::to_value(&judgement).unwrap();
-        let offline = Judgement::of(&judgement);
+        let offline = ObjectReport::of(&judgement);
         for (index, found) in judgement.findings().iter().enumerate() {
             let suggestion = found.error().suggestion();
             let json_suggestion = json["findings"][index].get("suggestion");
@@ -112,7 +112,7 @@ impl Counts {
         };
         let settings = Settings::from_json(settings.as_bytes()).unwrap();
         let all = Some(ReleaseSet::all());
-        let judgement = judge_in(&request, &settings, all, &DocumentedCluster);
+        let judgement = evaluate_in(&request, &settings, all, &DocumentedCluster);
         let mut expected = BTreeSet::new();
         for &release in Release::ALL {
             let settings_of_release = settings.clone().with_kubernetes_version(release);
@@ -123,7 +123,7 @@ impl Counts {
             let is_allowed = verdict.decision.is_allowed();
             assert_eq!(judgement.denied_by().contains(release), !is_allowed);
             assert_eq!(judgement.accepted_by().contains(release), is_allowed);
-            let one = judge_in(
+            let one = evaluate_in(
                 &request,
                 &settings,
                 Some(release.into()),
@@ -135,7 +135,7 @@ impl Counts {
         assert_eq!(actual.collect::<BTreeSet<_>>(), expected, "{name}");
         let findings = judgement.findings().iter();
         let rank =
-            |found: &JudgedFinding<'_>| rules().iter().position(|rule| *rule == found.rule());
+            |found: &MergedFinding<'_>| rules().iter().position(|rule| *rule == found.rule());
         assert!(findings.map(rank).is_sorted(), "{name}");
         // The message of a denial contains every finding that denies, unless the user is forbidden to write.
         let verdict = judgement.verdict();
@@ -163,16 +163,16 @@ impl Counts {
             });
         let json_rows = answers::finding_rows(&json["findings"]);
         assert_eq!(json_rows, rows.collect(), "{name}");
-        let opinions = json["opinions"].as_array().unwrap();
-        assert_eq!(opinions.len(), judgement.opinions().len());
-        for (opinion, json) in judgement.opinions().iter().zip(opinions) {
+        let release_verdicts = json["opinions"].as_array().unwrap();
+        assert_eq!(release_verdicts.len(), judgement.release_verdicts().len());
+        for (opinion, json) in judgement.release_verdicts().iter().zip(release_verdicts) {
             assert_eq!(json["allowed"], opinion.verdict.decision.is_allowed());
         }
         let annotations = json["auditAnnotations"].as_object().unwrap();
         assert_eq!(annotations.len(), verdict.audit_annotations.len(), "{name}");
 
         // The offline tools report the same findings.
-        let judgement = judge_in(&request, &settings, all, &Offline);
+        let judgement = evaluate_in(&request, &settings, all, &Offline);
         let findings = judgement.findings().iter().flat_map(split_by_release);
         let findings: Vec<_> = findings
             .map(|(release, rule, level, path, _, text)| (release, rule, level, path, text))
@@ -202,7 +202,7 @@ impl Counts {
 
         self.requests += 1;
         self.findings += expected.len();
-        self.version_dependent += usize::from(judgement.opinions().len() > 1);
+        self.version_dependent += usize::from(judgement.release_verdicts().len() > 1);
     }
 }
 

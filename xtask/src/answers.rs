@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::Result;
-use managed_by::{AdmissionRequest, Offline, Release, ReleaseSet, Settings, judge};
+use managed_by::{AdmissionRequest, Offline, Release, ReleaseSet, Settings, evaluate};
 use managed_by_conformance::generate::Generator;
 use managed_by_conformance::{trace, vector};
 use managed_by_testing::answers::Line;
@@ -110,6 +110,6 @@ fn judgement(request: &str, settings: &str) -> Result<Value> {
     let (Ok(settings), Ok(request)) = (settings, request) else {
         return Ok(Value::Null);
     };
-    let judgement = judge(&request, &settings, Some(ReleaseSet::all()));
+    let judgement = evaluate(&request, &settings, Some(ReleaseSet::all()));
     Ok(serde_json::to_value(&judgement)?)
 }

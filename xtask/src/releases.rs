@@ -1,6 +1,6 @@
 //! Evaluates a change of a Job for each release of kube-apiserver, for the generated docs.
 
-use managed_by::{AdmissionRequest, Enforcement, Malformed, ReleaseSet, Rule, Settings, judge};
+use managed_by::{AdmissionRequest, Enforcement, Malformed, ReleaseSet, Rule, Settings, evaluate};
 use serde_json::{Value, json};
 
 /// A denial of one or more releases.
@@ -30,7 +30,7 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
     let text = request.to_string();
     let request = AdmissionRequest::from_json(text.as_bytes())?;
     let settings = Settings::default().for_tools();
-    let judgement = judge(&request, &settings, Some(ReleaseSet::all()));
+    let judgement = evaluate(&request, &settings, Some(ReleaseSet::all()));
     let mut denials: Vec<Denial> = Vec::new();
     for found in judgement.findings() {
         if found.enforcement() == Enforcement::Deny && found.finding().is_upstream() {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, bail};
 use managed_by::rules;
-use managed_by::{Anchor, Enforcement, Rule};
+use managed_by::{Enforcement, Rule, RuleSource};
 use serde_json::{Value, from_str};
 use serde_yaml_ng::Value as Yaml;
 
@@ -184,16 +184,16 @@ fn page(rule: &Rule) -> Result<String> {
         docs.text,
         allowed_transitions(rule)?,
         default(rule),
-        rule.anchor(),
+        rule.source(),
     );
     text.push_str(&match_conditions(rule)?);
     if rule.is_upstream() && is_for_custom_kinds(rule) {
         text.push_str("- Source for custom kinds: this project\n");
     }
-    if let Anchor::Upstream {
+    if let RuleSource::Upstream {
         deviation: Some(deviation),
         ..
-    } = *rule.anchor()
+    } = *rule.source()
     {
         writeln!(text, "- Deviation: {deviation}")?;
     }

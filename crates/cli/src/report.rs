@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use managed_by::{Decision, Enforcement, ReleaseSet, Rule};
 use managed_by_offline::replay::ObjectName;
-use managed_by_offline::{Asks, Found, Judgement, Matrix, Remark};
+use managed_by_offline::{Asks, Found, Matrix, ObjectReport, Remark};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
@@ -203,7 +203,7 @@ impl Outcome {
         file: &Arc<str>,
         object: ObjectName,
         asks: Asks,
-        judgement: Judgement,
+        judgement: ObjectReport,
         mut locate: impl FnMut(&Found) -> Option<(Span, Option<Source>)>,
     ) -> Self {
         let findings = judgement.findings.into_iter().map(|found| {

@@ -1,6 +1,6 @@
 //! Rules, kinds and releases as data. The generator writes them as JSON into the package, which needs no module for them.
 
-use managed_by::{Anchor, Form, Holder, Release};
+use managed_by::{FieldLocation, Release, RuleSource, ValueConstraint};
 use serde::Serialize;
 use serde_json::Value;
 use ts_rs::TS;
@@ -106,8 +106,8 @@ fn page(rule: &managed_by::Rule) -> serde_json::Result<RulePage> {
     let docs = rule.documentation();
     let releases = Release::ALL.iter().copied();
     let holds = releases.filter(|release| rule.holds_in(*release));
-    let (source, deviation) = match *rule.anchor() {
-        Anchor::Upstream {
+    let (source, deviation) = match *rule.source() {
+        RuleSource::Upstream {
             function,
             option,
             deviation,
@@ -117,7 +117,7 @@ fn page(rule: &managed_by::Rule) -> serde_json::Result<RulePage> {
             let option = option.unwrap_or_default();
             (format!("kube-apiserver: `{function}`{option}"), deviation)
         }
-        Anchor::Ours { source } => (source.to_owned(), None),
+        RuleSource::Policy { source } => (source.to_owned(), None),
     };
     Ok(RulePage {
         rule: Rule {
@@ -159,11 +159,11 @@ fn row(kind: &managed_by::Kind<'static>) -> Kind {
         managed_by_path: kind.managed_by_path(),
         reserved_value: kind.reserved_value(),
         workload: kind.workload(),
-        template: kind.holder() != Holder::Workload,
-        form: match kind.form() {
-            Form::Path => "path".into(),
-            Form::Open => "open".into(),
-            Form::OneOf(values) => values.into(),
+        template: kind.field_location() != FieldLocation::Workload,
+        form: match kind.value_constraint() {
+            ValueConstraint::Path => "path".into(),
+            ValueConstraint::Open => "open".into(),
+            ValueConstraint::OneOf(values) => values.into(),
         },
         defaulted: kind.is_defaulted(),
         status: kind.has_status_rules(),

@@ -2,7 +2,7 @@
 
 use managed_by::{Release, ReleaseSet, Settings};
 use managed_by_offline::manifest::{self, Object};
-use managed_by_offline::{Document, Judgement, Path, Remark, Request};
+use managed_by_offline::{Document, ObjectReport, Path, Remark, Request};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -214,8 +214,8 @@ impl<'s> Answers<'s> {
             self.all_releases.then(|| each.collect())
         };
         let answered = request.read(|request| {
-            let evaluate = |releases| managed_by::judge(request, self.settings, releases);
-            let verdict = |judgement| ReviewVerdict::of(Judgement::of(&judgement));
+            let evaluate = |releases| managed_by::evaluate(request, self.settings, releases);
+            let verdict = |judgement| ReviewVerdict::of(ObjectReport::of(&judgement));
             let all = self.all_releases.then(|| evaluate(Some(ReleaseSet::all())));
             let of_one = |release| all.as_ref()?.only(release).map(verdict);
             (verdict(evaluate(None)), of_each(&of_one))

@@ -1,7 +1,7 @@
 //! Verdicts, findings and places in a text, as the package returns them.
 
 use managed_by::{Malformed, Release, ReleaseSet};
-use managed_by_offline::{Found, Judgement, Located};
+use managed_by_offline::{Found, Located, ObjectReport};
 use serde::{Serialize, Serializer};
 
 /// Verdict on an admission request.
@@ -62,11 +62,11 @@ pub struct TextPlace {
 impl ReviewVerdict {
     /// Returns the policy's verdict on a malformed request.
     pub(crate) fn malformed(reason: &Malformed) -> Self {
-        Self::of(Judgement::malformed(reason))
+        Self::of(ObjectReport::malformed(reason))
     }
 
     /// Converts a verdict of the library.
-    pub(crate) fn of(judgement: Judgement) -> Self {
+    pub(crate) fn of(judgement: ObjectReport) -> Self {
         let findings = judgement.findings.into_iter();
         let findings = findings.map(|found| Finding { found, place: None });
         Self {

@@ -8,13 +8,13 @@ pub trait Cluster {
     ///
     /// # Errors
     /// Fails if the lookup fails. A Job that doesn't exist is not an error.
-    fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered>;
+    fn job(&self, namespace: &str, name: &str) -> Result<JobLookup, LookupError>;
 }
 
 /// Result of looking up a Job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum FoundJob {
+pub enum JobLookup {
     /// The Job exists: the object as JSON.
     Found(Vec<u8>),
     /// The Job doesn't exist.
@@ -23,29 +23,29 @@ pub enum FoundJob {
 
 /// Error of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unanswered(String);
+pub struct LookupError(String);
 
-impl Unanswered {
+impl LookupError {
     /// Creates an error with a reason.
     pub fn new(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }
 }
 
-impl fmt::Display for Unanswered {
+impl fmt::Display for LookupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unanswered {}
+impl std::error::Error for LookupError {}
 
 /// Implementation of [`Cluster`] without a cluster: every lookup fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offline;
 
 impl Cluster for Offline {
-    fn job(&self, _: &str, _: &str) -> Result<FoundJob, Unanswered> {
-        Err(Unanswered::new("there is no cluster to ask"))
+    fn job(&self, _: &str, _: &str) -> Result<JobLookup, LookupError> {
+        Err(LookupError::new("there is no cluster to ask"))
     }
 }

@@ -36,8 +36,8 @@ mod catalogue;
 mod cluster;
 mod decode;
 mod description;
+mod evaluation;
 mod finding;
-mod judgement;
 mod kind;
 mod near;
 mod object;
@@ -53,20 +53,20 @@ mod upstream;
 mod verdict;
 
 pub use catalogue::{rule, rules};
-pub use cluster::{Cluster, FoundJob, Offline, Unanswered};
+pub use cluster::{Cluster, JobLookup, LookupError, Offline};
 pub use decode::Malformed;
-pub use description::{Anchor, Documentation, Enforcement, Example, Rule};
+pub use description::{Documentation, Enforcement, Example, Rule, RuleSource};
+pub use evaluation::{Evaluation, MergedFinding, ReleaseMessage, ReleaseVerdict};
 pub use finding::{ErrorType, FieldError, Finding};
-pub use judgement::{JudgedFinding, Judgement, Opinion, Words};
 #[cfg(feature = "docs")]
 pub use kind::TransitionDocs;
-pub use kind::{Form, Holder, Kind, KindDocs, Mode, RESERVED, kinds};
+pub use kind::{FieldLocation, Kind, KindDocs, Mode, RESERVED, ValueConstraint, kinds};
 pub use near::{nearest, nearest_name};
 pub use release::{Release, ReleaseSet, UnknownRelease};
 pub use request::{AdmissionRequest, AdmissionReview, Change, ReadObject, UserInfo};
 #[cfg(feature = "docs")]
 pub use review::exercised;
-pub use review::{judge, judge_in, review, review_in, with_kind};
+pub use review::{evaluate, evaluate_in, review, review_in, with_kind};
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, Key};
 pub use settings::{

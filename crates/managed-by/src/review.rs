@@ -1,12 +1,12 @@
-//! Entry points: evaluate a request under the settings, for one or several releases, and return a [`Verdict`] or a [`Judgement`].
+//! Entry points: evaluate a request under the settings, for one or several releases, and return a [`Verdict`] or a [`Evaluation`].
 
 use crate::catalogue;
 use crate::cluster::{Cluster, Offline};
 use crate::description::Enforcement;
 #[cfg(feature = "docs")]
 use crate::description::Rule;
+use crate::evaluation::{Evaluation, MergedFinding, merge_findings};
 use crate::finding::Finding;
-use crate::judgement::{JudgedFinding, Judgement, merge_findings};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::release::{Release, ReleaseSet};
@@ -59,7 +59,7 @@ pub fn review_in<'a>(
 /// share rules are evaluated once.
 ///
 /// ```
-/// use managed_by::{AdmissionRequest, ReleaseSet, Settings, judge};
+/// use managed_by::{AdmissionRequest, ReleaseSet, Settings, evaluate};
 ///
 /// let request = AdmissionRequest::from_json(
 ///     br#"{"operation": "UPDATE", "subResource": "status", "kind": {"group": "batch", "version": "v1", "kind": "Job"},
@@ -68,29 +68,29 @@ pub fn review_in<'a>(
 ///                     "status": {"startTime": "2026-01-01T00:00:00Z", "conditions": [{"type": "Failed", "status": "True"}]}}}"#,
 /// )?;
 /// let settings = Settings::default();
-/// let judgement = judge(&request, &settings, Some(ReleaseSet::all()));
+/// let judgement = evaluate(&request, &settings, Some(ReleaseSet::all()));
 /// assert_eq!(judgement.denied_by().to_string(), "1.31 to 1.37");
 /// assert_eq!(judgement.findings()[0].rule().id(), "job-status/failed-without-failure-target");
 /// # Ok::<(), managed_by::Malformed>(())
 /// ```
-pub fn judge<'a>(
+pub fn evaluate<'a>(
     request: &'a AdmissionRequest<'a>,
     settings: &'a Settings<'a>,
     releases: Option<ReleaseSet>,
-) -> Judgement<'a> {
-    judge_in(request, settings, releases, &Offline)
+) -> Evaluation<'a> {
+    evaluate_in(request, settings, releases, &Offline)
 }
 
 /// Evaluates a request like [`judge`], with lookups in the cluster like [`review_in`].
-pub fn judge_in<'a>(
+pub fn evaluate_in<'a>(
     request: &'a AdmissionRequest<'a>,
     settings: &'a Settings<'a>,
     releases: Option<ReleaseSet>,
     cluster: &dyn Cluster,
-) -> Judgement<'a> {
+) -> Evaluation<'a> {
     let Some(releases) = releases else {
         let verdict = review_in(request, settings, cluster);
-        return Judgement::of_settings(verdict, settings.message_release());
+        return Evaluation::of_settings(verdict, settings.message_release());
     };
     if let Subject::Change(kind, change) = &request.subject {
         return evaluate_each(request, kind, change, settings, releases);
@@ -100,13 +100,13 @@ pub fn judge_in<'a>(
     {
         return custom_kind.with_kind(&undecoded.kind.version, |kind| {
             request.with_kind(undecoded, kind).map_or_else(
-                |malformed| Judgement::of_all(Verdict::malformed(&malformed), Some(releases)),
-                |request| judge_in(&request, settings, Some(releases), cluster).into_owned(),
+                |malformed| Evaluation::of_all(Verdict::malformed(&malformed), Some(releases)),
+                |request| evaluate_in(&request, settings, Some(releases), cluster).into_owned(),
             )
         });
     }
     // Verdicts depend on the release only for changes of workloads.
-    Judgement::of_all(review_in(request, settings, cluster), Some(releases))
+    Evaluation::of_all(review_in(request, settings, cluster), Some(releases))
 }
 
 /// Evaluates a change under each release. Releases with the same rules are evaluated once.
@@ -116,7 +116,7 @@ fn evaluate_each<'a>(
     change: &'a Change<Object<'a>>,
     settings: &'a Settings<'a>,
     releases: ReleaseSet,
-) -> Judgement<'a> {
+) -> Evaluation<'a> {
     let context = |release| Context::new(request, kind, change, settings, release);
     let newest = context(Release::default());
     let ranges = if newest.status.is_some() {
@@ -138,7 +138,7 @@ fn evaluate_each<'a>(
             verdicts.push((release.into(), verdict));
         }
     }
-    Judgement::of_releases(request, verdicts)
+    Evaluation::of_releases(request, verdicts)
 }
 
 /// Calls a function with the kind of the request's object, if the library knows the kind or `custom_kinds` declares it.
@@ -252,32 +252,32 @@ fn run_on_all_releases<'a>(
     if findings.iter().any(is_unconditional_denial) {
         return Ok(findings);
     }
-    let mut opinions = vec![(Release::default(), findings)];
+    let mut release_verdicts = vec![(Release::default(), findings)];
     for &release in verdicts.iter().rev().skip(1) {
         let findings = catalogue::run(&context(release), true)?;
-        opinions.push((release, findings));
+        release_verdicts.push((release, findings));
     }
     let has_denial =
         |(_, findings): &(Release, Vec<(Enforcement, Finding<'_>)>)| findings.iter().any(is_denial);
-    let is_unanimous = opinions.iter().all(has_denial);
-    let is_never_denied = !opinions.iter().any(has_denial);
+    let is_unanimous = release_verdicts.iter().all(has_denial);
+    let is_never_denied = !release_verdicts.iter().any(has_denial);
     if is_unanimous || is_never_denied {
-        return Ok(opinions.swap_remove(0).1);
+        return Ok(release_verdicts.swap_remove(0).1);
     }
-    Ok(warn_on_disagreement(&opinions, verdicts))
+    Ok(warn_on_disagreement(&release_verdicts, verdicts))
 }
 
 /// Merges findings of releases that disagree: each becomes a warning that lists the releases.
 #[cold]
 fn warn_on_disagreement<'a>(
-    opinions: &[(Release, Vec<(Enforcement, Finding<'a>)>)],
+    release_verdicts: &[(Release, Vec<(Enforcement, Finding<'a>)>)],
     verdicts: &[Release],
 ) -> Vec<(Enforcement, Finding<'a>)> {
-    let opinions = opinions.iter();
-    let findings_by_range: Vec<_> = opinions
+    let release_verdicts = release_verdicts.iter();
+    let findings_by_range: Vec<_> = release_verdicts
         .map(|(release, findings)| (release.range(verdicts), &**findings))
         .collect();
-    let warn = |found: &JudgedFinding<'a>| {
+    let warn = |found: &MergedFinding<'a>| {
         let finding = found.finding().clone();
         if !finding.is_upstream() || !finding.rule().is_version_dependent() {
             return (found.enforcement(), finding);

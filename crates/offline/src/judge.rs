@@ -3,8 +3,8 @@
 use std::fmt;
 
 use managed_by::{
-    AdmissionRequest, Decision, Enforcement, ErrorType, JudgedFinding, Kind, Malformed, Release,
-    ReleaseSet, Rule, Settings, Words, judge,
+    AdmissionRequest, Decision, Enforcement, ErrorType, Kind, Malformed, MergedFinding, Release,
+    ReleaseMessage, ReleaseSet, Rule, Settings, evaluate,
 };
 use serde::{Serialize, Serializer};
 
@@ -18,7 +18,7 @@ pub struct Judge<'s> {
 
 /// What the library said to a request. It borrows nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
+pub struct ObjectReport {
     /// The decision on the request. For several releases, it is denied if any of them denies it, and the message lists
     /// the errors of all.
     pub decision: Decision,
@@ -74,7 +74,7 @@ pub struct Found {
             type = "Array<{ releases: Array<string>, type: string, text: string, detail: string }>"
         )
     )]
-    pub texts: Vec<Words>,
+    pub texts: Vec<ReleaseMessage>,
 }
 
 /// What each release says to a request.
@@ -106,14 +106,14 @@ impl<'s> Judge<'s> {
     ///
     /// # Errors
     /// If it is no request, or the object in it has a field of the wrong type.
-    pub fn ask(&self, request: &[u8]) -> Result<Judgement, Malformed> {
+    pub fn ask(&self, request: &[u8]) -> Result<ObjectReport, Malformed> {
         Ok(self.review(&AdmissionRequest::from_json(request)?))
     }
 
     /// Judges a request.
-    pub fn review(&self, request: &AdmissionRequest<'_>) -> Judgement {
-        let judgement = judge(request, &self.settings, self.releases);
-        Judgement::of(&judgement)
+    pub fn review(&self, request: &AdmissionRequest<'_>) -> ObjectReport {
+        let evaluation = evaluate(request, &self.settings, self.releases);
+        ObjectReport::of(&evaluation)
     }
 
     /// The releases that drop `managedBy` from a manifest's object unless their feature is on, of those that are asked.
@@ -124,10 +124,10 @@ impl<'s> Judge<'s> {
     }
 }
 
-impl Judgement {
+impl ObjectReport {
     /// What the library said to a request.
-    pub fn of(said: &managed_by::Judgement<'_>) -> Self {
-        let is_of_releases = !said.opinions().is_empty();
+    pub fn of(said: &managed_by::Evaluation<'_>) -> Self {
+        let is_of_releases = !said.release_verdicts().is_empty();
         let verdict = said.verdict().clone();
         let findings = said.findings().iter();
         Self {
@@ -147,7 +147,7 @@ impl Judgement {
     /// The answer to a request that makes no sense.
     pub fn malformed(malformed: &Malformed) -> Self {
         let verdict = managed_by::Verdict::malformed(malformed);
-        Self::of(&managed_by::Judgement::of_all(verdict, None))
+        Self::of(&managed_by::Evaluation::of_all(verdict, None))
     }
 
     /// Whether nothing is to be said about it.
@@ -166,7 +166,7 @@ fn word<S: Serializer>(enforcement: &Enforcement, json: S) -> Result<S::Ok, S::E
 }
 
 impl Found {
-    fn of(found: &JudgedFinding<'_>, is_of_releases: bool) -> Self {
+    fn of(found: &MergedFinding<'_>, is_of_releases: bool) -> Self {
         let mut texts = found.texts();
         if texts.len() == 1 {
             texts.clear();

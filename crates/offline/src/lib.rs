@@ -9,7 +9,7 @@
 //!   of a finding stands.
 //! - [`manifest::objects`] lists the objects in a document, each with its request as CREATE; [`manifest::updates`] makes the
 //!   updates between two of them.
-//! - [`Judge`] asks the library, one release or several, and gives a [`Judgement`] that borrows nothing.
+//! - [`Judge`] asks the library, one release or several, and gives a [`ObjectReport`] that borrows nothing.
 //! - [`Replay`] judges recorded history, chunk by chunk, and keeps a [`Tally`]. [`StatusWriters`] lists who wrote which
 //!   status.
 //! - [`SettingsText`] finds the policy's settings in a file of them or in a manifest of a policy.
@@ -57,7 +57,7 @@ mod unwrap;
 pub use asks::Asks;
 pub use decode::decode;
 pub use document::{Document, Located};
-pub use judge::{Found, Judge, Judgement, Matrix};
+pub use judge::{Found, Judge, Matrix, ObjectReport};
 pub use malformed::MalformedText;
 pub use path::Path;
 pub use replay::{Replay, Seen, StatusWriters, Step, Tally};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use managed_by::{
-    AdmissionRequest, Enforcement, JudgedFinding, Kind, Mode, Release, ReleaseSet, Rule, Settings,
-    exercised, judge, rules, with_kind,
+    AdmissionRequest, Enforcement, Kind, MergedFinding, Mode, Release, ReleaseSet, Rule, Settings,
+    evaluate, exercised, rules, with_kind,
 };
 use serde_json::Value;
 
@@ -107,13 +107,13 @@ impl<'s> Recording<'s> {
         if write.is_status {
             self.status_writes = self.status_writes.saturating_add(1);
         }
-        let judgement = judge(
+        let judgement = evaluate(
             request,
             &self.settings,
             Some(self.releases.iter().copied().collect()),
         );
         let findings = judgement.findings().iter();
-        let found: Vec<&JudgedFinding<'_>> = findings
+        let found: Vec<&MergedFinding<'_>> = findings
             .filter(|found| {
                 found.enforcement() == Enforcement::Deny
                     && rules.iter().any(|(rule, _)| *rule == found.rule())
@@ -206,7 +206,7 @@ fn count<'c>(
     cells: impl Iterator<Item = (&'c mut Cell, &'static Release)>,
     rule: &'static Rule,
     exercised: bool,
-    found: &[&JudgedFinding<'_>],
+    found: &[&MergedFinding<'_>],
 ) {
     let findings = found.iter().filter(|found| found.rule() == rule);
     let denying = findings.fold(ReleaseSet::default(), |all, found| {
@@ -312,7 +312,7 @@ impl History {
     }
 }
 
-fn step(write: &Write<'_>, place: &RecordedAt, found: &[&JudgedFinding<'_>]) -> Step {
+fn step(write: &Write<'_>, place: &RecordedAt, found: &[&MergedFinding<'_>]) -> Step {
     let denials: Vec<Denial> = found
         .iter()
         .map(|found| Denial {

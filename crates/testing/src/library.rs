@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use managed_by::{AdmissionRequest, AdmissionReview, Settings, Verdict, review_in};
-use managed_by::{Cluster, FoundJob, Offline, Unanswered};
+use managed_by::{Cluster, JobLookup, LookupError, Offline};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -141,10 +141,10 @@ pub fn documented_job() -> Value {
 pub struct DocumentedCluster;
 
 impl Cluster for DocumentedCluster {
-    fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered> {
+    fn job(&self, namespace: &str, name: &str) -> Result<JobLookup, LookupError> {
         Ok(match (namespace, name) {
-            ("team-a", "pi") => FoundJob::Found(documented_job().to_string().into_bytes()),
-            _ => FoundJob::NotFound,
+            ("team-a", "pi") => JobLookup::Found(documented_job().to_string().into_bytes()),
+            _ => JobLookup::NotFound,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{all, assert_silent, create, find, request, with};
 use crate::support::review;
-use managed_by::{Form, Holder, Kind, RESERVED, kinds};
+use managed_by::{FieldLocation, Kind, RESERVED, ValueConstraint, kinds};
 use serde_json::{Value, json};
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
@@ -53,7 +53,7 @@ fn field_is_immutable_in_workloads_and_mutable_in_templates() {
             let (old, new_object) = (with(kind, old), with(kind, new));
             let request = request((kind, version), "UPDATE", "", &old, &new_object);
             let answer = review(&request, &json!({}));
-            if kind.holder() != Holder::Workload {
+            if kind.field_location() != FieldLocation::Workload {
                 assert_silent(&answer);
                 continue;
             }
@@ -88,12 +88,12 @@ fn invalid_value_is_reported_by_the_rule_for_the_kinds_format() {
             if !std::ptr::eq(*kind, kind_of_version) {
                 continue;
             }
-            match kind.form() {
-                Form::Path => {
+            match kind.value_constraint() {
+                ValueConstraint::Path => {
                     assert_eq!(answer.denied(), [format!("managed-by/format {path}")]);
                     assert_eq!(answer.warned(), NONE);
                 }
-                Form::OneOf(values) => {
+                ValueConstraint::OneOf(values) => {
                     assert_eq!(answer.denied(), NONE);
                     assert_eq!(answer.warned(), [format!("managed-by/closed-set {path}")]);
                     let expected = format!(
@@ -104,7 +104,7 @@ fn invalid_value_is_reported_by_the_rule_for_the_kinds_format() {
                     );
                     assert_eq!(answer.warnings, [expected]);
                 }
-                Form::Open => {
+                ValueConstraint::Open => {
                     let expected = format!("managed-by/unchecked-format {path}");
                     assert_eq!(answer.denied(), NONE);
                     assert_eq!(answer.warned(), [expected]);
@@ -126,7 +126,7 @@ fn warns_about_reserved_value_of_another_kind() {
             let path = kind.managed_by_path();
             let mut expected = vec![format!("managed-by/wrong-kind {path}")];
             // The kind's API rejects the value too.
-            if let Form::OneOf(_) = kind.form() {
+            if let ValueConstraint::OneOf(_) = kind.value_constraint() {
                 expected.push(format!("managed-by/closed-set {path}"));
             }
             assert_eq!(answer.denied(), NONE, "{answer:?}");

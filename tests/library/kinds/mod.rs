@@ -5,7 +5,7 @@ mod matrix;
 mod mutations;
 mod transitions;
 
-use managed_by::{Form, Holder, Kind, kinds};
+use managed_by::{FieldLocation, Kind, ValueConstraint, kinds};
 use serde_json::Value;
 
 use crate::support::{Answer, review, root};
@@ -65,10 +65,12 @@ fn each_kind_is_documented_and_in_the_metadata() {
         for text in [docs.checks, docs.unchecked, docs.source] {
             assert!(!text.is_empty(), "{kind:?}");
         }
-        let mut workloads = kinds().iter().filter(|k| k.holder() == Holder::Workload);
+        let mut workloads = kinds()
+            .iter()
+            .filter(|k| k.field_location() == FieldLocation::Workload);
         let workload = kind.workload();
         assert!(workloads.any(|k| k.name() == workload), "{kind:?}");
-        if let Form::OneOf(values) = kind.form() {
+        if let ValueConstraint::OneOf(values) = kind.value_constraint() {
             assert_eq!(values.len(), 2, "{kind:?}");
         }
     }

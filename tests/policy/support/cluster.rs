@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use managed_by::{Cluster, FoundJob, Unanswered};
+use managed_by::{Cluster, JobLookup, LookupError};
 use managed_by_testing::Host;
 use serde_json::Value;
 use xtask::library::documented_job;
@@ -84,12 +84,12 @@ impl FakeCluster {
 }
 
 impl Cluster for FakeCluster {
-    fn job(&self, namespace: &str, name: &str) -> Result<FoundJob, Unanswered> {
+    fn job(&self, namespace: &str, name: &str) -> Result<JobLookup, LookupError> {
         match self.get(namespace, name) {
-            Ok(bytes) => Ok(FoundJob::Found(bytes)),
-            Err(text) if text.starts_with("Cannot find") => Ok(FoundJob::NotFound),
+            Ok(bytes) => Ok(JobLookup::Found(bytes)),
+            Err(text) if text.starts_with("Cannot find") => Ok(JobLookup::NotFound),
             // The guest's SDK adds this prefix.
-            Err(text) => Err(Unanswered::new(format!("Host error: {text}"))),
+            Err(text) => Err(LookupError::new(format!("Host error: {text}"))),
         }
     }
 }

@@ -6,7 +6,7 @@ pub mod objects;
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use managed_by::{Enforcement, Form, Kind, kinds, rule};
+use managed_by::{Enforcement, Kind, ValueConstraint, kinds, rule};
 
 use crate::generated::{Generated, between_marks, read};
 
@@ -24,10 +24,10 @@ fn code(names: &[&str]) -> String {
 }
 
 fn values(kind: &Kind<'_>) -> &'static str {
-    match kind.form() {
-        Form::Path => "any domain-prefixed path",
-        Form::OneOf(_) => "the reserved value, MultiKueue",
-        Form::Open => "any string",
+    match kind.value_constraint() {
+        ValueConstraint::Path => "any domain-prefixed path",
+        ValueConstraint::OneOf(_) => "the reserved value, MultiKueue",
+        ValueConstraint::Open => "any string",
     }
 }
 

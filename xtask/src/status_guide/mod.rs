@@ -7,7 +7,7 @@ mod states;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
-use managed_by::{Anchor, Release, ReleaseSet, Rule, rules};
+use managed_by::{Release, ReleaseSet, Rule, RuleSource, rules};
 use serde_json::json;
 
 use crate::generated::{Generated, between_marks, read};
@@ -70,9 +70,9 @@ fn changes() -> Result<String> {
     let mut text = "| release | what changed |\n| --- | --- |\n".to_owned();
     for &release in Release::ALL {
         let links = |wanted: &dyn Fn(Release, Option<Release>) -> bool| {
-            let is_wanted = |rule: &&&Rule| match *rule.anchor() {
-                Anchor::Upstream { since, until, .. } => wanted(since, until),
-                Anchor::Ours { .. } => false,
+            let is_wanted = |rule: &&&Rule| match *rule.source() {
+                RuleSource::Upstream { since, until, .. } => wanted(since, until),
+                RuleSource::Policy { .. } => false,
             };
             let link = |rule: &&Rule| format!("[`{0}`](rules/{0}.md)", rule.id());
             let links: Vec<_> = rules().iter().filter(is_wanted).map(link).collect();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use managed_by::{Anchor, Holder, Kind, Rule, kinds as all_kinds, rules as all_rules};
+use managed_by::{FieldLocation, Kind, Rule, RuleSource, kinds as all_kinds, rules as all_rules};
 use serde_json::{Value, json};
 
 use crate::args::{ListOutput, did_you_mean};
@@ -111,8 +111,8 @@ fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, CliError> {
 
 fn rule_json(rule: &Rule) -> Value {
     let docs = rule.documentation();
-    let source = match *rule.anchor() {
-        Anchor::Upstream {
+    let source = match *rule.source() {
+        RuleSource::Upstream {
             function,
             option,
             since,
@@ -122,7 +122,7 @@ fn rule_json(rule: &Rule) -> Value {
             "function": function, "option": option, "since": since.as_str(),
             "until": until.map(managed_by::Release::as_str), "deviation": deviation,
         }),
-        Anchor::Ours { source } => json!({"source": source}),
+        RuleSource::Policy { source } => json!({"source": source}),
     };
     json!({
         "id": rule.id(), "title": docs.title, "text": docs.text, "fix": docs.fix,
@@ -163,8 +163,8 @@ fn kind_json(kind: &Kind<'_>) -> Value {
     json!({
         "kind": kind.name(), "group": kind.group(), "versions": kind.versions(), "plural": kind.plural(),
         "field": kind.managed_by_path(), "reservedValue": kind.reserved_value(),
-        "makes": match kind.holder() { Holder::Workload => None, Holder::Template(made) => Some(made) },
-        "defaulted": kind.is_defaulted(), "stepsBack": kind.steps_back(), "statusRules": kind.has_status_rules(),
+        "makes": match kind.field_location() { FieldLocation::Workload => None, FieldLocation::Template(made) => Some(made) },
+        "defaulted": kind.is_defaulted(), "stepsBack": kind.honors_managed_by(), "statusRules": kind.has_status_rules(),
         "rules": kind.rules(), "checks": docs.checks, "unchecked": docs.unchecked, "source": docs.source,
     })
 }

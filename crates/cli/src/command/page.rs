@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anstyle::{Effects, Style};
 use clap::CommandFactory as _;
-use managed_by::{AdmissionRequest, Anchor, Decision, Example, Rule, Settings, review, rule};
+use managed_by::{AdmissionRequest, Decision, Example, Rule, RuleSource, Settings, review, rule};
 use textwrap::Options;
 
 use crate::args::{Args, did_you_mean, unknown_rule};
@@ -74,14 +74,14 @@ fn text(rule: &Rule) -> String {
 }
 
 fn source(rule: &Rule) -> String {
-    let deviation = match rule.anchor() {
-        Anchor::Upstream {
+    let deviation = match rule.source() {
+        RuleSource::Upstream {
             deviation: Some(deviation),
             ..
         } => format!(". Deviation: {deviation}"),
         _ => String::new(),
     };
-    format!("Source: {}{deviation}", rule.anchor())
+    format!("Source: {}{deviation}", rule.source())
 }
 
 fn heading(page: &mut String, text: &str) {

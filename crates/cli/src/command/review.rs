@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use managed_by::{Decision, Verdict};
 use managed_by_offline::replay::ObjectName;
-use managed_by_offline::{Asks, Judgement};
+use managed_by_offline::{Asks, ObjectReport};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -150,12 +150,12 @@ impl Asked {
 }
 
 /// The answer as kube-apiserver wants it.
-fn admission_review(uid: &str, answer: &Result<Judgement, managed_by::Malformed>) -> Value {
+fn admission_review(uid: &str, answer: &Result<ObjectReport, managed_by::Malformed>) -> Value {
     let mut response = Map::new();
     response.insert("uid".to_owned(), uid.into());
     // The policy reads a document that holds the request.
     let judgement = answer.clone();
-    let judgement = judgement.unwrap_or_else(|e| Judgement::malformed(&e.within("request")));
+    let judgement = judgement.unwrap_or_else(|e| ObjectReport::malformed(&e.within("request")));
     response.insert("allowed".to_owned(), judgement.decision.is_allowed().into());
     if let Decision::Denied { code, message } = judgement.decision {
         response.insert(

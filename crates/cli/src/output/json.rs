@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use managed_by::{Decision, Enforcement, ReleaseSet};
 use managed_by_offline::replay::Seen;
-use managed_by_offline::{Asks, Found, Judgement, Matrix, Why};
+use managed_by_offline::{Asks, Found, Matrix, ObjectReport, Why};
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::Span;
@@ -160,7 +160,7 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
         } else {
             Decision::Allowed
         };
-        let judgement = Judgement {
+        let judgement = ObjectReport {
             decision,
             warnings: Vec::new(),
             audit_annotations: Vec::new(),

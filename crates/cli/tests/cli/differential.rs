@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
 
-use managed_by::{AdmissionRequest, ReleaseSet, Settings, judge};
+use managed_by::{AdmissionRequest, ReleaseSet, Settings, evaluate};
 use managed_by_testing::answers::{self, FindingRows, Line, compare_all, finding_rows};
 use serde_json::{Value, json};
 
@@ -161,13 +161,13 @@ fn every_review_is_answered_as_by_the_library() {
             continue;
         };
         let settings = Settings::default();
-        let judgement = judge(&read, &settings, Some(ReleaseSet::all()));
+        let judgement = evaluate(&read, &settings, Some(ReleaseSet::all()));
         let verdict = judgement.verdict();
         let said = (&ours["allowed"], ours["status"]["message"].as_str());
         let allowed = json!(verdict.decision.is_allowed());
         let expected = (&allowed, verdict.decision.message());
         assert_eq!(said, expected, "{}", line.name);
-        disputed += usize::from(judgement.opinions().len() > 1);
+        disputed += usize::from(judgement.release_verdicts().len() > 1);
     }
     let seconds = start.elapsed().as_secs_f64();
     println!("review: {requests} requests, none differ, {seconds:.1} s");

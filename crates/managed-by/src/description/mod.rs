@@ -35,7 +35,7 @@ impl Enforcement {
 
 /// Source of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anchor {
+pub enum RuleSource {
     /// A check of kube-apiserver. The rule has the same verdict and the same message.
     Upstream {
         /// Function in `k8s.io/kubernetes`.
@@ -50,14 +50,14 @@ pub enum Anchor {
         deviation: Option<&'static str>,
     },
     /// A check of this project.
-    Ours {
+    Policy {
         /// API comment, KEP section or observation that justifies it.
         source: &'static str,
     },
 }
 
 /// Formats the line "Source" of the rule's page.
-impl fmt::Display for Anchor {
+impl fmt::Display for RuleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Upstream {
@@ -73,7 +73,7 @@ impl fmt::Display for Anchor {
                 }
                 write!(f, ", releases {since} to {}", until.unwrap_or_default())
             }
-            Self::Ours { source } => write!(f, "this project: {source}"),
+            Self::Policy { source } => write!(f, "this project: {source}"),
         }
     }
 }
@@ -176,7 +176,7 @@ pub struct Rule {
 #[cfg(feature = "docs")]
 struct About {
     documentation: Documentation,
-    anchor: Anchor,
+    anchor: RuleSource,
     applies: fn(&Kind<'_>) -> bool,
 }
 
@@ -219,7 +219,7 @@ impl Rule {
             #[cfg(feature = "docs")]
             about: About {
                 documentation: page::documentation(page),
-                anchor: Anchor::Upstream {
+                anchor: RuleSource::Upstream {
                     function: check.function,
                     option: check.option,
                     since,
@@ -249,7 +249,7 @@ impl Rule {
             #[cfg(feature = "docs")]
             about: About {
                 documentation: page::documentation(page),
-                anchor: Anchor::Ours {
+                anchor: RuleSource::Policy {
                     source: page::source(page),
                 },
                 applies: |_| true,
@@ -289,7 +289,7 @@ impl Rule {
 
     /// Returns the source.
     #[cfg(feature = "docs")]
-    pub fn anchor(&self) -> &Anchor {
+    pub fn source(&self) -> &RuleSource {
         &self.about.anchor
     }
 

@@ -2,7 +2,7 @@
 
 use super::status::{Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true};
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
-use super::{APP_WRAPPER_CONTROLLER, About, Form, Kind, KindDocs, Status, Template};
+use super::{APP_WRAPPER_CONTROLLER, About, Kind, KindDocs, Status, Template, ValueConstraint};
 
 pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     group: "workload.codeflare.dev",
@@ -10,7 +10,7 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     name: "AppWrapper",
     plural: "appwrappers",
     reserved: Some(APP_WRAPPER_CONTROLLER),
-    form: Form::Open,
+    form: ValueConstraint::Open,
     templates: &[("spec.components[].template", Template::Any)],
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {

@@ -1,6 +1,6 @@
 //! `batch`: Job and CronJob.
 
-use super::{About, Holder, JOB_CONTROLLER, Kind, KindDocs, Status};
+use super::{About, FieldLocation, JOB_CONTROLLER, Kind, KindDocs, Status};
 
 /// Job, the only kind whose `managedBy` and status kube-apiserver itself validates (KEP-4368).
 pub(crate) static JOB: Kind<'static> = Kind {
@@ -26,7 +26,7 @@ pub(super) static CRON_JOB: Kind<'static> = Kind {
     plural: "cronjobs",
     managed_by: "spec.jobTemplate.spec.managedBy",
     reserved: Some(JOB_CONTROLLER),
-    holder: Holder::Template("Job"),
+    holder: FieldLocation::Template("Job"),
     about: About::new(KindDocs {
         checks: "kube-apiserver checks the form. The template may change",
         unchecked: "with `concurrencyPolicy: Forbid`, one orphaned Job blocks every later run",

@@ -2,12 +2,14 @@
 
 use super::status::{DualOutcome, End, Outcome, StatusProfile, TerminalStates, is_true};
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
-use super::{About, Form, Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, Status, TRAINING_OPERATOR};
+use super::{
+    About, Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, Status, TRAINING_OPERATOR, ValueConstraint,
+};
 
 const MANAGED_BY: &str = "spec.runPolicy.managedBy";
 
 /// Constraint of the webhooks (`ValidateRunPolicy`).
-const FORM: Form<'static> = Form::OneOf(&[TRAINING_OPERATOR, MULTIKUEUE]);
+const FORM: ValueConstraint<'static> = ValueConstraint::OneOf(&[TRAINING_OPERATOR, MULTIKUEUE]);
 
 const OUTCOME: Outcome<'static> = Outcome::new(is_true("Succeeded"), is_true("Failed"));
 
@@ -132,8 +134,8 @@ pub(super) static PADDLE_JOB: Kind<'static> = Kind {
 pub(super) static JAX_JOB: Kind<'static> = Kind {
     name: "JAXJob",
     plural: "jaxjobs",
-    form: Form::Open,
-    steps_back: false,
+    form: ValueConstraint::Open,
+    honors_managed_by: false,
     about: About::new(KindDocs {
         checks: "nothing",
         unchecked: "its built-in controller ignores the field, so two controllers run a delegated JAXJob",
@@ -145,7 +147,7 @@ pub(super) static JAX_JOB: Kind<'static> = Kind {
 pub(super) static MPI_JOB_V1: Kind<'static> = Kind {
     name: "MPIJob",
     plural: "mpijobs",
-    form: Form::Open,
+    form: ValueConstraint::Open,
     status: Status::Custom(&MPI_V1_STATUS),
     about: About::new(KindDocs {
         checks: "nothing",
@@ -160,7 +162,7 @@ pub(super) static MPI_JOB: Kind<'static> = Kind {
     name: "MPIJob",
     plural: "mpijobs",
     reserved: Some(MPI_OPERATOR),
-    form: Form::Open,
+    form: ValueConstraint::Open,
     status: Status::Custom(&MPI_STATUS),
     about: About::new(KindDocs {
         checks: "nothing, because the controller checks the value only after it has stepped back",

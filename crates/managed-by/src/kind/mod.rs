@@ -21,7 +21,7 @@ pub use docs::TransitionDocs;
 
 /// Location of `managedBy` in a kind: in the workload itself or in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holder<'k> {
+pub enum FieldLocation<'k> {
     /// The object itself is delegated. The field is immutable.
     Workload,
     /// The field is in a template for objects of the named kind, and may change.
@@ -30,7 +30,7 @@ pub enum Holder<'k> {
 
 /// Constraint on the value in the kind's own API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form<'k> {
+pub enum ValueConstraint<'k> {
     /// Domain-prefixed paths of at most 63 bytes, as for a Job.
     Path,
     /// One of these values.
@@ -117,12 +117,12 @@ pub struct Kind<'k> {
     pub(crate) managed_by: &'k str,
     /// Value that means the built-in controller, like an unset field, if the kind has one.
     pub(crate) reserved: Option<&'k str>,
-    pub(crate) holder: Holder<'k>,
-    pub(crate) form: Form<'k>,
+    pub(crate) holder: FieldLocation<'k>,
+    pub(crate) form: ValueConstraint<'k>,
     /// True if the API defaults the field to the reserved value.
     pub(crate) defaulted: bool,
     /// True if the built-in controller skips delegated objects.
-    pub(crate) steps_back: bool,
+    pub(crate) honors_managed_by: bool,
     /// Templates of the objects that the built-in controller creates.
     pub(crate) templates: &'k [(&'k str, Template<'k>)],
     /// Path of the number of retries.
@@ -143,10 +143,10 @@ impl Kind<'_> {
         plural: "",
         managed_by: "spec.managedBy",
         reserved: None,
-        holder: Holder::Workload,
-        form: Form::Path,
+        holder: FieldLocation::Workload,
+        form: ValueConstraint::Path,
         defaulted: false,
-        steps_back: true,
+        honors_managed_by: true,
         templates: &[],
         retries: None,
         status: Status::Unchecked,
@@ -292,12 +292,12 @@ impl<'k> Kind<'k> {
     }
 
     /// Returns the location of `managedBy`: the object itself or a template.
-    pub fn holder(&self) -> Holder<'k> {
+    pub fn field_location(&self) -> FieldLocation<'k> {
         self.holder
     }
 
     /// Returns the constraint on the value in the kind's own API.
-    pub fn form(&self) -> Form<'k> {
+    pub fn value_constraint(&self) -> ValueConstraint<'k> {
         self.form
     }
 
@@ -307,15 +307,15 @@ impl<'k> Kind<'k> {
     }
 
     /// Returns true if the built-in controller skips delegated objects.
-    pub fn steps_back(&self) -> bool {
-        self.steps_back
+    pub fn honors_managed_by(&self) -> bool {
+        self.honors_managed_by
     }
 
     /// Returns the name of the kind that is delegated: this kind, or the kind of its template.
     pub fn workload(&self) -> &'k str {
         match self.holder {
-            Holder::Workload => self.name,
-            Holder::Template(made) => made,
+            FieldLocation::Workload => self.name,
+            FieldLocation::Template(made) => made,
         }
     }
 

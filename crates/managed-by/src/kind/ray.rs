@@ -4,12 +4,15 @@
 
 use super::status::{End, Outcome, StatusMatcher, StatusProfile, TerminalStates};
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
-use super::{About, Form, Holder, KUBERAY_OPERATOR, Kind, KindDocs, MULTIKUEUE, Status, Template};
+use super::{
+    About, FieldLocation, KUBERAY_OPERATOR, Kind, KindDocs, MULTIKUEUE, Status, Template,
+    ValueConstraint,
+};
 
 const VERSIONS: &[&str] = &["v1", "v1alpha1"];
 
 /// Constraint of the CEL rule on `managedBy`.
-const FORM: Form<'static> = Form::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
+const FORM: ValueConstraint<'static> = ValueConstraint::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
 
 const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change, but not that the field is added or removed";
 
@@ -141,7 +144,7 @@ pub(super) static RAY_CRON_JOB: Kind<'static> = Kind {
     plural: "raycronjobs",
     managed_by: "spec.jobTemplate.managedBy",
     reserved: Some(KUBERAY_OPERATOR),
-    holder: Holder::Template("RayJob"),
+    holder: FieldLocation::Template("RayJob"),
     form: FORM,
     templates: &[(
         "spec.jobTemplate.rayClusterSpec",

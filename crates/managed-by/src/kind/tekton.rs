@@ -5,7 +5,7 @@ use super::status::{
     is_true, with_reason,
 };
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
-use super::{About, Form, Kind, KindDocs, Status, TEKTON_PIPELINE};
+use super::{About, Kind, KindDocs, Status, TEKTON_PIPELINE, ValueConstraint};
 
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
 
@@ -48,7 +48,7 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     name: "PipelineRun",
     plural: "pipelineruns",
     reserved: Some(TEKTON_PIPELINE),
-    form: Form::Open,
+    form: ValueConstraint::Open,
     status: Status::Custom(&StatusProfile {
         outcome: Some(OUTCOME),
         start: START,
@@ -100,7 +100,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     name: "TaskRun",
     plural: "taskruns",
     reserved: Some(TEKTON_PIPELINE),
-    form: Form::Open,
+    form: ValueConstraint::Open,
     retries: Some("spec.retries"),
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {

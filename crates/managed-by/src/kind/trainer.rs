@@ -5,11 +5,12 @@ use super::status::{
 };
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{
-    About, Form, Holder, Kind, KindDocs, MULTIKUEUE, Status, TRAIN_JOB_CONTROLLER as CONTROLLER,
+    About, FieldLocation, Kind, KindDocs, MULTIKUEUE, Status, TRAIN_JOB_CONTROLLER as CONTROLLER,
+    ValueConstraint,
 };
 
 /// Constraint of the CEL rule on `managedBy`.
-const FORM: Form<'static> = Form::OneOf(&[CONTROLLER, MULTIKUEUE]);
+const FORM: ValueConstraint<'static> = ValueConstraint::OneOf(&[CONTROLLER, MULTIKUEUE]);
 
 pub(super) static TRAIN_JOB: Kind<'static> = Kind {
     group: "trainer.kubeflow.org",
@@ -64,7 +65,7 @@ pub(super) static OPTIMIZATION_JOB: Kind<'static> = Kind {
     plural: "optimizationjobs",
     managed_by: "spec.trainJobTemplate.spec.managedBy",
     reserved: Some(CONTROLLER),
-    holder: Holder::Template("TrainJob"),
+    holder: FieldLocation::Template("TrainJob"),
     form: FORM,
     defaulted: true,
     about: About::new(KindDocs {

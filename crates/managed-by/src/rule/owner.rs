@@ -1,6 +1,6 @@
 //! Lookup of the workload that controls an object, from its owner references. It is not checked that the owner exists.
 
-use crate::kind::{Holder, Kind};
+use crate::kind::{FieldLocation, Kind};
 use crate::object::Object;
 use crate::object::pod::Owner;
 use crate::request::GroupVersionKind;
@@ -22,7 +22,7 @@ pub(super) fn workload<'a>(
         return Ok(None);
     };
     let is_workload = if let Some(kind) = Kind::find(group, version, &owner.kind) {
-        kind.holder == Holder::Workload
+        kind.holder == FieldLocation::Workload
     } else {
         let kind = GroupVersionKind {
             group: group.into(),

@@ -8,7 +8,7 @@ use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
 use super::problem::{Problem, Problems, Rejection};
 use super::{Settings, glob, names};
 use crate::decode::{Path, Raw, Type};
-use crate::kind::{self, Form, Holder, Kind};
+use crate::kind::{self, FieldLocation, Kind, ValueConstraint};
 use crate::sorted::Sorted;
 use crate::upstream::names::is_managed_by;
 
@@ -46,7 +46,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
     let workloads = || {
         kind::kinds()
             .iter()
-            .filter(|k| k.holder == Holder::Workload)
+            .filter(|k| k.holder == FieldLocation::Workload)
     };
     let first = move |i: usize, kind: &str| !workloads().take(i).any(|k| k.name == kind);
     let all = workloads().enumerate();
@@ -202,9 +202,9 @@ fn accepts_controller(kind: &str, controller: &str, declared: CustomKinds<'_>) -
     let declared = declared.named(kind);
     let is_unknown = known.peek().is_none() && declared.is_empty();
     let accepted = |known: &Kind<'_>| match known.form {
-        Form::Path => is_managed_by(controller),
-        Form::OneOf(values) => values.contains(&controller),
-        Form::Open => true,
+        ValueConstraint::Path => is_managed_by(controller),
+        ValueConstraint::OneOf(values) => values.contains(&controller),
+        ValueConstraint::Open => true,
     };
     is_unknown
         || known.any(|known| accepted(known))

@@ -13,18 +13,18 @@ use std::ops::Deref;
 use k8s_openapi::api::batch::v1::Job;
 
 use crate::description::Enforcement;
-use crate::judgement::JudgedFinding;
+use crate::evaluation::MergedFinding;
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::release::ReleaseSet;
 use crate::request::{AdmissionRequest, Change, UserInfo};
-use crate::review::judge;
+use crate::review::evaluate;
 use crate::settings::Settings;
 use view::{RawFields, object};
 
 /// Checker that returns kube-apiserver's findings in changes of typed Jobs, for the tests of a controller.
 ///
-/// It takes [`Job`]s of `k8s-openapi` and returns [`JudgedFinding`]s: the rule, field, error and releases. It needs no admission
+/// It takes [`Job`]s of `k8s-openapi` and returns [`MergedFinding`]s: the rule, field, error and releases. It needs no admission
 /// review and no cluster. It evaluates kube-apiserver's rules in each of its releases, likely typos of `managedBy`, and, with
 /// [settings](JobChecker::with_settings), site-specific rules.
 ///
@@ -168,7 +168,7 @@ impl<'s> JobChecker<'s> {
             groups: self.groups.iter().map(Into::into).collect(),
         };
         let request = AdmissionRequest::from_typed(kind, change, user, new, old);
-        let judgement = judge(&request, &self.settings, Some(self.releases));
+        let judgement = evaluate(&request, &self.settings, Some(self.releases));
         let findings = judgement.findings().iter();
         JobFindings(findings.map(|found| found.clone().into_owned()).collect())
     }
@@ -176,26 +176,26 @@ impl<'s> JobChecker<'s> {
 
 /// Findings of a [`JobChecker`], in the order of the rules.
 ///
-/// Dereferences to a slice of [`JudgedFinding`]s, and compares with arrays: `assert_eq!(findings, [])`.
+/// Dereferences to a slice of [`MergedFinding`]s, and compares with arrays: `assert_eq!(findings, [])`.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct JobFindings(Vec<JudgedFinding<'static>>);
+pub struct JobFindings(Vec<MergedFinding<'static>>);
 
 impl JobFindings {
     /// Returns the denials. Likely typos, and checks that early patch releases lack, only warn.
-    pub fn denials(&self) -> Vec<&JudgedFinding<'static>> {
-        let is_denial = |found: &&JudgedFinding<'_>| found.enforcement() == Enforcement::Deny;
+    pub fn denials(&self) -> Vec<&MergedFinding<'static>> {
+        let is_denial = |found: &&MergedFinding<'_>| found.enforcement() == Enforcement::Deny;
         self.iter().filter(is_denial).collect()
     }
 
     /// Returns the releases that deny.
     pub fn denied_by(&self) -> ReleaseSet {
-        let sets = self.denials().into_iter().map(JudgedFinding::releases);
+        let sets = self.denials().into_iter().map(MergedFinding::releases);
         sets.fold(ReleaseSet::default(), ReleaseSet::union)
     }
 }
 
 impl Deref for JobFindings {
-    type Target = [JudgedFinding<'static>];
+    type Target = [MergedFinding<'static>];
 
     fn deref(&self) -> &Self::Target {
         &self.0
@@ -203,7 +203,7 @@ impl Deref for JobFindings {
 }
 
 impl IntoIterator for JobFindings {
-    type Item = JudgedFinding<'static>;
+    type Item = MergedFinding<'static>;
     type IntoIter = std::vec::IntoIter<Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
@@ -212,16 +212,16 @@ impl IntoIterator for JobFindings {
 }
 
 impl<'f> IntoIterator for &'f JobFindings {
-    type Item = &'f JudgedFinding<'static>;
-    type IntoIter = std::slice::Iter<'f, JudgedFinding<'static>>;
+    type Item = &'f MergedFinding<'static>;
+    type IntoIter = std::slice::Iter<'f, MergedFinding<'static>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
 
-impl<const N: usize> PartialEq<[JudgedFinding<'static>; N]> for JobFindings {
-    fn eq(&self, other: &[JudgedFinding<'static>; N]) -> bool {
+impl<const N: usize> PartialEq<[MergedFinding<'static>; N]> for JobFindings {
+    fn eq(&self, other: &[MergedFinding<'static>; N]) -> bool {
         self.0 == other
     }
 }

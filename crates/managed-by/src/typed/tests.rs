@@ -150,7 +150,7 @@ fn denials_exclude_warnings() {
     assert_ne!(findings, []);
     assert_eq!(
         findings.denials(),
-        [] as [&super::JudgedFinding<'static>; 0]
+        [] as [&super::MergedFinding<'static>; 0]
     );
     assert_eq!(findings.denied_by(), ReleaseSet::default());
 
@@ -164,7 +164,7 @@ fn denials_exclude_warnings() {
     // Debug output for failed assertions.
     assert_eq!(
         format!("{findings:?}, {:?}", findings[0].releases()),
-        "[JudgedFinding(1.31 to 1.37: status.ready: Invalid value: 1: cannot set more ready pods than active \
+        "[MergedFinding(1.31 to 1.37: status.ready: Invalid value: 1: cannot set more ready pods than active \
          [job-status/ready-exceeds-active])], ReleaseSet(1.31 to 1.37)"
     );
     assert_eq!(findings.into_iter().count(), 1);

@@ -1,7 +1,7 @@
 //! What there is to tell of a history.
 
 use crate::asks::Asks;
-use crate::judge::Judgement;
+use crate::judge::ObjectReport;
 use crate::object_name::ObjectName;
 use crate::unjudged::Unjudged;
 
@@ -44,5 +44,5 @@ pub struct Asked {
     /// Who asked, if the record says.
     pub user: Option<String>,
     /// What the library said.
-    pub judgement: Judgement,
+    pub judgement: ObjectReport,
 }

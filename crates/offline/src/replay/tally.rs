@@ -7,7 +7,7 @@ use managed_by::{Decision, Enforcement, Malformed, ReleaseSet};
 use super::step::{Asked, Said, Seen, Step};
 use super::task::Task;
 use crate::json::Members;
-use crate::judge::{Found, Judgement};
+use crate::judge::{Found, ObjectReport};
 use crate::object_name::{ObjectName, kind_and_group};
 use crate::unjudged::{Unjudged, Why};
 
@@ -74,7 +74,7 @@ impl Tally {
     /// Adds what was said, and makes a step of it if it is to be told.
     pub(super) fn add(
         &mut self,
-        answer: Option<Result<Box<Judgement>, Malformed>>,
+        answer: Option<Result<Box<ObjectReport>, Malformed>>,
         task: &Task<'_>,
         seen: impl Fn(Option<String>) -> Seen,
     ) -> Option<Step> {

@@ -2,7 +2,7 @@
 
 use managed_by::Malformed;
 
-use crate::judge::{Judge, Judgement};
+use crate::judge::{Judge, ObjectReport};
 use crate::object_name::ObjectName;
 use crate::record::{State, Write};
 use crate::request::Request;
@@ -23,7 +23,7 @@ impl Task<'_> {
     }
 
     /// What the library says to it, if it is to be judged.
-    pub(super) fn answer(&self, judge: &Judge<'_>) -> Option<Result<Box<Judgement>, Malformed>> {
+    pub(super) fn answer(&self, judge: &Judge<'_>) -> Option<Result<Box<ObjectReport>, Malformed>> {
         let Self::Judge(asking) = self else {
             return None;
         };

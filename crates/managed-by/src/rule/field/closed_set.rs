@@ -1,19 +1,19 @@
 //! `managed-by/closed-set`
 
 use crate::description::{Enforcement, Rule};
-use crate::kind::Form;
+use crate::kind::ValueConstraint;
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/closed-set", include_str!("closed-set.md"))
         .by_default(Enforcement::Warn)
-        .for_kinds(|kind| matches!(kind.form, Form::OneOf(_))),
+        .for_kinds(|kind| matches!(kind.form, ValueConstraint::OneOf(_))),
     CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    let Form::OneOf(values) = context.kind.form else {
+    let ValueConstraint::OneOf(values) = context.kind.form else {
         return;
     };
     if let Some(value) = context.new_managed_by().filter(|v| !values.contains(v)) {

@@ -2,7 +2,7 @@
 
 use crate::description::{Rule, Scope};
 use crate::finding::FieldError;
-use crate::kind::{Form, Holder, MULTIKUEUE, Mode};
+use crate::kind::{FieldLocation, MULTIKUEUE, Mode, ValueConstraint};
 use crate::request::Change;
 use crate::rule::status_writer::is_listed;
 use crate::rule::{Check, CheckFn, Context, Findings, owner};
@@ -31,7 +31,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     let object = context.change.object();
     let labels = object.metadata.labels;
     let (entry, delegation) = context.settings.delegation(namespace, labels)?;
-    let is_template = context.kind.holder != Holder::Workload;
+    let is_template = context.kind.holder != FieldLocation::Workload;
     let (verb, instead) = match (delegation, new) {
         (Delegation::Forbidden, Mode::Delegated(_)) => {
             ("must not", "leave the field out".to_owned())
@@ -77,8 +77,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
 fn delegation_hint(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, Problems> {
     let names = context.settings.controllers_for(kind, namespace)?;
     let is_accepted = |name: &&str| match context.kind.form {
-        Form::OneOf(values) => values.contains(name),
-        Form::Path | Form::Open => true,
+        ValueConstraint::OneOf(values) => values.contains(name),
+        ValueConstraint::Path | ValueConstraint::Open => true,
     };
     let listed = names.iter().map(|name| &**name).find(is_accepted);
     let unlisted = (!context.settings.has_allow_list()).then_some(MULTIKUEUE);

@@ -2,7 +2,7 @@
 
 use crate::description::{Rule, Upstream};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::Form;
+use crate::kind::ValueConstraint;
 use crate::release::Release;
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::upstream::names::{MAX_MANAGED_BY, MAX_SUBDOMAIN, is_path, is_subdomain};
@@ -21,14 +21,14 @@ pub(crate) static RULE: Check = Check::new(
             "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
         ),
     )
-    .for_kinds(|kind| kind.form == Form::Path),
+    .for_kinds(|kind| kind.form == ValueConstraint::Path),
     CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     if let Some(value) = context
         .new_managed_by()
-        .filter(|_| context.kind.form == Form::Path)
+        .filter(|_| context.kind.form == ValueConstraint::Path)
     {
         validate(context, value, findings);
     }

@@ -2,7 +2,7 @@
 
 use crate::description::{Rule, Scope, Upstream};
 use crate::finding::BadValue;
-use crate::kind::{Holder, Mode};
+use crate::kind::{FieldLocation, Mode};
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
 
@@ -13,7 +13,7 @@ pub(crate) static RULE: Check = Check::new(
         Upstream::in_function("ValidateJobSpecUpdate (pkg/apis/batch/validation)"),
     )
     .in_scope(Scope::ApiAndCustomKinds)
-    .for_kinds(|kind| kind.holder == Holder::Workload),
+    .for_kinds(|kind| kind.holder == FieldLocation::Workload),
     CheckFn::Change(check),
 );
 
@@ -27,7 +27,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         && context.mode(object) == Mode::Standard
         && context.mode(old) == Mode::Standard;
     let unchanged = object.managed_by == old.managed_by || is_defaulted;
-    if kind.holder == Holder::Workload && !unchanged {
+    if kind.holder == FieldLocation::Workload && !unchanged {
         let value = BadValue::Pointer(object.managed_by.as_deref().map(Into::into));
         findings.invalid(context.path(), value, "field is immutable");
     }

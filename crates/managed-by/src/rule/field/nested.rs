@@ -3,7 +3,7 @@
 use super::closed_set;
 use crate::description::{Enforcement, Rule};
 use crate::finding::BadValue;
-use crate::kind::{Form, Holder, Kind, MULTIKUEUE, Mode};
+use crate::kind::{FieldLocation, Kind, MULTIKUEUE, Mode, ValueConstraint};
 use crate::object::custom::Nested;
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
@@ -87,14 +87,14 @@ fn orphan_reason<'k>(
         return Some(OrphanReason::Skipped);
     };
     match nested.kind.form {
-        Form::Path if !is_managed_by(value) => return Some(OrphanReason::RejectedValue),
-        Form::OneOf(values) if !values.contains(&value) => {
+        ValueConstraint::Path if !is_managed_by(value) => return Some(OrphanReason::RejectedValue),
+        ValueConstraint::OneOf(values) if !values.contains(&value) => {
             return Some(OrphanReason::OneOf(values));
         }
         _ => {}
     }
     // The Jobs of a nested CronJob are independent of the parent, and the JAXJob controller ignores the field.
-    if nested.kind.holder != Holder::Workload || !nested.kind.steps_back {
+    if nested.kind.holder != FieldLocation::Workload || !nested.kind.honors_managed_by {
         return None;
     }
     let (parent, parent_value) = match nested.parent_kind {

@@ -2,7 +2,7 @@
 
 use super::format;
 use crate::description::{Enforcement, Rule};
-use crate::kind::Form;
+use crate::kind::ValueConstraint;
 use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static RULE: Check = Check::new(
@@ -11,12 +11,12 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("unchecked-format.md"),
     )
     .by_default(Enforcement::Warn)
-    .for_kinds(|kind| kind.form == Form::Open),
+    .for_kinds(|kind| kind.form == ValueConstraint::Open),
     CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    if context.kind.form != Form::Open {
+    if context.kind.form != ValueConstraint::Open {
         return;
     }
     match context.new_managed_by() {

@@ -2,7 +2,7 @@
 
 use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::FieldError;
-use crate::kind::Holder;
+use crate::kind::FieldLocation;
 use crate::object::Object;
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
@@ -53,7 +53,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
 /// Returns true if the policy must review every status update of the object: it is delegated, or its kind has listed writers. Other
 /// workloads keep working if their updates are too large for the policy.
 fn requires_status_review(context: &Context<'_>, object: &Object<'_>) -> Result<bool, Problems> {
-    if context.kind.holder != Holder::Workload {
+    if context.kind.holder != FieldLocation::Workload {
         return Ok(false);
     }
     Ok(context.mode(object).is_delegated()

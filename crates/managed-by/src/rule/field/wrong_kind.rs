@@ -18,7 +18,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         return;
     };
     if let Some((_, runs)) = RESERVED.iter().find(|(name, _)| *name == value) {
-        let consequence = if context.kind.steps_back {
+        let consequence = if context.kind.honors_managed_by {
             "so nobody would run this"
         } else {
             "and this kind's own controller does not look here"

@@ -1,6 +1,6 @@
 //! `pods/delegated-owner`
 
-use crate::cluster::{Cluster, FoundJob, Unanswered};
+use crate::cluster::{Cluster, JobLookup, LookupError};
 use crate::decode::{Malformed, decode};
 use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{FieldError, Finding};
@@ -28,7 +28,7 @@ pub(crate) enum PodFindings<'a> {
 pub(crate) struct LookupFailed<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) job: &'a str,
-    pub(crate) error: Unanswered,
+    pub(crate) error: LookupError,
 }
 
 /// Evaluates the rules about pods, which may look up a Job in the cluster.
@@ -64,11 +64,11 @@ fn check<'a>(
     request: &AdmissionRequest<'_>,
     owner: &Owner<'_>,
     cluster: &dyn Cluster,
-) -> Result<Option<FieldError<'a>>, Unanswered> {
-    let FoundJob::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
+) -> Result<Option<FieldError<'a>>, LookupError> {
+    let JobLookup::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
         return Ok(None);
     };
-    let job = decode_job(&bytes).map_err(|e| Unanswered::new(format!("not a Job: {e}")))?;
+    let job = decode_job(&bytes).map_err(|e| LookupError::new(format!("not a Job: {e}")))?;
     if job.metadata.uid != owner.uid {
         return Ok(None);
     }

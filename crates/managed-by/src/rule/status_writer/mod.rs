@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::description::{Rule, Scope};
 use crate::finding::FieldError;
-use crate::kind::{Holder, Status};
+use crate::kind::{FieldLocation, Status};
 use crate::object::Object;
 use crate::request::{Change, UserInfo};
 use crate::rule::{Check, CheckFn, Context, Findings, owner};
@@ -61,7 +61,9 @@ fn check_standard<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Res
 /// Returns the stored object in a status update of a workload. Its spec decides, because kube-apiserver keeps it.
 fn stored<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
     match context.change {
-        Change::UpdateStatus { old, .. } if context.kind.holder == Holder::Workload => Some(old),
+        Change::UpdateStatus { old, .. } if context.kind.holder == FieldLocation::Workload => {
+            Some(old)
+        }
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use super::validation::{
     validate_plural, validate_value,
 };
 use crate::decode::{Node, Path, Type};
-use crate::kind::{self, EXTERNAL, Form, Holder, Kind, Status};
+use crate::kind::{self, EXTERNAL, FieldLocation, Kind, Status, ValueConstraint};
 use crate::settings::parser::{Parser, declare_keys};
 use crate::settings::problem::Problem;
 use crate::upstream::names::is_managed_by;
@@ -21,8 +21,8 @@ declare_keys!(Key {
     "plural" => Plural,
     "managed_by" => ManagedBy,
     "reserved" => Reserved,
-    "form" => Form,
-    "holder" => Holder,
+    "form" => ValueConstraint,
+    "holder" => FieldLocation,
     "status" => Status,
 });
 
@@ -92,16 +92,16 @@ impl<'a> CustomKind<'a> {
                     kind.managed_by = Some(parser.string(value, path, &validate_field_path));
                 }
                 Key::Reserved => kind.reserved = Some(parser.string(value, path, &validate_value)),
-                Key::Form if value.json_type() == Type::Array => {
+                Key::ValueConstraint if value.json_type() == Type::Array => {
                     kind.form = DeclaredForm::OneOf(parser.strings(value, path, &VALUES_LIST));
                 }
-                Key::Form => {
+                Key::ValueConstraint => {
                     let is_any = parser.enum_value(value, path, &[("path", false), ("any", true)]);
                     if is_any == Some(true) {
                         kind.form = DeclaredForm::Any;
                     }
                 }
-                Key::Holder => {
+                Key::FieldLocation => {
                     let words = &[("workload", false), ("template", true)];
                     kind.is_template = parser.enum_value(value, path, words).unwrap_or_default();
                 }
@@ -157,14 +157,14 @@ impl<'a> CustomKind<'a> {
                 managed_by: self.managed_by.as_deref().unwrap_or(MANAGED_BY),
                 reserved: self.reserved.as_deref(),
                 form: match &self.form {
-                    DeclaredForm::Path => Form::Path,
-                    DeclaredForm::Any => Form::Open,
-                    DeclaredForm::OneOf(_) => Form::OneOf(&values),
+                    DeclaredForm::Path => ValueConstraint::Path,
+                    DeclaredForm::Any => ValueConstraint::Open,
+                    DeclaredForm::OneOf(_) => ValueConstraint::OneOf(&values),
                 },
                 holder: if self.is_template {
-                    Holder::Template(&self.kind)
+                    FieldLocation::Template(&self.kind)
                 } else {
-                    Holder::Workload
+                    FieldLocation::Workload
                 },
                 status: match &self.status {
                     Some(_) => Status::Custom(profile),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use managed_by::{AdmissionRequest, Holder, Kind, Problems, Settings, with_kind};
+use managed_by::{AdmissionRequest, FieldLocation, Kind, Problems, Settings, with_kind};
 use serde_json::json;
 
 use crate::json::{Members, elements, string};
@@ -75,7 +75,7 @@ pub(super) const RULES: &str = "status-writer/";
 impl Target {
     /// A kind whose objects are delegated themselves. The settings list writers of no other.
     pub(super) fn of(kind: &Kind<'_>) -> Option<Self> {
-        (kind.holder() == Holder::Workload).then(|| Self {
+        (kind.field_location() == FieldLocation::Workload).then(|| Self {
             group: kind.group().to_owned(),
             versions: kind.versions().iter().map(ToString::to_string).collect(),
             plural: kind.plural().to_owned(),

@@ -15,16 +15,16 @@ use crate::verdict::{Decision, Verdict, merge_verdicts};
 /// Result of evaluating a request under several releases: the merged verdict, the findings, and the verdict of each release.
 /// [`judge`](crate::judge) returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement<'a> {
+pub struct Evaluation<'a> {
     verdict: Verdict<'a>,
-    findings: Vec<JudgedFinding<'a>>,
-    opinions: Vec<Opinion<'a>>,
+    findings: Vec<MergedFinding<'a>>,
+    release_verdicts: Vec<ReleaseVerdict<'a>>,
 }
 
 /// Verdict that several releases share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Opinion<'a> {
+pub struct ReleaseVerdict<'a> {
     /// Releases, which are never empty.
     pub releases: ReleaseSet,
     /// Verdict of the policy with `kubernetes_version` set to any of the releases.
@@ -36,7 +36,7 @@ pub struct Opinion<'a> {
 /// Findings of two releases are merged if they have the same rule, enforcement, path and ordinal: the number of earlier findings of
 /// the rule at that path.
 #[derive(Clone, PartialEq, Eq)]
-pub struct JudgedFinding<'a> {
+pub struct MergedFinding<'a> {
     enforcement: Enforcement,
     place: usize,
     /// Newest of the releases, with its finding.
@@ -48,7 +48,7 @@ pub struct JudgedFinding<'a> {
 /// Error message that several releases share.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
-pub struct Words {
+pub struct ReleaseMessage {
     /// Releases, which are never empty.
     pub releases: ReleaseSet,
     /// Error type.
@@ -60,13 +60,13 @@ pub struct Words {
     pub detail: String,
 }
 
-impl<'a> Judgement<'a> {
+impl<'a> Evaluation<'a> {
     /// Creates the result for a release that the settings choose.
     pub(crate) fn of_settings(verdict: Verdict<'a>, release: Release) -> Self {
         Self {
             findings: merge_findings(&[(release.into(), &verdict.findings)]),
             verdict,
-            opinions: Vec::new(),
+            release_verdicts: Vec::new(),
         }
     }
 
@@ -75,8 +75,8 @@ impl<'a> Judgement<'a> {
     pub fn of_all(verdict: Verdict<'a>, releases: Option<ReleaseSet>) -> Self {
         Self {
             findings: merge_findings(&[(releases.unwrap_or_default(), &verdict.findings)]),
-            opinions: releases
-                .map(|releases| Opinion {
+            release_verdicts: releases
+                .map(|releases| ReleaseVerdict {
                     releases,
                     verdict: verdict.clone(),
                 })
@@ -86,49 +86,56 @@ impl<'a> Judgement<'a> {
         }
     }
 
-    /// Merges per-release verdicts, oldest release first. Releases with equal verdicts share an [`Opinion`].
+    /// Merges per-release verdicts, oldest release first. Releases with equal verdicts share an [`ReleaseVerdict`].
     pub(crate) fn of_releases(
         request: &AdmissionRequest<'_>,
         verdicts: Vec<(ReleaseSet, Verdict<'a>)>,
     ) -> Self {
-        let mut opinions: Vec<Opinion<'a>> = Vec::new();
+        let mut release_verdicts: Vec<ReleaseVerdict<'a>> = Vec::new();
         for (releases, verdict) in verdicts {
-            match opinions.iter_mut().find(|known| known.verdict == verdict) {
+            match release_verdicts
+                .iter_mut()
+                .find(|known| known.verdict == verdict)
+            {
                 Some(known) => known.releases = known.releases.union(releases),
-                None => opinions.push(Opinion { releases, verdict }),
+                None => release_verdicts.push(ReleaseVerdict { releases, verdict }),
             }
         }
-        let by_release = opinions.iter();
+        let by_release = release_verdicts.iter();
         let by_release: Vec<_> = by_release
             .map(|o| (o.releases, &*o.verdict.findings))
             .collect();
         let findings = merge_findings(&by_release);
-        let verdict = match &*opinions {
+        let verdict = match &*release_verdicts {
             [only] => only.verdict.clone(),
-            opinions => {
-                let verdicts: Vec<&Verdict<'a>> = opinions.iter().map(|o| &o.verdict).collect();
+            release_verdicts => {
+                let verdicts: Vec<&Verdict<'a>> =
+                    release_verdicts.iter().map(|o| &o.verdict).collect();
                 let findings = findings.iter();
-                let findings = findings.flat_map(JudgedFinding::representative_findings);
+                let findings = findings.flat_map(MergedFinding::representative_findings);
                 merge_verdicts(request, &verdicts, findings.collect())
             }
         };
         Self {
             verdict,
             findings,
-            opinions,
+            release_verdicts,
         }
     }
 
-    pub(crate) fn into_owned(self) -> Judgement<'static> {
-        let opinions = self.opinions.into_iter().map(|opinion| Opinion {
-            releases: opinion.releases,
-            verdict: opinion.verdict.into_owned(),
-        });
-        let findings = self.findings.into_iter().map(JudgedFinding::into_owned);
-        Judgement {
+    pub(crate) fn into_owned(self) -> Evaluation<'static> {
+        let release_verdicts = self
+            .release_verdicts
+            .into_iter()
+            .map(|opinion| ReleaseVerdict {
+                releases: opinion.releases,
+                verdict: opinion.verdict.into_owned(),
+            });
+        let findings = self.findings.into_iter().map(MergedFinding::into_owned);
+        Evaluation {
             verdict: self.verdict.into_owned(),
             findings: findings.collect(),
-            opinions: opinions.collect(),
+            release_verdicts: release_verdicts.collect(),
         }
     }
 
@@ -138,19 +145,22 @@ impl<'a> Judgement<'a> {
     }
 
     /// Returns the findings in the order of the rules.
-    pub fn findings(&self) -> &[JudgedFinding<'a>] {
+    pub fn findings(&self) -> &[MergedFinding<'a>] {
         &self.findings
     }
 
     /// Returns the verdicts of the evaluated releases, oldest first. Releases with equal verdicts share an entry. Empty if the
     /// settings choose the release.
-    pub fn opinions(&self) -> &[Opinion<'a>] {
-        &self.opinions
+    pub fn release_verdicts(&self) -> &[ReleaseVerdict<'a>] {
+        &self.release_verdicts
     }
 
     /// Returns the result of one of the evaluated releases, as if the settings chose it.
     pub fn only(&self, release: Release) -> Option<Self> {
-        let opinion = self.opinions.iter().find(|o| o.releases.contains(release));
+        let opinion = self
+            .release_verdicts
+            .iter()
+            .find(|o| o.releases.contains(release));
         opinion.map(|opinion| Self::of_settings(opinion.verdict.clone(), release))
     }
 
@@ -165,13 +175,13 @@ impl<'a> Judgement<'a> {
     }
 
     fn releases_where(&self, matches: impl Fn(&Decision) -> bool) -> ReleaseSet {
-        let opinions = self.opinions.iter();
-        let matching = opinions.filter(|opinion| matches(&opinion.verdict.decision));
+        let release_verdicts = self.release_verdicts.iter();
+        let matching = release_verdicts.filter(|opinion| matches(&opinion.verdict.decision));
         matching.fold(ReleaseSet::default(), |set, o| set.union(o.releases))
     }
 }
 
-impl<'a> JudgedFinding<'a> {
+impl<'a> MergedFinding<'a> {
     /// Returns the rule.
     pub fn rule(&self) -> &'static Rule {
         self.newest.1.rule()
@@ -220,15 +230,15 @@ impl<'a> JudgedFinding<'a> {
     }
 
     /// Returns the error message of each of these releases, oldest first. Releases with the same message share an entry.
-    pub fn texts(&self) -> Vec<Words> {
-        let mut texts: Vec<Words> = Vec::new();
+    pub fn texts(&self) -> Vec<ReleaseMessage> {
+        let mut texts: Vec<ReleaseMessage> = Vec::new();
         for (releases, finding) in &self.by_release {
             let error = finding.error();
             for release in releases.iter() {
                 let text = error.text(release);
                 match texts.iter_mut().find(|known| known.text == text) {
                     Some(known) => known.releases = known.releases.union(release.into()),
-                    None => texts.push(Words {
+                    None => texts.push(ReleaseMessage {
                         releases: release.into(),
                         error_type: error.error_type(),
                         text,
@@ -256,9 +266,9 @@ impl<'a> JudgedFinding<'a> {
         representatives
     }
 
-    pub(crate) fn into_owned(self) -> JudgedFinding<'static> {
+    pub(crate) fn into_owned(self) -> MergedFinding<'static> {
         let by_release = self.by_release.into_iter();
-        JudgedFinding {
+        MergedFinding {
             enforcement: self.enforcement,
             place: self.place,
             newest: (self.newest.0, self.newest.1.into_owned()),
@@ -280,7 +290,7 @@ impl<'a> JudgedFinding<'a> {
 }
 
 /// Formats one line per error message: releases, message, rule.
-impl fmt::Display for JudgedFinding<'_> {
+impl fmt::Display for MergedFinding<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let warning = match self.enforcement {
             Enforcement::Warn => "warning: ",
@@ -288,7 +298,7 @@ impl fmt::Display for JudgedFinding<'_> {
         };
         let id = self.rule().id();
         for (index, message) in self.texts().iter().enumerate() {
-            let Words { releases, text, .. } = message;
+            let ReleaseMessage { releases, text, .. } = message;
             let line_break = if index > 0 { "\n" } else { "" };
             write!(f, "{line_break}{releases}: {warning}{text} [{id}]")?;
         }
@@ -297,9 +307,9 @@ impl fmt::Display for JudgedFinding<'_> {
 }
 
 /// Formats like [`Display`](fmt::Display), for failed assertions.
-impl fmt::Debug for JudgedFinding<'_> {
+impl fmt::Debug for MergedFinding<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JudgedFinding({self})")
+        write!(f, "MergedFinding({self})")
     }
 }
 
@@ -312,8 +322,8 @@ fn has_same_rule_and_path(one: &Finding<'_>, other: &Finding<'_>) -> bool {
 /// have their own releases.
 pub(crate) fn merge_findings<'a>(
     by_release: &[(ReleaseSet, &[(Enforcement, Finding<'a>)])],
-) -> Vec<JudgedFinding<'a>> {
-    let mut all: Vec<JudgedFinding<'a>> = Vec::new();
+) -> Vec<MergedFinding<'a>> {
+    let mut all: Vec<MergedFinding<'a>> = Vec::new();
     for (set, findings) in by_release {
         for (index, (enforcement, finding)) in findings.iter().enumerate() {
             let earlier = findings.iter().take(index);
@@ -321,7 +331,7 @@ pub(crate) fn merge_findings<'a>(
                 .filter(|(_, f)| has_same_rule_and_path(f, finding))
                 .count();
             let releases = finding.releases().unwrap_or(*set);
-            let is_same = |known: &&mut JudgedFinding<'_>| {
+            let is_same = |known: &&mut MergedFinding<'_>| {
                 (known.enforcement, known.place) == (*enforcement, place)
                     && has_same_rule_and_path(known.finding(), finding)
             };
@@ -331,7 +341,7 @@ pub(crate) fn merge_findings<'a>(
             }
             let order = catalogue::position(finding.rule());
             let index = all.partition_point(|known| catalogue::position(known.rule()) <= order);
-            let found = JudgedFinding {
+            let found = MergedFinding {
                 enforcement: *enforcement,
                 place,
                 newest: (releases.newest().unwrap_or_default(), finding.clone()),

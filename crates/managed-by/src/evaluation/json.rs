@@ -1,33 +1,33 @@
-//! JSON representation of a [`Judgement`], which the command line, the npm package and the Go package share. The schema is
+//! JSON representation of a [`Evaluation`], which the command line, the npm package and the Go package share. The schema is
 //! `docs/judgement.schema.json`.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::{JudgedFinding, Judgement, Opinion};
+use super::{Evaluation, MergedFinding, ReleaseVerdict};
 use crate::finding::ErrorType;
 use crate::release::{Release, ReleaseSet};
 use crate::verdict::{Decision, Verdict};
 
 /// Serializes `allowed`, `code`, `message`, `warnings` and `auditAnnotations` of the merged verdict, `findings`, and `opinions` if
 /// the caller chose the releases.
-impl Serialize for Judgement<'_> {
+impl Serialize for Evaluation<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let mut map = json.serialize_map(None)?;
         serialize_verdict(&self.verdict, &mut map)?;
-        let has_opinions = !self.opinions.is_empty();
+        let has_verdicts = !self.release_verdicts.is_empty();
         let findings = self.findings.iter().map(|finding| FindingJson {
             finding,
-            has_opinions,
+            has_verdicts,
         });
         map.serialize_entry("findings", &findings.collect::<Vec<_>>())?;
-        if !self.opinions.is_empty() {
-            map.serialize_entry("opinions", &self.opinions)?;
+        if !self.release_verdicts.is_empty() {
+            map.serialize_entry("opinions", &self.release_verdicts)?;
         }
         map.end()
     }
 }
 
-impl Serialize for Opinion<'_> {
+impl Serialize for ReleaseVerdict<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let mut map = json.serialize_map(None)?;
         map.serialize_entry("releases", &self.releases)?;
@@ -39,15 +39,15 @@ impl Serialize for Opinion<'_> {
 /// JSON representation of a finding. `text` is the message of the newest release. `texts` has the messages of all releases, if they
 /// differ. `releases` has the releases with the finding, if the caller chose them or only some have it.
 struct FindingJson<'f> {
-    finding: &'f JudgedFinding<'f>,
-    has_opinions: bool,
+    finding: &'f MergedFinding<'f>,
+    has_verdicts: bool,
 }
 
 impl Serialize for FindingJson<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let Self {
             finding,
-            has_opinions,
+            has_verdicts,
         } = *self;
         let mut map = json.serialize_map(None)?;
         map.serialize_entry("rule", finding.rule().id())?;
@@ -61,7 +61,7 @@ impl Serialize for FindingJson<'_> {
             map.serialize_entry("suggestion", suggestion)?;
         }
         let releases = finding.finding().releases();
-        if let Some(releases) = releases.or(has_opinions.then(|| finding.releases())) {
+        if let Some(releases) = releases.or(has_verdicts.then(|| finding.releases())) {
             map.serialize_entry("releases", &releases)?;
         }
         let texts = finding.texts();
