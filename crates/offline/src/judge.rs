@@ -1,4 +1,4 @@
-//! Asking the library, and keeping what it said.
+//! Evaluates requests with the library and keeps owned results.
 
 use std::fmt;
 
@@ -8,27 +8,27 @@ use managed_by::{
 };
 use serde::{Serialize, Serializer};
 
-/// Judges requests by settings.
+/// Evaluates requests according to settings.
 #[derive(Debug)]
 pub struct Judge<'s> {
     settings: Settings<'s>,
-    /// The releases to ask; without a set, the settings choose.
+    /// Releases to evaluate; [`None`] uses the settings.
     releases: Option<ReleaseSet>,
 }
 
-/// What the library said to a request. It borrows nothing.
+/// The owned result of evaluating one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectReport {
-    /// The decision on the request. For several releases, it is denied if any of them denies it, and the message lists
-    /// the errors of all.
+    /// The decision. With several releases, the request is denied if any release denies it, and the message lists the
+    /// errors of all.
     pub decision: Decision,
-    /// Shown to the client.
+    /// Warnings for the client.
     pub warnings: Vec<String>,
-    /// For the audit log.
+    /// Annotations for the audit log.
     pub audit_annotations: Vec<(&'static str, String)>,
-    /// What the rules found, in the order of the catalogue.
+    /// Findings, in catalogue order.
     pub findings: Vec<Found>,
-    /// What each release says, where all are asked.
+    /// Verdicts per release, if several are evaluated.
     pub releases: Option<Matrix>,
 }
 
@@ -77,18 +77,18 @@ pub struct Found {
     pub texts: Vec<ReleaseMessage>,
 }
 
-/// What each release says to a request.
+/// Releases that accept and releases that deny a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Matrix {
-    /// The releases that accept it.
+    /// Releases that accept the request.
     pub accepted: ReleaseSet,
-    /// Those that deny it.
+    /// Releases that deny the request.
     pub denied: ReleaseSet,
 }
 
 impl<'s> Judge<'s> {
-    /// Judges by settings, as each of several releases does and the answer says which accept; without such a set, as the settings
-    /// choose: one release, or what all of them agree on.
+    /// Creates a judge. With `releases`, each release is evaluated and [`ObjectReport::releases`] lists the verdicts;
+    /// otherwise the settings select one release, or the findings common to all.
     pub fn new(settings: Settings<'s>, releases: Option<ReleaseSet>) -> Self {
         Self { settings, releases }
     }
@@ -97,26 +97,25 @@ impl<'s> Judge<'s> {
         &self.settings
     }
 
-    /// Whether a kind is judged: the library knows it, or the settings declare it.
+    /// Returns true if the library supports the kind or the settings declare it.
     pub fn knows(&self, group: &str, version: &str, kind: &str) -> bool {
         Kind::find(group, version, kind).is_some() || self.settings.declares(group, version, kind)
     }
 
-    /// Judges a request: an `AdmissionRequest` as JSON.
+    /// Evaluates an `AdmissionRequest` given as JSON.
     ///
-    /// # Errors
-    /// If it is no request, or the object in it has a field of the wrong type.
+    /// # Errors Returns an error if the text is not a request, or if its object has a field of the wrong type.
     pub fn ask(&self, request: &[u8]) -> Result<ObjectReport, Malformed> {
         Ok(self.review(&AdmissionRequest::from_json(request)?))
     }
 
-    /// Judges a request.
+    /// Evaluates a request.
     pub fn review(&self, request: &AdmissionRequest<'_>) -> ObjectReport {
         let evaluation = evaluate(request, &self.settings, self.releases);
         ObjectReport::of(&evaluation)
     }
 
-    /// The releases that drop `managedBy` from a manifest's object unless their feature is on, of those that are asked.
+    /// Returns the evaluated releases that drop `managedBy` from the object unless their feature gate is on.
     pub fn dropped_by(&self, request: &AdmissionRequest<'_>) -> ReleaseSet {
         let chosen = self.settings.kubernetes_version().map(ReleaseSet::from);
         let asked = self.releases.or(chosen).unwrap_or_default();
@@ -125,7 +124,7 @@ impl<'s> Judge<'s> {
 }
 
 impl ObjectReport {
-    /// What the library said to a request.
+    /// Converts the library's evaluation of a request.
     pub fn of(said: &managed_by::Evaluation<'_>) -> Self {
         let is_of_releases = !said.release_verdicts().is_empty();
         let verdict = said.verdict().clone();
@@ -144,13 +143,13 @@ impl ObjectReport {
         }
     }
 
-    /// The answer to a request that makes no sense.
+    /// Creates the result for a malformed request.
     pub fn malformed(malformed: &Malformed) -> Self {
         let verdict = managed_by::Verdict::malformed(malformed);
         Self::of(&managed_by::Evaluation::of_all(verdict, None))
     }
 
-    /// Whether nothing is to be said about it.
+    /// Returns true if there is nothing to report.
     pub fn is_quiet(&self) -> bool {
         self.decision.is_allowed() && self.warnings.is_empty() && self.findings.is_empty()
     }
@@ -188,13 +187,13 @@ impl Found {
 }
 
 impl Matrix {
-    /// The releases that were asked.
+    /// Returns the evaluated releases.
     pub const fn asked(self) -> ReleaseSet {
         self.accepted.union(self.denied)
     }
 }
 
-/// `accepted by 1.30 and 1.31, denied from 1.32 on`
+/// Formats as `accepted by 1.30 and 1.31, denied from 1.32 on`.
 impl fmt::Display for Matrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = || match self.asked() {
@@ -216,7 +215,7 @@ impl fmt::Display for Matrix {
     }
 }
 
-/// A set in words: `from 1.32 on`, `up to 1.31`, `by 1.30, 1.32 to 1.33`.
+/// Formats a set of releases: `from 1.32 on`, `up to 1.31`, `by 1.30, 1.32 to 1.33`.
 fn words(set: ReleaseSet, by: &str) -> String {
     let missing = |release: &Release| !set.contains(*release);
     let newest = Release::ALL.last();

@@ -1,4 +1,4 @@
-//! What documents are made of, and where their values stand.
+//! Tests of parsed documents and the positions of their values.
 
 use super::Document;
 use crate::path::Path;
@@ -25,7 +25,7 @@ fn malformed(text: &str) -> String {
     all.remove(0).unwrap_err()
 }
 
-/// Beside what `tests/kubectl.rs` compares: kubectl refuses a version of YAML, and a tab before JSON is no indent.
+/// Cases not covered by `tests/kubectl.rs`: kubectl rejects `%YAML`, and a tab before JSON is not indentation.
 #[test]
 fn yaml_becomes_the_json_that_kubectl_makes_of_it() {
     for (yaml, expected) in [
@@ -33,7 +33,7 @@ fn yaml_becomes_the_json_that_kubectl_makes_of_it() {
         ("a: !python/name:x", "{\"a\":\"\"}"),
         ("a: !x 1", "{\"a\":\"1\"}"),
         ("a: ! 1", "{\"a\":\"1\"}"),
-        // Quoted text and flow collections may end at the indentation of their key, or left of it.
+        // Quoted text and flow collections may end at or left of the indentation of their key.
         (
             "a:\n  b: \"x\n  y\n\"\nc: 1",
             "{\"a\":{\"b\":\"x y \"},\"c\":1}",
@@ -63,7 +63,7 @@ fn documents_follow_each_other_and_a_bad_one_costs_no_other() {
     assert_eq!(json("# only a comment\n"), []);
 }
 
-/// A line of NDJSON that was cut, and a list that was.
+/// Covers truncated NDJSON lines and truncated lists.
 #[test]
 fn a_bad_value_costs_no_other() {
     for (text, expected) in [
@@ -126,7 +126,7 @@ fn what_cannot_be_read_says_where() {
     assert!(tab.starts_with("line 2, column "), "{tab}");
 }
 
-/// A billion laughs is refused before it is written.
+/// A "billion laughs" document is rejected before it is expanded.
 #[test]
 fn aliases_are_bounded() {
     let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
@@ -152,12 +152,12 @@ fn aliases_are_bounded() {
     assert!(deep.contains("is nested deeper than 200 levels"), "{deep}");
 }
 
-/// So are merge keys, which make entries of the tree before anything is written.
+/// Merge keys are bounded too, because they add tree entries before the document is written.
 #[test]
 fn merge_keys_are_bounded() {
     let keys: Vec<_> = (0..2000).map(|i| format!("k{i}: v")).collect();
     let defaults = format!("a: &a {{{}}}\n", keys.join(", "));
-    // As many as a chart may have.
+    // A realistic number for a chart.
     let few = format!("{defaults}b:\n{}", "- {<<: *a}\n".repeat(20));
     assert_eq!(ok(&few).matches("\"k1999\":\"v\"").count(), 21);
     for each in ["- {<<: *a}\n", "- {<<: [*a, *a, *a]}\n"] {
@@ -168,7 +168,7 @@ fn merge_keys_are_bounded() {
     }
 }
 
-/// Markers count characters of the text: each is where its line and its column are.
+/// The parser's markers count characters; lines and columns must still be right.
 #[test]
 fn values_are_where_they_stand_whatever_stands_before() {
     for (before, after) in [
@@ -197,7 +197,7 @@ fn values_are_where_they_stand_whatever_stands_before() {
     }
 }
 
-/// One line, of YAML and of JSON.
+/// Covers a single long line, as YAML and as JSON.
 #[test]
 fn places_in_a_long_line_are_found() {
     let items: Vec<_> = (0..5000).map(|i| format!("{{\"a\": {i}}}")).collect();
@@ -211,7 +211,7 @@ fn places_in_a_long_line_are_found() {
     }
 }
 
-/// Many keys are found by an index, few by looking at each.
+/// Covers both lookups: by index for large mappings, by linear scan for small ones.
 #[test]
 fn each_of_many_keys_is_kept_and_known() {
     let lines: Vec<_> = (0..20_000).map(|i| format!("k{i}: v\n")).collect();

@@ -1,4 +1,4 @@
-//! What was before, and what a record is after it.
+//! Tracks the last state of each object and derives the task for each record.
 
 use std::borrow::Cow;
 
@@ -15,28 +15,28 @@ use crate::request::{Request, Who};
 use crate::same::same;
 use crate::unjudged::{Unjudged, Why};
 
-/// What was before a chunk, and who judges what comes.
+/// Object states before a chunk, and the judge for new requests.
 #[derive(Debug)]
 pub(super) struct Past<'s> {
     pub(super) judge: Judge<'s>,
-    /// The last states of the objects that live, by their identity.
+    /// Last states of live objects, by identity.
     pub(super) live: Named<'static, Stored>,
 }
 
-/// An object as it was at the end of a chunk, with nothing borrowed from it.
+/// An owned copy of an object's state at the end of a chunk.
 #[derive(Debug)]
 pub(super) struct Stored {
     json: Box<str>,
     resource_version: Option<u64>,
 }
 
-/// The states before a chunk of the objects in it, by their identity, where more than the version is asked for.
+/// States of objects before a chunk, by identity, for objects that need more than the version.
 pub(super) type Before<'c> = Named<'c, State<'c>>;
 
-/// The last state of an object in a chunk; [`None`] is deleted.
+/// Last states of objects in a chunk; [`None`] if deleted.
 pub(super) type Latest<'c> = Named<'c, Option<&'c State<'c>>>;
 
-/// The states that a chunk leaves objects in, with nothing borrowed from it; [`None`] is deleted.
+/// Copies the final states of a chunk's objects; [`None`] if deleted.
 pub(super) fn stored(latest: &Latest<'_>) -> Vec<(String, Option<Stored>)> {
     let stored = |state: &State<'_>| Stored {
         json: state.text.into(),
@@ -49,13 +49,13 @@ pub(super) fn stored(latest: &Latest<'_>) -> Vec<(String, Option<Stored>)> {
 }
 
 impl<'s> Past<'s> {
-    /// Nothing was before.
+    /// Creates an empty history.
     pub(super) fn new(judge: Judge<'s>) -> Self {
         let live = Named::default();
         Self { judge, live }
     }
 
-    /// Remembers the states that a chunk left objects in.
+    /// Stores the states at the end of a chunk.
     pub(super) fn update(&mut self, updates: Vec<(String, Option<Stored>)>) {
         for (identity, stored) in updates {
             match stored {
@@ -65,7 +65,7 @@ impl<'s> Past<'s> {
         }
     }
 
-    /// Reads what was before the objects of a chunk. Of one that is deleted, out of order or seen again the version is enough.
+    /// Parses the previous states of a chunk's objects. Deleted, out-of-order and repeated objects only need the version.
     pub(super) fn before<'c>(&'c self, items: &'c [Item<'c>]) -> Before<'c> {
         let mut known = Named::default();
         let mut first = Vec::new();
@@ -93,7 +93,7 @@ impl<'s> Past<'s> {
         before
     }
 
-    /// What is to be done about each record, and the state in which the chunk leaves each object.
+    /// Returns the task for each record, and the final state of each object in the chunk.
     pub(super) fn tasks<'c>(
         &self,
         items: &'c [Item<'c>],
@@ -120,7 +120,7 @@ impl<'s> Past<'s> {
         (tasks, latest)
     }
 
-    /// The state that an object had, where it was read, and its version.
+    /// Returns the previous state of an object, if parsed, and its version.
     fn old<'c>(
         &self,
         state: &State<'_>,
@@ -150,7 +150,7 @@ impl<'s> Past<'s> {
         let (old, version) = self.old(state, before, latest);
         match versions(version, state) {
             Some((before, now)) if now < before => return out_of_order(state, now, before),
-            // A watch that begins anew shows what was seen already.
+            // A restarted watch repeats objects.
             Some((before, now)) if now == before && event != Event::Deleted => {
                 return Task::Nothing;
             }
@@ -165,7 +165,7 @@ impl<'s> Past<'s> {
             if event == Event::Modified {
                 return seen_first(state);
             }
-            // Nobody creates an object with a status: this one was there before.
+            // A create cannot set a status, so the object existed before.
             let is_stored = state.has_status();
             let asks = if is_stored {
                 Asks::Stored
@@ -174,7 +174,7 @@ impl<'s> Past<'s> {
             };
             return judge(asks, state, None, None);
         };
-        // A deletion that finalizers hold up: the API server sets the time.
+        // For a deletion blocked by finalizers, the API server sets the timestamp.
         if state.metadata.is_being_deleted && !old.metadata.is_being_deleted {
             return Task::Nothing;
         }
@@ -197,7 +197,7 @@ impl<'s> Past<'s> {
     ) -> Task<'c> {
         let state = &write.state;
         if !self.judge.knows(&state.group, &state.version, &state.kind) {
-            // The answer to a deletion is a `Status`, whose details name the object.
+            // The response to a deletion may be a `Status` whose details identify the object.
             if write.asks == Asks::Delete {
                 if let Some(uid) = deleted_uid(state) {
                     latest.insert(uid, None);
@@ -226,7 +226,7 @@ impl<'s> Past<'s> {
     }
 }
 
-/// What asks for a change of an object.
+/// Returns the task for a change of an object.
 fn judge<'c>(
     asks: Asks,
     state: &'c State<'c>,
@@ -245,7 +245,7 @@ fn judge<'c>(
     Task::Judge(Asking { request, write })
 }
 
-/// The versions before and now, where both say so.
+/// Returns the old and new versions, if both are present.
 fn versions(old: Option<u64>, state: &State<'_>) -> Option<(u64, u64)> {
     Some((old?, state.metadata.resource_version?))
 }
@@ -262,7 +262,7 @@ fn seen_first<'c>(state: &State<'_>) -> Task<'c> {
     Task::Tell(ObjectName::of(state), unjudged)
 }
 
-/// The object that a `Status` says was deleted.
+/// Returns the UID of the deleted object in a `Status`.
 fn deleted_uid<'c>(status: &'c State<'c>) -> Option<Cow<'c, str>> {
     let details = Members::of(status.text)?.get("details")?;
     Members::of(details)?.string("uid")

@@ -1,4 +1,4 @@
-//! Events of the parser become the values of a document: anchors, aliases and merge keys, within a budget.
+//! Builds a document's values from parser events, resolving anchors, aliases and merge keys within a size budget.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,24 +11,24 @@ use super::{Entry, MAX_DEPTH, Mapping, Node, Tree, Value};
 use crate::malformed::MalformedText;
 use crate::places::Places;
 
-/// What aliases may make of a document: so many times its size, beside a constant.
+/// Largest allowed ratio of a document's expanded size to its source size, beyond [`FREE_GROWTH`].
 const MAX_GROWTH: usize = 20;
 const FREE_GROWTH: usize = 1 << 20;
 
-/// What merge keys may make beside that, in bytes of memory.
+/// Memory in bytes that merge keys may always add, whatever the size of the document.
 const FREE_MERGES: usize = 16 << 20;
 
-/// What an entry takes beside its key, and a place by its key.
+/// Estimated memory of a mapping entry, or of an index entry, without its key.
 const ENTRY: usize = 128;
 
 /// The namespace of YAML's own tags.
 const TAGS: &str = "tag:yaml.org,2002:";
 
-/// What it counts to put an entry in the place of another one: it makes nothing, but takes time.
+/// Cost charged per merged entry, so that merges that only overwrite entries are bounded too.
 const LOOK: usize = 8;
 
 impl<'t> Tree<'t> {
-    /// Reads a part of a text that holds one document; [`None`] if it holds nothing.
+    /// Parses a part of a text that contains one document. Returns [`None`] if the part is empty.
     pub(in crate::document) fn read(
         places: &Places<'t>,
         part: &'t str,
@@ -77,12 +77,12 @@ impl<'t> Tree<'t> {
         }))
     }
 }
-/// A collection that is being read.
+/// A collection that is being parsed.
 struct Open<'t> {
     node: usize,
     anchor: usize,
     start: Marker,
-    /// A mapping's key that waits for its value.
+    /// The pending key of a mapping.
     key: Option<(Cow<'t, str>, Range<usize>, bool)>,
 }
 
@@ -91,7 +91,7 @@ struct Builder<'p, 't> {
     part_start: usize,
     nodes: Vec<Node<'t>>,
     open: Vec<Open<'t>>,
-    /// The node of each anchor that is complete. Anchors are numbered in the order in which they begin.
+    /// The node of each completed anchor. Anchors are numbered in order of appearance.
     anchors: Vec<Option<usize>>,
     root: Option<usize>,
     repeated: Vec<MalformedText>,
@@ -99,7 +99,7 @@ struct Builder<'p, 't> {
     budget: usize,
 }
 
-/// What merge keys have made so far.
+/// Memory used by merge keys, and its limit.
 struct Merged {
     bytes: usize,
     most: usize,
@@ -107,7 +107,7 @@ struct Merged {
 
 impl<'t> Builder<'_, 't> {
     fn byte(&self, marker: Marker) -> usize {
-        // The parser knows the bytes of a text that it borrows.
+        // `byte_offset` is always set for borrowed input.
         let byte = marker.byte_offset().unwrap_or_default();
         self.part_start.saturating_add(byte)
     }
@@ -170,12 +170,12 @@ impl<'t> Builder<'_, 't> {
                 }
                 self.close(node, 0)
             }
-            // The rest are no values: starts, ends, and what only options ask for.
+            // Other events carry no value: starts, ends, and events that only options enable.
             _ => Ok(()),
         }
     }
 
-    /// Whether the next value is a key.
+    /// Returns true if the next value is a mapping key.
     fn awaits_key(&self) -> bool {
         self.open.last().is_some_and(|open| {
             let node = self.nodes.get(open.node);
@@ -221,7 +221,7 @@ impl<'t> Builder<'_, 't> {
         open.key = Some((key, span, is_merge));
     }
 
-    /// A value is complete: puts it where it belongs.
+    /// Attaches a completed value to its parent.
     fn close(&mut self, node: usize, anchor: usize) -> Result<(), MalformedText> {
         if anchor > 0 {
             if self.anchors.len() <= anchor {
@@ -252,13 +252,13 @@ impl<'t> Builder<'_, 't> {
         Ok(())
     }
 
-    /// `<<: *defaults`, or a list of such.
+    /// Applies `<<: *defaults`, or a list of merge sources.
     fn merge(&mut self, into: usize, from: usize) -> Result<(), MalformedText> {
         let mut sources = match self.nodes.get(from).map(|n| &n.value) {
             Some(Value::Sequence(items)) => items.clone(),
             _ => vec![from],
         };
-        // Of a list, the first counts most.
+        // In a list, the first source has precedence.
         sources.reverse();
         for source in sources {
             let (at, count) = match self.nodes.get(source) {
@@ -283,8 +283,8 @@ impl<'t> Builder<'_, 't> {
         Ok(())
     }
 
-    /// Puts an entry of one mapping into another one. As for kubectl, it counts more than a key before `<<`, and less than one
-    /// behind it.
+    /// Copies an entry from one mapping into another. As in kubectl, a merged entry overrides keys before `<<`, and keys
+    /// after `<<` override it.
     fn merge_entry(&mut self, into: usize, from: usize, place: usize) {
         self.merged.bytes = self.merged.bytes.saturating_add(LOOK);
         let entry = match self.nodes.get(from).map(|n| &n.value) {
@@ -296,7 +296,7 @@ impl<'t> Builder<'_, 't> {
             return;
         };
         if into.place(&entry.key).is_none() {
-            // The key is kept twice: in the entry, and with its place.
+            // The key is stored twice: in the entry and in the index.
             let keys = entry.key.len().saturating_mul(2);
             let bytes = keys.saturating_add(ENTRY);
             self.merged.bytes = self.merged.bytes.saturating_add(bytes);
@@ -307,7 +307,7 @@ impl<'t> Builder<'_, 't> {
         });
     }
 
-    /// What a scalar is.
+    /// Resolves a scalar by its tag and style.
     fn scalar(
         &self,
         text: Cow<'t, str>,
@@ -316,7 +316,7 @@ impl<'t> Builder<'_, 't> {
         at: Marker,
     ) -> Result<Value<'t>, MalformedText> {
         let tag = match (tag, style) {
-            // Go takes a value with a tag that it does not know for a string.
+            // Go reads a value with an unknown tag as a string.
             (Some(tag), _) => tag.suffix_in_namespace(TAGS).unwrap_or("str".into()),
             (None, ScalarStyle::Plain) => "".into(),
             (None, _) => "str".into(),
@@ -353,7 +353,7 @@ impl<'t> Builder<'_, 't> {
     }
 }
 
-/// A key as kubectl reads it, and whether it asks for a merge; nothing for null, which is no key.
+/// Returns a key as kubectl reads it, and whether it is a merge key; [`None`] for null, which is not a valid key.
 fn key(text: Cow<'_, str>, style: ScalarStyle) -> Option<(Cow<'_, str>, bool)> {
     if style != ScalarStyle::Plain {
         return Some((text, false));

@@ -1,4 +1,4 @@
-//! What an event of an audit log tells of the writer of a status.
+//! Extracts the writer of a status from an audit event.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use crate::record::Audited;
 use crate::replay::tally::username;
 use crate::unjudged::{Unjudged, Why};
 
-/// A kind whose status somebody writes.
+/// A kind whose status writes are tracked.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) group: String,
-    /// None is all.
+    /// Served versions; empty matches all.
     pub(super) versions: Vec<String>,
     pub(super) plural: String,
     pub(super) name: String,
@@ -23,7 +23,7 @@ pub(super) struct Target {
     pub(super) reserved: Option<String>,
 }
 
-/// What an event says.
+/// Classification of an audit event.
 pub(super) enum Said<'c> {
     Nothing,
     Other,
@@ -33,9 +33,9 @@ pub(super) enum Said<'c> {
     Written(Wrote<'c>),
 }
 
-/// A write that counts.
+/// A status write that counts.
 pub(super) struct Wrote<'c> {
-    /// The place of the kind.
+    /// Index of the target kind.
     pub(super) kind: usize,
     pub(super) whose: Whose<'c>,
     pub(super) user: String,
@@ -43,37 +43,38 @@ pub(super) struct Wrote<'c> {
     pub(super) reaction: Reaction,
 }
 
-/// To whom an object belongs whose status is written.
+/// The owner of an object's status: built-in controller or delegate.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Whose<'c> {
     Standard,
     Delegated(Cow<'c, str>),
 }
 
-/// What the policy said to a write.
+/// The policy's response to a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reaction {
     Nothing,
-    /// It let the write through, but found something.
+    /// The policy allowed the write despite a finding.
     Found,
     Denied,
 }
 
-/// What the policy noted about a write.
+/// The policy's audit annotations on a write.
 #[derive(Debug, Default)]
 pub(super) struct Notes<'c> {
     pub(super) whose: Option<Whose<'c>>,
-    /// Whether one of its rules about writers denies, or would but for mode `monitor`.
+    /// True if a status writer rule denies the write, or would deny it outside mode `monitor`.
     pub(super) is_denied: bool,
-    /// Whether one of them warns.
+    /// True if a status writer rule warns.
     pub(super) is_warned: bool,
 }
 
-/// The first part of the ids of the rules about writers.
+/// Prefix of the ids of status writer rules.
 pub(super) const RULES: &str = "status-writer/";
 
 impl Target {
-    /// A kind whose objects are delegated themselves. The settings list writers of no other.
+    /// Returns the target for a kind whose objects can be delegated themselves. The settings list writers for no other
+    /// kind.
     pub(super) fn of(kind: &Kind<'_>) -> Option<Self> {
         (kind.field_location() == FieldLocation::Workload).then(|| Self {
             group: kind.group().to_owned(),
@@ -85,7 +86,7 @@ impl Target {
         })
     }
 
-    /// A kind that the settings declare, as the library reads it.
+    /// Parses a custom kind that the settings declare.
     pub(super) fn declared(entry: &str, settings: &Settings<'_>) -> Result<Option<Self>, Problems> {
         let entry = Members::of(entry).unwrap_or_default();
         let text = |name| entry.string(name).unwrap_or_default();
@@ -104,8 +105,8 @@ impl Target {
         }))
     }
 
-    /// The kind of a resource: of several the one that has the version. Of another version the API server asks with an object
-    /// that it converted (`matchPolicy: Equivalent`).
+    /// Finds the kind of the audited resource. If several match, the one that serves the version wins. For other versions,
+    /// the API server sends a converted object (`matchPolicy: Equivalent`).
     pub(super) fn find<'t>(targets: &'t [Self], audited: &Audited<'_>) -> Option<&'t Self> {
         let is_it =
             |target: &&Self| target.group == audited.group && target.plural == audited.resource;
@@ -114,7 +115,7 @@ impl Target {
         all.clone().find(has_version).or_else(|| all.next())
     }
 
-    /// To whom an object belongs, if a text is an object of the kind that says so.
+    /// Returns the owner of an object's status, if the text is an object of this kind with enough information.
     pub(super) fn whose<'c>(&self, object: &'c str) -> Option<Whose<'c>> {
         let members = Members::of(object)?;
         if members.string("kind")? != self.name {
@@ -148,12 +149,12 @@ impl<'c> Said<'c> {
         let Some(target) = Target::find(targets, &audited) else {
             return Self::Other;
         };
-        // A name counts in all groups, as in the settings.
+        // As in the settings, a kind name applies to all API groups.
         let Some(kind) = targets.iter().position(|first| first.name == target.name) else {
             return Self::Other;
         };
         let notes = Notes::of(&audited.annotations());
-        // With a message of the admin's own in the policy's manifest, the annotation alone names the rule.
+        // If the policy manifest sets a custom message, only the annotation names the rule.
         let message = audited.message().unwrap_or_default();
         let names_rule = notes.is_denied || message.contains("[status-writer/");
         let is_denied = audited.code == 403 && names_rule;
@@ -166,7 +167,7 @@ impl<'c> Said<'c> {
             .and_then(|object| target.whose(object))
             .or(notes.whose)
             .or_else(|| says_standard.then_some(Whose::Standard))
-            // What the client sent comes last: the API server keeps the stored spec, whatever the client says.
+            // The client's object comes last: the API server keeps the stored spec and ignores the one in the request.
             .or_else(|| audited.sent().and_then(|object| target.whose(object)));
         let Some(whose) = whose else {
             return Self::Undecided;
@@ -193,8 +194,8 @@ impl<'c> Said<'c> {
 }
 
 impl<'c> Notes<'c> {
-    /// What the policy noted. The API server puts the name of the webhook before each key; one webhook says both who is meant
-    /// and who that is.
+    /// Reads the policy's annotations. The API server prefixes each key with the webhook name, so both values must come
+    /// from the same webhook.
     pub(super) fn of(annotations: &Members<'c>) -> Self {
         let mut notes = Self::default();
         for (key, value) in annotations.iter() {
@@ -218,7 +219,7 @@ impl<'c> Notes<'c> {
     }
 }
 
-/// What Go quoted (`strconv.Quote`), unless it is cut or is not UTF-8.
+/// Parses a string quoted by Go's `strconv.Quote`. Returns [`None`] if it is truncated or not UTF-8.
 fn unquoted(quoted: &str) -> Option<String> {
     let body = quoted.strip_prefix('"')?.strip_suffix('"')?;
     let mut text = String::with_capacity(body.len());
@@ -253,7 +254,7 @@ fn unquoted(quoted: &str) -> Option<String> {
                     let digit = rest.next()?.to_digit(16)?;
                     number = number.checked_mul(16)?.checked_add(digit)?;
                 }
-                // A byte above ASCII is a part of a character that is broken.
+                // A byte above ASCII is part of an invalid UTF-8 sequence.
                 char::from_u32(number).filter(|c| digits > 2 || c.is_ascii())?
             }
         });
@@ -279,7 +280,7 @@ mod tests {
                 Some("\u{7}\u{8}\u{c}\n\r\t\u{b}\0\u{7f}"),
             ),
             (r#""\u2028\U0001f600é""#, Some("\u{2028}\u{1f600}é")),
-            // A byte that is no character, an escape that Go has not, and one that is cut.
+            // An invalid byte, an escape that Go does not have, and a truncated escape.
             (r#""\xff""#, None),
             (r#""\q""#, None),
             (r#""\u12""#, None),

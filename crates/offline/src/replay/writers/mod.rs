@@ -1,5 +1,5 @@
-//! Who wrote which status, as audit logs tell it: what `standard_status_writers` and `status_writers` in the settings can
-//! list.
+//! Finds the writers of each status in audit logs, as candidates for `standard_status_writers` and `status_writers` in the
+//! settings.
 
 mod event;
 
@@ -18,80 +18,79 @@ use crate::record::read_audited;
 use crate::split::Part;
 use crate::unjudged::{Unjudged, Why};
 
-/// Reads audit logs, and remembers who wrote the status of which workloads.
+/// Collects the users that write the status of workloads, from audit logs.
 #[derive(Debug)]
 pub struct StatusWriters {
     targets: Vec<Target>,
-    /// By the place of the kind among the targets, the first one of its name.
+    /// Writers per kind, keyed by the index of the first target with that name.
     standard: BTreeMap<usize, Users>,
-    /// By the name of the controller.
+    /// Writers per controller name.
     delegated: BTreeMap<String, Users>,
     sums: WriterSums,
 }
 
-/// The writers of something, by name.
+/// Status writers by user name.
 type Users = BTreeMap<String, StatusWriter>;
 
-/// The sums of the audit logs that were read.
+/// Totals of the audit logs that were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriterSums {
-    /// Documents that were read.
+    /// Number of documents read.
     pub documents: u64,
-    /// Status writes of workloads that count. The ones that the policy denied are among them.
+    /// Number of workload status writes that count, including writes denied by the policy.
     pub writes: u64,
-    /// How many of them the policy denied.
+    /// Number of those writes denied by the policy.
     pub denied: u64,
-    /// How many of them the policy let through although one of its rules about writers found something: in mode `monitor`,
-    /// or where the rule warns.
+    /// Number of those writes that the policy allowed despite a finding of a status writer rule: in mode `monitor`, or
+    /// because the rule only warns.
     pub found: u64,
-    /// When the first of them was, and the last, as far as the events say.
+    /// Times of the first and last of those writes, if the events contain them.
     pub times: Option<(String, String)>,
-    /// Status writes that the API server refused for another reason. They do not count.
+    /// Number of status writes that the API server rejected for other reasons. They do not count.
     pub refused: u64,
-    /// Status writes of other kinds: kinds that nobody knows, and kinds that only hold the template of a workload, such as
+    /// Number of status writes of other kinds: unknown kinds, and kinds that only contain a workload template, such as
     /// CronJobs. They do not count.
     pub other: u64,
-    /// Status writes whose events say neither that the object is delegated nor that it is not.
+    /// Number of status writes for which the event does not show whether the object is delegated.
     pub undecided: u64,
-    /// Where the first of these is.
+    /// Position of the first undecided write.
     pub first_undecided: Option<Seen>,
-    /// What could not be read, by reason, in their order.
+    /// Number of unreadable records per reason, sorted by reason.
     pub unjudged: Vec<(Why, u64)>,
 }
 
-/// Who wrote the status of something.
+/// A user that writes a status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusWriter {
-    /// The name, as admission sees it.
+    /// The user name in the admission request.
     pub user: String,
-    /// The kinds of the objects, by name.
+    /// Names of the written kinds.
     pub kinds: BTreeSet<String>,
-    /// How often.
+    /// Number of writes.
     pub writes: u64,
-    /// How often the policy denied it.
+    /// Number of writes denied by the policy.
     pub denied: u64,
-    /// How often the policy let it through, but one of its rules about writers found something.
+    /// Number of writes that the policy allowed despite a finding of a status writer rule.
     pub found: u64,
-    /// The first time.
+    /// Position of the first write.
     pub first: Seen,
 }
 
-/// Who wrote what, in the order in which the settings are written.
+/// Status writers, in the order of the settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The writers of the status of objects that are not delegated, by kind.
+    /// Writers of the status of objects that are not delegated, by kind.
     pub standard: Vec<(String, Vec<StatusWriter>)>,
-    /// The writers of the status of what is delegated to a controller, by its name.
+    /// Writers of the status of delegated objects, by controller name.
     pub delegated: Vec<(String, Vec<StatusWriter>)>,
-    /// The sums.
+    /// Totals.
     pub sums: WriterSums,
 }
 
 impl StatusWriters {
-    /// Nothing was read yet. The settings, as JSON, declare kinds.
+    /// Creates an empty collector. `settings` is the policy's settings as JSON; they may declare custom kinds.
     ///
-    /// # Errors
-    /// All problems of the settings.
+    /// # Errors Returns all problems of the settings.
     pub fn new(settings: &str) -> Result<Self, Problems> {
         let mut targets: Vec<Target> = kinds().iter().copied().filter_map(Target::of).collect();
         let read = Settings::from_json(settings.as_bytes())?;
@@ -107,12 +106,12 @@ impl StatusWriters {
         })
     }
 
-    /// How many status writes count up to now.
+    /// Returns the number of counted status writes so far.
     pub fn writes(&self) -> u64 {
         self.sums.writes
     }
 
-    /// Reads documents. What is to tell comes in their order.
+    /// Reads documents and passes unreadable ones to `tell`, in document order.
     pub fn parts(&mut self, parts: &[Part<'_>], mut tell: impl FnMut(Seen, Unjudged)) {
         self.sums.documents = add(self.sums.documents, parts.len());
         let targets = &*self.targets;
@@ -130,7 +129,7 @@ impl StatusWriters {
         }
     }
 
-    /// Adds what an event says, and hands back what is to be told.
+    /// Counts one audit event. Returns the problem to report, if any.
     fn add(&mut self, said: Said<'_>, seen: &Seen) -> Option<Unjudged> {
         let sums = &mut self.sums;
         match said {
@@ -203,7 +202,7 @@ impl StatusWriters {
         }
     }
 
-    /// Who wrote what: of each list the most frequent writer first.
+    /// Returns the collected writers, the most frequent first in each list.
     pub fn finish(self) -> Written {
         let targets = self.targets;
         let of_kind = |(place, users): (usize, Users)| {
@@ -221,7 +220,7 @@ impl StatusWriters {
 
 fn sorted(users: Users) -> Vec<StatusWriter> {
     let mut writers: Vec<_> = users.into_values().collect();
-    // The sort keeps the order of the names where counts are equal.
+    // The sort is stable, so equal counts stay sorted by name.
     writers.sort_by_key(|writer| std::cmp::Reverse(writer.writes));
     writers
 }
