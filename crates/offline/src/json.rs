@@ -1,4 +1,5 @@
-//! JSON values taken apart, each part as its text: `serde_json` reads them, and borrowed texts tell where they stand.
+//! Splits JSON values into borrowed texts, so that their positions in the input remain known. `serde_json` does the
+//! parsing.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,31 +9,30 @@ use serde_json::value::RawValue;
 
 use crate::named::Named;
 
-/// Few objects that are taken apart have more members.
+/// Initial capacity: most parsed objects have no more members.
 const USUAL: usize = 16;
 
-/// The members of an object in their order, name and value as they are written.
+/// Members of an object in source order, names and values as raw JSON.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Members<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Members<'a> {
-    /// Takes apart a text that is one object.
+    /// Parses a text that is a single object.
     pub(crate) fn of(json: &'a str) -> Option<Self> {
         serde_json::from_str(json).ok()
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// All of them, by name. A name that no text can hold is empty.
+    /// Iterates over the members with decoded names. A name that is not valid Unicode becomes empty.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Cow<'a, str>, &'a str)> {
         let members = self.0.iter();
         members.map(|(name, value)| (string(name).unwrap_or_default(), *value))
     }
 
-    /// The place of each by its name, for whoever looks for many. Of two the last counts.
+    /// Returns an index from name to position, for many lookups. If a name occurs twice, the last one wins.
     pub(crate) fn places(&self) -> Named<'a, usize> {
         let mut places = Named::default();
         for (place, (name, _)) in self.iter().enumerate() {
@@ -41,30 +41,30 @@ impl<'a> Members<'a> {
         places
     }
 
-    /// The one at a place, as it is written.
+    /// Returns the raw name and value at a position.
     pub(crate) fn at(&self, place: usize) -> Option<(&'a str, &'a str)> {
         self.0.get(place).copied()
     }
 
-    /// The one of a name, as it is written. Of two the last counts.
+    /// Returns the raw name and value of a member. If a name occurs twice, the last one wins.
     pub(crate) fn find(&self, name: &str) -> Option<(&'a str, &'a str)> {
         let mut members = self.0.iter().rev();
         let found = members.find(|(known, _)| string(known).is_some_and(|known| known == name));
         found.copied()
     }
 
-    /// The value of a name, unless it is missing or null.
+    /// Returns the value of a member, unless it is missing or null.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         let value = self.find(name).map(|(_, value)| value);
         value.filter(|value| *value != "null")
     }
 
-    /// The members of the object of a name; none if it is no object.
+    /// Returns the members of a nested object; empty if the value is not an object.
     pub(crate) fn object(&self, name: &str) -> Self {
         self.get(name).and_then(Self::of).unwrap_or_default()
     }
 
-    /// The string of a name, if it is one.
+    /// Returns the value of a string member.
     pub(crate) fn string(&self, name: &str) -> Option<Cow<'a, str>> {
         self.get(name).and_then(string)
     }
@@ -90,13 +90,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// The elements of an array, each as its text.
+/// Splits an array into its elements, as raw JSON.
 pub(crate) fn elements(json: &str) -> Option<Vec<&str>> {
     let elements: Vec<&RawValue> = serde_json::from_str(json).ok()?;
     Some(elements.into_iter().map(RawValue::get).collect())
 }
 
-/// The string that a JSON value is.
+/// Decodes a JSON string.
 pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
     let body = json.strip_prefix('"')?.strip_suffix('"')?;
     if memchr::memchr(b'\\', body.as_bytes()).is_some() {
@@ -105,14 +105,14 @@ pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(body))
 }
 
-/// What `serde_json` says of a text, without the place.
+/// Formats a `serde_json` error without its position.
 pub(crate) fn what(text: &str, error: &serde_json::Error) -> String {
     let said = error.to_string();
     let said = said.split(" at line ").next().unwrap_or_default();
     if error.is_data() {
         return "not JSON: expected an object".to_owned();
     }
-    // The control character that nobody sees: the end of the line.
+    // If the control character is the line end, the string is unterminated.
     if said.starts_with("control character") && is_at_line_end(text, error) {
         return "not JSON: a string without an end".to_owned();
     }

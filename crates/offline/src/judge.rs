@@ -104,7 +104,8 @@ impl<'s> Judge<'s> {
 
     /// Evaluates an `AdmissionRequest` given as JSON.
     ///
-    /// # Errors Returns an error if the text is not a request, or if its object has a field of the wrong type.
+    /// # Errors
+    /// Returns an error if the text is not a request, or if its object has a field of the wrong type.
     pub fn ask(&self, request: &[u8]) -> Result<ObjectReport, Malformed> {
         Ok(self.review(&AdmissionRequest::from_json(request)?))
     }

@@ -1,4 +1,4 @@
-//! Manifests as requests.
+//! Converts manifests to admission requests.
 
 use managed_by::{Malformed, UserInfo};
 
@@ -12,44 +12,44 @@ use crate::record::State;
 use crate::request::{Remark, Request, Who};
 use crate::same::same;
 
-/// Lists inside lists are followed this deep.
+/// Maximum depth of nested lists.
 const MAX_LISTS: usize = 8;
 
 /// An object in a document.
 #[derive(Debug)]
 pub struct Object<'d> {
     state: State<'d>,
-    /// Its path in the document: empty, or `items[2]`.
+    /// Path of the object in the document: empty, or `items[2]`.
     place: String,
 }
 
 impl Object<'_> {
-    /// API group; empty for the core group.
+    /// Returns the API group; empty for the core group.
     pub fn group(&self) -> &str {
         &self.state.group
     }
 
-    /// API version.
+    /// Returns the API version.
     pub fn version(&self) -> &str {
         &self.state.version
     }
 
-    /// Its kind; empty if the document names none.
+    /// Returns the kind; empty if it is missing.
     pub fn kind(&self) -> &str {
         &self.state.kind
     }
 
-    /// Its name; empty if it has none.
+    /// Returns the name; empty if it is missing.
     pub fn name(&self) -> &str {
         &self.state.metadata.name
     }
 
-    /// Its namespace; empty if it names none.
+    /// Returns the namespace; empty if it is missing.
     pub fn namespace(&self) -> &str {
         &self.state.metadata.namespace
     }
 
-    /// Its name among all objects, in a namespace unless it names one itself. One that the API server names is called `prefix-*`.
+    /// Returns the full name, with a default namespace. An object with `generateName` is named `prefix-*`.
     pub fn full_name(&self, namespace: &str) -> ObjectName {
         let mut name = ObjectName::of(&self.state);
         if name.namespace.is_empty() {
@@ -63,34 +63,34 @@ impl Object<'_> {
         name
     }
 
-    /// Whether the library knows its kind.
+    /// Returns true if the library supports the kind.
     pub fn is_known(&self) -> bool {
         managed_by::Kind::find(self.group(), self.version(), self.kind()).is_some()
     }
 
-    /// The object, as JSON.
+    /// Returns the object as JSON.
     pub fn json(&self) -> &str {
         self.state.text
     }
 
-    /// Reads the object as the library does, and asks nothing of it.
+    /// Parses the object as the library does, without evaluating it.
     ///
     /// # Errors
-    /// If a field has the wrong type.
+    /// Returns an error if a field has the wrong type.
     pub fn check(&self) -> Result<(), Malformed> {
         let user = UserInfo::default();
         let request = self.request(Asks::Create, None, "", &user);
         request.read(|_| ())
     }
 
-    /// Where in the document a path of the object is.
+    /// Converts a path in the object to a path in the document.
     pub fn path_of(&self, path: &str) -> Path {
         Path::parse(&self.place).join(&Path::parse(path))
     }
 
-    /// The request that it stands for alone, in a namespace unless it names one itself: an object with a status and with what
-    /// only an API server sets is stored, as `kubectl get` prints it. Any other is to be created, without its status: the
-    /// API server drops that.
+    /// Returns the request for a single object, with a default namespace. An object with a status and server-set metadata,
+    /// as `kubectl get` prints it, is a stored object. Any other object is a create without its status, which the API
+    /// server drops.
     pub fn alone<'o>(&'o self, namespace: &'o str, user: &'o UserInfo<'o>) -> Request<'o> {
         let (asks, remark) = match (self.state.has_status(), self.state.is_from_server()) {
             (false, _) => (Asks::Create, None),
@@ -121,9 +121,10 @@ impl Object<'_> {
     }
 }
 
-/// The requests that update an object from an old to a new state, in their order. What changes the status and the rest is
-/// two: an update with the old status, and then one of the status. A new state without a status says nothing of it. If only
-/// the status is meant (`is_status`), there is one: the API server keeps the rest.
+/// Returns the requests that update an object from an old to a new state, in order. A change of both the status and the
+/// rest becomes two requests: an update that keeps the old status, then a status update. A new state without a status
+/// leaves the status unchanged. With `is_status`, only the status update is returned, because the API server ignores the
+/// other changes.
 pub fn updates<'o>(
     old: &'o Object<'o>,
     new: &'o Object<'o>,
@@ -141,8 +142,8 @@ pub fn updates<'o>(
     request.first_half().into_iter().chain([request]).collect()
 }
 
-/// The objects of a document: itself, or the items of the list that it is. What is no object is an error that names the place,
-/// and costs no other.
+/// Returns the objects of a document: the document itself, or the items of a list. An item that is not an object yields an
+/// error with its position; the other items are still returned.
 pub fn objects<'d>(document: &'d Document<'_>) -> Vec<Result<Object<'d>, MalformedText>> {
     let mut objects = Vec::new();
     let json = document.json();
@@ -158,7 +159,7 @@ pub fn objects<'d>(document: &'d Document<'_>) -> Vec<Result<Object<'d>, Malform
     objects.map(|object| object.map_err(located)).collect()
 }
 
-/// Where something is no object, and what it should be.
+/// The path of a value that is not an object, and the expected type.
 type NoObject = (String, &'static str);
 
 fn add<'d>(

@@ -1,4 +1,4 @@
-//! What is asked of the library, and how it stands in JSON.
+//! Requests for the library, and their JSON representation.
 
 use managed_by::{AdmissionRequest, Change, Kind, UserInfo};
 use serde::ser::{Error as _, SerializeMap as _};
@@ -10,34 +10,34 @@ use crate::json::Members;
 use crate::object_name::ObjectName;
 use crate::record::State;
 
-/// A request that was made of objects. Serialized, it is an `AdmissionRequest`.
+/// A request on an object. It serializes as an `AdmissionRequest`.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// What it asks for.
+    /// The operation.
     pub asks: Asks,
-    /// What there is to say of it beside the verdict.
+    /// A note about the request, besides the verdict.
     pub remark: Option<Remark>,
-    /// The object as it is after the change.
+    /// The object after the change.
     pub(crate) state: &'a State<'a>,
-    /// The object as it was before.
+    /// The object before the change.
     pub(crate) before: Option<&'a State<'a>>,
-    /// Whether it is half of a change of the status and the rest.
+    /// True for one of the two requests that a change of the status and the rest becomes.
     pub(crate) is_half: bool,
     pub(crate) namespace: &'a str,
     pub(crate) user: Who<'a>,
 }
 
-/// What there is to say of a request beside the verdict. It is no warning.
+/// A note about a request, besides the verdict. It is not a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remark {
-    /// The manifest has a status, which nobody judges.
+    /// The manifest has a status, which is not evaluated.
     StatusDropped,
-    /// The object is judged as it is stored.
+    /// The object is evaluated as stored.
     Stored,
 }
 
 impl Remark {
-    /// The remark as a sentence.
+    /// Returns the note as text.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::StatusDropped => "the API server drops the status of a create",
@@ -52,27 +52,27 @@ impl Serialize for Remark {
     }
 }
 
-/// Who asks.
+/// The requesting user.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Who<'a> {
-    /// Whoever the record names: `userInfo`, as JSON.
+    /// `userInfo` of the record, as JSON.
     Recorded(Option<&'a str>),
     Named(&'a UserInfo<'a>),
 }
 
-/// The UID of requests that no API server made.
+/// The UID of requests that do not come from an API server.
 const UID: &str = "00000000-0000-0000-0000-000000000000";
 
 impl Request<'_> {
-    /// The name of the object.
+    /// Returns the name of the object.
     pub fn object(&self) -> ObjectName {
         ObjectName::of(self.state)
     }
 
-    /// Hands out the request as the library reads it.
+    /// Builds the library's representation of the request and passes it to a closure.
     ///
     /// # Errors
-    /// If an object, or who asks, has a field of the wrong type.
+    /// Returns an error if an object or `userInfo` has a field of the wrong type.
     pub fn read<T>(
         &self,
         ask: impl FnOnce(&AdmissionRequest<'_>) -> T,
@@ -109,14 +109,14 @@ impl Request<'_> {
         Ok(ask(&request))
     }
 
-    /// Of a change of the status and the rest, the update that comes before the one of the status.
+    /// Returns the main-resource update that precedes a status update, if the change is split.
     pub(crate) fn first_half(self) -> Option<Self> {
         let asks = Asks::Update;
         self.is_half.then_some(Self { asks, ..self })
     }
 }
 
-/// `kind` comes first, so that the objects are read when they come.
+/// Writes `kind` first, so that the decoder recognizes the kind before it reaches the objects.
 impl Serialize for Request<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let State {
@@ -175,7 +175,7 @@ impl Serialize for Who<'_> {
     }
 }
 
-/// Three names and what they name.
+/// Three member names and their values.
 struct Names<'a>([&'static str; 3], [&'a str; 3]);
 
 impl Serialize for Names<'_> {
@@ -184,11 +184,11 @@ impl Serialize for Names<'_> {
     }
 }
 
-/// An object that is to be written.
+/// An object to serialize.
 enum Written<'a> {
-    /// As it stands.
+    /// The unchanged text.
     Whole(&'a str),
-    /// With another status than its own, or with none.
+    /// The text with its status replaced or removed.
     WithStatus(&'a str, Option<&'a str>),
 }
 
@@ -210,7 +210,7 @@ impl Serialize for Written<'_> {
     }
 }
 
-/// A text that was read before, as it stands.
+/// Wraps text that is known to be valid JSON.
 fn raw<S: Serializer>(text: &str) -> Result<&RawValue, S::Error> {
     serde_json::from_str(text).map_err(S::Error::custom)
 }

@@ -1,4 +1,5 @@
-//! `managedBy` under another name, or in another place: the API server drops such a field, and the workload runs here.
+//! Detects a misspelled or misplaced `managedBy`: the API server drops the field, and the built-in controller runs the
+//! workload.
 
 use managed_by::{AdmissionRequest, Kind, nearest, with_kind};
 
@@ -9,18 +10,18 @@ use crate::manifest::Object;
 /// The name of the field.
 const FIELD: &str = "managedBy";
 
-/// A field that the API server does not know.
+/// A field that the API server does not recognize.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownField {
-    /// Its path in the object.
+    /// Path of the field in the object.
     pub path: String,
-    /// The path of the field that was probably meant.
+    /// Path of the field that was probably meant.
     pub meant: String,
-    /// The key to write instead, unless the field is in another place, or there already.
+    /// Replacement key, unless the field is misplaced or the correct key exists already.
     pub suggestion: Option<&'static str>,
 }
 
-/// Where in the object that has the field, or in one around it, others have it, or look for it.
+/// Locations, relative to the object with the field or an ancestor, that other APIs use or that users try.
 const PLACES: [&[&str]; 6] = [
     &["metadata"],
     &["runPolicy"],
@@ -31,8 +32,8 @@ const PLACES: [&[&str]; 6] = [
 ];
 
 impl Judge<'_> {
-    /// Returns the fields of an object that were probably meant to be its `managedBy`. Labels and annotations are no fields, and
-    /// of a kind that the settings declare, only the names beside the field are known.
+    /// Returns the fields of an object that were probably meant to be its `managedBy`. Labels and annotations are skipped.
+    /// For custom kinds from the settings, only siblings of the field are checked.
     pub fn unknown_fields(
         &self,
         object: &Object<'_>,
@@ -93,7 +94,7 @@ impl Judge<'_> {
     }
 }
 
-/// The object at a path.
+/// Returns the object at a path.
 fn at<'a>(root: &Members<'a>, place: &[&str]) -> Option<Members<'a>> {
     let mut members = None;
     for key in place {
@@ -121,7 +122,7 @@ mod tests {
     use crate::judge::Judge;
     use crate::{Document, manifest};
 
-    /// The unknown fields of an object, each with what was meant, and the key to write.
+    /// Returns the unknown fields of an object, each with the intended path and the replacement key.
     fn found(json: &str, settings: &str) -> Vec<String> {
         let judge = Judge::new(Settings::from_json(settings.as_bytes()).unwrap(), None);
         let document = Document::all(json).remove(0).unwrap();

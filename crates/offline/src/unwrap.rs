@@ -1,18 +1,18 @@
-//! Audit logs as container runtimes and AWS wrap them.
+//! Unwraps audit logs from the formats of container runtimes and AWS.
 
 use serde::Deserialize;
 
-/// Takes the audit events out of what is around each: the prefix of a line that a container runtime writes (CRI) or an export of
-/// `CloudWatch` has, the JSON of Docker's log driver, or that of `aws logs filter-log-events`. Each event has the line on which it
-/// ends; what is no event is an empty line. Anything else stays as it is.
+/// Extracts audit events from their wrappers: the line prefix of a container runtime (CRI) or of a `CloudWatch` export,
+/// the JSON of Docker's log driver, or the output of `aws logs filter-log-events`. Each event is written on the line where
+/// it ends, and lines without an event become empty. Other input is copied unchanged.
 #[derive(Debug, Default)]
 pub struct Unwrapper {
     format: Option<Format>,
-    /// The start of a line that has not come to its end.
+    /// The start of an incomplete line.
     line: Vec<u8>,
-    /// The start of an event that goes on in the next line.
+    /// The start of an event that continues on the next line.
     event: Vec<u8>,
-    /// Whether it is of standard error.
+    /// True if the incomplete event was written to standard error.
     is_error: bool,
 }
 
@@ -24,17 +24,17 @@ enum Format {
     CloudWatch,
 }
 
-/// So many bytes tell the format.
+/// Number of bytes needed to detect the format.
 const SNIFFED: usize = 24;
 
-/// A line of Docker's driver `json-file`.
+/// A line of Docker's `json-file` driver.
 #[derive(Deserialize)]
 struct DockerLine {
     log: String,
 }
 
 impl Unwrapper {
-    /// Adds what is in the next bytes to `to`.
+    /// Appends the contents of the next bytes to `to`.
     pub fn push(&mut self, bytes: &[u8], is_last: bool, to: &mut Vec<u8>) {
         let Some(format) = self.format else {
             self.line.extend_from_slice(bytes);
@@ -67,7 +67,7 @@ impl Unwrapper {
 
     fn end_line(&mut self, format: Format, to: &mut Vec<u8>) {
         let line = std::mem::take(&mut self.line);
-        // The other stream may write a line between two of an event.
+        // Lines of the other stream may interrupt an event.
         let is_error = matches!(format, Format::Prefixed) && is_of_stderr(&line);
         if !self.event.is_empty() && is_error != self.is_error {
             return to.push(b'\n');
@@ -115,7 +115,8 @@ fn is_of_stderr(line: &[u8]) -> bool {
     line.split(|byte| *byte == b' ').nth(1) == Some(b"stderr")
 }
 
-/// `2026-11-22T13:10:37.429806Z stdout F {...}`, with `P` if the next line goes on, and `2026-11-22T13:10:37.429Z {...}`.
+/// Parses `2026-11-22T13:10:37.429806Z stdout F {...}`, with `P` instead of `F` if the next line continues the text, and
+/// `2026-11-22T13:10:37.429Z {...}`.
 fn prefixed(line: &[u8]) -> (Vec<u8>, bool) {
     let mut words = line.splitn(4, |byte| *byte == b' ');
     let (_, stream, tag, text) = (words.next(), words.next(), words.next(), words.next());
@@ -126,19 +127,20 @@ fn prefixed(line: &[u8]) -> (Vec<u8>, bool) {
     (line.get(start..).unwrap_or_default().to_owned(), false)
 }
 
-/// `{"log":"{...}\n","stream":"stdout","time":"..."}`: without an end of the line, the next one goes on.
+/// Parses `{"log":"{...}\n","stream":"stdout","time":"..."}`. Without a line end in `log`, the next line continues the
+/// text.
 fn docker(line: &[u8]) -> (Vec<u8>, bool) {
     match serde_json::from_slice::<DockerLine>(line) {
         Ok(DockerLine { log }) => match log.strip_suffix('\n') {
             Some(text) => (text.as_bytes().to_owned(), false),
             None => (log.into_bytes(), true),
         },
-        // It is reported where it is.
+        // The error is reported when the line is parsed.
         Err(_) => (line.to_owned(), false),
     }
 }
 
-/// The event in a line `"message": "{...}",`.
+/// Returns the event in a line `"message": "{...}",`.
 fn message(line: &[u8]) -> Vec<u8> {
     let text = line.trim_ascii().strip_prefix(b"\"message\":");
     let text = text.unwrap_or_default().trim_ascii();
@@ -151,7 +153,7 @@ fn message(line: &[u8]) -> Vec<u8> {
 mod tests {
     use super::Unwrapper;
 
-    /// What is taken out, however the bytes come.
+    /// Returns the unwrapped text, and checks that chunk sizes make no difference.
     fn unwrapped(text: &str) -> String {
         let mut results = Vec::new();
         for size in [1, 7, 30, 10_000] {
@@ -186,7 +188,7 @@ mod tests {
                 format!("{time} {event}\n{time} {event}\n"),
                 format!("{event}\n{event}\n"),
             ),
-            // Cut in the middle of an event.
+            // Truncated in the middle of an event.
             (format!("{time} stdout P {start}\n"), format!("\n{start}")),
             (
                 format!(

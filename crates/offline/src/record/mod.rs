@@ -1,4 +1,4 @@
-//! What a document of a recorded history says.
+//! Parses the documents of a recorded history.
 
 mod audit;
 mod state;
@@ -11,29 +11,29 @@ use crate::unjudged::{Unjudged, Why};
 pub(crate) use audit::{Audited, Write};
 pub(crate) use state::State;
 
-/// One thing that a document says.
+/// A record in a document.
 #[derive(Debug)]
 pub(crate) enum Record<'a> {
-    /// An object as a watch or a list shows it.
+    /// An object from a watch or a list.
     State(Event, Box<State<'a>>),
-    /// A write that an audit log tells of, with the object that it left behind.
+    /// A write from an audit log, with the resulting object.
     Write(Box<Write<'a>>),
-    /// A write that the API server refused.
+    /// A write that the API server rejected.
     Refused,
-    /// Something that is recorded and is no write: a bookmark, a read, the start of a request.
+    /// A record without a write: a bookmark, a read, the start of a request.
     Nothing,
 }
 
-/// What a document holds, before an audit event is taken for one thing or another.
+/// Contents of a document, before audit events are classified.
 enum Held<'a> {
-    /// Something that is no audit event.
+    /// Anything other than an audit event.
     Record(Record<'a>),
     /// The members of an audit event.
     Audit(Members<'a>),
 }
 
 impl Record<'_> {
-    /// Reads the object of the record for the rules.
+    /// Parses the object of the record for evaluation.
     fn with_object(mut self) -> Self {
         match &mut self {
             Self::State(_, state) => state.read_object(),
@@ -49,12 +49,12 @@ pub(crate) enum Event {
     Added,
     Modified,
     Deleted,
-    /// The object alone, without an event.
+    /// An object without an event.
     Listed,
 }
 
-/// What one part of a stream says, each with the number of lines before it. Values may follow each other without an end of
-/// line.
+/// Parses the records in one part of a stream, each with the number of preceding lines. Values need not be separated by
+/// line ends.
 pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Record<'a>, Unjudged>)) {
     documents(bytes, |lines, held| {
         let record = held.and_then(|held| match held {
@@ -65,7 +65,8 @@ pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Recor
     });
 }
 
-/// The writes that one part of an audit log tells of, as [`read`]. An object or a watch event does not say who wrote it.
+/// Parses the writes in one part of an audit log, like [`read`]. Objects and watch events are errors, because they do not
+/// identify the writer.
 pub(crate) fn read_audited<'a>(
     bytes: &'a [u8],
     mut each: impl FnMut(usize, Result<Audited<'a>, Unjudged>),
@@ -82,11 +83,11 @@ pub(crate) fn read_audited<'a>(
     });
 }
 
-/// What to say of a record that does not name who wrote.
+/// The message for a record that does not identify the writer.
 const NO_AUDIT: &str =
     "expected an audit event, got an object or a watch event, which does not say who wrote it";
 
-/// What the documents of one part of a stream hold.
+/// Parses the documents in one part of a stream.
 fn documents<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Held<'a>, Unjudged>)) {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -113,19 +114,19 @@ fn documents<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Held<'a>, U
     }
 }
 
-/// How many lines are before the place of an error.
+/// Returns the number of lines before the position of an error.
 fn lines_before(text: &str, error: &serde_json::Error) -> usize {
     if error.is_eof() {
-        // What was cut ends before the empty lines behind it.
+        // Truncated input ends before trailing empty lines.
         return text.trim_ascii_end().matches('\n').count();
     }
-    // The end of a line belongs to the next one, where a value of another type may begin as well.
+    // A line end counts towards the next line, where a value of another type may also begin.
     let past = usize::from(error.column() == 0 && !error.is_data());
     error.line().saturating_sub(past).saturating_sub(1)
 }
 
-/// The type and the object of a watch event as kube-apiserver writes it, if all behind the type is an object. To pass over the
-/// event only to find its object takes an eighth of a replay.
+/// Splits a watch event as kube-apiserver writes it into type and object, if the rest of the line is the object. Parsing
+/// the event only to find the object takes an eighth of a replay.
 fn line_of_watch(text: &str) -> Option<(Event, &str)> {
     let rest = text.strip_prefix("{\"type\":\"")?;
     let (event, rest) = rest.split_at_checked(rest.bytes().position(|byte| byte == b'"')?)?;
@@ -140,7 +141,7 @@ fn line_of_watch(text: &str) -> Option<(Event, &str)> {
     Some((event, object.trim_ascii()))
 }
 
-/// An object, a list, a watch event or an audit event.
+/// Classifies a document as an object, a list, a watch event or an audit event.
 fn of_document<'a>(
     text: &'a str,
     members: Members<'a>,

@@ -1,4 +1,4 @@
-//! An object at some moment of a history.
+//! An object's state at one point of a history.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use managed_by::ReadObject;
 use crate::json::{Members, elements, string};
 use crate::same::same;
 
-/// An object at some moment.
+/// An object's state at one point of a history.
 #[derive(Debug, Default)]
 pub(crate) struct State<'a> {
     pub(crate) group: Cow<'a, str>,
@@ -18,15 +18,15 @@ pub(crate) struct State<'a> {
     pub(crate) status: Option<&'a str>,
     /// `spec`, unless it is null.
     spec: Option<&'a str>,
-    /// `items`, which a list has.
+    /// `items` of a list.
     pub(crate) items: Option<&'a str>,
-    /// The object as it stands in what was read.
+    /// The object's JSON text in the input.
     pub(crate) text: &'a str,
     /// The same as the library reads it, where it was read once for several requests.
     object: Option<ReadObject<'a>>,
 }
 
-/// What tells an object from the others. A member of the wrong type is read as if it were missing: the library reports it.
+/// The identity of an object. Members of the wrong type are read as missing; the library reports them.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata<'a> {
     pub(crate) name: Cow<'a, str>,
@@ -35,19 +35,19 @@ pub(crate) struct Metadata<'a> {
     pub(crate) resource_version: Option<u64>,
     pub(crate) is_being_deleted: bool,
     pub(crate) creation: Option<Cow<'a, str>>,
-    /// What clients write, besides the name: [`WRITTEN`], unless it is null.
+    /// Members that clients write, besides the name: [`WRITTEN`]. Null counts as missing.
     written: [Option<&'a str>; 4],
     managed_fields: Option<&'a str>,
     pub(crate) has_finalizers: bool,
 }
 
 impl<'a> State<'a> {
-    /// Takes apart a text that is one object.
+    /// Parses a JSON object.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         Some(Self::of(text, &Members::of(text)?))
     }
 
-    /// Keeps what is of use of the members of an object. Of two with one name the last counts.
+    /// Builds a state from an object's members. If a member occurs twice, the last one wins.
     pub(crate) fn of(text: &'a str, members: &Members<'a>) -> Self {
         let mut state = Self {
             text,
@@ -71,7 +71,7 @@ impl<'a> State<'a> {
         state
     }
 
-    /// The same of an item of a list. Of a `JobList`, the API server writes kind and version once, for the list.
+    /// Builds the state of a list item. In a `JobList`, only the list itself contains kind and version.
     pub(crate) fn of_item(text: &'a str, members: &Members<'a>, list: &Self) -> Self {
         let mut state = Self::of(text, members);
         if state.kind.is_empty()
@@ -85,7 +85,7 @@ impl<'a> State<'a> {
         state
     }
 
-    /// By what the same object is known in other states.
+    /// Returns the key that identifies the object across states.
     pub(crate) fn identity(&self) -> Cow<'_, str> {
         if !self.metadata.uid.is_empty() {
             return Cow::Borrowed(&self.metadata.uid);
@@ -96,13 +96,13 @@ impl<'a> State<'a> {
         Cow::Owned(format!("{}/{}/{namespace}/{name}", self.group, self.kind))
     }
 
-    /// Whether it has a status that says something. What is no object is the library's to find.
+    /// Returns true if the status is a non-empty object. The library reports a status of the wrong type.
     pub(crate) fn has_status(&self) -> bool {
         let members = self.status.and_then(Members::of);
         members.is_some_and(|members| members.len() > 0)
     }
 
-    /// Whether it has what only an API server sets.
+    /// Returns true if the object has metadata that only an API server sets.
     pub(crate) fn is_from_server(&self) -> bool {
         let metadata = &self.metadata;
         !metadata.uid.is_empty()
@@ -110,14 +110,14 @@ impl<'a> State<'a> {
             || metadata.creation.is_some()
     }
 
-    /// Whether another state of it differs in what a client writes besides the status.
+    /// Returns true if the client-written members other than the status differ.
     pub(crate) fn differs_beside_status(&self, other: &State<'_>) -> bool {
         let metadata = self.metadata.written.iter();
         let mut metadata = metadata.zip(&other.metadata.written);
         !same(self.spec, other.spec) || metadata.any(|(a, b)| !same(*a, *b))
     }
 
-    /// When it came to be so, if it says: the newest time of its `managedFields`, or for a new object its creation.
+    /// Returns the time of this state, if known: the newest time in `managedFields`, or the creation time of a new object.
     pub(crate) fn time(&self, is_new: bool) -> Option<String> {
         let fields = self.metadata.managed_fields.and_then(elements);
         let newest = fields.and_then(|fields| newest(&fields));
@@ -125,14 +125,14 @@ impl<'a> State<'a> {
         newest.or_else(creation).map(Cow::into_owned)
     }
 
-    /// Reads the object for the requests that it becomes part of.
+    /// Parses the object once for all its requests.
     pub(crate) fn read_object(&mut self) {
         if self.object.is_none() {
             self.object = Some(self.with_text(self.text));
         }
     }
 
-    /// The object as the library reads it.
+    /// Returns the parsed object.
     pub(crate) fn object(&'a self) -> Cow<'a, ReadObject<'a>> {
         match &self.object {
             Some(object) => Cow::Borrowed(object),
@@ -140,7 +140,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// An earlier state of the object, of which the text was kept. Its kind is that of this one: an item of a list names none.
+    /// Returns an earlier state from its stored text, with this state's kind, because list items may lack one.
     pub(crate) fn earlier(&self, text: &'a str) -> Self {
         Self {
             group: self.group.clone(),
@@ -151,7 +151,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Another state of an object of this kind, as the library reads it.
+    /// Parses the text of another state of an object of this kind.
     pub(crate) fn with_text<'t>(&self, text: &'t str) -> ReadObject<'t>
     where
         'a: 't,
@@ -161,7 +161,7 @@ impl<'a> State<'a> {
     }
 }
 
-/// The newest time of `managedFields`, if all that they say of it are times.
+/// Returns the newest time in `managedFields`, if all its times are strings.
 fn newest<'a>(fields: &[&'a str]) -> Option<Cow<'a, str>> {
     let mut newest = None;
     for field in fields {
@@ -186,7 +186,7 @@ fn group_version(text: Cow<'_, str>) -> (Cow<'_, str>, Cow<'_, str>) {
 }
 
 impl<'a> Metadata<'a> {
-    /// Reads the members. If the metadata are not an object, nothing is read, and the library refuses the object later.
+    /// Reads the members. Metadata that are not an object are read as empty; the library rejects the object later.
     fn of(members: &Members<'a>) -> Self {
         let mut metadata = Self::default();
         let text = |value: &'a str| string(value).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Recorded history as the requests that made it.
+//! Reconstructs admission requests from recorded history.
 //!
-//! Two consecutive states of one object are an update: of its status where the status differs, else of the main resource.
-//! Where both differ they are two updates, first of the main resource. The first state of an object is a create, or with a
-//! status an object as it is stored: nobody asks for that, so that nobody is denied.
-//! An audit log says itself what was asked, and by whom.
+//! Two consecutive states of an object become an update: of the status if the status differs, otherwise of the main
+//! resource. If both differ, they become two updates, the main resource first. The first state of an object becomes a
+//! create, or a stored object if it has a status; a stored object is never denied, because there is no request. Audit
+//! events contain the operation and the user.
 
 mod groups;
 mod item;
@@ -32,7 +32,7 @@ pub use step::{Asked, Said, Seen, Step};
 pub use tally::{Row, RowKey, Tally};
 pub use writers::{StatusWriter, StatusWriters, WriterSums, Written};
 
-/// Replays a history. It remembers the last state of each object that lives.
+/// Replays a history, tracking the last state of each live object.
 #[derive(Debug)]
 pub struct Replay<'s> {
     past: Past<'s>,
@@ -41,12 +41,12 @@ pub struct Replay<'s> {
 
 struct Items<'c> {
     items: Vec<Item<'c>>,
-    /// The places of the documents that wait.
+    /// Indexes of the documents that are held back.
     waiting: Vec<usize>,
 }
 
 impl<'s> Replay<'s> {
-    /// An empty history.
+    /// Creates a replay with an empty history.
     pub fn new(judge: Judge<'s>) -> Self {
         Self {
             past: Past::new(judge),
@@ -54,18 +54,18 @@ impl<'s> Replay<'s> {
         }
     }
 
-    /// The sums up to now.
+    /// Returns the totals so far.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// How many objects live.
+    /// Returns the number of live objects.
     pub fn live(&self) -> usize {
         self.past.live.len()
     }
 
-    /// Judges what a chunk of a source says, whose documents are complete ([`crate::complete`]). What is to tell comes in
-    /// the order of the source. Returns how many lines the chunk has.
+    /// Evaluates a chunk of complete documents (see [`crate::complete`]) from one source. Steps are reported in source
+    /// order. Returns the number of lines in the chunk.
     pub fn chunk(
         &mut self,
         bytes: &[u8],
@@ -78,9 +78,9 @@ impl<'s> Replay<'s> {
         lines
     }
 
-    /// Judges what documents say, in their order, but the writes of one object by its `resourceVersion`: API servers write audit
-    /// events in the order in which they finish. Returns the places of the last `held` documents with a write, which are to come
-    /// again before those that follow.
+    /// Evaluates documents in order, except that writes to one object are sorted by `resourceVersion`: API servers log
+    /// audit events in completion order. Returns the indexes of the last `held` documents with a write, which the caller
+    /// must pass again with the documents that follow.
     pub fn parts(
         &mut self,
         parts: &[Part<'_>],
@@ -96,7 +96,7 @@ impl<'s> Replay<'s> {
         });
         let mut is_told = false;
         for ((item, task), answer) in tasks.iter().zip(answers) {
-            // Both halves of a change have the same object: what is wrong with it is told once.
+            // Both halves of a change have the same object, so an error in it is reported once.
             let is_second = std::mem::take(&mut is_told) && task.is_half();
             if let Some(Err(_)) = answer {
                 if is_second {
@@ -117,7 +117,8 @@ impl<'s> Replay<'s> {
         waiting
     }
 
-    /// Hands out the requests of documents, and what is none, without judging them; otherwise as [`Replay::parts`].
+    /// Passes the requests of the documents, and the records without one, to the callback without evaluating them;
+    /// otherwise like [`Replay::parts`].
     pub fn requests(
         &mut self,
         parts: &[Part<'_>],
@@ -140,7 +141,7 @@ impl<'s> Replay<'s> {
         waiting
     }
 
-    /// The records of documents, without those that wait.
+    /// Parses the records of the documents, without held-back ones.
     fn items<'c>(&mut self, parts: &[Part<'c>], held: usize) -> Items<'c> {
         let places: Vec<_> = parts.iter().enumerate().collect();
         let mut items = in_groups(&places, |(place, part), items| {
@@ -175,7 +176,7 @@ impl<'s> Replay<'s> {
     }
 }
 
-/// Puts the writes of each object in the order of its versions, in the places that they have together.
+/// Sorts the writes to each object by version, within the positions that they occupy.
 fn sort_writes(items: &mut [Item<'_>]) {
     let mut of_objects: Named<'_, Vec<(u64, usize)>> = Named::default();
     let mut is_sorted = true;
@@ -198,7 +199,7 @@ fn sort_writes(items: &mut [Item<'_>]) {
     if is_sorted {
         return;
     }
-    // Where the item of each place goes.
+    // The target index of each item.
     let mut to: Vec<usize> = (0..items.len()).collect();
     for (_, writes) in of_objects.iter() {
         let mut sorted = writes.clone();

@@ -1,4 +1,4 @@
-//! The sums of a history.
+//! Totals of a history.
 
 use std::borrow::Cow;
 
@@ -11,50 +11,50 @@ use crate::judge::{Found, ObjectReport};
 use crate::object_name::{ObjectName, kind_and_group};
 use crate::unjudged::{Unjudged, Why};
 
-/// The sums of a history.
+/// Totals of a history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Documents that were read.
+    /// Number of documents read.
     pub documents: u64,
-    /// States of objects, and writes, among them.
+    /// Number of object states and writes in the documents.
     pub states: u64,
-    /// Requests that were judged.
+    /// Number of evaluated requests.
     pub judged: u64,
-    /// Requests that were denied.
+    /// Number of denied requests.
     pub denied: u64,
-    /// Requests that were allowed with a warning.
+    /// Number of requests allowed with a warning.
     pub warned: u64,
-    /// Objects that were judged as they were stored. Nobody asked for them: they are no requests, and none is denied.
+    /// Number of objects evaluated as stored. They are not requests, so none of them is denied.
     pub stored: u64,
-    /// Those of them in which rules found something.
+    /// Number of stored objects with findings.
     pub stored_found: u64,
-    /// Writes that the API server itself had refused.
+    /// Number of writes that the API server rejected.
     pub refused: u64,
-    /// What could not be judged, by reason, in their order.
+    /// Number of records that could not be evaluated, per reason, sorted by reason.
     pub unjudged: Vec<(Why, u64)>,
-    /// Kinds that the library does not know, in their order, with the number of states: `Pod`, `Deployment.apps`.
+    /// Unsupported kinds, sorted, with the number of states: `Pod`, `Deployment.apps`.
     pub unknown: Vec<(String, u64)>,
-    /// What was found, in the order of the keys.
+    /// Findings, sorted by key.
     pub rows: Vec<(RowKey, Row)>,
 }
 
-/// What a row of a tally is about.
+/// Key of a tally row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowKey {
-    /// `Job.batch`
+    /// Kind and group, such as `Job.batch`.
     pub kind: String,
-    /// The id of the rule.
+    /// Id of the rule.
     pub rule: &'static str,
-    /// Whether it denied, rather than warned. Of a stored object, whether it would deny it.
+    /// True if the rule denies (or would deny, for a stored object), false if it warns.
     pub is_denied: bool,
-    /// Whether the objects were stored.
+    /// True if the objects were evaluated as stored.
     pub is_stored: bool,
 }
 
-/// How often a rule fired on objects of a kind.
+/// Findings of one rule on objects of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// What the rule found the first time.
+    /// The first finding.
     pub found: Found,
     /// How often.
     pub count: u64,
@@ -71,7 +71,7 @@ pub struct Row {
 }
 
 impl Tally {
-    /// Adds what was said, and makes a step of it if it is to be told.
+    /// Counts the result of a task. Returns a step if there is something to report.
     pub(super) fn add(
         &mut self,
         answer: Option<Result<Box<ObjectReport>, Malformed>>,
@@ -113,7 +113,7 @@ impl Tally {
             return None;
         }
         if is_stored {
-            // It is found and not denied: nobody asks for it.
+            // A stored object can have findings, but there is no request to deny.
             judgement.decision = Decision::Allowed;
         }
         let asked = Asked {
@@ -142,7 +142,7 @@ impl Tally {
         }
     }
 
-    /// Counts what was found.
+    /// Counts the findings of a request.
     fn count(&mut self, seen: &Seen, object: &ObjectName, request: &Asked) {
         let is_stored = request.asks.is_stored();
         let counter = if is_stored {
@@ -180,14 +180,14 @@ impl Tally {
         }
     }
 
-    /// How much could not be judged.
+    /// Returns the number of records that could not be evaluated.
     pub fn unjudged_count(&self) -> u64 {
         let counts = self.unjudged.iter().map(|(_, count)| *count);
         counts.fold(0, u64::saturating_add)
     }
 }
 
-/// The value of a key in a list that is sorted by it, put in if it is not there. There are few keys.
+/// Returns the value of a key in a sorted list, inserting it if missing. A linear structure is enough for few keys.
 pub(super) fn entry<K: Ord, V>(
     sorted: &mut Vec<(K, V)>,
     key: K,
@@ -203,12 +203,12 @@ pub(super) fn entry<K: Ord, V>(
     sorted.get_mut(place).map(|(_, value)| value)
 }
 
-/// The name in `userInfo`.
+/// Returns `username` from `userInfo`.
 pub(super) fn username(json: &str) -> Option<String> {
     Members::of(json)?.string("username").map(Cow::into_owned)
 }
 
-/// A count that stops at its end.
+/// Adds with saturation.
 pub(super) fn add(count: u64, more: usize) -> u64 {
     count.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
 }

@@ -90,7 +90,8 @@ pub struct Written {
 impl StatusWriters {
     /// Creates an empty collector. `settings` is the policy's settings as JSON; they may declare custom kinds.
     ///
-    /// # Errors Returns all problems of the settings.
+    /// # Errors
+    /// Returns all problems of the settings.
     pub fn new(settings: &str) -> Result<Self, Problems> {
         let mut targets: Vec<Target> = kinds().iter().copied().filter_map(Target::of).collect();
         let read = Settings::from_json(settings.as_bytes())?;
