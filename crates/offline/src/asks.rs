@@ -1,24 +1,24 @@
-//! What a request asks for.
+//! The operation of a request.
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
-/// What happens to an object.
+/// The operation on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asks {
-    /// A client creates it, without a status: the API server drops the status of a create.
+    /// A create by a client, without a status, because the API server drops it.
     Create,
-    /// Nothing: the object is stored, and its status counts. Nobody asks for it, so that nobody can be denied.
+    /// No operation: the object is stored, and its status counts. It cannot be denied, because there is no request.
     Stored,
-    /// A client updates the main resource: the status stays as it is.
+    /// An update of the main resource by a client; the status stays unchanged.
     Update,
-    /// A client updates the status: the rest stays as it is.
+    /// An update of the status by a client; the rest stays unchanged.
     UpdateStatus,
-    /// A client deletes it.
+    /// A deletion by a client.
     Delete,
 }
 
 impl Asks {
-    /// The operation in a request. The background audit sends what is stored as a CREATE.
+    /// Returns the operation in a request. Like the background audit, stored objects use CREATE.
     pub const fn operation(self) -> &'static str {
         match self {
             Self::Create | Self::Stored => "CREATE",
@@ -27,7 +27,7 @@ impl Asks {
         }
     }
 
-    /// The subresource in a request; empty for the main resource.
+    /// Returns the subresource in a request; empty for the main resource.
     pub const fn sub_resource(self) -> &'static str {
         match self {
             Self::UpdateStatus => "status",
@@ -35,18 +35,18 @@ impl Asks {
         }
     }
 
-    /// Whether there is an object before.
+    /// Returns true if the operation has an old object.
     pub(crate) const fn is_update(self) -> bool {
         matches!(self, Self::Update | Self::UpdateStatus)
     }
 
-    /// Whether the object is judged as it is stored.
+    /// Returns true if the object is evaluated as stored.
     pub const fn is_stored(self) -> bool {
         matches!(self, Self::Stored)
     }
 }
 
-/// `operation`, `subResource` and, of what is stored, `stored`.
+/// Serializes `operation`, `subResource` and, for stored objects, `stored`.
 impl Serialize for Asks {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let mut members = json.serialize_map(None)?;

@@ -1,14 +1,14 @@
-//! Bytes as text.
+//! Decodes bytes to text.
 
 use std::borrow::Cow;
 
 use crate::malformed::MalformedText;
 use crate::places::Places;
 
-/// The text of a file, without a byte order mark, which must be there before UTF-16.
+/// Decodes a file's text without its byte order mark. UTF-16 requires a byte order mark.
 ///
 /// # Errors
-/// If the bytes are no text: binary files are called by their name.
+/// Returns an error if the bytes are not text; binary files get a specific message.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, MalformedText> {
     let utf_16 = match bytes {
         [0xff, 0xfe, units @ ..] => Some((units, u16::from_le_bytes as fn([u8; 2]) -> u16)),
@@ -37,5 +37,5 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, MalformedText> {
     })
 }
 
-/// So much of a file tells whether it is text.
+/// Number of bytes that are checked to detect a binary file.
 const SNIFFED: usize = 8192;

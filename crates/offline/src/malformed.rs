@@ -1,27 +1,27 @@
-//! Text that cannot be judged, and where.
+//! Errors in the syntax of a text, with positions.
 
 use std::fmt;
 
-/// What is malformed in a text that was read, and where.
+/// A syntax error in a text, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MalformedText {
-    /// The line, from 1; 0 where it is the whole text.
+    /// The line, from 1; 0 for the whole text.
     pub line: usize,
-    /// The column in characters, from 1; 0 where it is the whole line.
+    /// The column in characters, from 1; 0 for the whole line.
     pub column: usize,
-    /// What is wrong, in one line.
+    /// The error, in one line.
     pub text: String,
-    /// Whether kubectl may read it all the same.
+    /// True if kubectl may accept the text.
     pub is_refused: bool,
 }
 
 impl MalformedText {
-    /// The whole text is malformed.
+    /// Creates an error for the whole text.
     pub fn whole(text: impl Into<String>) -> Self {
         Self::at(0, 0, text)
     }
 
-    /// What is malformed stands at a place.
+    /// Creates an error at a position.
     pub fn at(line: usize, column: usize, text: impl Into<String>) -> Self {
         Self {
             line,
@@ -31,7 +31,7 @@ impl MalformedText {
         }
     }
 
-    /// The same, of something that kubectl may read.
+    /// Marks the error as one for text that kubectl may accept.
     pub(crate) fn refused(self) -> Self {
         Self {
             is_refused: true,

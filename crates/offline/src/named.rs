@@ -1,5 +1,5 @@
-//! Values by name. There is one map, of names to places, for whoever needs one: each further type of map takes nearly three
-//! kilobytes of the npm package's module.
+//! A map from names to values. It wraps the only instance of `HashMap`, from names to indexes, because each further
+//! instance adds nearly three kilobytes to the npm package's module.
 
 #![expect(
     clippy::disallowed_types,
@@ -9,12 +9,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Values, each with a name.
+/// Values by name.
 #[derive(Debug)]
 pub(crate) struct Named<'n, T> {
     places: HashMap<Cow<'n, str>, usize>,
     values: Vec<Option<T>>,
-    /// Places that hold nothing any more.
+    /// Indexes of free slots.
     free: Vec<usize>,
 }
 
@@ -29,28 +29,27 @@ impl<T> Default for Named<'_, T> {
 }
 
 impl<'n, T> Named<'n, T> {
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// The value of a name.
+    /// Returns the value of a name.
     pub(crate) fn get(&self, name: &str) -> Option<&T> {
         self.at(*self.places.get(name)?)
     }
 
-    /// The same, to change it.
+    /// Returns the value of a name for modification.
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut T> {
         self.values.get_mut(*self.places.get(name)?)?.as_mut()
     }
 
-    /// All of them, in no order.
+    /// Iterates in unspecified order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         let all = self.places.iter();
         all.filter_map(|(name, place)| Some((&**name, self.at(*place)?)))
     }
 
-    /// Puts a value in, in place of the one that has the name.
+    /// Inserts a value, replacing the value of the same name.
     pub(crate) fn insert(&mut self, name: Cow<'n, str>, value: T) {
         let free = self.free.last().copied().unwrap_or(self.values.len());
         let place = *self.places.entry(name).or_insert(free);
@@ -64,7 +63,7 @@ impl<'n, T> Named<'n, T> {
         }
     }
 
-    /// Takes the value of a name away.
+    /// Removes a value.
     pub(crate) fn remove(&mut self, name: &str) {
         let Some(place) = self.places.remove(name) else {
             return;
@@ -100,7 +99,7 @@ mod tests {
         named.remove("a");
         named.remove("none");
         assert_eq!((named.get("a"), named.len()), (None, 1));
-        // What is known keeps its place, though others are free.
+        // A replaced value keeps its index although others are free.
         named.insert("c".into(), 5);
         for (name, value) in [("d", 6), ("a", 7), ("e", 8)] {
             named.insert(name.into(), value);

@@ -1,20 +1,20 @@
-//! Paths as the library writes them: `spec.replicatedJobs[0].template.spec.managedBy`, `rules["managed-by/format"]`.
+//! Field paths in the library's notation: `spec.replicatedJobs[0].template.spec.managedBy`, `rules["managed-by/format"]`.
 
-/// A path, taken apart.
+/// A parsed field path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Path(Vec<Segment>);
 
-/// A step from a value to one inside it.
+/// A segment of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Segment {
     /// A member of an object.
     Member(String),
-    /// What stands in brackets: an element of an array, or a member of an object by a key that somebody chose.
+    /// The contents of brackets: an array index, or a user-defined key.
     Bracket(String),
 }
 
 impl Path {
-    /// Takes a path apart. What is no path is one as far as it makes sense.
+    /// Parses a path. Malformed paths are parsed as far as possible.
     pub fn parse(text: &str) -> Self {
         let mut segments = Vec::new();
         let mut rest = text;
@@ -41,7 +41,7 @@ impl Path {
         Self(segments)
     }
 
-    /// The same path, seen from the object that holds the value at `self`.
+    /// Appends a path that is relative to the value at `self`.
     #[must_use]
     pub fn join(&self, inner: &Self) -> Self {
         Self(self.0.iter().chain(&inner.0).cloned().collect())
@@ -53,14 +53,14 @@ impl Path {
 }
 
 impl Segment {
-    /// The key of a member.
+    /// Returns the segment as a key.
     pub(crate) fn key(&self) -> &str {
         match self {
             Self::Member(key) | Self::Bracket(key) => key,
         }
     }
 
-    /// The place in an array, if it can be one.
+    /// Returns the segment as an array index, if it is a number.
     pub(crate) fn index(&self) -> Option<usize> {
         match self {
             Self::Bracket(text) => text.parse().ok(),
@@ -69,7 +69,7 @@ impl Segment {
     }
 }
 
-/// What stands in brackets, which are open, and what follows them.
+/// Splits the contents of open brackets from the rest.
 fn bracketed(text: &str) -> (String, &str) {
     if text.starts_with('"') {
         let (key, after) = quoted(text);
@@ -81,7 +81,7 @@ fn bracketed(text: &str) -> (String, &str) {
     }
 }
 
-/// A quoted string at the start of a text, and what follows it.
+/// Splits a quoted string at the start of a text from the rest.
 fn quoted(text: &str) -> (String, &str) {
     let mut is_escaped = false;
     let end = text.char_indices().skip(1).find_map(|(at, c)| {
@@ -91,7 +91,7 @@ fn quoted(text: &str) -> (String, &str) {
     });
     let end = end.unwrap_or(text.len());
     let (literal, after) = text.split_at_checked(end).unwrap_or((text, ""));
-    // Go's quoting and JSON's differ in what no key of a manifest has.
+    // Go's and JSON's quoting differ only for characters that no manifest key has.
     let key =
         serde_json::from_str(literal).unwrap_or_else(|_| literal.trim_matches('"').to_owned());
     (key, after)

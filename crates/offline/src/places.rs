@@ -1,18 +1,18 @@
-//! Lines and columns of a text. The text is read once, not once for each place: a list of a thousand Jobs has thousands of
-//! places, and may stand in one line.
+//! Converts byte offsets to lines and columns. The text is scanned once, not once per lookup: a list of a thousand Jobs
+//! has thousands of values, possibly on a single line.
 
 use std::cell::OnceCell;
 
 use crate::malformed::MalformedText;
 
-/// So many bytes are between two marks. To find a place, no more are read.
+/// Distance between two marks in bytes. A lookup scans no more than that.
 const STEP: usize = 1024;
 
-/// Finds lines and columns in a text.
+/// Converts byte offsets in a text to lines and columns.
 #[derive(Debug)]
 pub(crate) struct Places<'t> {
     pub(crate) text: &'t str,
-    /// The place of each `STEP`th byte, made when the first place is asked for.
+    /// Position of every `STEP`th byte, computed on first use.
     marks: OnceCell<Vec<Position>>,
 }
 
@@ -24,7 +24,7 @@ struct Position {
 }
 
 impl Position {
-    /// The place behind some text that begins here.
+    /// Returns the position after a text that starts here.
     fn behind(self, text: &str) -> Self {
         let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let last = text.rsplit('\n').next().unwrap_or_default();
@@ -44,7 +44,7 @@ impl<'t> Places<'t> {
         }
     }
 
-    /// Line and column, both from 1, of a byte of the text. Columns are characters.
+    /// Returns the line and column of a byte offset, both from 1. Columns count characters.
     pub(crate) fn position(&self, offset: usize) -> (usize, usize) {
         let step = offset.min(self.text.len()) / STEP;
         let marks = self.marks.get_or_init(|| self.marks());
@@ -54,7 +54,7 @@ impl<'t> Places<'t> {
         (place.line.saturating_add(1), place.column.saturating_add(1))
     }
 
-    /// `MalformedText` at a byte of the text.
+    /// Creates a `MalformedText` at a byte offset.
     pub(crate) fn malformed(&self, offset: usize, what: impl Into<String>) -> MalformedText {
         let (line, column) = self.position(offset);
         MalformedText::at(line, column, what)
@@ -70,7 +70,7 @@ impl<'t> Places<'t> {
         marks
     }
 
-    /// The text between two bytes. A character that a bound cuts belongs to the text after the bound.
+    /// Returns the text between two offsets. A character across a bound belongs to the text after it.
     fn between(&self, start: usize, end: usize) -> &'t str {
         let bound = |at| self.text.floor_char_boundary(at);
         self.text.get(bound(start)..bound(end)).unwrap_or_default()
@@ -81,7 +81,7 @@ impl<'t> Places<'t> {
 mod tests {
     use super::{Places, STEP};
 
-    /// What a place is, told by all the text before it.
+    /// Computes a position by scanning the whole text before it.
     fn plainly(text: &str, offset: usize) -> (usize, usize) {
         let before = text.get(..text.floor_char_boundary(offset)).unwrap();
         let column = before.rsplit('\n').next().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Whether two JSON texts say the same.
+//! Compares JSON texts by value.
 
 use crate::json::{Members, elements, string};
 
-/// Whether two values are equal, however they are laid out. Written by one server they nearly always differ early, or not
-/// at all.
+/// Returns true if two values are equal, whatever their layout. Values written by the same server usually differ early or
+/// not at all.
 pub(crate) fn same(a: Option<&str>, b: Option<&str>) -> bool {
     let (Some(a), Some(b)) = (a, b) else {
         return a.is_none() && b.is_none();
@@ -12,7 +12,7 @@ pub(crate) fn same(a: Option<&str>, b: Option<&str>) -> bool {
         return true;
     }
     if a.len() == b.len() && !a.contains(['\n', ' ']) {
-        // The order of members may still be another.
+        // The order of members may still differ.
         return is_same_value(a, b);
     }
     let is_laid_out = |text: &str| text.contains('\n');
@@ -23,7 +23,7 @@ fn is_same_value(a: &str, b: &str) -> bool {
     is_same_within(a, b, MAX_DEPTH)
 }
 
-/// As deep as `serde_json` reads. Below, layout matters.
+/// Maximum depth, the same as in `serde_json`. Deeper values are compared as text.
 const MAX_DEPTH: usize = 128;
 
 fn is_same_within(a: &str, b: &str, depth: usize) -> bool {
@@ -44,7 +44,7 @@ fn is_same_within(a: &str, b: &str, depth: usize) -> bool {
             if a.len() != b.len() {
                 return false;
             }
-            // Nearly always the order is the same.
+            // The members usually have the same order.
             if a.iter().zip(b.iter()).all(|((a, _), (b, _))| a == b) {
                 let mut values = a.iter().zip(b.iter());
                 return values.all(|((_, a), (_, b))| is_same_within(a, b, depth));

@@ -1,4 +1,4 @@
-//! The policy's settings, wherever people have them.
+//! The policy's settings, standalone or in a manifest.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -12,31 +12,31 @@ use crate::malformed::MalformedText;
 use crate::path::Path;
 use crate::record::State;
 
-/// Settings as they stand in a text: alone, or as the `settings` of a policy's manifest.
+/// Settings in a text: standalone, or the `settings` of a policy manifest.
 #[derive(Debug)]
 pub struct SettingsText<'t> {
-    /// The document that holds them.
+    /// The document with the settings.
     pub document: Rc<Document<'t>>,
-    /// Where in the document they are.
+    /// Path of the settings in the document.
     pub path: Path,
     json: String,
 }
 
 impl<'t> SettingsText<'t> {
-    /// Finds the settings in a text: those of each policy in the manifests of Kubewarden and in a file of policies for
-    /// PolicyServer, or else the one document that the text holds. A text that holds nothing has no settings. Of several
-    /// policies only those count whose module is of this project.
+    /// Finds the settings in a text: the settings of each policy in Kubewarden manifests or in a PolicyServer policies
+    /// file, or else the only document in the text. An empty text has no settings. If there are several policies, only
+    /// policies with a module of this project are returned.
     ///
     /// # Errors
-    /// What cannot be read, and where.
+    /// Returns what cannot be parsed, with its position.
     pub fn all(text: &'t str) -> Result<Vec<Self>, MalformedText> {
         Self::apart(text).map(|(all, _)| all)
     }
 
-    /// As [`SettingsText::all`], with the settings of the policies that do not count.
+    /// Finds the settings like [`SettingsText::all`], and returns the settings of other policies separately.
     ///
     /// # Errors
-    /// As [`SettingsText::all`].
+    /// Returns the same errors as [`SettingsText::all`].
     pub fn apart(text: &'t str) -> Result<(Vec<Self>, Vec<Self>), MalformedText> {
         let mut all = Vec::new();
         let mut others = Vec::new();
@@ -51,7 +51,7 @@ impl<'t> SettingsText<'t> {
                 }
             }
         }
-        // One alone counts, whatever it is called.
+        // A single policy is used whatever its module is called.
         if all.is_empty() && others.len() == 1 {
             return Ok((others, all));
         }
@@ -66,20 +66,20 @@ impl<'t> SettingsText<'t> {
         }
     }
 
-    /// The settings, as JSON.
+    /// Returns the settings as JSON.
     pub fn json(&self) -> &str {
         &self.json
     }
 
-    /// Reads them.
+    /// Parses the settings.
     ///
     /// # Errors
-    /// All problems.
+    /// Returns all problems.
     pub fn read(&self) -> Result<Settings<'_>, Problems> {
         Settings::from_json(self.json.as_bytes())
     }
 
-    /// Where in the document the value that a problem is about is.
+    /// Returns the path in the document for the path of a problem.
     pub fn path_of(&self, problem: &str) -> Path {
         match problem {
             "settings" => self.path.clone(),
@@ -88,17 +88,17 @@ impl<'t> SettingsText<'t> {
     }
 }
 
-/// A policy in a document, or settings that stand alone.
+/// A policy in a document, or standalone settings.
 struct Policy<'j> {
-    /// Where the module is; nothing where settings stand alone.
+    /// The module; [`None`] for standalone settings.
     module: Option<Cow<'j, str>>,
-    /// Where in the document the settings are.
+    /// Path of the settings in the document.
     path: String,
     settings: &'j str,
 }
 
 impl<'j> Policy<'j> {
-    /// The policy whose members these are, at a path of the document.
+    /// Creates a policy from its members and its path in the document.
     fn of(members: &Members<'j>, path: &str) -> Self {
         let dot = if path.is_empty() { "" } else { "." };
         Self {
@@ -108,7 +108,7 @@ impl<'j> Policy<'j> {
         }
     }
 
-    /// Adds the policies of a group: the object `policies`, by name.
+    /// Adds the policies of a group, from its `policies` object.
     fn add_group(group: &Members<'j>, path: &str, policies: &mut Vec<Self>) {
         for (name, policy) in group.object("policies").iter() {
             if let Some(members) = Members::of(policy) {
@@ -118,7 +118,8 @@ impl<'j> Policy<'j> {
         }
     }
 
-    /// Whether the module is one of this project, as far as its name tells: `.../managed-by-policy:v1`, `annotated-policy.wasm`.
+    /// Returns true if the module's name looks like a module of this project: `.../managed-by-policy:v1`,
+    /// `annotated-policy.wasm`.
     fn is_ours(&self) -> bool {
         let Some(module) = &self.module else {
             return true;
@@ -128,7 +129,7 @@ impl<'j> Policy<'j> {
     }
 }
 
-/// The policies that a document declares; settings alone are one.
+/// Returns the policies that a document declares; standalone settings count as one.
 fn policies(json: &str) -> Vec<Policy<'_>> {
     let alone = Policy {
         module: None,
@@ -151,7 +152,7 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
         }
         return policies;
     }
-    // PolicyServer's file: policies and groups of them, by name.
+    // A PolicyServer policies file contains policies and policy groups by name.
     for (name, policy) in members.iter() {
         let path = format!("[{}]", quoted(&name));
         match Members::of(policy) {
@@ -170,12 +171,12 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
     policies
 }
 
-/// Settings as JSON, with a release and what rules do put over them.
+/// Returns settings as JSON, overridden with a release and rule enforcements.
 pub fn overlaid(json: &str, release: Option<Release>, rules: &[(&str, Enforcement)]) -> String {
     let mut settings = match serde_json::from_str(json) {
         Ok(Value::Object(settings)) => settings,
         Ok(Value::Null) => Map::new(),
-        // The library refuses settings that are not an object.
+        // The library rejects settings that are not an object.
         _ => return json.to_owned(),
     };
     if let Some(release) = release {

@@ -1,10 +1,10 @@
-//! Dividing a stream into documents.
+//! Splits a stream into documents.
 //!
-//! kube-apiserver writes one JSON document a line, kubectl writes documents over many lines that begin and end at the
-//! margin. Either way a document begins where a line begins with `{`, and nothing else in it does. So a document that was
-//! cut costs no other.
+//! kube-apiserver writes one JSON document per line; kubectl writes documents over many lines that start and end without
+//! indentation. In both cases a document starts at a line that begins with `{`, and no other line begins with it. A
+//! truncated document therefore does not affect others.
 
-/// How many of the bytes are documents to the end: what follows may go on. All of them, if no more comes.
+/// Returns the length of the complete documents at the start of the bytes; with `is_last`, all bytes are complete.
 pub fn complete(bytes: &[u8], is_last: bool) -> usize {
     if is_last {
         return bytes.len();
@@ -20,19 +20,19 @@ pub fn complete(bytes: &[u8], is_last: bool) -> usize {
     0
 }
 
-/// A document as it stands in a source.
+/// A document in a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// The document.
+    /// The bytes of the document.
     pub bytes: &'a [u8],
-    /// The number that the caller gave the source.
+    /// The source's number, chosen by the caller.
     pub source: usize,
-    /// How many lines of the source are before it.
+    /// Number of lines before the document in its source.
     pub lines_before: u64,
 }
 
-/// The documents in bytes that are complete ([`complete`]), and how many lines the bytes have. The first may be the end of one that
-/// was cut.
+/// Splits complete bytes (see [`complete`]) into documents, and returns the number of lines. The first document may be the
+/// rest of a truncated one.
 pub fn parts(bytes: &[u8], source: usize, lines_before: u64) -> (Vec<Part<'_>>, u64) {
     let mut parts = Vec::new();
     let (mut start, mut at, mut lines, mut before) = (0_usize, 0_usize, 0_u64, 0_u64);
@@ -59,7 +59,7 @@ pub fn parts(bytes: &[u8], source: usize, lines_before: u64) -> (Vec<Part<'_>>, 
     (parts, lines)
 }
 
-/// When the request of an audit event came, as far as its text tells. Such times are in their order as texts.
+/// Returns the time at which the request of an audit event was received, by text search. Such times sort as text.
 pub fn time_of(event: &[u8]) -> Option<&[u8]> {
     let key = b"\"requestReceivedTimestamp\":";
     let start = memchr::memmem::rfind(event, key)?.saturating_add(key.len());

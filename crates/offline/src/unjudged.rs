@@ -1,35 +1,35 @@
-//! What a recording holds that cannot be judged, and why.
+//! Parts of a recording that cannot be evaluated, with reasons.
 
-/// What could not be judged.
+/// A part that could not be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unjudged {
-    /// Why, as a word.
+    /// The reason.
     pub why: Why,
-    /// Why, as a sentence.
+    /// The reason as text.
     pub text: String,
 }
 
-/// Why something could not be judged.
+/// The reason why a part could not be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// It is not JSON, such as a line that was cut.
+    /// Not JSON, such as a truncated line.
     NotJson,
-    /// It is JSON of another kind than expected.
+    /// JSON of an unexpected kind.
     Unknown,
     /// The watch ended with an error.
     WatchError,
-    /// The audit event does not hold the object.
+    /// The audit event does not contain the object.
     NoObject,
-    /// The state is older than the one before it.
+    /// The state is older than its predecessor.
     OutOfOrder,
-    /// The object was seen first in the middle of its life, so that nobody knows what was updated.
+    /// The first record of the object is an update, so its previous state is missing.
     SeenFirst,
-    /// A field is of the wrong type.
+    /// A field has the wrong type.
     Malformed,
 }
 
 impl Why {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 7] = [
         Self::NotJson,
         Self::Unknown,
@@ -40,7 +40,7 @@ impl Why {
         Self::Malformed,
     ];
 
-    /// Why, in a text about several.
+    /// Returns the plural description for summaries.
     pub const fn as_text(self) -> &'static str {
         match self {
             Self::NotJson => "not JSON",
@@ -53,7 +53,7 @@ impl Why {
         }
     }
 
-    /// The word for it in machine formats.
+    /// Returns the identifier for machine formats.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotJson => "not-json",
@@ -68,7 +68,7 @@ impl Why {
 }
 
 impl Unjudged {
-    /// What could not be judged, and why.
+    /// Creates a value from a reason and its text.
     pub fn new(why: Why, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { why, text }

@@ -1,4 +1,4 @@
-//! JSON documents: `serde_json` reads them, and borrowed values tell where they stand.
+//! JSON documents. `serde_json` parses them, and borrowed values keep their positions.
 
 use std::cell::OnceCell;
 
@@ -12,8 +12,8 @@ use crate::named::Named;
 use crate::path::Path;
 use crate::places::Places;
 
-/// The values of a text that holds JSON values one after another. What cannot be read is an error, and values are read again
-/// from the next line that begins with `{`, as in a stream.
+/// Parses consecutive JSON values. Invalid text yields an error, and parsing resumes at the next line that starts with
+/// `{`, as in a stream.
 pub(super) fn values<'t>(
     places: &Places<'_>,
     part: &'t str,
@@ -34,7 +34,7 @@ pub(super) fn values<'t>(
         let at = offset_in(places.text, rest).saturating_add(offset);
         values.push(Err(places.malformed(at, what(rest, &error))));
         let bad = rest.get(bad..).unwrap_or_default().trim_ascii_start();
-        // What begins a line inside an array is no value of its own.
+        // A line start inside an array does not start a document.
         let after = if bad.starts_with('[') {
             rest.get(offset..).unwrap_or_default()
         } else {
@@ -52,7 +52,7 @@ pub(super) fn values<'t>(
     }
 }
 
-/// The byte of a text at which `serde_json` found an error. It counts lines, and bytes in them.
+/// Returns the byte offset of a `serde_json` error, which has a line and a byte column.
 fn offset_of(text: &str, error: &serde_json::Error) -> usize {
     let lines = text
         .split_inclusive('\n')
@@ -61,10 +61,11 @@ fn offset_of(text: &str, error: &serde_json::Error) -> usize {
     line_start.saturating_add(error.column().saturating_sub(1))
 }
 
-/// A value of a document, taken apart where somebody looked for what is in it: else each place in a list would cost the whole list.
+/// A value of a document. Its children are parsed on first access and cached, so that looking up each item of a list does
+/// not parse the whole list again.
 #[derive(Debug)]
 pub(super) struct Node<'t> {
-    /// The name of a member, or else the value.
+    /// The raw name of a member, or else the value.
     key: &'t str,
     pub(super) value: &'t str,
     inside: OnceCell<Inside<'t>>,
@@ -85,7 +86,8 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The value at a path, or the nearest value around it; and whether it was found. Of a member the name, if the key is meant.
+    /// Finds the value at a path, or its nearest enclosing value, and returns whether the match is exact. With `is_key`,
+    /// returns the member's name instead.
     pub(super) fn find(&self, path: &Path, is_key: bool) -> (&'t str, bool) {
         let mut at = self;
         let mut is_exact = true;
@@ -106,7 +108,7 @@ impl<'t> Node<'t> {
 }
 
 impl<'t> Inside<'t> {
-    /// What is in a value. A scalar has no elements.
+    /// Parses the children of a value. A scalar has none.
     fn of(json: &'t str) -> Self {
         #[cfg(test)]
         tests::TAKEN_APART.set(tests::TAKEN_APART.get().saturating_add(json.len()));
@@ -137,11 +139,11 @@ mod tests {
     use crate::path::Path;
 
     thread_local! {
-        /// How many bytes were taken apart.
+        /// Number of bytes parsed.
         pub(super) static TAKEN_APART: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// Places of objects, one after another, take as many steps for each object, however many there are.
+    /// Checks that locating paths in consecutive objects takes the same number of steps for each object.
     #[test]
     fn what_paths_share_is_taken_apart_once() {
         for count in [10, 1000] {
@@ -167,7 +169,7 @@ mod tests {
                     assert_eq!(document.find(&path, false), (&*shown, true));
                 }
             }
-            // The list, its items, and each item: itself, its spec, the array in it, and the empty object in that.
+            // Five passes: the list, its items, and each item with its spec, the array and the empty object in that.
             let taken = TAKEN_APART.get();
             assert!(taken < 5 * list.len(), "{taken} of {}", list.len());
         }

@@ -1,4 +1,4 @@
-//! Documents of a text, YAML or JSON, with the place of each value.
+//! YAML and JSON documents with the positions of their values.
 
 mod json;
 mod scalar;
@@ -12,10 +12,10 @@ use crate::malformed::MalformedText;
 use crate::path::Path;
 use crate::places::Places;
 
-/// One document of a text.
+/// A document in a text.
 #[derive(Debug)]
 pub struct Document<'t> {
-    /// Places in the whole text, which all its documents share.
+    /// Positions in the whole text, shared by its documents.
     places: Rc<Places<'t>>,
     form: Form<'t>,
 }
@@ -26,23 +26,23 @@ enum Form<'t> {
     Yaml(yaml::Tree<'t>, String),
 }
 
-/// Where something stands in a text.
+/// The position of a value in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
-    /// The bytes of the text.
+    /// The byte range in the text.
     pub span: Range<usize>,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// Whether the value itself was found, rather than the nearest value around it.
+    /// True if the value itself was found, false for its nearest enclosing value.
     pub is_exact: bool,
 }
 
 impl<'t> Document<'t> {
-    /// The documents of a text: YAML divided by `---`, or JSON values one after another. What cannot be read is an error
-    /// that names the place, and the documents after it are read. A document that is null is none. A document with a repeated
-    /// key is an error.
+    /// Parses all documents of a text: YAML separated by `---`, or consecutive JSON values. A document that cannot be
+    /// parsed yields an error with its position, and parsing continues with the next one. Null documents are skipped. A
+    /// repeated key is an error.
     pub fn all(text: &'t str) -> Vec<Result<Self, MalformedText>> {
         let mut documents = Vec::new();
         Self::each(text, |document| {
@@ -56,8 +56,8 @@ impl<'t> Document<'t> {
         documents
     }
 
-    /// Does something with each document of a text, one at a time: a document needs many times the memory of its text. Otherwise
-    /// as [`Document::all`], except that a repeated key is no error: as for kubectl, the last value counts.
+    /// Passes each document of a text to a callback, one at a time, because a document needs many times the memory of its
+    /// text. Unlike [`Document::all`], allows repeated keys: as in kubectl, the last value wins.
     pub fn each(text: &'t str, mut each: impl FnMut(Result<Self, MalformedText>)) {
         let places = Rc::new(Places::new(text));
         for part in parts(text) {
@@ -67,7 +67,7 @@ impl<'t> Document<'t> {
             } else {
                 Vec::new()
             };
-            // A flow mapping of YAML begins like JSON.
+            // A YAML flow mapping starts like JSON.
             if !matches!(values.first(), Some(Ok(_))) {
                 match Self::yaml(&places, part) {
                     Ok(document) => {
@@ -101,7 +101,7 @@ impl<'t> Document<'t> {
         Ok(Some(Self { places, form }))
     }
 
-    /// The document as JSON.
+    /// Returns the document as JSON.
     pub fn json(&self) -> &str {
         match &self.form {
             Form::Json(json) => json.value,
@@ -109,7 +109,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Returns the keys of YAML that a mapping has more than once.
+    /// Returns the keys that occur more than once in a YAML mapping.
     pub fn repeated_keys(&self) -> &[MalformedText] {
         match &self.form {
             Form::Json(_) => &[],
@@ -117,12 +117,12 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Where the value at a path stands; if there is none, the nearest value around it.
+    /// Returns the position of the value at a path, or of its nearest enclosing value.
     pub fn locate(&self, path: &Path) -> Located {
         self.located(path, false)
     }
 
-    /// Where the key of the value at a path stands.
+    /// Returns the position of the key at a path.
     pub fn locate_key(&self, path: &Path) -> Located {
         self.located(path, true)
     }
@@ -146,7 +146,7 @@ impl<'t> Document<'t> {
     }
 }
 
-/// The parts of a text between the lines that divide YAML documents. Such a line cannot stand inside one.
+/// Splits a text at YAML document separators. A separator cannot occur inside a document.
 fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0_usize;
@@ -165,18 +165,18 @@ fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Where a part of a text begins in it.
+/// Returns the byte offset of a part in its text.
 pub(crate) fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
 }
 
-/// A key as JSON has it.
+/// Returns a key as a JSON string.
 pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
-    // Writing a string cannot fail.
+    // Serializing a string cannot fail.
     Cow::Owned(serde_json::to_string(text).unwrap_or_default())
 }
 
-/// Writes a string as JSON. It hardly ever needs an escape.
+/// Writes a JSON string. Most strings need no escapes.
 fn string(json: &mut Vec<u8>, text: &str) {
     if text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\') {
         json.push(b'"');

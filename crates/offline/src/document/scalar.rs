@@ -1,24 +1,21 @@
-//! What a plain scalar of YAML means, as kubectl reads it.
+//! Resolves plain YAML scalars as kubectl does.
 //!
 //! Source: `resolve` of the `goyaml.v2` in `sigs.k8s.io/yaml`, which kubectl and kube-apiserver use: YAML 1.1, in which
 //! `yes` and `on` are booleans and `010` is 8. Times stay strings.
 
-/// What a plain scalar means.
+/// The value of a plain scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scalar {
-    /// Nothing.
     Null,
-    /// A boolean.
     Bool(bool),
-    /// A number, as JSON has it.
+    /// A number in JSON notation.
     Number(String),
-    /// A number that JSON does not have: infinite, or none.
+    /// A number that JSON cannot represent: infinity or NaN.
     NotInJson,
-    /// A string.
     Text,
 }
 
-/// What a plain scalar means.
+/// Resolves a plain scalar.
 pub(super) fn resolve(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
@@ -42,14 +39,14 @@ pub(super) fn resolve(text: &str) -> Scalar {
     if is_float(&plain) {
         return match serde_json::from_str(&as_json(&plain)) {
             Ok(number) => Scalar::Number(float(number)),
-            // Go holds no such float, and takes it for a word.
+            // Go cannot represent such a float and reads it as a string.
             _ => Scalar::Text,
         };
     }
     Scalar::Text
 }
 
-/// An integer in one of Go's notations: `0x1f`, `0b1`, `0o17`, `017`.
+/// Parses an integer in one of Go's notations: `0x1f`, `0b1`, `0o17`, `017`.
 fn integer(text: &str) -> Option<String> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -75,7 +72,7 @@ fn integer(text: &str) -> Option<String> {
     fits.then(|| format!("{sign}{number}"))
 }
 
-/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+/// Matches `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
 fn is_float(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
@@ -96,7 +93,7 @@ fn is_float(text: &str) -> bool {
     is_mantissa && is_exponent
 }
 
-/// A float of YAML, as JSON allows it: digits on both sides of the point, and no zeros before them.
+/// Converts a YAML float to JSON notation: digits on both sides of the point, no leading zeros.
 fn as_json(text: &str) -> String {
     let (sign, text) = match text.strip_prefix('-') {
         Some(text) => ("-", text),
@@ -112,7 +109,7 @@ fn as_json(text: &str) -> String {
     format!("{sign}{whole}.{part}0{exponent}")
 }
 
-/// A float as JSON: whole ones without a fraction, as Go writes them.
+/// Formats a float as JSON. Like Go, writes whole numbers without a fraction.
 fn float(number: f64) -> String {
     let text = serde_json::Number::from_f64(number).map_or_else(String::new, |n| n.to_string());
     text.strip_suffix(".0")
@@ -123,7 +120,7 @@ fn float(number: f64) -> String {
 mod tests {
     use super::{Scalar, resolve};
 
-    /// Beside what `tests/kubectl.rs` compares with kubectl's own decoder.
+    /// Cases that `tests/kubectl.rs` does not compare with kubectl's decoder.
     #[test]
     fn plain_scalars_mean_what_kubectl_takes_them_for() {
         for text in [
@@ -136,7 +133,7 @@ mod tests {
         ] {
             assert_eq!(resolve(text), Scalar::Text, "{text}");
         }
-        // The recorded answers are compared as numbers, of which 1000 and 1000.0 are one.
+        // The recorded answers are compared as numbers, so 1000 and 1000.0 are equal there.
         for (text, number) in [("-1", "-1"), ("1e3", "1000"), ("1.", "1")] {
             assert_eq!(resolve(text), Scalar::Number(number.to_owned()), "{text}");
         }

@@ -1,4 +1,4 @@
-//! What an audit log tells of writes.
+//! Extracts writes from audit events.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::asks::Asks;
 use crate::json::Members;
 use crate::unjudged::{Unjudged, Why};
 
-/// A write of an audit log.
+/// A write in an audit log.
 #[derive(Debug)]
 pub(crate) struct Write<'a> {
     pub(crate) asks: Asks,
@@ -19,25 +19,26 @@ pub(crate) struct Write<'a> {
     pub(crate) state: State<'a>,
 }
 
-/// A write that an audit log tells of as finished, of an object or of its status, whether the API server took it or not.
+/// A completed write to an object or its status in an audit log, accepted or rejected.
 #[derive(Debug)]
 pub(crate) struct Audited<'a> {
     event: Members<'a>,
     verb: Cow<'a, str>,
-    /// Of the resource, as the version and the plural are.
+    /// API group of the resource; the version and the plural are of the resource too.
     pub(crate) group: Cow<'a, str>,
     pub(crate) version: Cow<'a, str>,
     pub(crate) resource: Cow<'a, str>,
     pub(crate) is_status: bool,
-    /// HTTP status of the answer; 0 where the event does not say.
+    /// HTTP status of the response; 0 if the event has none.
     pub(crate) code: u16,
 }
 
 impl<'a> Audited<'a> {
-    /// Takes an audit event for a write. A read, a start, a dry run and the write of another subresource are none.
+    /// Converts an audit event. Returns [`None`] for reads, unfinished requests, dry runs and writes to other
+    /// subresources.
     pub(super) fn of(event: Members<'a>) -> Option<Self> {
         let text = |name| event.string(name).unwrap_or_default();
-        // An apply is a patch in the audit log.
+        // Audit logs record an apply as a patch.
         let verb = text("verb");
         let is_write = ["create", "update", "patch", "delete"].contains(&&*verb);
         if text("stage") != "ResponseComplete" || !is_write {
@@ -61,50 +62,50 @@ impl<'a> Audited<'a> {
         })
     }
 
-    /// Whether somebody asked for another status.
+    /// Returns true for an update of the status.
     pub(crate) fn updates_status(&self) -> bool {
         self.is_status && ["update", "patch"].contains(&&*self.verb)
     }
 
-    /// Whether the API server refused the write.
+    /// Returns true if the API server rejected the write.
     pub(crate) fn is_refused(&self) -> bool {
         self.code >= 400
     }
 
-    /// What the API server answered, if the event holds it: the object, or a `Status`.
+    /// Returns the response object, if recorded: the object or a `Status`.
     pub(crate) fn response(&self) -> Option<&'a str> {
         self.event.get("responseObject")
     }
 
-    /// The whole object that the client sent, if the event holds it. A patch is none.
+    /// Returns the complete object in the request, if recorded. Patches are not complete objects.
     pub(crate) fn sent(&self) -> Option<&'a str> {
         let request = self.event.get("requestObject");
         request.filter(|_| self.verb == "update")
     }
 
-    /// `userInfo`, as JSON, as admission sees it: of who is impersonated, if somebody is.
+    /// Returns `userInfo` as in the admission request: the impersonated user, if there is one.
     pub(crate) fn user(&self) -> Option<&'a str> {
         let impersonated = self.event.get("impersonatedUser");
         impersonated.or_else(|| self.event.get("user"))
     }
 
-    /// When the request came.
+    /// Returns the time at which the request was received.
     pub(crate) fn time(&self) -> Option<Cow<'a, str>> {
         self.event.string("requestReceivedTimestamp")
     }
 
-    /// What the API server said of the request: with a refusal, why.
+    /// Returns the message of the response; for a rejection, the reason.
     pub(crate) fn message(&self) -> Option<Cow<'a, str>> {
         self.event.object("responseStatus").string("message")
     }
 
-    /// What webhooks and the API server itself noted, by key.
+    /// Returns the audit annotations of webhooks and the API server.
     pub(crate) fn annotations(&self) -> Members<'a> {
         self.event.object("annotations")
     }
 }
 
-/// An audit event: `Event` of `audit.k8s.io`.
+/// Converts an audit event (`Event` in `audit.k8s.io`) to a record.
 pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, Unjudged> {
     let Some(audited) = Audited::of(event) else {
         return Ok(Record::Nothing);
@@ -120,7 +121,7 @@ pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, Unjudged> {
         });
     }
     let Some(response) = audited.response() else {
-        // Of other resources nobody wants to know.
+        // Events without an object are only an error for supported resources.
         if !is_known {
             return Ok(Record::Nothing);
         }
@@ -132,7 +133,7 @@ pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, Unjudged> {
     let state = State::read(response).ok_or_else(not_an_object)?;
     let asks = match &*audited.verb {
         "delete" => Asks::Delete,
-        // An apply may create.
+        // An apply can create the object.
         verb if verb == "create" || audited.code == 201 => Asks::Create,
         _ if audited.is_status => Asks::UpdateStatus,
         _ => Asks::Update,

@@ -22,7 +22,7 @@ pub(crate) struct State<'a> {
     pub(crate) items: Option<&'a str>,
     /// The object's JSON text in the input.
     pub(crate) text: &'a str,
-    /// The same as the library reads it, where it was read once for several requests.
+    /// The parsed object, cached if several requests need it.
     object: Option<ReadObject<'a>>,
 }
 

@@ -1,9 +1,9 @@
-//! Many things at once.
+//! Processes items in parallel, if enabled.
 
-/// So many documents are read, or judged, by one core before it takes others.
+/// Number of documents that a core processes at a time.
 const GROUP: usize = 64;
 
-/// Does something with each of many, in groups, on all cores where the feature `parallel` says so. The order is kept.
+/// Applies a function to each item, in groups on all cores. Results keep their order.
 #[cfg(feature = "parallel")]
 pub(super) fn in_groups<T: Sync, R: Send>(
     many: &[T],
@@ -20,7 +20,7 @@ pub(super) fn in_groups<T: Sync, R: Send>(
     groups.collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
-/// Does something with each of many. The order is kept.
+/// Applies a function to each item. Results keep their order.
 #[cfg(not(feature = "parallel"))]
 pub(super) fn in_groups<T, R>(many: &[T], each: impl Fn(&T, &mut Vec<R>)) -> Vec<R> {
     let mut results = Vec::with_capacity(many.len().max(GROUP));

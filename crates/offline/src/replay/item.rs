@@ -1,12 +1,12 @@
-//! A record, and where it stands.
+//! A record and its position.
 
 use super::step::Seen;
 use crate::record::Record;
 use crate::unjudged::Unjudged;
 
-/// A record, and where it stands.
+/// A record and its position.
 pub(super) struct Item<'c> {
-    /// The place of its document.
+    /// Index of its document.
     pub(super) place: usize,
     pub(super) source: usize,
     pub(super) line: u64,

@@ -1,48 +1,48 @@
-//! What there is to tell of a history.
+//! Reported steps of a history.
 
 use crate::asks::Asks;
 use crate::judge::ObjectReport;
 use crate::object_name::ObjectName;
 use crate::unjudged::Unjudged;
 
-/// Where something was recorded, and when.
+/// The position and time of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// The number that the caller gave the source, such as the place of the file among the files.
+    /// The source's number, chosen by the caller, such as the index of the file.
     pub source: usize,
     /// The line of the source, from 1.
     pub line: u64,
-    /// When, if the record says.
+    /// The time, if recorded.
     pub time: Option<String>,
 }
 
-/// Something to tell of a history: a request with findings, or what could not be judged.
+/// A reported step of a history: a request with findings, or a record that could not be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Where it was recorded.
+    /// Position of the record.
     pub seen: Seen,
-    /// What it is about; empty where nobody knows.
+    /// The object; empty if unknown.
     pub object: ObjectName,
-    /// What it says.
+    /// The result.
     pub said: Said,
 }
 
-/// What is to tell of a step.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// A request that the rules found something in.
+    /// A request with findings.
     Found(Box<Asked>),
-    /// What could not be judged.
+    /// A record that could not be evaluated.
     Unjudged(Unjudged),
 }
 
-/// A request that was judged, or an object as it was stored.
+/// An evaluated request or stored object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// What was asked for.
+    /// The operation.
     pub asks: Asks,
-    /// Who asked, if the record says.
+    /// The user, if recorded.
     pub user: Option<String>,
-    /// What the library said.
+    /// The result of the evaluation.
     pub judgement: ObjectReport,
 }

@@ -56,17 +56,17 @@ pub struct RowKey {
 pub struct Row {
     /// The first finding.
     pub found: Found,
-    /// How often.
+    /// Number of findings.
     pub count: u64,
-    /// The releases that find it, where not all do or all are asked.
+    /// Releases with the finding, unless all releases have it or only one was evaluated.
     pub releases: Option<ReleaseSet>,
-    /// The first time.
+    /// First occurrence.
     pub first: Seen,
-    /// The last time.
+    /// Last occurrence.
     pub last: Seen,
     /// The first object.
     pub object: ObjectName,
-    /// Who wrote it, if the record says.
+    /// User of the first finding, if recorded.
     pub user: Option<String>,
 }
 

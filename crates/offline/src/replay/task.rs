@@ -1,4 +1,4 @@
-//! What is to be done about a record, and what the library says to it.
+//! The task for a record, and its evaluation.
 
 use managed_by::Malformed;
 
@@ -8,7 +8,7 @@ use crate::record::{State, Write};
 use crate::request::Request;
 use crate::unjudged::Unjudged;
 
-/// What is to be done about a record.
+/// The task for a record.
 pub(super) enum Task<'c> {
     Nothing,
     Tell(ObjectName, Unjudged),
@@ -17,12 +17,12 @@ pub(super) enum Task<'c> {
 }
 
 impl Task<'_> {
-    /// Whether it is half of a change of the status and the rest.
+    /// Returns true for one of the two requests that a change of the status and the rest becomes.
     pub(super) fn is_half(&self) -> bool {
         matches!(self, Self::Judge(asking) if asking.request.is_half)
     }
 
-    /// What the library says to it, if it is to be judged.
+    /// Evaluates the request of the task, if it has one.
     pub(super) fn answer(&self, judge: &Judge<'_>) -> Option<Result<Box<ObjectReport>, Malformed>> {
         let Self::Judge(asking) = self else {
             return None;
@@ -32,7 +32,7 @@ impl Task<'_> {
     }
 }
 
-/// A request to ask for, and the write that a record says it was.
+/// A request to evaluate, and the recorded write, if any.
 #[derive(Clone, Copy)]
 pub(super) struct Asking<'c> {
     pub(super) request: Request<'c>,
@@ -40,7 +40,7 @@ pub(super) struct Asking<'c> {
 }
 
 impl Asking<'_> {
-    /// When, if the record says.
+    /// Returns the time of the request, if recorded.
     pub(super) fn time(&self) -> Option<String> {
         match self.write {
             Some(write) => write.time.as_deref().map(str::to_owned),

@@ -1,4 +1,4 @@
-//! YAML documents: `granit-parser` reads them, and the values keep their places.
+//! YAML documents. `granit-parser` parses them, and values keep their positions.
 
 mod builder;
 
@@ -11,20 +11,20 @@ use crate::named::Named;
 use crate::path::Path;
 use crate::places::Places;
 
-/// No manifest is nested deeper; the parser of flow collections stops at 255.
+/// Maximum nesting depth, more than any manifest needs. The parser limits flow collections to 255.
 const MAX_DEPTH: usize = 200;
 
-/// So many keys of a mapping are found by looking at each.
+/// Largest mapping that is searched linearly.
 const FEW: usize = 16;
 
-/// The values of one document, each by its number.
+/// The nodes of one document, by index.
 #[derive(Debug)]
 pub(super) struct Tree<'t> {
     nodes: Vec<Node<'t>>,
     root: usize,
-    /// The keys that a mapping has more than once. The last value counts.
+    /// Keys that occur more than once in a mapping. The last value wins.
     pub(super) repeated: Vec<MalformedText>,
-    /// The most bytes that the document may have as JSON.
+    /// Maximum size of the document as JSON, in bytes.
     budget: usize,
 }
 
@@ -36,14 +36,14 @@ struct Node<'t> {
 
 #[derive(Debug)]
 enum Value<'t> {
-    /// A null, a boolean or a number, as JSON.
+    /// A null, boolean or number, as JSON.
     Word(String),
     Text(Cow<'t, str>),
     Sequence(Vec<usize>),
     Mapping(Mapping<'t>),
 }
 
-/// Entries in their order. Where there are many, the place of each by its key.
+/// Entries in source order, with an index by key if there are many.
 #[derive(Debug, Default)]
 struct Mapping<'t> {
     entries: Vec<Entry<'t>>,
@@ -62,7 +62,7 @@ impl<'t> Mapping<'t> {
         self.entries.get(self.place(key)?)
     }
 
-    /// Puts an entry in, in place of a known one with the same key.
+    /// Inserts an entry, replacing an entry with the same key.
     fn put(&mut self, entry: Entry<'t>) {
         let known = self.place(&entry.key);
         if let Some(known) = known.and_then(|place| self.entries.get_mut(place)) {
@@ -71,7 +71,7 @@ impl<'t> Mapping<'t> {
         }
         self.entries.push(entry);
         let last = self.entries.len().saturating_sub(1);
-        // Once there are many, all that are not yet by their keys.
+        // Index all previous entries when the mapping becomes large.
         let from = match &self.places {
             Some(_) => last,
             None if last < FEW => return,
@@ -89,16 +89,16 @@ struct Entry<'t> {
     key: Cow<'t, str>,
     key_span: Range<usize>,
     value: usize,
-    /// Whether it comes of `<<`, so that a key of the mapping's own counts more.
+    /// True for an entry from `<<`, which the mapping's own keys override.
     is_merged: bool,
 }
 
 impl Tree<'_> {
-    /// The document as JSON.
+    /// Returns the document as JSON.
     pub(super) fn json(&self, places: &Places<'_>) -> Result<String, MalformedText> {
         let mut json = Vec::new();
         self.write(self.root, 0, places, &mut json)?;
-        // It was made of texts.
+        // Only whole strings are written, so the bytes are valid UTF-8.
         Ok(String::from_utf8(json).unwrap_or_default())
     }
 
@@ -150,7 +150,7 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// Where the value at a path stands, or the nearest value around it; and whether it was found.
+    /// Returns the span of the value at a path, or of its nearest enclosing value, and whether the match is exact.
     pub(super) fn find(&self, path: &Path, is_key: bool) -> (Range<usize>, bool) {
         let mut at = self.root;
         let mut span = self.span(at);
@@ -173,7 +173,7 @@ impl Tree<'_> {
                 .nodes
                 .get(at)
                 .is_some_and(|node| matches!(node.value, Value::Sequence(_) | Value::Mapping(_)));
-            // Of what fills many lines the key is shown.
+            // For collections, which span many lines, return the key.
             span = match key {
                 Some(key) if is_key || is_collection => key,
                 _ => self.span(at),
