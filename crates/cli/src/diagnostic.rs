@@ -1,11 +1,11 @@
-//! Places in files, and what a command reports about one beside the findings of rules.
+//! Positions in files, and diagnostics other than findings of rules.
 
 use std::sync::Arc;
 
 use managed_by_offline::{Document, Located, MalformedText, Path};
 use serde::Serialize;
 
-/// A part of a file.
+/// A range in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Span {
@@ -15,43 +15,43 @@ pub(crate) struct Span {
     pub(crate) column: usize,
     /// The last line.
     pub(crate) end_line: usize,
-    /// The column behind the last character.
+    /// The column after the last character.
     pub(crate) end_column: usize,
 }
 
-/// Lines of a file, with something to show in them.
+/// Lines of a file with a highlighted part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) text: String,
-    /// The number of the first.
+    /// The number of the first line.
     pub(crate) first_line: usize,
-    /// The bytes to show.
+    /// The bytes to highlight.
     pub(crate) span: std::ops::Range<usize>,
 }
 
-/// Kind of a diagnostic that no rule reports.
+/// The kind of a diagnostic that does not come from a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
-    /// An object, or a setting, that could not be judged.
+    /// An object or a setting that could not be evaluated.
     NotJudged,
-    /// A file, or a document, that is neither YAML nor JSON.
+    /// A file or a document that is neither YAML nor JSON.
     Unreadable,
     /// An input without a document.
     Empty,
-    /// An exception, or an entry of a baseline, that no finding matches.
+    /// An exception or a baseline entry without a matching finding.
     UnusedException,
-    /// A key of YAML that occurs twice in a mapping.
+    /// A YAML key that occurs twice in a mapping.
     RepeatedKey,
     /// A field that the API server drops.
     UnknownField,
-    /// What was not read: no regular file, or a submodule.
+    /// Skipped input: not a regular file, or a submodule.
     Skipped,
-    /// What is wrong with a file of a commit, or an object in it.
+    /// An error in a committed file or in an object in it.
     OldState,
 }
 
-/// How much a diagnostic matters.
+/// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     Error,
@@ -60,7 +60,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// The level in SARIF and in text.
+    /// Returns the level in SARIF and text output.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -71,7 +71,7 @@ impl Level {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub(crate) const ALL: [Self; 8] = [
         Self::NotJudged,
         Self::Unreadable,
@@ -83,7 +83,7 @@ impl Kind {
         Self::OldState,
     ];
 
-    /// The id in machine formats.
+    /// Returns the id in machine formats.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::NotJudged => "not-judged",
@@ -97,7 +97,7 @@ impl Kind {
         }
     }
 
-    /// How much it matters.
+    /// Returns the severity.
     pub(crate) const fn level(self) -> Level {
         match self {
             Self::NotJudged | Self::Unreadable | Self::Empty => Level::Error,
@@ -106,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// The title, and what to do.
+    /// Returns the title and the remedy.
     pub(crate) const fn documentation(self) -> [&'static str; 2] {
         match self {
             Self::NotJudged => [
@@ -142,31 +142,31 @@ impl Kind {
     }
 }
 
-/// What a command reports about a place, beside the findings of rules.
+/// A diagnostic at a position, other than a finding of a rule.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Diagnostic {
     pub(crate) kind: Kind,
     /// The file, as the user named it.
     pub(crate) file: Arc<str>,
-    /// The line, from 1; 0 where it is the whole file.
+    /// The line, from 1; 0 for the whole file.
     pub(crate) line: usize,
-    /// The column, from 1; 0 where it is the whole line.
+    /// The column, from 1; 0 for the whole line.
     pub(crate) column: usize,
-    /// Why, in one line.
+    /// The message, in one line.
     pub(crate) text: String,
-    /// The word that was probably meant; the text names it too.
+    /// The suggested word, which the message contains too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suggestion: Option<String>,
-    /// The lines of the file around it.
+    /// The surrounding lines of the file.
     #[serde(skip)]
     pub(crate) source: Option<Box<Source>>,
 }
 
-/// The longest line that is shown as it is.
+/// Maximum length of a line that is shown in full.
 const MAX_SHOWN_LINE: usize = 400;
 
 impl Span {
-    /// A whole line.
+    /// Returns the range of a whole line.
     pub(crate) fn line(line: usize) -> Self {
         Self {
             line,
@@ -176,7 +176,7 @@ impl Span {
         }
     }
 
-    /// The place of some bytes of a text.
+    /// Returns the range of a byte span.
     fn of(text: &str, span: &std::ops::Range<usize>, line: usize, column: usize) -> Self {
         let shown = text.get(span.clone()).unwrap_or_default();
         let shown = shown.trim_end();
@@ -195,12 +195,12 @@ impl Span {
     }
 }
 
-/// The place of a path in a document, and the line to show.
+/// Returns the range of the value at a path, and the line to show.
 pub(crate) fn place(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
     of_located(text, &document.locate(path))
 }
 
-/// The place of the key at a path, and the line to show.
+/// Returns the range of the key at a path, and the line to show.
 pub(crate) fn key_place(
     text: &str,
     document: &Document<'_>,
@@ -209,7 +209,7 @@ pub(crate) fn key_place(
     of_located(text, &document.locate_key(path))
 }
 
-/// The place of some bytes of a text, and the line to show. It counts from the start of the text.
+/// Returns the range of a byte span, and the line to show. Scans from the start of the text.
 pub(crate) fn place_of(text: &str, span: &std::ops::Range<usize>) -> (Span, Option<Source>) {
     let before = text.get(..span.start).unwrap_or_default();
     let line = before.matches('\n').count().saturating_add(1);
@@ -225,7 +225,7 @@ fn of_located(text: &str, located: &Located) -> (Span, Option<Source>) {
     (place, source)
 }
 
-/// The line of a file that holds a place, unless it is too long to be read. No more of the file is looked at than can be shown.
+/// Returns the line of a position, unless it is too long to read. Scans no more of the file than can be shown.
 fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Source> {
     let before = text.get(..span.start)?;
     let earliest = before.floor_char_boundary(before.len().saturating_sub(MAX_SHOWN_LINE));
@@ -251,7 +251,7 @@ fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Sour
 }
 
 impl Diagnostic {
-    /// What is malformed in a file.
+    /// Creates a diagnostic for a malformed file.
     pub(crate) fn new(file: &Arc<str>, malformed: MalformedText) -> Self {
         Self {
             kind: Kind::NotJudged,
@@ -264,7 +264,7 @@ impl Diagnostic {
         }
     }
 
-    /// What is malformed at a place of a file.
+    /// Creates a diagnostic at a position.
     pub(crate) fn at(file: &Arc<str>, place: &Span, source: Option<Source>, text: String) -> Self {
         let malformed = MalformedText::at(place.line, place.column, text);
         Self {
@@ -273,13 +273,13 @@ impl Diagnostic {
         }
     }
 
-    /// The same of another kind.
+    /// Replaces the kind.
     #[must_use]
     pub(crate) fn of(self, kind: Kind) -> Self {
         Self { kind, ..self }
     }
 
-    /// The place in the file, if it is not the whole file. It is as wide as what is shown of its line.
+    /// Returns the range in the file, unless the diagnostic is about the whole file. It is as wide as the excerpt.
     pub(crate) fn shown(&self) -> Option<Span> {
         let source = self.source.as_ref();
         let shown = source.and_then(|source| source.text.get(source.span.clone()));
@@ -292,7 +292,7 @@ impl Diagnostic {
         })
     }
 
-    /// `jobs.yaml:3:5`
+    /// Formats as `jobs.yaml:3:5`.
     pub(crate) fn place(&self) -> String {
         match (self.line, self.column) {
             (0, _) => self.file.to_string(),

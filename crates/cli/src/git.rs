@@ -1,4 +1,4 @@
-//! Files of a commit of git, and of the working tree as git sees it. The program `git` reads them.
+//! Reads the files of a git commit, and of the working tree as git sees it, with the `git` program.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use crate::error::CliError;
 use crate::files::{Chooser, Files};
 use crate::input::Input;
 
-/// The files at a path in a commit, and now.
+/// The files at a path in a commit and in the working tree.
 #[derive(Default)]
 pub(crate) struct Compared {
     pub(crate) old: Side,
@@ -24,10 +24,10 @@ pub(crate) struct Compared {
     pub(crate) skipped: Vec<Diagnostic>,
 }
 
-/// Files, each with the path that it has on both sides.
+/// Files, each with its path, which is the same on both sides.
 pub(crate) type Side = Vec<(PathBuf, Result<Input, Diagnostic>)>;
 
-/// Where git runs, and the path to ask it for, if that is not the whole folder.
+/// The directory to run git in, and the path to pass, unless it is the whole directory.
 struct Place {
     folder: PathBuf,
     path: PathBuf,
@@ -42,7 +42,7 @@ impl Place {
                 path.to_owned()
             }
         };
-        // A folder may be gone.
+        // The folder may have been deleted.
         let mut folders = path.ancestors().filter(|path| folder(path).is_dir());
         let above = folders.next().unwrap_or(path);
         Self {
@@ -60,7 +60,7 @@ impl Place {
         git
     }
 
-    /// What git prints.
+    /// Runs git and returns its output.
     fn run(&self, args: &[&str], paths: &[&Path]) -> Result<Vec<u8>, CliError> {
         let output = self
             .command(args)
@@ -80,12 +80,12 @@ impl Place {
         path.into_iter().collect()
     }
 
-    /// The path of a file that git names.
+    /// Returns the path of a file in git's output.
     fn file(&self, name: &Path) -> PathBuf {
         plain(&self.folder.join(name)).to_owned()
     }
 
-    /// The hash of a commit.
+    /// Returns the hash of a commit.
     fn commit(&self, name: &str) -> Result<String, CliError> {
         let verified = format!("{name}^{{commit}}");
         let hash = self.run(&["rev-parse", "--verify", "--quiet", &verified], &[]);
@@ -94,7 +94,7 @@ impl Place {
         })
     }
 
-    /// The hash of the commit to compare with: of `main...HEAD` the one where both parted.
+    /// Returns the hash of the commit to compare with; for `main...HEAD`, the merge base.
     fn base(&self, commit: &str) -> Result<String, CliError> {
         if commit.starts_with('-') || commit.contains(':') {
             return Err(CliError::Error(format!(
@@ -125,7 +125,7 @@ impl Place {
         })
     }
 
-    /// A hash that git printed, or why there is none. A CI system fetches one commit, unless it is told otherwise.
+    /// Returns a hash from git's output, or the error. CI systems fetch a single commit by default.
     fn hash(
         &self,
         printed: Result<Vec<u8>, CliError>,
@@ -149,7 +149,7 @@ impl Place {
         Err(CliError::Error(what() + hint))
     }
 
-    /// The contents of blobs, in their order; [`None`] if git does not have one.
+    /// Returns the contents of blobs, in order; [`None`] if git does not have a blob.
     fn contents(&self, hashes: &[String]) -> Result<Vec<Option<Vec<u8>>>, CliError> {
         let mut git = self.command(&["cat-file", "--batch"]);
         let git = git
@@ -172,7 +172,7 @@ impl Place {
     }
 }
 
-/// The next blob that `git cat-file --batch` prints: `HASH blob SIZE`, the bytes and the end of a line; or `HASH missing`.
+/// Reads the next blob from `git cat-file --batch`: `HASH blob SIZE`, the bytes and a line end; or `HASH missing`.
 fn blob(from: &mut impl io::BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut header = String::new();
     from.read_line(&mut header)?;
@@ -200,11 +200,11 @@ fn cannot_run(e: io::Error) -> CliError {
     CliError::Error(format!("git cannot be run: {e}"))
 }
 
-/// The file or the manifests of a folder in a commit and now, without links. What git tracks counts, whatever `.gitignore` says of
-/// it; what else is left out now is left out of the commit.
+/// Returns the file, or the manifests of a folder, in a commit and in the working tree, without links. Tracked files are
+/// included even if `.gitignore` matches them; other files excluded in the working tree are excluded in the commit too.
 ///
 /// # Errors
-/// If git does not know the commit, or is not there, or neither side has the path.
+/// Returns an error if git does not have the commit, if git is not installed, or if neither side has the path.
 pub(crate) fn compared(commit: &str, path: &Path, chooser: &Chooser) -> Result<Compared, CliError> {
     let place = Place::of(path);
     let hash = place.base(commit)?;
@@ -240,7 +240,7 @@ pub(crate) fn compared(commit: &str, path: &Path, chooser: &Chooser) -> Result<C
     let there: BTreeSet<&Path> = new.iter().map(|(path, _)| &**path).collect();
     let tree = place.run(&["ls-tree", "-r", "-z", &hash, "--"], &place.paths())?;
     let (mut files, mut hashes) = (Vec::new(), Vec::new());
-    // Each is "100644 blob <hash>\t<name>"; a link has another mode, and so has a submodule.
+    // Each entry is "100644 blob <hash>\t<name>"; links and submodules have other modes.
     for entry in names(&tree) {
         let mut parts = entry.splitn(2, |byte| *byte == b'\t').map(path_of);
         let (Some(meta), Some(name)) = (parts.next().and_then(Path::to_str), parts.next()) else {
@@ -283,19 +283,19 @@ pub(crate) fn compared(commit: &str, path: &Path, chooser: &Chooser) -> Result<C
     })
 }
 
-/// A path without `./` before it.
+/// Returns a path without its leading `./`.
 fn plain(path: &Path) -> &Path {
     path.strip_prefix(".").unwrap_or(path)
 }
 
-/// The names that git prints with -z.
+/// Splits the output of `-z`.
 fn names(printed: &[u8]) -> impl Iterator<Item = &[u8]> {
     printed
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty())
 }
 
-/// The path of a name, which need not be UTF-8.
+/// Converts a name to a path; names need not be UTF-8.
 #[cfg(unix)]
 fn path_of(name: &[u8]) -> &Path {
     use std::os::unix::ffi::OsStrExt as _;

@@ -1,4 +1,4 @@
-//! What a command found, before it is printed.
+//! The results of a command, before they are printed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::diagnostic::{self, Diagnostic, Level, Source, Span};
 use crate::exit::Exit;
 use crate::words::words;
 
-/// Where the pages of the rules are.
+/// URL of the rule pages.
 const PAGES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
 
-/// The page of a rule.
+/// Returns the URL of a rule's page.
 pub(crate) fn page(rule: &Rule) -> String {
     format!("{PAGES}{}.md", rule.id())
 }
 
-/// A command that makes a report.
+/// A command that produces a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Kind {
     #[default]
@@ -34,7 +34,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The command, as the user calls it.
+    /// Returns the name of the command as the user types it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Lint => "lint",
@@ -46,106 +46,106 @@ impl Kind {
     }
 }
 
-/// What a command found.
+/// The results of a command.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     /// The command.
     pub(crate) kind: Kind,
-    /// Whether a warning ends the run as a denial does.
+    /// True if a warning fails the run like a denial.
     pub(crate) denies_warnings: bool,
-    /// What was judged.
+    /// Evaluated requests.
     pub(crate) results: Vec<Outcome>,
-    /// What could not be judged.
+    /// Objects and files that could not be evaluated.
     pub(crate) unjudged: Vec<Diagnostic>,
-    /// Kinds that the library does not know, with the number of objects. The empty name counts documents that are not objects of Kubernetes.
+    /// Unsupported kinds, with the number of objects. The empty name counts documents that are not Kubernetes objects.
     pub(crate) unknown: BTreeMap<String, u64>,
-    /// Objects that only the old file of `diff` has.
+    /// Objects that only the old file of `diff` contains.
     pub(crate) gone: Vec<ObjectName>,
-    /// Objects that only the new file of `diff` has.
+    /// Objects that only the new file of `diff` contains.
     pub(crate) created: Vec<ObjectName>,
-    /// What could not be read, and was not to be told.
+    /// Number of unreadable files that are not reported.
     pub(crate) skipped: usize,
-    /// Values that were corrected in the files.
+    /// Number of values corrected in the files.
     pub(crate) fixed: usize,
-    /// The files that were read, of `diff` the new ones.
+    /// Files that were read; for `diff`, the new files.
     pub(crate) files: Vec<Arc<str>>,
-    /// What is probably a mistake, beside the findings.
+    /// Probable mistakes, besides findings.
     pub(crate) warnings: Vec<Diagnostic>,
-    /// What else to know.
+    /// Additional notes.
     pub(crate) notes: Vec<Diagnostic>,
-    /// Inputs without a document that are no errors: files of folders, or all of them.
+    /// Number of inputs without a document that are not errors: files in folders, or all inputs.
     pub(crate) empty: usize,
-    /// What somebody probably meant, where it was seen first, and how often.
+    /// Hints about probably intended objects, with first position and count.
     pub(crate) hints: BTreeMap<String, Hint>,
 }
 
-/// Where something was seen that is not judged, and how often.
+/// The first position and the number of occurrences of a hint.
 #[derive(Debug)]
 pub(crate) struct Hint {
-    /// The place: a file, or a line of it.
+    /// A file, or a line in a file.
     pub(crate) place: String,
-    /// How often.
+    /// Number of occurrences.
     pub(crate) count: u64,
 }
 
-/// A request that was judged.
+/// An evaluated request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Outcome {
     /// The file, as the user named it.
     pub(crate) file: Arc<str>,
-    /// Where the object begins.
+    /// Position of the object's start.
     #[serde(flatten, serialize_with = "start")]
     pub(crate) place: Option<Span>,
     pub(crate) object: ObjectName,
-    /// What was asked for.
+    /// The operation.
     #[serde(flatten)]
     pub(crate) asks: Asks,
-    /// What there is to say of it beside the verdict.
+    /// A note besides the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remark: Option<Remark>,
-    /// The paths of what differs and is not judged.
+    /// Paths that differ but are not evaluated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unchecked: Vec<String>,
-    /// Who asked, if it is known.
+    /// The user, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<String>,
-    /// When, if it is known.
+    /// The time, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<String>,
-    /// The decision on the request; in JSON as `allowed`, `code` and `message`.
+    /// The decision; in JSON as `allowed`, `code` and `message`.
     #[serde(flatten, serialize_with = "decision")]
     pub(crate) decision: Decision,
-    /// Shown to the client.
+    /// Warnings for the client.
     pub(crate) warnings: Vec<String>,
-    /// What each release says, where all are asked.
+    /// Verdicts per release, if several are evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) releases: Option<Matrix>,
-    /// The releases that drop `managedBy` from the object unless their feature is on, of those that are asked.
+    /// Evaluated releases that drop `managedBy` from the object unless their feature gate is on.
     #[serde(skip_serializing_if = "is_none")]
     pub(crate) dropped_by: ReleaseSet,
-    /// What the rules found.
+    /// Findings of the rules.
     pub(crate) findings: Vec<Finding>,
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
-    /// What and where in the object.
+    /// The finding and its position in the object.
     #[serde(flatten, serialize_with = "found")]
     pub(crate) found: Found,
-    /// Where in the file.
+    /// Position in the file.
     #[serde(flatten)]
     pub(crate) place: Option<Span>,
-    /// The lines of the file around it.
+    /// The surrounding lines of the file.
     #[serde(skip)]
     pub(crate) source: Option<Source>,
-    /// Why it does not count, if it does not.
+    /// The reason why the finding does not count, if it does not.
     #[serde(rename = "excused", skip_serializing_if = "Option::is_none")]
     pub(crate) excuse: Option<Excuse>,
 }
 
 impl Outcome {
-    /// What the releases say to the request, as far as one finding goes; nothing where no release was asked and all say the same.
+    /// Describes the releases with a finding. Returns [`None`] if no release was requested and all releases agree.
     pub(crate) fn releases_of(&self, found: &Found) -> Option<String> {
         match (self.releases, found.releases) {
             (Some(matrix), Some(denied)) if found.enforcement == Enforcement::Deny => {
@@ -158,7 +158,8 @@ impl Outcome {
         }
     }
 
-    /// The text of a finding, which says which releases find it where not all do, and which deny where several are asked.
+    /// Returns the text of a finding, including the releases with it if they differ, and the releases that deny it if
+    /// several are evaluated.
     pub(crate) fn text_of(&self, found: &Found) -> String {
         let asked = self.releases.map_or_else(ReleaseSet::all, Matrix::asked);
         let is_denied = self.releases.is_some() && found.enforcement == Enforcement::Deny;
@@ -175,7 +176,7 @@ impl Outcome {
         }
     }
 
-    /// `UPDATE of Job.batch team-a/pi (status)`
+    /// Formats as `UPDATE of Job.batch team-a/pi (status)`.
     pub(crate) fn asked(&self) -> String {
         let (object, sub) = (&self.object, self.asks.sub_resource());
         let sub = match sub {
@@ -188,7 +189,7 @@ impl Outcome {
         }
     }
 
-    /// That releases drop `managedBy`, if any does that is asked.
+    /// Returns a note if any evaluated release drops `managedBy`.
     pub(crate) fn dropped(&self) -> Option<String> {
         (!self.dropped_by.is_empty()).then(|| {
             format!(
@@ -198,7 +199,7 @@ impl Outcome {
         })
     }
 
-    /// A request on an object, with nothing said about it.
+    /// Creates a result without findings.
     pub(crate) fn new(
         file: &Arc<str>,
         object: ObjectName,
@@ -232,7 +233,7 @@ impl Outcome {
         }
     }
 
-    /// Lets findings not count, and says again whether the request is accepted.
+    /// Marks excused findings and updates the decision.
     pub(crate) fn excuse(&mut self, mut excuse: impl FnMut(&Finding) -> Option<Excuse>) {
         let findings = self.findings.iter_mut();
         for finding in findings.filter(|finding| finding.excuse.is_none()) {
@@ -258,43 +259,43 @@ impl Outcome {
         }
     }
 
-    /// The findings that nothing excuses.
+    /// Returns the findings that are not excused.
     pub(crate) fn counted(&self) -> impl Iterator<Item = &Finding> + Clone {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.excuse.is_none())
     }
 
-    /// Whether the client is warned, or would be by some release.
+    /// Returns true if the client is warned, or would be by some release.
     pub(crate) fn is_warned(&self) -> bool {
         self.counted()
             .any(|finding| finding.found.enforcement == Enforcement::Warn)
     }
 }
 
-/// Why a finding does not count.
+/// The reason why a finding does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub(crate) enum Excuse {
-    /// The object says so.
+    /// An exception in the object.
     Exception { reason: String },
-    /// It was found before.
+    /// An entry in the baseline.
     Baseline,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sums {
     pub(crate) judged: usize,
-    /// Those that were denied.
+    /// Denied requests.
     pub(crate) denied: usize,
-    /// Those that were accepted with a warning.
+    /// Requests accepted with a warning.
     pub(crate) warned: usize,
-    /// What could not be judged.
+    /// Objects and files that could not be evaluated.
     pub(crate) unjudged: usize,
-    /// Objects of kinds that the library does not know.
+    /// Objects of unsupported kinds.
     pub(crate) unknown: usize,
-    /// Findings that an exception of their object excuses.
+    /// Findings excused by an exception in the object.
     pub(crate) excepted: usize,
-    /// Those that the baseline does.
+    /// Findings excused by the baseline.
     pub(crate) baseline: usize,
 }
 
@@ -318,13 +319,13 @@ impl Report {
         }
     }
 
-    /// All that no rule reports: errors, then warnings, then notes.
+    /// Returns all diagnostics: errors, then warnings, then notes.
     pub(crate) fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         let all = self.unjudged.iter().chain(&self.warnings);
         all.chain(&self.notes)
     }
 
-    /// Returns how the run ends.
+    /// Returns the exit status of the run.
     pub(crate) fn exit(&self, judging: &Judging) -> Exit {
         let sums = self.sums();
         let is_warned = sums.warned > 0 || !self.warnings.is_empty();
@@ -338,12 +339,13 @@ impl Report {
         ])
     }
 
-    /// Whether nothing was judged, although everything could be read. Deleted objects need no verdict, so they do not count.
+    /// Returns true if nothing was evaluated although all input could be read. Deleted objects do not count, because they
+    /// need no verdict.
     pub(crate) fn is_nothing(&self) -> bool {
         self.results.is_empty() && self.unjudged.is_empty() && self.gone.is_empty()
     }
 
-    /// Keeps what somebody probably meant.
+    /// Counts a hint and keeps its first position.
     pub(crate) fn hint(&mut self, text: String, place: impl FnOnce() -> String) {
         let hint = self.hints.entry(text).or_insert_with(|| Hint {
             place: place(),
@@ -352,7 +354,7 @@ impl Report {
         hint.count = hint.count.saturating_add(1);
     }
 
-    /// Adds a diagnostic where its level belongs.
+    /// Adds a diagnostic to the list for its level.
     pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
         match diagnostic.kind.level() {
             Level::Error => self.unjudged.push(diagnostic),
@@ -361,7 +363,7 @@ impl Report {
         }
     }
 
-    /// Keeps whether warnings deny, and lets inputs be empty if the arguments do.
+    /// Applies the arguments: whether warnings deny, and whether inputs may be empty.
     pub(crate) fn judge_by(&mut self, judging: &Judging) {
         self.denies_warnings = judging.deny_warnings;
         if judging.allow_empty {
@@ -370,14 +372,14 @@ impl Report {
         }
     }
 
-    /// Counts errors of a kind, instead of reporting them, and returns how many there were.
+    /// Counts errors of a kind instead of reporting them. Returns their number.
     pub(crate) fn forgive(&mut self, kind: diagnostic::Kind) -> usize {
         let before = self.unjudged.len();
         self.unjudged.retain(|unjudged| unjudged.kind != kind);
         before.saturating_sub(self.unjudged.len())
     }
 
-    /// Adds what another one found, behind what this one did.
+    /// Appends another report.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.results.append(&mut other.results);
         self.unjudged.append(&mut other.unjudged);
@@ -399,14 +401,14 @@ impl Report {
         }
     }
 
-    /// Counts objects of a kind that the library does not know.
+    /// Counts objects of an unsupported kind.
     pub(crate) fn count_unknown(&mut self, kind: String, more: u64) {
         let count = self.unknown.entry(kind).or_default();
         *count = count.saturating_add(more);
     }
 }
 
-/// Serializes where an object begins.
+/// Serializes the start position of an object.
 #[expect(clippy::ref_option, reason = "serde hands out references")]
 fn start<S: Serializer>(place: &Option<Span>, json: S) -> Result<S::Ok, S::Error> {
     let place = place.iter();
@@ -421,7 +423,7 @@ fn is_none(set: &ReleaseSet) -> bool {
     set.is_empty()
 }
 
-/// Serializes `allowed`, and `code` and `message` of a denial.
+/// Serializes `allowed`, and for a denial `code` and `message`.
 fn decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::Ok, S::Error> {
     let mut map = json.serialize_map(None)?;
     map.serialize_entry("allowed", &decision.is_allowed())?;
@@ -432,7 +434,7 @@ fn decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::Ok, S::Err
     map.end()
 }
 
-/// Serializes a finding, with what to do about it.
+/// Serializes a finding with its remedy.
 fn found<S: Serializer>(found: &Found, json: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Told<'f> {

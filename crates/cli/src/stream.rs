@@ -1,4 +1,4 @@
-//! Streams, read while what came before is judged: files, also packed ones, and pipes that others write to for hours.
+//! Streams input while earlier documents are evaluated: plain and compressed files, and pipes that stay open for hours.
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read};
@@ -16,30 +16,32 @@ use crate::diagnostic::{Diagnostic, Kind};
 use crate::input::Input;
 use crate::stop;
 
-/// So much of a file is handed on at once.
+/// Amount of a file that is passed on at once, in bytes.
 const CHUNK: usize = 2 << 20;
 
-/// The size of a read. What comes through a pipe is handed on at once.
+/// The size of a read. Data from a pipe is passed on immediately.
 const READ: usize = 256 << 10;
 
-/// No document is longer: an object of Kubernetes has at most 1.5 MiB, and a list of 20 thousand of them is cut by kubectl.
+/// Maximum size of a document. A Kubernetes object is at most 1.5 MiB, and kubectl splits a list of 20 thousand objects.
 const MAX_DOCUMENT: usize = 64 << 20;
 
-/// So many pieces of a pipe wait for the judge, fewer if they are longer than [`CHUNK`]. Of a file the next one is read meanwhile.
+/// Maximum number of queued pieces of a pipe, fewer if they are longer than [`CHUNK`]. For a file, only the next piece is
+/// read ahead.
 const WAITING: usize = 16;
 
-/// So many documents with a write wait for those that come after them: API servers write audit events in the order in which they finish.
+/// Number of documents with a write that are held back for sorting, because API servers log audit events in completion
+/// order.
 const HELD: usize = 64;
 
-/// Documents of files, in their order.
+/// Documents of files, in order.
 #[derive(Default)]
 pub(crate) struct Batch {
     documents: Vec<Held>,
-    /// How many of the last ones may have to wait.
+    /// Maximum number of documents at the end that may be held back.
     pub(crate) held: usize,
 }
 
-/// A document, in the piece of a file that holds it.
+/// A document, as a range in a piece of a file.
 struct Held {
     piece: Arc<Vec<u8>>,
     range: Range<usize>,
@@ -48,7 +50,7 @@ struct Held {
 }
 
 impl Batch {
-    /// The documents.
+    /// Returns the documents.
     pub(crate) fn parts(&self) -> Vec<Part<'_>> {
         let held = self.documents.iter();
         let parts = held.map(|held| Part {
@@ -59,7 +61,7 @@ impl Batch {
         parts.collect()
     }
 
-    /// Keeps the documents at these places.
+    /// Keeps only the documents at the given indexes.
     fn keep(&mut self, places: &[usize]) {
         let mut documents: Vec<_> = std::mem::take(&mut self.documents)
             .into_iter()
@@ -72,9 +74,9 @@ impl Batch {
     }
 }
 
-/// Does something with the documents of files, and with what is wrong with a file. One file is read after its order; of several, the
-/// documents come by the time that audit events have, as an API server each writes them. What is done with documents returns the
-/// places of those that have to wait.
+/// Passes the documents of files, and errors about files, to callbacks. A single file is read in its own order; several
+/// files are merged by audit event time, because each API server writes its own. The callback returns the indexes of
+/// documents to hold back.
 pub(crate) fn each_batch(
     inputs: &[Input],
     bar: &ProgressBar,
@@ -89,7 +91,7 @@ pub(crate) fn each_batch(
     }
     let mut batch = Batch::default();
     loop {
-        // Of what comes through a pipe nothing waits, unless there is something to wait for.
+        // Documents from a pipe are evaluated immediately, unless documents are held back.
         let is_live = matches!(&*sources, [source] if !source.is_file);
         let filled = sources.iter_mut().map(|source| source.fill(is_live));
         let malformed: Vec<_> = filled.collect();
@@ -110,7 +112,7 @@ pub(crate) fn each_batch(
     }
 }
 
-/// Takes documents by their time, until a source that goes on has no more.
+/// Takes documents by time, until an unfinished source has no more.
 fn take(sources: &mut [Source], batch: &mut Batch) {
     while sources
         .iter()
@@ -119,7 +121,7 @@ fn take(sources: &mut [Source], batch: &mut Batch) {
         let first = sources
             .iter_mut()
             .filter(|source| !source.documents.is_empty());
-        // Of equal times, that of the first source comes first.
+        // If times are equal, the first source wins.
         let Some(first) = first.min_by(|a, b| a.time().cmp(b.time())) else {
             return;
         };
@@ -134,12 +136,12 @@ struct Source {
     number: usize,
     name: Arc<str>,
     is_file: bool,
-    /// Whether the times of its documents count.
+    /// True if documents are merged by time.
     has_order: bool,
     from: Receiver<Vec<u8>>,
     reader: Option<JoinHandle<Option<MalformedText>>>,
     lines: u64,
-    /// What was read and not taken, each with its time, or that of the one before it.
+    /// Documents that are not taken yet, each with its time or the time of its predecessor.
     documents: VecDeque<(Vec<u8>, Held)>,
     /// The last time.
     time: Vec<u8>,
@@ -160,7 +162,7 @@ impl Source {
             (0, WAITING)
         };
         let (to, from) = mpsc::sync_channel(waiting);
-        // Who wants an end does not wait for this thread: it may wait for a pipe into which nothing comes.
+        // On an interrupt, this thread is not joined: it may block on a pipe without data.
         let reader = Some(thread::spawn(move || pump(file, chunk, &to)));
         Ok(Self {
             number,
@@ -183,12 +185,12 @@ impl Source {
         self.documents.front().map_or(&[], |(time, _)| time)
     }
 
-    /// Waits for documents, if there are none, and returns what is wrong with the file at its end.
+    /// Waits for documents if there are none. At the end of the file, returns its error, if any.
     fn fill(&mut self, is_live: bool) -> Option<Diagnostic> {
         while self.documents.is_empty() && self.reader.is_some() {
             match self.from.recv_timeout(stop::INTERVAL) {
                 Ok(mut piece) => {
-                    // What came meanwhile is judged with it, on all cores.
+                    // Data that arrived meanwhile is evaluated together, on all cores.
                     while is_live && piece.len() < CHUNK / 2 {
                         let Ok(more) = self.from.try_recv() else {
                             break;
@@ -198,7 +200,7 @@ impl Source {
                     self.add(piece);
                 }
                 Err(RecvTimeoutError::Timeout) if stop::is_asked() => {
-                    // What has come until now is judged still: what waits, and what the reader holds.
+                    // Data received so far is still evaluated: queued pieces, and the piece that the reader holds.
                     let come: Vec<_> = self
                         .from
                         .try_iter()
@@ -246,7 +248,7 @@ impl Source {
     }
 }
 
-/// What is wrong with a file.
+/// Creates a diagnostic for a file.
 fn of_file(name: &Arc<str>, malformed: MalformedText) -> Diagnostic {
     let is_empty = malformed.text == EMPTY;
     let diagnostic = Diagnostic::new(name, malformed);
@@ -257,21 +259,21 @@ fn of_file(name: &Arc<str>, malformed: MalformedText) -> Diagnostic {
     }
 }
 
-/// Why a file without a byte is not read.
+/// The error for an empty file.
 const EMPTY: &str = "is empty";
 
-/// Bytes that came, and were not handed out.
+/// Bytes that are received but not passed on.
 #[derive(Default)]
 struct Pieces {
     bytes: Vec<u8>,
-    /// So many of them hold no complete document.
+    /// Number of bytes that are known to contain no complete document.
     known: usize,
 }
 
 impl Pieces {
-    /// The documents that are complete.
+    /// Returns the complete documents.
     fn next(&mut self, is_last: bool) -> Result<Vec<u8>, MalformedText> {
-        // A document may begin with the first new byte.
+        // A document may start at the first new byte.
         let from = self.known.saturating_sub(1);
         let new = self.bytes.get(from..).unwrap_or_default();
         let mut end = match complete(new, is_last) {
@@ -291,7 +293,7 @@ impl Pieces {
         if end == 0 {
             return Ok(Vec::new());
         }
-        // What follows is about as long.
+        // The next piece is probably about as long.
         let mut behind = Vec::with_capacity(self.bytes.len());
         behind.extend_from_slice(rest);
         self.bytes.truncate(end);
@@ -299,12 +301,12 @@ impl Pieces {
     }
 }
 
-/// Whether bytes are one document to the end of a line, so that nothing more needs to come.
+/// Returns true if the bytes are a single complete document, so that there is no need to wait for more.
 fn is_document(bytes: &[u8]) -> bool {
     bytes.ends_with(b"}\n") && serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
-/// Reads a file, and puts what it unpacks where it is taken from. Returns what is wrong with the file.
+/// Reads a file, decompresses it, and sends it to the receiver. Returns an error about the file.
 fn pump(file: impl Read + Send, chunk: usize, to: &SyncSender<Vec<u8>>) -> Option<MalformedText> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let mut start = Vec::new();
@@ -332,7 +334,7 @@ fn pump(file: impl Read + Send, chunk: usize, to: &SyncSender<Vec<u8>>) -> Optio
     }
 }
 
-/// The same of a file that is not packed, or unpacked already, whose first bytes were read.
+/// Reads an uncompressed or decompressed file, after its first bytes, in the same way.
 fn pump_plain(
     mut file: impl Read,
     packed: &str,
@@ -342,7 +344,7 @@ fn pump_plain(
 ) -> Option<MalformedText> {
     let mut pieces = Pieces::default();
     let mut unwrapper = Unwrapper::default();
-    // What was read already stands before what comes first.
+    // The bytes that were read already come first.
     unwrapper.push(start, false, &mut pieces.bytes);
     let mut is_first = true;
     let mut buffer = vec![0; READ];
@@ -367,10 +369,10 @@ fn pump_plain(
             Err(malformed) => return Some(malformed),
         };
         if !piece.is_empty() {
-            // Each chunk of a long one takes a place: as many empty pieces come before it.
+            // Each chunk of a long piece takes a slot: send as many empty pieces before it.
             let mut places = piece.chunks(CHUNK).skip(1);
             let taken = places.try_for_each(|_| to.send(Vec::new()));
-            // Where nobody takes it any more, nobody wants to know what is wrong either.
+            // If the receiver is gone, the error is not needed either.
             if taken.and_then(|()| to.send(piece)).is_err() {
                 return malformed;
             }
@@ -392,7 +394,7 @@ fn cannot_be_read(packed: &str, e: &io::Error) -> MalformedText {
 mod tests {
     use super::Pieces;
 
-    /// What is handed out when something comes.
+    /// Returns the pieces that are passed on for each input.
     fn pieces(coming: &[&str]) -> Vec<String> {
         let mut pieces = Pieces::default();
         let mut handed_out = Vec::new();
@@ -407,24 +409,24 @@ mod tests {
 
     #[test]
     fn a_document_is_handed_out_when_it_has_come() {
-        // Lines, as kube-apiserver writes them.
+        // One line per document, as kube-apiserver writes them.
         assert_eq!(
             pieces(&["{\"a\":1}\n{\"b\"", ":2}\n", "{\"c\":3}", "\n", ""]),
             ["{\"a\":1}\n", "{\"b\":2}\n", "", "{\"c\":3}\n", ""]
         );
-        // Many lines, as kubectl writes them. What looks complete is looked at.
+        // Many lines per document, as kubectl writes them. Possible ends are checked.
         assert_eq!(
             pieces(&["{\n  \"a\": {", "\n  }\n", "}\n{\n  \"b\": 1\n", "}\n"]),
             ["", "", "{\n  \"a\": {\n  }\n}\n", "{\n  \"b\": 1\n}\n"]
         );
-        // The end of a line and the next document come apart.
+        // The line end and the next document arrive separately.
         assert_eq!(
             pieces(&["{\"a\":1} \n", "{\"b\":2} \n", ""]),
             ["", "{\"a\":1} \n", "{\"b\":2} \n"]
         );
     }
 
-    /// What was looked at is not looked at again: a list may come in a thousand pieces.
+    /// Checks that bytes are not scanned again: a list may arrive in a thousand pieces.
     #[test]
     fn what_is_known_to_be_incomplete_is_remembered() {
         let mut pieces = Pieces::default();

@@ -1,4 +1,4 @@
-//! `managed-by diff`: the updates between two files or folders, or since a commit.
+//! `managed-by diff`: evaluates the updates between two files or folders, or since a commit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::git::{self, Compared, Side};
 use crate::input::Input;
 use crate::report::{self, Report};
 
-/// Judges the updates between two sides. What is new is judged as created, what is gone is named.
+/// Evaluates the updates between two sides. New objects are evaluated as creates; deleted objects are listed.
 pub(super) fn run(asked: &Diff) -> Result<Report, CliError> {
     let Manifests {
         folders,
@@ -50,7 +50,8 @@ pub(super) fn run(asked: &Diff) -> Result<Report, CliError> {
     Ok(comparison.report(compared))
 }
 
-/// The files of one side. `/dev/null` has none, as for git: all objects of the other side are new, or gone.
+/// Returns the files of one side. As in git, `/dev/null` is empty, so that all objects of the other side are new or
+/// deleted.
 fn side(path: &Path, chooser: &Chooser) -> Result<Side, CliError> {
     if path.as_os_str() == "/dev/null" {
         return Ok(Vec::new());
@@ -72,11 +73,11 @@ fn side(path: &Path, chooser: &Chooser) -> Result<Side, CliError> {
 
 type File = Result<Input, Diagnostic>;
 
-/// What cannot be read of a file.
+/// An unreadable part of a file.
 struct Unread<'f> {
     path: &'f Path,
     errors: Vec<Diagnostic>,
-    /// The hash of the file, if it is neither YAML nor JSON.
+    /// Hash of the file, if it is neither YAML nor JSON.
     content: Option<u64>,
 }
 
@@ -94,27 +95,27 @@ impl<'f> Unread<'f> {
         }
     }
 
-    /// What is the same for a file that says the same.
+    /// Returns a key that is equal for files with equal errors.
     fn key(&self) -> Option<(&'f Path, u64)> {
         Some((self.path, self.content?))
     }
 }
 
-/// How two sides are compared.
+/// Options of a comparison.
 struct Comparison<'c> {
     judge: Judge<'c>,
     namespace: &'c str,
     user: UserInfo<'c>,
-    /// Whether only the status is meant.
+    /// True if only the status is updated.
     is_status: bool,
-    /// Whether the old side is a commit, in which anything may be that the change repairs.
+    /// True if the old side is a commit, whose errors the change may fix.
     is_history: bool,
 }
 
-/// An object as it was.
+/// An old object.
 struct Stored {
     json: String,
-    /// What is wrong with it, where it stands.
+    /// The error in the object, with its position.
     unjudged: Option<Diagnostic>,
 }
 
@@ -135,7 +136,7 @@ impl Comparison<'_> {
         let new_entries: Vec<Entry<'_>> = entries.into_iter().flatten().collect();
         let pairs = pairs(&old, &new_entries);
 
-        // A file that cannot be read and says what it said is no change.
+        // An unreadable file with unchanged contents is not a change.
         let new_unread: BTreeSet<_> = new_unread.iter().filter_map(Unread::key).collect();
         let mut unchanged = BTreeSet::new();
         for unread in &unread {
@@ -190,7 +191,7 @@ impl Comparison<'_> {
         self.judge.knows(&name.group, &name.version, &name.kind)
     }
 
-    /// The name of an object, unless no version of its kind is judged.
+    /// Returns the name of an object, unless its kind is unsupported in all versions.
     fn name(&self, object: &Object<'_>) -> Option<ObjectName> {
         let name = object.full_name(self.namespace);
         let mut kinds = managed_by::kinds().iter();
@@ -198,7 +199,7 @@ impl Comparison<'_> {
         (is_known || self.knows(&name)).then_some(name)
     }
 
-    /// The old objects of a file, and what cannot be read of it.
+    /// Returns the old objects of a file, and its unreadable parts.
     fn stored<'f>(&self, path: &'f Path, file: &File) -> (Vec<(Entry<'f>, Stored)>, Unread<'f>) {
         let mut report = Report::default();
         let mut objects = Vec::new();
@@ -225,7 +226,7 @@ impl Comparison<'_> {
         (objects, unread)
     }
 
-    /// The new objects of a file.
+    /// Returns the new objects of a file, and its unreadable parts.
     fn entries<'f>(&self, path: &'f Path, file: &File) -> (Vec<Entry<'f>>, Unread<'f>) {
         let mut entries = Vec::new();
         let mut report = Report::default();
@@ -236,7 +237,7 @@ impl Comparison<'_> {
         (entries, Unread::new(path, file, report))
     }
 
-    /// Judges the new objects of a file, each with the old one of its pair.
+    /// Evaluates the new objects of a file, each with its old counterpart.
     fn judged(&self, file: &File, pairs: &[Option<usize>], stored: &[Stored]) -> Report {
         let mut report = Report::default();
         report
@@ -259,7 +260,7 @@ impl Comparison<'_> {
             }
             match before {
                 Some(before) if before.unjudged.is_none() => self.update(at, &name, before, report),
-                // What the API server could not store was not there.
+                // An object that the API server could not store did not exist.
                 Some(_) if !self.is_history => {
                     let malformed = at.object.check().err();
                     report
@@ -283,10 +284,10 @@ impl Comparison<'_> {
         report
     }
 
-    /// Judges the update of an object.
+    /// Evaluates the update of an object.
     fn update(&self, at: &At<'_, '_>, name: &ObjectName, before: &Stored, report: &mut Report) {
-        // A change of the spec and the status is two requests, with a state between them that mixes both objects. What is wrong
-        // with the new one is found before, so that it is shown where it stands.
+        // A change of the spec and the status is two requests, with an intermediate state that mixes both objects. Check
+        // the new object first, so that its errors are reported at their positions.
         if let Err(malformed) = at.object.check() {
             return report.add(at.unjudged(name, &malformed));
         }
@@ -299,7 +300,7 @@ impl Comparison<'_> {
             {
                 at.add(&self.judge, &request, name.clone(), report);
             }
-            // The first request is the one that changes the spec.
+            // The first request changes the spec.
             if let Some(first) = report.results.get_mut(judged)
                 && !self.is_status
             {
@@ -309,7 +310,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Does something with each object of a file, if there is one.
+/// Applies a function to each object of a file, if there is a file.
 fn for_each_object_of(
     file: &File,
     report: &mut Report,

@@ -1,4 +1,4 @@
-//! For people.
+//! Human-readable output.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::report::{Finding, Outcome, Report};
 use crate::summary::Summary;
 use crate::words::{count_of, counts, number, words};
 
-/// Prints what was found, with the lines of the files.
+/// Prints a report with excerpts of the files.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for outcome in &report.results {
         self::outcome(out, outcome)?;
@@ -24,12 +24,12 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints what was found in one request.
+/// Prints the result of one request.
 pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     for finding in outcome.counted() {
         writeln!(out, "{}\n", self::finding(outcome, finding))?;
     }
-    // A denial or a warning that no rule stands behind: an exemption, a kind that is not known.
+    // A denial or warning without a rule: an exemption, or an unsupported kind.
     if outcome.findings.is_empty() {
         let warnings = outcome.warnings.iter().map(String::as_str);
         let (level, said) = match outcome.decision.message() {
@@ -47,7 +47,7 @@ pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()>
             writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
         }
     }
-    // Notes alone are worth a paragraph only where nothing else is.
+    // Notes alone get a paragraph only if there is nothing else.
     let dropped = outcome.remark == Some(Remark::StatusDropped);
     let dropped = dropped.then_some(Remark::StatusDropped.as_str());
     let notes = dropped.filter(|_| outcome.findings.is_empty()).into_iter();
@@ -93,7 +93,7 @@ fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
     let is_stored = outcome.asks.is_stored();
     let since = if is_stored { "since" } else { "at" };
     let mut text = outcome.asked();
-    // Who asked for what is stored is not known.
+    // Stored objects have no user.
     for (word, what) in [("by", &outcome.user), (since, &outcome.time)] {
         if let Some(what) = what {
             // Writing to a String cannot fail.
@@ -127,7 +127,7 @@ fn snippet<'s>(
         .annotation(AnnotationKind::Primary.span(source.span.clone()))
 }
 
-/// A diagnostic, with the line of the file where that is known.
+/// Formats a diagnostic, with the line of the file if it is known.
 pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
     let level = diagnostic.kind.level();
     let word = level.as_str();
@@ -146,7 +146,7 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
     format!("{}\n\n", Renderer::styled().render(&[group]))
 }
 
-/// The sums in a line.
+/// Formats the totals as one line.
 pub(crate) fn sums(report: &Report) -> String {
     let sums = report.sums();
     let (judged, denied, warned) = (
@@ -171,10 +171,10 @@ pub(crate) fn sums(report: &Report) -> String {
     format!("{judged} judged: {denied} denied, {warned} with warnings{others}{excused}")
 }
 
-/// What is said of files that could not be read and are not told.
+/// The label for unreadable files that are not reported.
 const SKIPPED: &str = "skipped, which could not be read";
 
-/// How many findings do not count or are not there any more, if there are any.
+/// Formats the numbers of excused and gone findings, if any.
 pub(crate) fn excused(report: &Report) -> String {
     let sums = report.sums();
     counts(&[
@@ -184,7 +184,7 @@ pub(crate) fn excused(report: &Report) -> String {
     ])
 }
 
-/// The objects that only one of two files has, each in a line.
+/// Lists the objects that only one of two files contains, one per line.
 pub(crate) fn created_and_deleted(report: &Report) -> String {
     let created = report.created.iter().map(|object| (object, "created"));
     let gone = report.gone.iter().map(|object| (object, "deleted"));
@@ -195,7 +195,7 @@ pub(crate) fn created_and_deleted(report: &Report) -> String {
     text
 }
 
-/// What somebody probably meant whose objects are not judged.
+/// Formats hints about objects that are not evaluated.
 pub(crate) fn hints(report: &Report) -> String {
     let mut text = String::new();
     for (hint, seen) in &report.hints {
@@ -205,7 +205,7 @@ pub(crate) fn hints(report: &Report) -> String {
     text
 }
 
-/// That releases drop `managedBy` from objects that nothing else is said about.
+/// Formats a note about objects without other results whose `managedBy` is dropped.
 pub(crate) fn dropped(report: &Report) -> String {
     let quiet = report.results.iter().filter(|r| r.findings.is_empty());
     let mut dropped = quiet.filter_map(|outcome| Some((outcome, outcome.dropped()?)));
@@ -220,7 +220,7 @@ pub(crate) fn dropped(report: &Report) -> String {
     format!("note: {}: {text}{times}\n", plain(&place))
 }
 
-/// How often something was seen, if it was more than once.
+/// Formats a number of occurrences greater than one.
 fn times(count: u64) -> String {
     match count {
         1 => String::new(),
@@ -228,7 +228,7 @@ fn times(count: u64) -> String {
     }
 }
 
-/// The same of the kinds of a recording, of which no version is known.
+/// Formats hints about the kinds in a recording, without versions.
 pub(crate) fn hints_of_kinds(summary: &Summary) -> String {
     let hints = summary.tally.unknown.iter().filter_map(|(name, count)| {
         let (kind, group) = name.split_once('.').unwrap_or((name, ""));
@@ -238,7 +238,7 @@ pub(crate) fn hints_of_kinds(summary: &Summary) -> String {
     hints.collect()
 }
 
-/// That nothing was judged, and what there was.
+/// Formats a message that nothing was evaluated, with the input found.
 pub(crate) fn nothing<'u>(
     unknown: impl Iterator<Item = (&'u String, &'u u64)>,
     skipped: usize,
@@ -257,7 +257,7 @@ pub(crate) fn nothing<'u>(
     text
 }
 
-/// Prints the table of a replay, and what was to be shown in full.
+/// Prints the table of a replay, and the steps to show in full.
 pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     for shown in &summary.shown {
         outcome(out, shown)?;
@@ -299,7 +299,7 @@ pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Resul
     write!(out, "{table}")
 }
 
-/// The releases that find something.
+/// Formats the releases with a finding.
 fn releases(found_by: Option<ReleaseSet>, asked: Option<Release>) -> String {
     match (found_by, asked) {
         (Some(set), _) if set != ReleaseSet::all() => set.to_string(),
@@ -308,7 +308,7 @@ fn releases(found_by: Option<ReleaseSet>, asked: Option<Release>) -> String {
     }
 }
 
-/// When, or where, if the record does not say when.
+/// Formats the time of a record, or its position if there is none.
 fn seen(seen: &Seen, summary: &Summary) -> String {
     if let Some(time) = &seen.time {
         return time.clone();
@@ -327,7 +327,7 @@ fn name(object: &ObjectName) -> String {
     format!("{}{slash}{}", object.namespace, object.name)
 }
 
-/// The sums of a replay in a line.
+/// Formats the totals of a replay as one line.
 pub(crate) fn replay_sums(summary: &Summary) -> String {
     let tally = &summary.tally;
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! Lists of status writers, as YAML for the settings and as JSON.
+//! Prints status writers as YAML for the settings and as JSON.
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
@@ -17,10 +17,10 @@ use crate::error::CliError;
 use crate::proposal::{List, Listed, Proposal};
 use crate::words::{count_of, counts, number};
 
-/// Names that look like those of programs and are not: the admins of some distributions, and whoever shows no credentials.
+/// Names that look like components but are not: the admin user of some distributions, and the anonymous user.
 const NO_PROGRAMS: [&str; 2] = ["system:admin", "system:anonymous"];
 
-/// Prints a proposal on standard output, and on standard error what it leaves out.
+/// Prints a proposal on standard output, and omitted entries on standard error.
 pub(crate) fn print(
     proposal: &Proposal,
     format: WritersOutput,
@@ -44,7 +44,7 @@ pub(crate) fn print(
     Ok(())
 }
 
-/// What to say of writes to objects of which nobody knows whether they are delegated.
+/// Returns a note about writes to objects that may or may not be delegated.
 fn undecided(proposal: &Proposal) -> Option<Diagnostic> {
     let first = proposal.sums.first_undecided.as_ref()?;
     let writes = match proposal.sums.undecided {
@@ -63,7 +63,7 @@ fn undecided(proposal: &Proposal) -> Option<Diagnostic> {
     Some(Diagnostic::new(file, MalformedText::at(line, 0, text)))
 }
 
-/// The sums in a line.
+/// Formats the totals as one line.
 fn sums(sums: &WriterSums) -> String {
     let unjudged = sums.unjudged.iter().map(|(_, count)| *count);
     let others = counts(&[
@@ -78,7 +78,7 @@ fn sums(sums: &WriterSums) -> String {
     format!("{documents}, {writes}: {denied} denied by the policy, {found} would be{others}")
 }
 
-/// The YAML to copy. What the settings refuse is a comment.
+/// Formats the YAML to copy. Entries that the settings reject are commented out.
 fn yaml(proposal: &Proposal) -> String {
     let mut text = String::new();
     if proposal.sums.writes == 0 {
@@ -118,7 +118,7 @@ fn yaml(proposal: &Proposal) -> String {
     text
 }
 
-/// The files without their folders, unless two then have one name: each API server writes an `audit.log`.
+/// Returns file names without folders, unless names collide: each API server writes an `audit.log`.
 fn short_names(files: &[Arc<str>]) -> Vec<Arc<str>> {
     let short = |file: &Arc<str>| Arc::from(file.rsplit('/').next().unwrap_or_default());
     let names: Vec<Arc<str>> = files.iter().map(short).collect();
@@ -132,7 +132,7 @@ fn short_names(files: &[Arc<str>]) -> Vec<Arc<str>> {
     }
 }
 
-/// The lists of a section of the settings, each under its name or under a key in it.
+/// Writes the lists of a settings section, each under its name or under a nested key.
 fn section(text: &mut String, name: &str, lists: &[List], inner: Option<&str>, files: &[Arc<str>]) {
     if lists.is_empty() {
         return;
@@ -167,13 +167,13 @@ fn section(text: &mut String, name: &str, lists: &[List], inner: Option<&str>, f
 }
 
 impl List {
-    /// Whether the settings accept anything of it.
+    /// Returns true if the settings accept any entry.
     fn is_setting(&self) -> bool {
         self.refused.is_none() && self.writers.iter().any(|listed| listed.refused.is_none())
     }
 }
 
-/// What to know of a writer before it is copied.
+/// Returns the comment about a writer.
 fn about(listed: &Listed, with_kinds: bool, files: &[Arc<str>]) -> String {
     let StatusWriter {
         user,
@@ -215,17 +215,17 @@ fn about(listed: &Listed, with_kinds: bool, files: &[Arc<str>]) -> String {
     text
 }
 
-/// Why something is no setting.
+/// Formats the reason why an entry is rejected.
 fn refusal(why: &str) -> String {
     format!(" the settings refuse it: {}", plain(why))
 }
 
-/// Whether a user is neither a service account nor a part of Kubernetes.
+/// Returns true for a user that is neither a service account nor a Kubernetes component.
 fn looks_like_person(user: &str) -> bool {
     !user.starts_with("system:") || NO_PROGRAMS.contains(&user)
 }
 
-/// A time of an audit event without its fraction; nothing, if it does not look like one.
+/// Returns the time of an audit event without its fraction, or [`None`] if it is malformed.
 fn second(time: &str) -> Option<String> {
     let is_time = |c: char| c.is_ascii_digit() || "-:TZ.".contains(c);
     let (whole, _) = time
@@ -236,8 +236,8 @@ fn second(time: &str) -> Option<String> {
     (whole.len() <= 30 && whole.chars().all(is_time)).then(|| format!("{whole}Z"))
 }
 
-/// A string as a scalar of YAML that nobody takes for something else: what is not printable ASCII is escaped, so that names
-/// that only look the same do not.
+/// Formats a string as an unambiguous YAML scalar. Characters other than printable ASCII are escaped, so that lookalike
+/// names differ visibly.
 fn scalar(text: &str) -> String {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._/@:-".contains(c);
     let words = ["y", "n", "yes", "no", "true", "false", "on", "off", "null"];
@@ -253,7 +253,7 @@ fn scalar(text: &str) -> String {
         // Writing to a String cannot fail.
         let _ = match c {
             '"' | '\\' => write!(quoted, "\\{c}"),
-            // `##[` begins a command of GitHub Actions wherever it stands.
+            // `##[` starts a GitHub Actions command anywhere in a line.
             '#' => quoted.write_str("\\x23"),
             ' '..='~' => write!(quoted, "{c}"),
             '\u{10000}'.. => write!(quoted, "\\U{:08x}", u32::from(c)),
@@ -264,7 +264,7 @@ fn scalar(text: &str) -> String {
     quoted
 }
 
-/// The proposal as data, by the schema in `docs/cli.schema.json`.
+/// Returns the proposal as JSON that matches `docs/cli.schema.json`.
 fn json(proposal: &Proposal) -> Value {
     let sums = &proposal.sums;
     let files = &proposal.files;
@@ -315,7 +315,7 @@ mod tests {
 
     use super::{scalar, second};
 
-    /// Two readers of YAML, one of them as kubectl reads it, get back what was written, whatever stands behind it.
+    /// Checks that two YAML parsers, one of them equivalent to kubectl's, read back the original string in any context.
     #[test]
     fn a_scalar_is_one_string_on_one_line() {
         let every = (0..0x3000)
