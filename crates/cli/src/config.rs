@@ -1,4 +1,4 @@
-//! What a repository says once for every run: `managed-by.toml`, in the folder where the program runs or in one above it.
+//! Repository-wide defaults: `managed-by.toml`, in the working directory or an ancestor.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::release::Kubernetes;
 
 const NAME: &str = "managed-by.toml";
 
-/// Releases, as a pattern for editors: `1.36`, `v1.36.3-eks-abc`, `1.31-1.33`, `1.31+`, `all`.
+/// Pattern of releases, for editors: `1.36`, `v1.36.3-eks-abc`, `1.31-1.33`, `1.31+`, `all`.
 #[cfg(test)]
 const RELEASES: &str = r"^(all|v?1\.\d+(\.\d+)?(\+|-v?1\.\d+(\.\d+)?)?|v?1\.\d+\.\d+[-+].+)$";
 
@@ -43,10 +43,10 @@ struct Config {
     folder: PathBuf,
 }
 
-/// Fills in what the arguments leave open, if the command judges something.
+/// Applies the file's values where the arguments set none, if the command evaluates anything.
 ///
 /// # Errors
-/// If there is a file, and it says what it may not.
+/// Returns an error if the file exists and is invalid.
 pub(crate) fn fill(args: &mut Args) -> Result<(), CliError> {
     if args.no_config {
         return Ok(());
@@ -70,7 +70,7 @@ pub(crate) fn fill(args: &mut Args) -> Result<(), CliError> {
 }
 
 impl Config {
-    /// The nearest file, if there is one.
+    /// Reads the nearest file, if there is one.
     fn find() -> Result<Self, CliError> {
         let here = env::current_dir()?;
         let mut files = here.ancestors().map(|folder| folder.join(NAME));
@@ -92,7 +92,7 @@ impl Config {
         Ok(Self { folder, ..config })
     }
 
-    /// Fills in by what is judged.
+    /// Applies the defaults for evaluation.
     fn judging(&self, judging: &mut Judging) {
         self.settings(&mut judging.settings);
         judging.kubernetes = judging.kubernetes.or(self.kubernetes);
@@ -104,7 +104,7 @@ impl Config {
         }
     }
 
-    /// Fills in which files are read, the namespace of their objects, and what was found in them before.
+    /// Applies the defaults for files, the namespace and the baseline.
     fn manifests(&self, asked: &mut Manifests) {
         if let (None, Some(file)) = (&asked.known.baseline, &self.baseline) {
             asked.known.baseline = Some(self.folder.join(file));
@@ -119,7 +119,7 @@ impl Config {
     }
 }
 
-/// The key that was probably meant, where a message says that one is unknown and which ones there are.
+/// Suggests a key, if the message reports an unknown one and lists the valid ones.
 fn meant(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = quoted
@@ -137,7 +137,7 @@ mod tests {
 
     const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/config.schema.json");
 
-    /// Editors complete and check the file by the schema.
+    /// Editors use the schema for completion and validation.
     #[test]
     fn the_schema_is_that_of_the_code() {
         let mut schema = schemars::schema_for!(Config);

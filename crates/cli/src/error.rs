@@ -1,4 +1,4 @@
-//! Why a command stops before its end.
+//! Errors that stop a command.
 
 use std::io;
 
@@ -7,11 +7,11 @@ use crate::diagnostic::Diagnostic;
 /// The error type of commands.
 #[derive(Debug)]
 pub(crate) enum CliError {
-    /// The reader of the output has gone.
+    /// The reader of the output closed it.
     BrokenPipe,
-    /// An error without a place.
+    /// An error without a position.
     Error(String),
-    /// Errors in a file, such as settings that cannot be used.
+    /// Errors in a file, such as invalid settings.
     Diagnostics(Vec<Diagnostic>),
 }
 

@@ -1,4 +1,4 @@
-//! Findings that do not count: exceptions that an object names itself, each with a reason, and a baseline of old findings.
+//! Suppresses findings by exceptions in an object, each with a reason, and by a baseline of old findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,15 +16,15 @@ use crate::error::CliError;
 use crate::input::Input;
 use crate::report::{Excuse, Finding, Report};
 
-/// The annotation of an object that names the rules which do not count for it. The domain is that of the project's pages.
+/// The annotation that lists an object's exceptions. Its domain is the domain of the project's pages.
 pub(crate) const EXCEPT: &str = "managed-by-policy.github.io/except";
 
-/// The part of it that JSON writes in one way, with a slash behind it that it may escape.
+/// The part of the annotation that JSON cannot escape, in contrast to the slash after it.
 const DOMAIN: &str = "managed-by-policy.github.io";
 
-/// The rules that do not count for an object, each with the reason, or else the error in the annotation.
+/// Returns the rules that an object excepts, each with its reason, or an error in the annotation.
 pub(crate) fn exceptions(object: &str) -> Result<Vec<(&'static str, String)>, String> {
-    // Hardly any object has one, and it takes time to read an object.
+    // Exceptions are rare, and parsing every object takes time.
     if !object.contains(DOMAIN) {
         return Ok(Vec::new());
     }
@@ -64,19 +64,19 @@ pub(crate) fn exceptions(object: &str) -> Result<Vec<(&'static str, String)>, St
     Ok(exceptions.into_iter().collect())
 }
 
-/// Findings that were there before, in a file beside the manifests.
+/// Known findings, in a file next to the manifests.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Baseline {
     #[serde(deserialize_with = "format")]
     format: u32,
     findings: BTreeSet<Old>,
-    /// The folder that the names of files are seen from.
+    /// The folder that file names are relative to.
     #[serde(skip)]
     folder: PathBuf,
 }
 
-/// A finding that was there before. It has no line and no value, so that neither has to stay.
+/// A known finding. It has neither line nor value, so that both may change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Old {
@@ -86,7 +86,7 @@ struct Old {
     path: String,
 }
 
-/// Reads the version of the format, which is 1.
+/// Deserializes the version of the format, which must be 1.
 fn format<'d, D: Deserializer<'d>>(json: D) -> Result<u32, D::Error> {
     match u32::deserialize(json)? {
         1 => Ok(1),
@@ -105,7 +105,7 @@ impl Old {
     }
 }
 
-/// Lets the findings of the baseline not count, or writes them there.
+/// Excuses the findings in the baseline, or writes all findings to it.
 pub(crate) fn apply(known: &Known, report: &mut Report) -> Result<(), CliError> {
     let Some(path) = &known.baseline else {
         let text = "--write-baseline: expected --baseline FILE, which is to be written";
@@ -161,7 +161,7 @@ impl Baseline {
         })?;
         let read: Result<Self, _> = serde_json::from_slice(&bytes);
         read.map_err(|e| {
-            // serde names the type of this program.
+            // serde's messages contain the name of the Rust type.
             let text = e.to_string().replace("struct Baseline", "an object");
             let text = format!("is no baseline: {text}");
             stop(Diagnostic::new(
@@ -171,7 +171,7 @@ impl Baseline {
         })
     }
 
-    /// The name of a file, as seen from the folder of the baseline.
+    /// Returns a file name relative to the folder of the baseline.
     fn name(&self, file: &str) -> String {
         let real = Path::new(file).canonicalize();
         let real = real.unwrap_or_else(|_| PathBuf::from(file));
@@ -179,7 +179,7 @@ impl Baseline {
         name.display().to_string().replace('\\', "/")
     }
 
-    /// The files that were read, and in which everything could be judged.
+    /// Returns the files that were evaluated completely.
     fn files(&self, report: &Report) -> BTreeSet<String> {
         let read: BTreeSet<&str> = report.files.iter().map(|file| &**file).collect();
         let unjudged: BTreeSet<&str> = report

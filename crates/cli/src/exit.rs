@@ -1,4 +1,4 @@
-//! How a run ends.
+//! The exit status of a run.
 
 use std::process::ExitCode;
 
@@ -7,18 +7,18 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Nothing was denied.
     Accepted = 0,
-    /// Something was denied.
+    /// A request was denied.
     Denied = 1,
-    /// Something could not be judged: bad input, bad settings, bad usage.
+    /// Something could not be evaluated: invalid input, settings or usage.
     Unjudged = 2,
-    /// Nothing was judged at all.
+    /// Nothing was evaluated.
     Nothing = 3,
-    /// Nobody reads the output any more: the status that a shell gives a program that SIGPIPE ended.
+    /// The output was closed: the status that a shell reports for a program ended by SIGPIPE.
     BrokenPipe = 141,
 }
 
 impl Exit {
-    /// The exit status of a run in which these happened: the first of them that is given counts.
+    /// Returns the first status whose condition is true.
     pub(crate) fn first(happened: impl IntoIterator<Item = (bool, Self)>) -> Self {
         let mut happened = happened
             .into_iter()

@@ -1,4 +1,4 @@
-//! Files of folders.
+//! Finds manifests in folders.
 
 use std::env;
 use std::ffi::OsStr;
@@ -13,13 +13,13 @@ use crate::diagnostic::{Diagnostic, Kind};
 use crate::error::CliError;
 use crate::input::Input;
 
-/// The extensions of files that hold manifests.
+/// File extensions of manifests.
 const MANIFESTS: [&str; 3] = ["yaml", "yml", "json"];
 
-/// Files that are read, or what is wrong with one.
+/// Files to read, or errors.
 pub(crate) type Files = Vec<Result<Input, Diagnostic>>;
 
-/// Chooses the files of folders.
+/// Selects files in folders.
 #[derive(Clone)]
 pub(crate) struct Chooser {
     excluded: Gitignore,
@@ -28,17 +28,18 @@ pub(crate) struct Chooser {
 }
 
 impl Chooser {
-    /// The patterns of `--exclude` are relative to the working directory, those of `managed-by.toml` to its folder.
+    /// Creates a chooser. Patterns of `--exclude` are relative to the working directory, patterns of `managed-by.toml` to
+    /// its folder.
     ///
     /// # Errors
-    /// If a pattern is malformed.
+    /// Returns an error if a pattern is malformed.
     pub(crate) fn new(folders: &Folders) -> Result<Self, CliError> {
         let here = env::current_dir()?;
         let root = here.join(folders.root.as_deref().unwrap_or(Path::new("")));
         let mut patterns = GitignoreBuilder::new(root.canonicalize()?);
         patterns.allow_unclosed_class(false);
         for pattern in &folders.exclude {
-            // As in a shell.
+            // Shells accept a leading `./` too.
             let anchored = pattern.strip_prefix("./").map(|rest| format!("/{rest}"));
             let added = patterns.add_line(None, anchored.as_deref().unwrap_or(pattern));
             added.map_err(|e| CliError::Error(format!("--exclude {pattern}: {e}")))?;
@@ -51,7 +52,7 @@ impl Chooser {
         })
     }
 
-    /// Returns true for a path that a pattern excludes, or a folder above it.
+    /// Returns true if a pattern excludes the path or a parent folder.
     pub(crate) fn is_excluded(&self, path: &Path) -> bool {
         if self.excluded.is_empty() {
             return false;
@@ -63,14 +64,14 @@ impl Chooser {
         };
         let path = parent.join(name);
         let is_folder = path.is_dir();
-        // Outside, only patterns for all folders count.
+        // Outside the folder, only unanchored patterns apply.
         let inside = path.strip_prefix(self.excluded.path());
         let inside = inside.unwrap_or_else(|_| path.strip_prefix("/").unwrap_or(&path));
         let matched = |path| self.excluded.matched_path_or_any_parents(path, is_folder);
         inside.is_relative() && matched(inside).is_ignore()
     }
 
-    /// Returns true for a file of a folder, by its path in it, that holds manifests and is not hidden, as far as the names say.
+    /// Returns true if a path in a folder names a manifest and is not hidden.
     pub(crate) fn is_chosen(path: &Path) -> bool {
         let is_left_out = |name: &[u8]| name.starts_with(b".") || name == b"node_modules";
         let mut names = path.iter().map(OsStr::as_encoded_bytes);
@@ -78,8 +79,8 @@ impl Chooser {
         extension.is_some_and(|e| MANIFESTS.iter().any(|m| e == *m)) && !names.any(is_left_out)
     }
 
-    /// The files of paths: folders recursively, in the order of their names, without hidden ones, without what `.gitignore` and
-    /// `.ignore` name, and without `node_modules`. A folder without manifests is an error.
+    /// Returns the files at paths. Folders are read recursively, sorted by name, without hidden files, `.gitignore` and
+    /// `.ignore` matches, and `node_modules`. A folder without manifests is an error.
     pub(crate) fn files(&self, paths: &[PathBuf]) -> Files {
         let mut files = Vec::new();
         for path in paths {
@@ -98,7 +99,7 @@ impl Chooser {
         files
     }
 
-    /// Adds the files of a folder, without those that `.gitignore` names if `is_git` says so.
+    /// Adds the files of a folder, without `.gitignore` matches if `is_git` is set.
     pub(crate) fn add_folder(&self, folder: &Path, is_git: bool, files: &mut Files) {
         let chooser = self.clone();
         let is_read = move |entry: &DirEntry| {
@@ -128,12 +129,12 @@ impl Chooser {
             };
             let path = entry.path();
             let relative = path.strip_prefix(folder).unwrap_or(path);
-            // A link to a folder is not followed: it may lead to where it came from.
+            // Do not follow links to folders, because they may form a cycle.
             let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir()) || path.is_dir();
             if is_folder || !Self::is_chosen(relative) {
                 continue;
             }
-            // To read a FIFO would wait for a writer.
+            // Reading a FIFO would block until it has a writer.
             let is_other = path.metadata().is_ok_and(|metadata| !metadata.is_file());
             files.push(if is_other {
                 Err(failed(path, "is no regular file, not read".to_owned()).of(Kind::Skipped))

@@ -1,18 +1,18 @@
-//! `--fix`: writes the suggestions of findings into a file. Only the bytes of the value change, so that comments stay.
+//! `--fix`: applies suggestions to a file. Only the bytes of the values change, so comments stay.
 
 use std::ops::Range;
 
 use managed_by_offline::{Document, Located};
 use serde_json::Value;
 
-/// A string in a text, and what is to stand there.
+/// A string in a text, and its replacement.
 pub(crate) struct Edit {
     span: Range<usize>,
     old: String,
     new: String,
 }
 
-/// Returns the edit that writes another string at a place. The error is the reason why the file must be edited by hand.
+/// Returns the edit that replaces the string at a position. The error is the reason why the file must be edited by hand.
 pub(crate) fn edit(text: &str, located: &Located, new: String) -> Result<Edit, &'static str> {
     let by_hand = Err("it has an anchor, a tag, an escape or several lines");
     let (before, rest) = text
@@ -26,7 +26,7 @@ pub(crate) fn edit(text: &str, located: &Located, new: String) -> Result<Edit, &
     let marked = line.split_whitespace().next_back().unwrap_or_default();
     let quote = ['"', '\''].into_iter().find(|q| rest.starts_with(*q));
     let (start, old) = match quote {
-        // A place of what is quoted may end behind it.
+        // The range of a quoted value may extend past the closing quote.
         Some(quote) => (1, rest.split(quote).nth(1).unwrap_or_default()),
         None => (0, written),
     };
@@ -42,7 +42,7 @@ pub(crate) fn edit(text: &str, located: &Located, new: String) -> Result<Edit, &
     Ok(Edit { span, old, new })
 }
 
-/// The text with every edit, unless more or less than the edited values would be different in it.
+/// Applies the edits, unless they would change anything other than the edited values.
 pub(crate) fn apply(text: &str, edits: &mut Vec<Edit>) -> Option<String> {
     edits.sort_by_key(|edit| edit.span.start);
     edits.dedup_by_key(|edit| edit.span.start);
@@ -76,7 +76,7 @@ pub(crate) fn apply(text: &str, edits: &mut Vec<Edit>) -> Option<String> {
     (changes == meant).then_some(edited)
 }
 
-/// Every string or key that is another one; None for any other difference.
+/// Collects changed strings and keys, and [`None`] for any other difference.
 fn differences(old: &Value, new: &Value, changes: &mut Vec<Option<(String, String)>>) {
     match (old, new) {
         (old, new) if old == new => {}

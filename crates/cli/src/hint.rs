@@ -1,9 +1,9 @@
-//! What somebody probably meant who gave the program something that it does not judge.
+//! Hints about probably intended objects in input that is not evaluated.
 
 use managed_by::{kinds, nearest};
 use serde_json::Value;
 
-/// What to say of an object of a kind that is not judged. Without a version, it is not known.
+/// Returns a hint for an object of an unsupported kind. Without a version, only unknown kinds are considered.
 pub(crate) fn of_kind(group: &str, version: Option<&str>, kind: &str) -> Option<String> {
     let reads = |command: &str| Some(format!("{kind}: `managed-by {command}` reads it"));
     match (group, kind) {
@@ -32,7 +32,7 @@ pub(crate) fn of_kind(group: &str, version: Option<&str>, kind: &str) -> Option<
             "{version} is not judged for {kind}, expected {group}/{judged}"
         ));
     }
-    // `apiVersion: v1`, or a group that was mistyped.
+    // `apiVersion: v1`, or a misspelled group.
     let groups = of_name.clone().map(|known| known.group());
     let near = nearest(group, groups).or_else(|| {
         let mut groups = of_name.clone().map(|known| known.group());
@@ -46,7 +46,7 @@ pub(crate) fn of_kind(group: &str, version: Option<&str>, kind: &str) -> Option<
     ))
 }
 
-/// What to say of an object that names no kind.
+/// Returns a hint for an object without a kind.
 pub(crate) fn of_no_kind(json: &str) -> Option<String> {
     let value: Value = serde_json::from_str(json).ok()?;
     let is_about_object = |name| value.get(name).and(value.get("object")).is_some();

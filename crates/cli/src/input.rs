@@ -10,10 +10,10 @@ use managed_by_offline::MalformedText;
 
 use crate::diagnostic::Diagnostic;
 
-/// Something to read.
+/// An input to read.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
-    /// As the user named it, for messages.
+    /// The name that the user gave, for messages.
     pub(crate) name: Arc<str>,
     from: From,
 }
@@ -21,16 +21,16 @@ pub(crate) struct Input {
 #[derive(Debug, Clone)]
 enum From {
     File(PathBuf),
-    /// A file of a folder that the user named.
+    /// A file in a folder that the user named.
     Found(PathBuf),
-    /// It can be read only once.
+    /// Standard input, which can be read only once.
     Stdin(OnceLock<Vec<u8>>),
-    /// What was read elsewhere, such as a file of a commit.
+    /// Contents from another source, such as a file in a commit.
     Bytes(Vec<u8>),
 }
 
 impl Input {
-    /// A file, or standard input for `-`.
+    /// Creates an input for a file, or for standard input if the path is `-`.
     pub(crate) fn new(path: &Path) -> Self {
         if path.as_os_str() == "-" {
             return Self {
@@ -38,7 +38,7 @@ impl Input {
                 from: From::Stdin(OnceLock::new()),
             };
         }
-        // Reviewers' tools know no `./`.
+        // Code review tools do not match paths with a leading `./`.
         let named = path.strip_prefix(".").ok();
         let named = named.filter(|named| !named.as_os_str().is_empty());
         Self {
@@ -47,7 +47,7 @@ impl Input {
         }
     }
 
-    /// A file of a folder that the user named.
+    /// Creates an input for a file in a folder that the user named.
     pub(crate) fn found(path: &Path) -> Self {
         Self {
             from: From::Found(path.to_owned()),
@@ -55,12 +55,12 @@ impl Input {
         }
     }
 
-    /// Returns true if the user named something else, in which it is.
+    /// Returns true if the user named a folder, not the file itself.
     pub(crate) fn is_found(&self) -> bool {
         matches!(self.from, From::Found(_) | From::Bytes(_))
     }
 
-    /// What was read elsewhere, such as a file of a commit.
+    /// Creates an input from contents, such as a file in a commit.
     pub(crate) fn of_bytes(name: &Arc<str>, bytes: Vec<u8>) -> Self {
         Self {
             name: Arc::clone(name),
@@ -68,7 +68,7 @@ impl Input {
         }
     }
 
-    /// Its path, if it is a file.
+    /// Returns the path of a file.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.from {
             From::File(path) | From::Found(path) => Some(path),
@@ -76,7 +76,7 @@ impl Input {
         }
     }
 
-    /// Returns true for standard input, to which a program may write for hours.
+    /// Returns true for standard input, which may stay open for hours.
     pub(crate) fn is_stdin(&self) -> bool {
         matches!(self.from, From::Stdin(_))
     }
@@ -100,7 +100,7 @@ impl Input {
         }
     }
 
-    /// Writes other bytes into the file.
+    /// Replaces the contents of the file.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Diagnostic> {
         let written = match self.path() {
             Some(path) => fs::write(path, bytes).map_err(|e| e.to_string()),
@@ -110,7 +110,7 @@ impl Input {
         written.map_err(|e| Diagnostic::new(&self.name, malformed(e)))
     }
 
-    /// The input as a stream, with its size if that is known.
+    /// Opens the input as a stream, with its size if known.
     pub(crate) fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Diagnostic> {
         let path = match &self.from {
             From::File(path) | From::Found(path) => path,

@@ -1,7 +1,7 @@
-//! The command line of managed-by-policy: checks manifests, changes and recordings, without a cluster.
+//! The command line of managed-by-policy: checks manifests, changes and recordings without a cluster.
 //!
-//! A command reads files ([`input`]), asks the library through `managed-by-offline`, and fills a
-//! [`report::Report`]; [`output`] prints it. Nothing here decides a verdict.
+//! A command reads files ([`input`]), evaluates them with `managed-by-offline`, and fills a [`report::Report`]; [`output`]
+//! prints it. All verdicts come from the library.
 
 mod args;
 mod command;
@@ -34,7 +34,6 @@ use args::{Args, Color};
 use error::CliError;
 use exit::Exit;
 
-/// Runs the program with the arguments of the process.
 fn main() -> ExitCode {
     let args = Args::parse();
     let choice = match args.color {

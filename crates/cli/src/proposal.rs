@@ -1,4 +1,4 @@
-//! Lists of status writers that audit logs propose for the settings.
+//! Proposed lists of status writers, from audit logs.
 
 use std::sync::Arc;
 
@@ -6,25 +6,25 @@ use managed_by_offline::replay::{StatusWriter, WriterSums};
 
 use crate::diagnostic::Diagnostic;
 
-/// What the audit logs propose for the settings.
+/// Proposed lists of status writers, from audit logs.
 #[derive(Debug)]
 pub(crate) struct Proposal {
-    /// The files, by their numbers.
+    /// The files, by index.
     pub(crate) files: Vec<Arc<str>>,
     /// `standard_status_writers`, by kind.
     pub(crate) standard: Vec<List>,
-    /// The `status_writers` of `controllers`, by the controller's name.
+    /// `status_writers` of `controllers`, by controller name.
     pub(crate) delegated: Vec<List>,
     pub(crate) sums: WriterSums,
-    /// Files that could not be read.
+    /// Unreadable files.
     pub(crate) unreadable: Vec<Diagnostic>,
 }
 
 #[derive(Debug)]
 pub(crate) struct List {
-    /// Whose it is: the kind, or the controller.
+    /// The kind or the controller.
     pub(crate) name: String,
-    /// Why the settings refuse this name, if they do.
+    /// The reason why the settings reject the name, if they do.
     pub(crate) refused: Option<String>,
     pub(crate) writers: Vec<Listed>,
 }
@@ -32,12 +32,12 @@ pub(crate) struct List {
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) writer: StatusWriter,
-    /// Why the settings refuse this name in this list, if they do.
+    /// The reason why the settings reject the name in this list, if they do.
     pub(crate) refused: Option<String>,
 }
 
 impl Proposal {
-    /// Whether there is a proposal, and everything in the files was taken into account.
+    /// Returns true if there is a proposal that covers all input.
     pub(crate) fn is_whole(&self) -> bool {
         let sums = &self.sums;
         let is_read = sums.unjudged.is_empty() && self.unreadable.is_empty();

@@ -1,17 +1,16 @@
-//! Releases, as arguments and `managed-by.toml` name them.
+//! Parses releases in arguments and in `managed-by.toml`.
 
 use std::str::FromStr;
 
 use managed_by::{Release, ReleaseSet, UnknownRelease};
 use serde::Deserialize;
 
-/// The releases to ask.
+/// The releases to evaluate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) enum Kubernetes {
-    /// One.
     One(Release),
-    /// Each of several.
+    /// Each of several releases, with its own verdict.
     Each(ReleaseSet),
 }
 
@@ -51,12 +50,12 @@ impl FromStr for Kubernetes {
     }
 }
 
-/// A release, as people, kubectl and clusters write it: `1.36`, `v1.36.3`, `v1.36.3-eks-abc`.
+/// Parses a release as written by users, kubectl and clusters: `1.36`, `v1.36.3`, `v1.36.3-eks-abc`.
 pub(crate) fn release(text: &str) -> Result<Release, UnknownRelease> {
     minor(text).unwrap_or(text).parse()
 }
 
-/// `1.36` of such a version.
+/// Returns the minor release of a version, such as `1.36`.
 fn minor(text: &str) -> Option<&str> {
     let version = text.strip_prefix('v').unwrap_or(text);
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());

@@ -1,23 +1,23 @@
-//! Ctrl-C and SIGTERM. After the first one a command sums up what it knows, and a second one ends it at once.
+//! Handles Ctrl-C and SIGTERM. After the first signal, a command prints its totals; a second one ends it immediately.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long something may wait before it looks whether it is to stop.
+/// Maximum time between checks for a signal.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody wants an end.
+/// Returns true after a signal.
 pub(crate) fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Waits for signals from now on. Where that cannot be, they end the program as ever.
+/// Installs the signal handlers. If that fails, signals end the program as usual.
 pub(crate) fn on_signals() {
     let _ = ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) {
-            // As a shell says of a program that a signal ended.
+            // The status that a shell reports for a program ended by SIGINT.
             std::process::exit(130);
         }
     });

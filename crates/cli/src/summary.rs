@@ -1,4 +1,4 @@
-//! What a replay has found at its end.
+//! Results of a replay.
 
 use std::sync::Arc;
 
@@ -10,24 +10,24 @@ use crate::diagnostic::Diagnostic;
 use crate::exit::Exit;
 use crate::report::Outcome;
 
-/// What a replay has to tell at its end.
+/// Results of a replay.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
-    /// The one release that was asked, if the settings choose one.
+    /// The evaluated release, if the settings select one.
     pub(crate) release: Option<Release>,
-    /// The files, by their numbers.
+    /// The files, by index.
     pub(crate) files: Vec<Arc<str>>,
     pub(crate) tally: Tally,
     /// The first requests with findings.
     pub(crate) shown: Vec<Outcome>,
-    /// Files that could not be read.
+    /// Unreadable files.
     pub(crate) unreadable: Vec<Diagnostic>,
-    /// The same, and the first of each kind with parts of files.
+    /// Unreadable files, and the first unevaluated records of each kind.
     pub(crate) unjudged: Vec<Diagnostic>,
 }
 
 impl Summary {
-    /// Returns how the run ends.
+    /// Returns the exit status of the run.
     pub(crate) fn exit(&self, judging: &Judging) -> Exit {
         let tally = &self.tally;
         let is_warned = tally.warned.max(tally.stored_found) > 0;
@@ -42,7 +42,7 @@ impl Summary {
         ])
     }
 
-    /// Whether nothing was judged, though there is nothing wrong with what was read.
+    /// Returns true if nothing was evaluated although all input could be read.
     pub(crate) fn is_nothing(&self) -> bool {
         let tally = &self.tally;
         tally.judged == 0

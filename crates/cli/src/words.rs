@@ -1,20 +1,20 @@
-//! Counts and texts in a line.
+//! Formats counts and single-line texts.
 
 use indicatif::HumanCount;
 
-/// `1`, `1,204`
+/// Formats a count: `1`, `1,204`.
 pub(crate) fn number(count: impl TryInto<u64>) -> HumanCount {
     HumanCount(count.try_into().unwrap_or(u64::MAX))
 }
 
-/// `1 write`, `1,204 writes`
+/// Formats a count with its noun: `1 write`, `1,204 writes`.
 pub(crate) fn count_of(count: impl TryInto<u64>, what: &str) -> String {
     let count = number(count);
     let plural = if count.0 == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
 
-/// `; 3 gone; 1 fixed`: what there is any of.
+/// Formats the non-zero counts: `; 3 gone; 1 fixed`.
 pub(crate) fn counts<N: Copy + TryInto<u64>>(counts: &[(N, &str)]) -> String {
     let counts = counts.iter().map(|(count, what)| (number(*count), what));
     let counts = counts.filter(|(count, _)| count.0 > 0);
@@ -22,7 +22,7 @@ pub(crate) fn counts<N: Copy + TryInto<u64>>(counts: &[(N, &str)]) -> String {
     counts.concat()
 }
 
-/// A text in one line.
+/// Joins a text into one line.
 pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

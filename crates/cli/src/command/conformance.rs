@@ -1,4 +1,4 @@
-//! `managed-by conformance`: a report on what a controller has written.
+//! `managed-by conformance`: reports on the writes of a controller.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -59,7 +59,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
                 line: seen.line,
                 time: seen.time.clone(),
             };
-            // What was read can be written.
+            // A parsed request can be serialized.
             let value = serde_json::to_value(request).unwrap_or_default();
             if let Err(e) = request.read(|asked| recording.add(asked, &value, &place)) {
                 let unjudged = Unjudged::new(Why::Malformed, e.to_string());
@@ -101,7 +101,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
     ]))
 }
 
-/// What to say of a controller to whose objects nobody wrote.
+/// Returns the message for a controller without writes.
 fn nothing(recording: &Recording<'_>, controller: &str) -> String {
     let others = recording.others();
     let mut text = format!("no recorded write is to an object of {controller}");
@@ -126,7 +126,7 @@ fn write(path: Option<&Path>, make: impl FnOnce() -> String) -> Result<(), CliEr
     fs::write(path, make()).map_err(failed)
 }
 
-/// What people want to know first: the badge, what was denied, what was never tested.
+/// Prints the main results: the badge, denied writes, untested rules.
 fn summary(report: &Report) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     let controller = plain(&report.controller);

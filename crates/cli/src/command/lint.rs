@@ -1,4 +1,4 @@
-//! `managed-by lint`: manifests, judged as if they were created, or as they are stored.
+//! `managed-by lint`: evaluates manifests as creates, or as stored objects.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::fix;
 use crate::input::Input;
 use crate::report::Report;
 
-/// Judges the manifests of paths.
+/// Evaluates the manifests at paths.
 pub(super) fn run(asked: &Lint) -> Result<Report, CliError> {
     let Manifests {
         folders,
@@ -29,7 +29,7 @@ pub(super) fn run(asked: &Lint) -> Result<Report, CliError> {
     let chosen = Chosen::new(judging)?;
     let judge = chosen.judge()?;
     let user = user(who);
-    // The order of the files is kept.
+    // Reports keep the order of the files.
     let reports: Vec<Report> = Chooser::new(folders)?
         .files(&asked.paths)
         .par_iter()
@@ -85,7 +85,7 @@ fn lint(
     report
 }
 
-/// The bytes of a file in which what was probably meant is written, and the file with them.
+/// Returns the bytes of a file with suggestions applied, and the updated input.
 fn fixed(
     input: &Input,
     mut bytes: Vec<u8>,
@@ -95,7 +95,7 @@ fn fixed(
     report: &mut Report,
 ) -> Result<Vec<u8>, Diagnostic> {
     let mut edits = Vec::new();
-    // What cannot be read is told when the file is judged.
+    // Parse errors are reported when the file is evaluated.
     let mut first = Report::default();
     for_each_object(input, &bytes, &mut first, |at, _| {
         let object = at.object;
@@ -136,7 +136,7 @@ fn fixed(
     let text = decode(&bytes).unwrap_or_default();
     let edited = match &text {
         Cow::Borrowed(text) => fix::apply(text, &mut edits),
-        // UTF-16 would have to be written again.
+        // UTF-16 would need to be encoded again.
         Cow::Owned(_) => None,
     };
     let Some(edited) = edited else {
@@ -144,7 +144,7 @@ fn fixed(
         report.hint(text, || input.name.to_string());
         return Ok(bytes);
     };
-    // What stands before the text, a byte order mark, stays.
+    // Keep the byte order mark before the text.
     let length = bytes.len().saturating_sub(text.len());
     bytes.truncate(length);
     bytes.extend_from_slice(edited.as_bytes());

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output::table::Table;
 use crate::report::page;
 
-/// The families of rules.
+/// Returns the families of rules.
 fn families() -> Vec<&'static str> {
     let mut families: Vec<&str> = Vec::new();
     for rule in all_rules() {
@@ -27,7 +27,7 @@ fn family_of(rule: &Rule) -> &'static str {
     rule.id().split('/').next().unwrap_or_default()
 }
 
-/// Lists rules, those of a family and those that judge a kind.
+/// Lists rules, optionally of one family or for one kind.
 pub(super) fn rules(
     family: Option<&str>,
     kind: Option<&str>,
@@ -74,7 +74,7 @@ pub(super) fn rules(
     Ok(Exit::Accepted)
 }
 
-/// The releases that have a rule.
+/// Formats the releases that have a rule.
 fn releases(rule: &Rule) -> String {
     let all = managed_by::Release::ALL.iter().copied();
     let of: managed_by::ReleaseSet = all.filter(|release| rule.holds_in(*release)).collect();
@@ -85,7 +85,7 @@ fn releases(rule: &Rule) -> String {
     }
 }
 
-/// The rules that judge objects of a kind: its own, and those for all kinds.
+/// Returns the rules for objects of a kind, including the rules for all kinds.
 fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, CliError> {
     let of: Vec<&Kind<'_>> = all_kinds()
         .iter()

@@ -1,4 +1,4 @@
-//! What each command does.
+//! Implementations of the commands.
 
 mod conformance;
 mod diff;
@@ -53,8 +53,8 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "managed-by", &mut script);
-            // The script for bash looks for the options of a command under another name than it gives them, where the name of
-            // the program has a hyphen: <https://github.com/clap-rs/clap/issues/6421>.
+            // If the name of the program has a hyphen, the bash script looks up a command's options under a different name
+            // than it defines: <https://github.com/clap-rs/clap/issues/6421>.
             let script = String::from_utf8_lossy(&script);
             let script = script.replace("managed__subcmd__by", "managed__by");
             io::stdout().write_all(script.as_bytes())?;
@@ -64,7 +64,7 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
     }
 }
 
-/// Prints what was found in manifests, but for what was found before.
+/// Prints the results for manifests, without known findings.
 fn finish(mut report: Report, asked: &Manifests, quiet: bool) -> Result<Exit, CliError> {
     if asked.folders.skip_unreadable {
         report.skipped = report.forgive(Kind::Unreadable);

@@ -1,4 +1,4 @@
-//! The objects in files: which are judged, and what is reported about each.
+//! Reads the objects in files, selects the supported ones and reports errors.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::hint;
 use crate::input::Input;
 use crate::report::{Excuse, Outcome, Report};
 
-/// The user of the arguments.
+/// Returns the user from the arguments.
 pub(super) fn user(who: &Who) -> UserInfo<'_> {
     let groups = who.groups.iter();
     UserInfo {
@@ -25,7 +25,7 @@ pub(super) fn user(who: &Who) -> UserInfo<'_> {
     }
 }
 
-/// Does something with each object of a file. What is none is noted.
+/// Applies a function to each object of a file. Parts that are not objects are reported.
 pub(super) fn for_each_object(
     input: &Input,
     bytes: &[u8],
@@ -52,7 +52,7 @@ pub(super) fn for_each_object(
             };
             each(&at, report);
         }
-        // In files about other things, nobody looks for them.
+        // In files about other things, hints are unwanted.
         if report.results.len() > judged {
             let repeated = document.repeated_keys().iter().cloned();
             let warnings = repeated.map(|key| Diagnostic::new(file, key).of(Kind::RepeatedKey));
@@ -61,7 +61,7 @@ pub(super) fn for_each_object(
     });
 }
 
-/// Does something with each document of a file. What cannot be read is noted.
+/// Applies a function to each document of a file. Unreadable documents are reported.
 pub(super) fn for_each_document(
     input: &Input,
     bytes: &[u8],
@@ -85,7 +85,7 @@ pub(super) fn for_each_document(
     let mut unreadable = Vec::new();
     Document::each(text, |document| match document {
         Ok(document) => each(text, &document, report),
-        // To skip what kubectl reads would hide it.
+        // Skipping text that kubectl accepts would hide it.
         Err(malformed) if malformed.is_refused => report.add(of(Kind::NotJudged, malformed)),
         Err(malformed) => unreadable.push(of(Kind::Unreadable, malformed)),
     });
@@ -101,15 +101,15 @@ pub(super) fn for_each_document(
     report.unjudged.append(&mut unreadable);
 }
 
-/// The folder of the chart, as it must be named to Helm, if a file that cannot be read is a template: it is in a chart, or it can be
-/// read without its actions.
+/// Returns the chart folder to pass to Helm if an unreadable file is a template: it is in a chart, or it parses without
+/// its template actions.
 fn chart_of(file: &str, text: &str) -> Option<String> {
     let mut without = String::new();
     let mut rest = text;
     while let Some((before, action)) = rest.split_once("{{") {
         let (_, behind) = action.split_once("}}")?;
         without.push_str(before);
-        // An action alone in its lines writes what stands there.
+        // An action alone on its line produces the contents of the line.
         let line = without.trim_end_matches(' ');
         let is_alone = line.is_empty() || line.ends_with('\n');
         if !(is_alone && (behind.is_empty() || behind.starts_with('\n'))) {
@@ -143,12 +143,12 @@ pub(super) struct At<'a, 't> {
 }
 
 impl At<'_, '_> {
-    /// Where a path of the object stands, and the line to show.
+    /// Returns the range of a path in the object, and the line to show.
     pub(super) fn place(&self, path: &str) -> (Span, Option<Source>) {
         place(self.text, self.document, &self.object.path_of(path))
     }
 
-    /// The name of the object, if its kind is judged. Others are counted.
+    /// Returns the name of the object if its kind is supported; otherwise counts the kind.
     pub(super) fn known(
         &self,
         judge: &Judge<'_>,
@@ -181,7 +181,7 @@ impl At<'_, '_> {
         None
     }
 
-    /// Applies the exceptions that the object names to what was judged of it: the results from a number on.
+    /// Applies the object's exceptions to its results, which start at index `first`.
     pub(super) fn except(&self, first: usize, report: &mut Report) {
         let outcomes = report.results.get_mut(first..).unwrap_or_default();
         let Some(name) = outcomes.first().map(|outcome| outcome.object.to_string()) else {
@@ -239,7 +239,7 @@ impl At<'_, '_> {
         }
     }
 
-    /// Adds what the library says about a request on the object.
+    /// Adds the evaluation of a request on the object.
     pub(super) fn add(
         &self,
         judge: &Judge<'_>,
@@ -260,11 +260,11 @@ impl At<'_, '_> {
         }
     }
 
-    /// The object, with what is wrong with it where that stands.
+    /// Creates a diagnostic at the position of the error in the object.
     pub(super) fn unjudged(&self, name: &ObjectName, malformed: &Malformed) -> Diagnostic {
         let text = malformed.to_string();
         let text = text.strip_prefix("object.").unwrap_or(&text);
-        // The path is of the request.
+        // The path is relative to the request.
         let path = malformed.path().unwrap_or_default();
         let path = path.strip_prefix("object.").unwrap_or_default();
         let (place, source) = self.place(path);

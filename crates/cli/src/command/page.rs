@@ -1,4 +1,4 @@
-//! `managed-by explain` and `managed-by man`: pages to read.
+//! `managed-by explain` and `managed-by man`: print pages.
 
 use std::env;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::words::words;
 const BOLD: Style = Style::new().effects(Effects::BOLD);
 const CODE: Style = anstyle::AnsiColor::Cyan.on_default();
 
-/// No line of a page is longer, however wide the terminal is.
+/// Maximum line length, however wide the terminal is.
 const MAX_WIDTH: usize = 100;
 
 pub(super) fn explain(id: &str) -> Result<Exit, CliError> {
@@ -28,7 +28,7 @@ pub(super) fn explain(id: &str) -> Result<Exit, CliError> {
     Ok(Exit::Accepted)
 }
 
-/// Prints the manual page of the program, or of one of its commands.
+/// Prints the manual page of the program or of a command.
 pub(super) fn man(command: &[String]) -> Result<Exit, CliError> {
     let mut program = Args::command();
     program.build();
@@ -45,7 +45,7 @@ pub(super) fn man(command: &[String]) -> Result<Exit, CliError> {
     Ok(Exit::Accepted)
 }
 
-/// The page of a rule.
+/// Returns the page of a rule.
 fn text(rule: &Rule) -> String {
     let docs = rule.documentation();
     let mut page = String::new();
@@ -89,7 +89,7 @@ fn heading(page: &mut String, text: &str) {
     let _ = writeln!(page, "{BOLD}{text}{BOLD:#}\n");
 }
 
-/// A paragraph, wrapped, with what stands in backticks coloured.
+/// Writes a wrapped paragraph with colored code spans.
 fn paragraph(page: &mut String, text: &str) {
     let width = width();
     for line in textwrap::wrap(&words(text), Options::new(width).break_words(false)) {
@@ -99,7 +99,7 @@ fn paragraph(page: &mut String, text: &str) {
     page.push('\n');
 }
 
-/// A line with its code coloured. The backticks stay, so that the page reads the same without colors.
+/// Writes a line with colored code spans. The backticks stay, so that the page reads the same without colors.
 fn code(page: &mut String, line: &str) {
     for (index, part) in line.split('`').enumerate() {
         if index > 0 {
@@ -124,7 +124,7 @@ fn example(page: &mut String, example: &Example) {
     page.push('\n');
 }
 
-/// The answer to an example, unless it takes a cluster to answer.
+/// Returns the answer to an example, unless it requires a cluster.
 fn answer(example: &Example) -> Option<String> {
     let settings = Settings::from_json(example.settings.as_bytes()).ok()?;
     let json = example.full_request();
@@ -135,7 +135,7 @@ fn answer(example: &Example) -> Option<String> {
     Some(format!("The answer, with code {code}: {message}"))
 }
 
-/// Shows a page: on a terminal through the pager, as git does.
+/// Shows a page. On a terminal, uses the pager as git does.
 fn show(page: &str) -> Result<(), CliError> {
     let pager = ["MANAGED_BY_PAGER", "PAGER"]
         .iter()
@@ -169,7 +169,7 @@ fn show(page: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-/// How long lines may be.
+/// Returns the maximum line length.
 fn width() -> usize {
     let columns = env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     columns.unwrap_or(MAX_WIDTH).clamp(40, MAX_WIDTH)

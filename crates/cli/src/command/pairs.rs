@@ -1,4 +1,4 @@
-//! Pairing the objects of two sides.
+//! Matches the objects of two sides.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -8,14 +8,14 @@ use managed_by_offline::replay::ObjectName;
 
 /// An object of one side.
 pub(super) struct Entry<'s> {
-    /// The path of its file, which is the same on both sides.
+    /// Path of the file, which is the same on both sides.
     pub(super) path: &'s Path,
     pub(super) name: ObjectName,
-    /// The hash of what it says.
+    /// Hash of the contents.
     content: u64,
 }
 
-/// The hash of something.
+/// Hashes bytes.
 pub(super) fn content(bytes: &[u8]) -> u64 {
     let mut content = DefaultHasher::new();
     bytes.hash(&mut content);
@@ -32,7 +32,7 @@ impl<'s> Entry<'s> {
         }
     }
 
-    /// What an entry has in common with the one of its pair.
+    /// Returns the key that an entry shares with its counterpart.
     fn key(&self, by_path: bool, by_content: bool) -> Key<'_> {
         let ObjectName {
             group,
@@ -49,8 +49,8 @@ impl<'s> Entry<'s> {
 
 type Key<'e> = (Option<&'e Path>, Option<u64>, [&'e str; 4]);
 
-/// Returns for each new entry the number of the old one that is the same object: one of its name in its file, or else one that was
-/// moved. Of several that say the same, the first in order, and before others.
+/// Returns the index of the old counterpart of each new entry: an object with its name in the same file, or else a moved
+/// one. Entries with equal contents match first; otherwise the first in order matches.
 pub(super) fn pairs(old: &[Entry<'_>], new: &[Entry<'_>]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; new.len()];
     let mut is_paired = vec![false; old.len()];
@@ -85,7 +85,7 @@ mod tests {
 
     use super::{Entry, ObjectName, pairs};
 
-    /// Pairs of `file name content`.
+    /// Returns the pairs of `file name content` entries.
     fn paired(old: &[[&'static str; 3]], new: &[[&'static str; 3]]) -> Vec<Option<usize>> {
         let entries = |side: &[[&'static str; 3]]| -> Vec<Entry<'static>> {
             let entry = |[file, name, json]: &[&'static str; 3]| {
@@ -108,10 +108,10 @@ mod tests {
             ["prod", "etl", "3"],
         ];
         assert_eq!(paired(&tree, &tree), [Some(0), Some(1), Some(2)]);
-        // A change of each is found, also if others of the name come and go.
+        // Finds each change, even if other objects of the same name are added or deleted.
         let changed = [["a", "etl", "9"], ["dev", "etl", "x"], ["prod", "etl", "2"]];
         assert_eq!(paired(&tree, &changed), [Some(2), Some(0), Some(1)]);
-        // What was moved, and what says the same before what stands first.
+        // Matches moved objects, equal contents before position.
         let moved = [
             ["x", "etl", "3"],
             ["y", "etl", "1"],
@@ -119,7 +119,7 @@ mod tests {
             ["z", "etl", "y"],
         ];
         assert_eq!(paired(&tree, &moved), [Some(2), Some(0), None, Some(1)]);
-        // One that was put before the others.
+        // An object that was inserted before the others.
         let generated = [["a", "g-*", "0"], ["a", "g-*", "1"], ["a", "g-*", "2"]];
         assert_eq!(
             paired(&generated[1..], &generated),

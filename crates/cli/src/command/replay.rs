@@ -1,4 +1,4 @@
-//! `managed-by replay`: recorded history.
+//! `managed-by replay`: evaluates recorded history.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -21,22 +21,22 @@ use crate::stream::each_batch;
 use crate::summary::Summary;
 use crate::words::{count_of, number};
 
-/// So many of what could not be judged for one reason in one file are told one by one.
+/// Maximum number of unevaluated records that are reported individually, per reason and file.
 const TOLD: u64 = 3;
 
-/// Where the pieces of the files go.
+/// The consumer of documents.
 struct Sink<'r> {
     replay: Replay<'r>,
     summary: Summary,
-    /// How many requests with findings are printed in full; without a number, those that come through a pipe, when they come.
+    /// Number of requests with findings to print in full. If unset, requests from a pipe are printed as they arrive.
     show: Option<usize>,
-    /// How many were.
+    /// Number of requests printed.
     shown: usize,
     format: Output,
     told: Told,
 }
 
-/// Judges the history in files.
+/// Evaluates the history in files.
 pub(super) fn run(asked: &args::Replay, quiet: bool) -> Result<Exit, CliError> {
     let (judging, format) = (&asked.judging, asked.printing.output);
     let chosen = Chosen::new(judging)?;
@@ -87,7 +87,7 @@ pub(super) fn run(asked: &args::Replay, quiet: bool) -> Result<Exit, CliError> {
     Ok(summary.exit(judging))
 }
 
-/// The bar of a run, on standard error where that is a terminal.
+/// Returns the progress bar of a run, on standard error if that is a terminal.
 pub(super) fn bar(inputs: &[Input], quiet: bool) -> ProgressBar {
     let target = if quiet {
         ProgressDrawTarget::hidden()
@@ -97,7 +97,7 @@ pub(super) fn bar(inputs: &[Input], quiet: bool) -> ProgressBar {
     progress(inputs, target)
 }
 
-/// A bar that shows how much of the files was read; without the size of all of them, a spinner.
+/// Returns a progress bar by bytes read, or a spinner if a file's size is unknown.
 fn progress(inputs: &[Input], target: ProgressDrawTarget) -> ProgressBar {
     let sizes = inputs
         .iter()
@@ -114,7 +114,7 @@ fn progress(inputs: &[Input], target: ProgressDrawTarget) -> ProgressBar {
     bar
 }
 
-/// What stands beside the bar.
+/// Formats the message next to the progress bar.
 fn so_far(objects: usize, denials: u64) -> String {
     let (objects, denials) = (count_of(objects, "object"), count_of(denials, "denial"));
     format!("{objects}, {denials}")
@@ -132,7 +132,7 @@ impl Sink<'_> {
                 Ok(())
             }
             Said::Found(request) => {
-                // What comes through a pipe is told when it comes: nobody knows when that ends.
+                // Results from a pipe are printed as they arrive, because the pipe may stay open.
                 let is_live = is_piped && self.format == Output::Text;
                 let most = self.show.unwrap_or(if is_live { usize::MAX } else { 0 });
                 if self.format != Output::Ndjson && self.shown >= most {
@@ -161,19 +161,19 @@ impl Sink<'_> {
     }
 }
 
-/// What was told, so that not each of many is.
+/// Reported problems, limited in number.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// How often each was met, for each file.
+    /// Number of occurrences per file and reason.
     counts: BTreeMap<(usize, Why), u64>,
-    /// How many files could not be read.
+    /// Number of unreadable files.
     files: u64,
-    /// What was told.
+    /// Problems that were reported.
     all: Vec<Diagnostic>,
 }
 
 impl Told {
-    /// Tells what could not be judged, unless there were enough of its kind in the file.
+    /// Reports a record that could not be evaluated, up to the limit for its file and reason.
     pub(super) fn tell(
         &mut self,
         file: &Arc<str>,
@@ -195,13 +195,13 @@ impl Told {
         }
     }
 
-    /// How much could not be judged.
+    /// Returns the number of problems.
     pub(super) fn count(&self) -> u64 {
         let counts = self.counts.values().copied();
         counts.fold(self.files, u64::saturating_add)
     }
 
-    /// Tells of a file that could not be read.
+    /// Reports an unreadable file.
     pub(super) fn add(&mut self, unreadable: Diagnostic, format: Output) {
         self.files = self.files.saturating_add(1);
         self.push(unreadable, format);
@@ -212,7 +212,7 @@ impl Told {
         self.all.push(unjudged);
     }
 
-    /// Tells how much was not told one by one.
+    /// Reports the numbers of problems that were not reported individually.
     pub(super) fn tell_the_rest(&mut self, files: &[Arc<str>], format: Output) {
         for ((source, why), count) in std::mem::take(&mut self.counts) {
             let more = count.saturating_sub(TOLD);

@@ -1,4 +1,4 @@
-//! `managed-by review`: admission requests, answered as the policy answers them.
+//! `managed-by review`: answers admission requests as the policy does.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -19,7 +19,7 @@ use crate::input::Input;
 use crate::output;
 use crate::report::{Kind, Outcome, Report};
 
-/// Answers the requests of files.
+/// Answers the requests in files.
 pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, CliError> {
     let judging = &asked.judging;
     let chosen = Chosen::new(judging)?;
@@ -96,7 +96,7 @@ pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-/// The request in a document, and where it is. Of members that are given twice the last counts, as for the API server.
+/// Returns the request in a document, and its path. As in the API server, the last of several equal keys wins.
 fn request_in(json: &str) -> (&str, &'static str) {
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).unwrap_or_default();
     match members.get("request") {
@@ -105,7 +105,7 @@ fn request_in(json: &str) -> (&str, &'static str) {
     }
 }
 
-/// What a request is about, for people.
+/// Summary of a request, for human-readable output.
 struct Asked {
     uid: String,
     object: ObjectName,
@@ -114,7 +114,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// A member of the wrong type is read as if it were missing: the library reports it.
+    /// Reads the members. A member of the wrong type is read as missing; the library reports it.
     fn of(json: &str) -> Self {
         let request: Value = serde_json::from_str(json).unwrap_or_default();
         let text = |pointer: &str| {
@@ -149,11 +149,11 @@ impl Asked {
     }
 }
 
-/// The answer as kube-apiserver wants it.
+/// Returns the response as an `AdmissionReview`.
 fn admission_review(uid: &str, answer: &Result<ObjectReport, managed_by::Malformed>) -> Value {
     let mut response = Map::new();
     response.insert("uid".to_owned(), uid.into());
-    // The policy reads a document that holds the request.
+    // The path is relative to the document, which contains the request.
     let judgement = answer.clone();
     let judgement = judgement.unwrap_or_else(|e| ObjectReport::malformed(&e.within("request")));
     response.insert("allowed".to_owned(), judgement.decision.is_allowed().into());

@@ -1,9 +1,9 @@
-//! Changes of a Job that kube-apiserver may refuse, and no rule judges.
+//! Changes of a Job that kube-apiserver may reject and no rule checks.
 
 use managed_by_offline::manifest::Object;
 use serde_json::Value;
 
-/// The parts of a Job that kube-apiserver does not let everybody change, and that no rule judges (`ValidateJobSpecUpdate`, 1.36).
+/// The fields of a Job that kube-apiserver restricts and no rule checks (`ValidateJobSpecUpdate`, 1.36).
 const UNCHECKED: [&str; 7] = [
     "template",
     "completions",
@@ -14,11 +14,11 @@ const UNCHECKED: [&str; 7] = [
     "backoffLimitPerIndex",
 ];
 
-/// Those of them that no API server fills in: a new object without one takes it away.
+/// Restricted fields without a default: an object without one removes it.
 const NEVER_DEFAULTED: [&str; 3] = ["podFailurePolicy", "successPolicy", "backoffLimitPerIndex"];
 
-/// The paths that an update changes and nobody checks here. What the new object does not mention stays
-/// or is defaulted, unless nobody defaults it.
+/// Returns the paths that an update changes and no rule checks. Fields missing in the new object keep their value or get a
+/// default, unless the field has no default.
 pub(super) fn unchecked(old: &Object<'_>, new: &Object<'_>) -> Vec<String> {
     if (new.group(), new.kind()) != ("batch", "Job") {
         return Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn unchecked(old: &Object<'_>, new: &Object<'_>) -> Vec<String> {
     differing.map(|part| format!("spec.{part}")).collect()
 }
 
-/// Whether a value says something that the old one does not.
+/// Returns true if a value has contents that the old one does not.
 fn differs(old: Option<&Value>, new: &Value) -> bool {
     match (old, new) {
         (_, Value::Null) => false,

@@ -1,4 +1,4 @@
-//! `managed-by settings writers`: lists of status writers for the settings, made of audit logs.
+//! `managed-by settings writers`: generates lists of status writers from audit logs.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, CliError> 
     Ok(Exit::first([(!proposal.is_whole(), Exit::Unjudged)]))
 }
 
-/// Asks the library whether it accepts lists as settings. A list that it refuses would stop PolicyServer.
+/// Checks that the settings accept lists. A rejected list would stop PolicyServer.
 struct Checker {
     /// `custom_kinds` of the settings.
     declared: Value,
@@ -74,7 +74,7 @@ impl Checker {
         }
     }
 
-    /// The lists of a section of the settings, each with what is wrong with it.
+    /// Returns the lists of a settings section, each with its errors.
     fn lists(&self, written: Vec<(String, Vec<StatusWriter>)>, section: &str) -> Vec<List> {
         let list = |(name, writers)| self.list(name, writers, section);
         written.into_iter().map(list).collect()
@@ -93,7 +93,7 @@ impl Checker {
         let mut listed = Vec::new();
         for writer in writers {
             users.push((&*writer.user).into());
-            // What is wrong with the name of the list is said there.
+            // An error in the name of the list is reported there.
             let wrong = refused.is_none().then(|| of_users(&users)).flatten();
             if wrong.is_some() {
                 users.pop();
@@ -108,7 +108,7 @@ impl Checker {
         }
     }
 
-    /// What the library says against a section, without the place.
+    /// Returns the library's error about a section, without its path.
     fn refusal(&self, section: &str, value: Value) -> Option<String> {
         let mut settings = Map::new();
         settings.insert("custom_kinds".to_owned(), self.declared.clone());

@@ -1,6 +1,7 @@
 //! Workflow commands of GitHub Actions: annotations of files.
 //!
-//! Source: "Workflow commands for GitHub Actions" and `command.ts` of `actions/toolkit`, which says how values are escaped.
+//! Source: "Workflow commands for GitHub Actions" and `command.ts` of `actions/toolkit`, which defines how values are
+//! escaped.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -42,7 +43,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
 }
 
-/// The command that tells that nothing was judged. It is about no file.
+/// Returns a command, without a file, for a run that evaluated nothing.
 pub(crate) fn nothing(text: &str, allow_empty: bool) -> String {
     let level = if allow_empty { "notice" } else { "error" };
     format!("::{level} title=not judged::{}\n", data(text))
@@ -65,7 +66,7 @@ fn command(level: &str, file: &str, place: Option<&Span>, title: &str, text: &st
     )
 }
 
-/// A text as the toolkit escapes it, but for the ends of lines: those of a name would be in what GitHub shows.
+/// Escapes a text like the toolkit, except for line ends, which GitHub would show if they came from a name.
 fn data(text: &str) -> String {
     plain(&text.replace('%', "%25")).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Code Quality reports of GitLab, a part of Code Climate's format.
+//! GitLab Code Quality reports, a subset of the Code Climate format.
 //!
 //! Source: "Code Quality" in GitLab's documentation, "Code Quality report format".
 
@@ -12,7 +12,7 @@ use super::plain::plain;
 use crate::diagnostic::Level;
 use crate::report::Report;
 
-/// Prints a violation for each finding. Each has a fingerprint, by which GitLab knows it in later pipelines.
+/// Prints a violation for each finding. Its fingerprint identifies it across pipelines.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut violation =
@@ -68,7 +68,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out, "{:#}", Value::from(all))
 }
 
-/// The FNV-1a hash, which is the same in each version.
+/// Returns the FNV-1a hash, which is stable across versions.
 fn fingerprint(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))

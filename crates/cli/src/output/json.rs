@@ -1,4 +1,4 @@
-//! JSON, by the schema in `docs/cli.schema.json`.
+//! JSON output that matches `docs/cli.schema.json`.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::diagnostic::Span;
 use crate::report::{Kind, Outcome, Report, page};
 use crate::summary::Summary;
 
-/// The version of the format: another one where something is taken away or means something else.
+/// The version of the format. It changes when a member is removed or changes its meaning.
 pub(super) const FORMAT: u32 = 1;
 
 /// Prints a report as one document.
@@ -34,7 +34,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out, "{document:#}")
 }
 
-/// Prints a report line by line: results, what could not be judged, the sums.
+/// Prints a report as JSON lines: results, unevaluated input, totals.
 pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for result in &report.results {
         line(out, result)?;
@@ -55,7 +55,7 @@ pub(crate) fn line(out: &mut impl Write, result: &Outcome) -> io::Result<()> {
     writeln!(out, "{}", tagged("result", json!(result)))
 }
 
-/// An object that says first what it is.
+/// Adds the type of an object as its first member.
 fn tagged(what: &str, mut value: Value) -> Value {
     if let Value::Object(members) = &mut value {
         members.insert("type".to_owned(), what.into());
@@ -73,7 +73,7 @@ fn summary(report: &Report) -> Value {
     })
 }
 
-/// Prints the sums of a replay: as one document, or as the last line of many.
+/// Prints the totals of a replay, as one document or as the last of many lines.
 pub(crate) fn write_replay(
     out: &mut impl Write,
     summary: &Summary,
@@ -124,7 +124,7 @@ pub(crate) fn write_replay(
     }
 }
 
-/// What could not be judged, by reason.
+/// Returns the number of unevaluated records per reason.
 pub(super) fn by_reason(counts: &[(Why, u64)]) -> Map<String, Value> {
     let counts = counts.iter();
     let counts = counts.map(|(why, count)| (why.as_str().to_owned(), (*count).into()));
@@ -136,14 +136,15 @@ pub(super) fn seen(seen: &Seen, files: &[Arc<str>]) -> Value {
     json!({"file": file, "line": seen.line, "time": seen.time})
 }
 
-/// The rows of a replay as a report, for formats that know only places and findings: each row where it was first seen.
+/// Converts the rows of a replay to a report, for formats with only positions and findings. Each row is at its first
+/// occurrence.
 pub(crate) fn replay_report(summary: &Summary) -> Report {
     let rows = summary.tally.rows.iter().map(|(key, row)| {
         let file = summary.files.get(row.first.source).cloned();
         let line = usize::try_from(row.first.line).unwrap_or(usize::MAX);
         let mut found = row.found.clone();
         found.releases = row.releases;
-        // What is stored already was asked of nobody.
+        // Stored objects have no request.
         if key.is_stored {
             found.enforcement = Enforcement::Warn;
         }
@@ -152,7 +153,7 @@ pub(crate) fn replay_report(summary: &Summary) -> Report {
             found.text, row.count, row.object
         );
         let decision = if found.enforcement == Enforcement::Deny {
-            // The report formats do not show the code.
+            // The report formats do not include the code.
             Decision::Denied {
                 code: 422,
                 message: found.text.clone(),

@@ -1,4 +1,4 @@
-//! How reports are printed.
+//! Prints reports.
 
 pub(crate) mod github;
 pub(crate) mod gitlab;
@@ -18,23 +18,23 @@ use crate::error::CliError;
 use crate::report::{Kind, Report};
 use crate::summary::Summary;
 
-/// Prints a report on standard output, and what could not be judged on standard error.
+/// Prints a report on standard output, and unevaluated input on standard error.
 pub(crate) fn print(
     report: &Report,
     format: Output,
     quiet: bool,
     allow_empty: bool,
 ) -> Result<(), CliError> {
-    // What is for people may have colors; the choice is made once, for the process.
+    // Human-readable output may be colored. The choice is made once per process.
     let mut out = standard_output(format);
     write(&mut out, report, format)?;
     out.flush()?;
-    // Commands to GitHub tell it already.
+    // GitHub workflow commands include the diagnostics already.
     if format != Output::Github {
         print_diagnostics(report);
     }
     anstream::eprint!("{}{}", text::dropped(report), text::hints(report));
-    // Settings are checked, not judged.
+    // Settings are checked, not evaluated.
     if report.kind == Kind::SettingsCheck {
         return Ok(());
     }
@@ -61,8 +61,8 @@ fn write(out: &mut impl Write, report: &Report, format: Output) -> Result<(), Cl
     Ok(())
 }
 
-/// Where a format goes. What is for people has no colours where nobody sees them; data goes as it is, because the stream that
-/// takes colours out takes a DEL out too.
+/// Returns standard output for a format. Text has colors only on terminals. Data is not filtered, because the
+/// color-stripping stream also removes DEL characters.
 fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutLock<'static>>> {
     let stdout = io::stdout();
     BufWriter::new(match format {
@@ -73,7 +73,7 @@ fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutL
     })
 }
 
-/// Tells that nothing was judged, which is no error where that is allowed.
+/// Reports that nothing was evaluated, which is an error unless allowed.
 fn tell_nothing(text: &str, format: Output, allow_empty: bool) {
     if format == Output::Github {
         anstream::print!("{}", github::nothing(text, allow_empty));
@@ -82,26 +82,26 @@ fn tell_nothing(text: &str, format: Output, allow_empty: bool) {
     }
 }
 
-/// How much it matters that nothing was judged.
+/// Returns the severity of a run without evaluations.
 pub(crate) fn level_of_nothing(allow_empty: bool) -> &'static str {
     if allow_empty { "note" } else { "error" }
 }
 
-/// Prints on standard error what could not be judged, and warnings.
+/// Prints errors and warnings on standard error.
 pub(crate) fn print_diagnostics(report: &Report) {
     for diagnostic in report.diagnostics() {
         anstream::eprint!("{}", text::diagnostic(diagnostic));
     }
 }
 
-/// Tells at once of something that could not be judged. Commands to GitHub tell it at the end.
+/// Reports unevaluated input immediately. The GitHub format reports it at the end.
 pub(crate) fn tell_unjudged(unjudged: &Diagnostic, format: Output) {
     if format != Output::Github {
         anstream::eprint!("{}", text::diagnostic(unjudged));
     }
 }
 
-/// Prints what a replay found.
+/// Prints the results of a replay.
 pub(crate) fn print_replay(
     summary: &Summary,
     format: Output,

@@ -1,8 +1,8 @@
-//! Text of others in a line of ours: names write neither lines nor commands, whoever chose them.
+//! Makes untrusted text safe to print, so that names cannot inject lines or commands.
 
 use std::borrow::Cow;
 
-/// Whether a character does more than to stand there: it ends the line, moves the cursor, turns the text around or hides.
+/// Returns true for control characters, line separators, and bidirectional or invisible characters.
 fn is_more(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -10,7 +10,7 @@ fn is_more(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A text with such characters as escapes. `##[` begins a command of GitHub Actions wherever it stands.
+/// Escapes such characters in a text, and `##[`, which starts a GitHub Actions command anywhere in a line.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let is_command = text.contains("##[");
     if !is_command && !text.contains(is_more) {
@@ -27,7 +27,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain.replace("##[", "#\\u{23}["))
 }
 
-/// A line of a file in which each such character is another one of as many bytes, so that places in it stay.
+/// Replaces each such character in a line with a substitute of the same length, so that positions stay valid.
 pub(crate) fn plain_line(line: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_more(c) && c != '\t';
     if !line.contains(is_bad) && !line.contains("##[") {

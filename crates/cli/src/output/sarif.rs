@@ -85,7 +85,7 @@ fn descriptor(rule: &Rule) -> Value {
     })
 }
 
-/// Returns the releases that find it, where not all do or several are asked, and the value to write instead, if one is suggested.
+/// Returns the releases with the finding, if they differ or several are evaluated, and the suggested value, if any.
 fn properties(found: &Found) -> Value {
     let mut properties = suggestion(found.suggestion.as_ref());
     if let Value::Object(members) = &mut properties {
@@ -110,7 +110,7 @@ fn location(file: &str, place: Option<&Span>) -> Value {
     location
 }
 
-/// A path as a relative reference of RFC 3986.
+/// Encodes a path as a relative reference (RFC 3986).
 fn uri(file: &str) -> String {
     let mut uri = String::new();
     for byte in file.bytes() {
@@ -138,7 +138,7 @@ fn descriptor_of_kind(kind: Kind) -> Value {
     })
 }
 
-/// A result that no rule reports. Its descriptor is after those of the rules.
+/// Returns a result that no rule reports. Its descriptor follows the descriptors of the rules.
 fn diagnostic(diagnostic: &Diagnostic) -> Value {
     let place = Kind::ALL.iter().position(|kind| *kind == diagnostic.kind);
     json!({

@@ -1,4 +1,4 @@
-//! Tables as kubectl prints them.
+//! Tables in the style of kubectl.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ pub(crate) struct Table<const N: usize> {
 }
 
 impl<const N: usize> Table<N> {
-    /// A table with the heads of its columns.
+    /// Creates a table with column headings.
     pub(crate) fn new(head: [&str; N]) -> Self {
         Self {
             rows: vec![head.map(str::to_owned)],
