@@ -3,7 +3,7 @@
 use managed_by::{kinds, nearest};
 use serde_json::Value;
 
-/// Returns a hint for an object of an unsupported kind. Without a version, only unknown kinds are considered.
+/// Returns a hint for an object of an unsupported kind. `version` is [`None`] if it is unknown.
 pub(crate) fn of_kind(group: &str, version: Option<&str>, kind: &str) -> Option<String> {
     let reads = |command: &str| Some(format!("{kind}: `managed-by {command}` reads it"));
     match (group, kind) {

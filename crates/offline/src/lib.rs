@@ -1,18 +1,18 @@
-//! Judges without an API server: makes admission requests of what people have, and sums up the answers.
+//! Evaluates manifests and recordings without an API server.
 //!
-//! People have manifests, watch streams and audit logs; [`managed_by::review`] judges admission requests. Between the two
-//! is this crate: bytes in, requests and answers out. It has no files, no clock, no threads of its own (but see the
-//! feature `parallel`) and compiles to WebAssembly, so that its users, the command line and the npm package, give the same answers (a
-//! test of the module uses [`Judge`], too). It decides nothing: verdicts are the library's.
+//! [`managed_by::review`] evaluates admission requests. This crate builds such requests from manifests, watch streams and
+//! audit logs, and summarizes the results. It does not access files or the clock, starts no threads (except with the
+//! feature `parallel`) and compiles to WebAssembly, so the command line and the npm package return the same results. A
+//! test of the module uses [`Judge`] too. All verdicts come from the library.
 //!
-//! - [`Document::all`] reads the documents of a text, YAML or JSON, and [`Document::locate`] says where in the text a path
-//!   of a finding stands.
-//! - [`manifest::objects`] lists the objects in a document, each with its request as CREATE; [`manifest::updates`] makes the
-//!   updates between two of them.
-//! - [`Judge`] asks the library, one release or several, and gives a [`ObjectReport`] that borrows nothing.
-//! - [`Replay`] judges recorded history, chunk by chunk, and keeps a [`Tally`]. [`StatusWriters`] lists who wrote which
-//!   status.
-//! - [`SettingsText`] finds the policy's settings in a file of them or in a manifest of a policy.
+//! - [`Document::all`] parses the YAML or JSON documents of a text, and [`Document::locate`] returns the position of a
+//!   finding's path in the text.
+//! - [`manifest::objects`] lists the objects in a document, each with its CREATE request; [`manifest::updates`] returns
+//!   the updates between two objects.
+//! - [`Judge`] evaluates a request under one release or several, and returns an owned [`ObjectReport`].
+//! - [`Replay`] evaluates recorded history chunk by chunk and keeps a [`Tally`]. [`StatusWriters`] lists the writers of
+//!   each status.
+//! - [`SettingsText`] finds the policy's settings in a settings file or a policy manifest.
 //!
 //! ```
 //! use managed_by_offline::{Document, Judge, manifest};

@@ -1,4 +1,4 @@
-//! What documents of a text are, beside what kubectl's own decoder makes of it (`conformance/kubectl`).
+//! Compares parsed documents with kubectl's own decoder (`conformance/kubectl`).
 
 use managed_by_offline::Document;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 const ANSWERS: &str = include_str!("../../../conformance/kubectl/answers.ndjson");
 const PAGE: &str = include_str!("../../../docs/conformance.md");
 
-/// Rows that kubectl reads and this project refuses, with the place.
+/// Rows that kubectl accepts and this project rejects, with the position.
 const REFUSED: [&str; 8] = [
     "binary",
     "NEL as a line end",
@@ -18,8 +18,7 @@ const REFUSED: [&str; 8] = [
     "LS in a block",
 ];
 
-/// Rows that kubectl refuses and this project reads. kubectl does not send the document then, so that nothing is judged that it
-/// sends otherwise.
+/// Rows that kubectl rejects and this project accepts. This is harmless, because kubectl does not send such a document.
 const READ: [&str; 22] = [
     "a key twice in a flow map",
     "a tab after a dash",
@@ -45,7 +44,7 @@ const READ: [&str; 22] = [
     "a number of JSON that is none",
 ];
 
-/// What a text holds up to the first malformed part, as JSON, and what is wrong there.
+/// Returns the documents before the first malformed part, as JSON, and the error.
 fn read(text: &str) -> (Vec<String>, Option<String>) {
     let (mut documents, mut malformed) = (Vec::new(), None);
     Document::each(text, |document| match document {
@@ -56,7 +55,7 @@ fn read(text: &str) -> (Vec<String>, Option<String>) {
     (documents, malformed)
 }
 
-/// Whether two JSON texts say the same, as Go reads them: `1.0` is 1.
+/// Returns true if two JSON texts are equal to Go, for which `1.0` equals 1.
 fn is_same(a: &str, b: &str) -> bool {
     fn is_same_value(a: &Value, b: &Value) -> bool {
         match (a, b) {
@@ -75,13 +74,13 @@ fn is_same(a: &str, b: &str) -> bool {
     let value = |text| serde_json::from_str::<Value>(text);
     match (value(a), value(b)) {
         (Ok(a), Ok(b)) => is_same_value(&a, &b),
-        // Half a surrogate is in no string of Rust.
+        // A Rust string cannot contain a lone surrogate.
         _ => a == b,
     }
 }
 
-/// The rows by who reads them: both, which is alike; kubectl alone; the project alone; nobody. The documents before the one that
-/// somebody refuses are alike too.
+/// Counts the rows accepted by both (with equal results), by kubectl only, by this project only, and by neither. Documents
+/// before the rejected one must be equal too.
 #[test]
 fn texts_are_what_kubectl_takes_them_for() {
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! What a manifest stands for: a create, a stored object, or the updates between two.
+//! Tests the requests for manifests: a create, a stored object, or the updates between two objects.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -7,8 +7,8 @@ use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::{Asks, Document, Judge, Remark, Request};
 use serde_json::{Value, json};
 
-/// What a request asks for, what there is to say of it, how it stands in JSON, and the rules of 1.37 that find something. A kind
-/// of the site's own is judged too. Read from its JSON, the request has the same answer.
+/// The operation, note, JSON and 1.37 rule ids expected of a request. Custom kinds are evaluated too. The request parsed
+/// from its JSON must have the same result.
 #[derive(Debug)]
 struct Asked {
     asks: Asks,
@@ -87,7 +87,7 @@ fn the_status_of_a_create_is_dropped_and_that_is_said() {
         let sent: Value = serde_json::from_slice(&request.json).unwrap();
         assert_eq!(sent["object"].get("status"), None);
         assert_eq!(sent["object"]["spec"], created["spec"]);
-        // As `kubectl get` prints it.
+        // Formatted like the output of `kubectl get`.
         for (member, value) in [
             ("uid", "u"),
             ("resourceVersion", "5"),
@@ -104,7 +104,7 @@ fn the_status_of_a_create_is_dropped_and_that_is_said() {
             assert_eq!(request.rules.len(), 1, "{stored}");
         }
     }
-    // As `kubectl create --dry-run` prints it.
+    // Formatted like the output of `kubectl create --dry-run`.
     let mut dry = job("a.io/x", &json!({}));
     dry["metadata"]["creationTimestamp"] = Value::Null;
     let request = alone(&dry);
@@ -132,21 +132,21 @@ fn an_update_of_the_status_and_the_rest_is_two() {
         panic!("{both:?}");
     };
     assert_eq!(members(first)["object"], members(second)["oldObject"]);
-    // Who says that it is one of the status means that the API server keeps the rest.
+    // With `is_status`, the API server keeps everything but the status.
     assert_eq!(
         asked(&updates(&old, &new, true)),
         std::slice::from_ref(&of_status)
     );
-    // A change of the status alone is one of the status.
+    // A change of only the status is a status update.
     let same = job("a.io/x", &json!({"failed": 1}));
     assert_eq!(asked(&updates(&old, &same, false)), [of_status]);
-    // A manifest of a repository has no status, and takes none away.
+    // A manifest in a repository has no status and does not remove it.
     let mut manifest = new;
     manifest.as_object_mut().unwrap().remove("status");
     assert_eq!(asked(&updates(&old, &manifest, false)), [of_spec]);
 }
 
-/// What the API server drops, and what it keeps, does not count for the size: as JSON, each request has its own status.
+/// Checks that dropped and unchanged parts do not count towards the size: in JSON, each request has its own status.
 #[test]
 fn a_status_counts_where_it_is_stored() {
     let long = |from: usize| {

@@ -1,5 +1,5 @@
-//! The command line says what the library says, of each release: `lint` and `diff` to what a request of `target/answers.ndjson` asks
-//! for, `review` to the request.
+//! Compares the program with the library for each release: `lint` and `diff` on the objects of the requests in
+//! `target/answers.ndjson`, `review` on the requests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::formats::check_judgement;
 use crate::support::run;
 
-/// What `lint` or `diff` finds in the objects of a request.
+/// Returns the findings of `lint` or `diff` for the objects of a request.
 fn found(folder: &std::path::Path, request: &Value, settings: &str) -> Value {
     let write = |name: &str, text: &str| {
         let file = folder.join(name);
@@ -45,8 +45,9 @@ fn found(folder: &std::path::Path, request: &Value, settings: &str) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {args:?} {ran:?}"))
 }
 
-/// Whether the objects of a request say all of it that `lint` and `diff` look at: a manifest has no deletion, no other version than
-/// its own, and as a create no status; it stands for the object of its name in its namespace, in a request and before it.
+/// Returns true if the objects represent the whole request for `lint` and `diff`. A manifest cannot represent a deletion,
+/// another version than its own, or a status in a create, and its name and namespace must match the request and the old
+/// object.
 fn is_of_objects(request: &Value) -> bool {
     let object = &request["object"];
     let (kind, version) = (&request["kind"], object["apiVersion"].as_str());
@@ -79,7 +80,7 @@ fn every_request_is_judged_as_by_the_library() {
         let folder = tempfile::tempdir().unwrap();
         let document = found(folder.path(), &request, &line.settings.to_string());
         let results = document["results"].as_array().unwrap();
-        // Of an update, `diff` asks about a status that differs in a request of its own.
+        // For an update, `diff` evaluates a changed status in a separate request.
         let part = |asked: &Value| asked["subResource"].as_str().unwrap_or_default().to_owned();
         let own = results
             .iter()
@@ -99,7 +100,7 @@ fn every_request_is_judged_as_by_the_library() {
     assert!(requests > 1000 && findings > 1000, "{requests} {findings}");
 }
 
-/// The `response` that `review` gives to each request.
+/// Returns the `response` of `review` for each request.
 fn reviewed(lines: &[Line], args: &[&str]) -> Vec<Value> {
     let mut stdin = String::new();
     for line in lines {
@@ -120,7 +121,8 @@ fn reviewed(lines: &[Line], args: &[&str]) -> Vec<Value> {
     answers
 }
 
-/// What `review` answers is what the policy answers, and with `--kubernetes all` what the judgement of all releases answers.
+/// Checks that `review` answers like the policy, and with `--kubernetes all` like the library's evaluation of all
+/// releases.
 #[test]
 #[expect(
     clippy::print_stdout,
@@ -134,7 +136,7 @@ fn every_review_is_answered_as_by_the_library() {
     let mut by_settings: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for line in answers::lines().unwrap() {
         let mut line = line.unwrap();
-        // Of many requests it would be most of the memory.
+        // Free the memory: the recorded results are most of it.
         line.judgement = Value::Null;
         by_settings
             .entry(line.settings.to_string())
@@ -146,7 +148,7 @@ fn every_review_is_answered_as_by_the_library() {
         fs::write(file, settings).unwrap();
         for (line, ours) in lines.iter().zip(reviewed(lines, &["--settings", file])) {
             let mut expected = line.response(&line.request().unwrap()["uid"]).unwrap();
-            // The command line leaves out what kwctl writes as `null`.
+            // The program omits members that kwctl writes as `null`.
             expected
                 .as_object_mut()
                 .unwrap()

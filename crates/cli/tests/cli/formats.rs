@@ -1,4 +1,4 @@
-//! Machine formats, held to their schemas.
+//! Validates machine formats against their schemas.
 
 use std::sync::LazyLock;
 
@@ -6,13 +6,13 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
 use xtask::root;
 
-/// A schema that is ready to judge documents.
+/// A compiled schema.
 pub(crate) struct Schema(Schemas, SchemaIndex);
 
-/// The schema of what the program prints.
+/// The schema of the program's own output.
 pub(crate) static OWN: LazyLock<Schema> = LazyLock::new(|| compile(schema("cli.schema.json")));
 
-/// The schema of the standard SARIF.
+/// The schema of the SARIF standard.
 static SARIF: LazyLock<Schema> = LazyLock::new(|| {
     compile(serde_json::from_str(include_str!("schemas/sarif-2.1.0.json")).unwrap())
 });
@@ -27,7 +27,7 @@ static JUDGEMENT: LazyLock<Schema> = LazyLock::new(|| compile(schema("judgement.
 fn compile(schema: Value) -> Schema {
     let mut compiler = Compiler::new();
     let id = schema["$id"].as_str().unwrap_or("schema.json").to_owned();
-    // The schemas name each other by what is after the last slash.
+    // References between the schemas use the part after the last slash.
     for schema in [schema, self::schema("judgement.schema.json")] {
         let id = schema["$id"].as_str().unwrap_or("schema.json").to_owned();
         compiler.add_resource(&id, schema).unwrap();
@@ -42,19 +42,19 @@ fn schema(name: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Fails unless a document follows a schema.
+/// Fails unless a document matches a schema.
 pub(crate) fn check(Schema(schemas, index): &Schema, document: &Value) {
     if let Err(e) = schemas.validate(document, *index) {
         panic!("{e}\n{document:#}");
     }
 }
 
-/// Fails unless a document is a judgement.
+/// Fails unless a document matches the schema of a judgement.
 pub(crate) fn check_judgement(judgement: &Value) {
     check(&JUDGEMENT, judgement);
 }
 
-/// Fails unless a document is SARIF by the standard, and each result is of the rule that it names.
+/// Fails unless a document is valid SARIF and each result's index refers to its rule.
 pub(crate) fn check_sarif(document: &Value) {
     check(&SARIF, document);
     let run = &document["runs"][0];
@@ -69,7 +69,7 @@ pub(crate) fn check_sarif(document: &Value) {
     }
 }
 
-/// A schema that takes anything would prove nothing.
+/// Checks that the schemas reject invalid documents.
 #[test]
 fn the_schema_refuses_what_is_none_of_ours() {
     let Schema(schemas, index) = &*OWN;

@@ -1,4 +1,4 @@
-//! `kubectl get jobs -w -o json | managed-by replay`: told when it comes, and summed up when somebody stops it.
+//! Tests `kubectl get jobs -w -o json | managed-by replay`: results are printed as they arrive, and totals after a signal.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::support;
 
-/// Nothing that works takes so long; without it, a test that fails would not end.
+/// Timeout that ends a failing test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A Job as kubectl prints it, over many lines.
+/// Returns a Job as kubectl prints it, over many lines.
 fn job(name: &str, managed_by: &str, version: u32) -> String {
     format!(
         "{{\n    \"apiVersion\": \"batch/v1\",\n    \"kind\": \"Job\",\n    \"metadata\": {{\n        \"name\": \"{name}\",\n        \"resourceVersion\": \"{version}\",\n        \"uid\": \"{name}\"\n    }},\n    \"spec\": {{\n        \"managedBy\": \"{managed_by}\"\n    }}\n}}\n"
@@ -29,7 +29,7 @@ fn start(args: &[&str]) -> (Child, Receiver<String>) {
     (child, from)
 }
 
-/// The next line that begins so.
+/// Waits for the next line with a prefix.
 fn wait_for(lines: &Receiver<String>, start: &str) -> String {
     loop {
         let line = lines.recv_timeout(PATIENCE).unwrap();
@@ -53,14 +53,14 @@ fn a_watch_is_told_as_it_happens_and_summed_up_when_it_is_stopped() {
         .enumerate()
         {
             to.write_all(text.as_bytes()).unwrap();
-            // Nothing more comes before what came was told.
+            // Send the next document only after the previous result is printed.
             match index {
                 1 => drop(wait_for(&lines, "error[managed-by/immutable]: ")),
                 2 => drop(wait_for(&lines, "error[managed-by/format]: ")),
                 _ => {}
             }
         }
-        // A document that has only begun is no malformed.
+        // An incomplete document at the end is not an error.
         to.write_all(b"{\n    \"kind\":").unwrap();
         let id = child.id().to_string();
         let mut kill = Command::new("kill");

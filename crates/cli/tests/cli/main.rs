@@ -1,4 +1,4 @@
-//! The program, run as people run it.
+//! End-to-end tests of the program.
 
 #![expect(
     clippy::unwrap_used,

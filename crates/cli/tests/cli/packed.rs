@@ -1,4 +1,5 @@
-//! Recordings that are packed with gzip or zstd say what they say unpacked, and of one that was cut what comes before the cut counts.
+//! Tests recordings compressed with gzip or zstd. The results must match the uncompressed file; a truncated file counts up
+//! to the cut.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! The manual, and the completions of each shell.
+//! Tests the manual pages and the shell completions.
 
 use xtask::root;
 
@@ -18,7 +18,7 @@ const COMMANDS: [&str; 11] = [
     "man",
 ];
 
-/// The options that a command tells of in its help, such as `--settings`.
+/// Returns the options in a command's help, such as `--settings`.
 fn options(command: &str) -> Vec<String> {
     let help = run(&[command, "--help"], b"").out;
     let lines = help.lines().map(str::trim_start);
@@ -52,7 +52,7 @@ fn the_manual_has_a_page_for_each_command_with_its_options() {
     }
 }
 
-/// The documentation shows the help of each command, and of `settings` that of its three.
+/// Checks that the documentation contains the help of each command, and of the three subcommands of `settings`.
 #[test]
 fn every_help_has_an_example_and_is_shown() {
     let shown = std::fs::read_to_string(root("docs/cli-help.md")).unwrap();

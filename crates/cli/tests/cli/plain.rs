@@ -1,10 +1,10 @@
-//! Names write neither lines nor commands.
+//! Checks that names cannot inject lines or commands.
 
 use serde_json::json;
 
 use crate::support::{Ran, run, run_in};
 
-/// Ends the line, begins a command of GitHub Actions, moves the cursor, turns the text around.
+/// A name that ends the line, starts a GitHub Actions command, moves the cursor and reverses the text.
 const NAME: &str = "x\n::error::y\r\u{1b}[2J\u{202e}\u{2028}##[group]z";
 
 fn is_plain(what: &str, ran: &Ran, commands: &str) {
@@ -19,7 +19,7 @@ fn is_plain(what: &str, ran: &Ran, commands: &str) {
             assert!(line.starts_with(commands), "{what}: {line}");
         }
     }
-    // It is shown, in one form or another.
+    // Each format shows the name in an escaped form.
     let forms = ["\\u{202e}", "\\u202e", "\u{fffd}"];
     let is_shown = forms
         .iter()
@@ -86,7 +86,7 @@ fn names_write_neither_lines_nor_commands() {
             "::error file=stdin,line=1",
         );
     }
-    // A line of a file is shown as far as it is harmless.
+    // Lines of a file are shown without harmful characters.
     let folder = tempfile::tempdir().unwrap();
     let text = "apiVersion: batch/v1\nkind: Job\nspec: {managedBy: bad} # \u{202e}\u{200b}\n";
     std::fs::write(folder.path().join("a\u{202e}.yaml"), text).unwrap();

@@ -1,4 +1,4 @@
-//! What reviewers see: the hook of pre-commit, and the steps of the GitHub Action.
+//! Tests the output for reviewers: the pre-commit hook, and the steps of the GitHub Action.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::formats::{GITLAB, check};
 const BAD: &str =
     "apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec: {managedBy: runner}\n";
 
-/// Runs a program, and gives its exit code and what it prints on both ways out.
+/// Runs a program. Returns its exit code and its output on both streams.
 fn run(command: &mut Command) -> (i32, String) {
     let output = command.output().unwrap();
     let both = [output.stdout, output.stderr].concat();
@@ -29,7 +29,7 @@ fn git(folder: &Path, args: &[&str]) -> String {
     text.trim().to_owned()
 }
 
-/// What comes first on the PATH is the program that is tested.
+/// Returns a PATH that starts with the tested program.
 fn path() -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_managed-by"));
     let folder = program.parent().unwrap().display();
@@ -72,7 +72,7 @@ fn pre_commit_runs_the_hook() {
             .env("PRE_COMMIT_HOME", folder.path().join("cache"))
             .current_dir(&work))
     };
-    // No workload at all, and a file that is none of Kubernetes.
+    // No workload, and a file that is not a Kubernetes manifest.
     let (code, text) = hook(&[("a.json", "{}"), ("b.txt", BAD)]);
     assert_eq!(code, 0, "{text}");
     let (code, text) = hook(&[("job.yaml", BAD)]);
@@ -87,7 +87,7 @@ fn pre_commit_runs_the_hook() {
         text.contains("did you mean \"kueue.x-k8s.io/multikueue\""),
         "{text}"
     );
-    // One option lets it pass, and it is shown.
+    // An option allows it, and it is still shown.
     fs::write(
         work.join(".pre-commit-config.yaml"),
         format!("{config}        args: [--allow-warnings]\n"),
@@ -99,7 +99,7 @@ fn pre_commit_runs_the_hook() {
         text.contains("did you mean \"kueue.x-k8s.io/multikueue\""),
         "{text}"
     );
-    // What the repository leaves out, whoever names it.
+    // Excludes in the repository's config apply to explicitly named files too.
     let leave_out = [
         ("managed-by.toml", "exclude = [\"job.yaml\"]\n"),
         ("job.yaml", BAD),
@@ -108,7 +108,7 @@ fn pre_commit_runs_the_hook() {
     assert_eq!(code, 0, "{text}");
 }
 
-/// The Job of the README, with its typo.
+/// Returns the Job of the README, with its typo.
 fn typo() -> String {
     let readme = fs::read_to_string(root("README.md")).unwrap();
     let manifest = readme.split("cat > pi.yaml <<EOF\n").nth(1).unwrap();
@@ -117,14 +117,14 @@ fn typo() -> String {
     manifest.to_owned()
 }
 
-/// A run of the Action's steps as the runner does it, but for those that are Actions themselves.
+/// The Action's steps, run like the runner does, except for steps that are Actions themselves.
 struct Action {
     folder: tempfile::TempDir,
     steps: Vec<Value>,
     inputs: BTreeMap<String, String>,
 }
 
-/// What a step left behind.
+/// The results of a step.
 struct Ran {
     code: i32,
     text: String,
@@ -132,7 +132,7 @@ struct Ran {
 }
 
 impl Action {
-    /// A job in a new folder, whose releases are the program that is tested, packed as `make cli-archive` packs it.
+    /// Prepares a job in a new folder. Its release download is the tested program, packed by `make cli-archive`.
     fn new(version: &str, inputs: &[(&str, &str)]) -> Self {
         let text = fs::read_to_string(root(".github/actions/check/action.yml")).unwrap();
         let action: Value = serde_yaml_ng::from_str(&text).unwrap();
@@ -170,7 +170,7 @@ impl Action {
         self.folder.path().join(name)
     }
 
-    /// Runs the step of a name.
+    /// Runs the step with a name.
     fn step(&self, name: &str) -> Ran {
         let mut steps = self.steps.iter();
         let step = steps.find(|step| step["name"] == name).unwrap();
@@ -231,7 +231,7 @@ fn the_action_annotates_and_gives_sarif() {
     );
 }
 
-/// The job fails for the typo of the README, and the reviewer sees where.
+/// Checks that the typo in the README fails the job, and that the reviewer sees its position.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn the_action_denies_warnings_unless_told_otherwise() {
@@ -248,7 +248,7 @@ fn the_action_denies_warnings_unless_told_otherwise() {
             judged.text
         );
     }
-    // A command that has no such option.
+    // A command without the option.
     let action = Action::new(
         env!("CARGO_PKG_VERSION"),
         &[("args", "settings check none.yml")],
@@ -258,7 +258,7 @@ fn the_action_denies_warnings_unless_told_otherwise() {
     assert!(judged.text.contains("no such file"), "{}", judged.text);
 }
 
-/// The recipe of the documentation, run as GitLab's runner does it.
+/// Runs the documented GitLab recipe like GitLab's runner does.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn the_recipe_for_gitlab_fails_and_makes_both_reports() {
@@ -322,14 +322,14 @@ fn the_action_installs_only_what_has_the_checksum() {
         installed.text
     );
     assert!(!action.file("temp/managed-by/managed-by").exists());
-    // Wrong arguments leave nothing to upload.
+    // With invalid arguments there is nothing to upload.
     let action = Action::new(version, &[("args", "lnt"), ("upload-sarif", "true")]);
     assert_eq!(action.step("Install managed-by").code, 0);
     let judged = action.step("Judge");
     assert_eq!((judged.code, &*judged.outputs), (2, ""), "{}", judged.text);
 }
 
-/// What `cargo binstall` and Krew fetch has one name, which is that of `make cli-archive`.
+/// Checks that `cargo binstall`, Krew and `make cli-archive` use the same archive name.
 #[test]
 fn every_installer_fetches_the_archives_of_the_release() {
     let manifest = fs::read_to_string(root("crates/cli/Cargo.toml")).unwrap();

@@ -1,10 +1,10 @@
-//! Running the program.
+//! Helpers that run the program.
 
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// What a run printed.
+/// The output of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -12,7 +12,7 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// Starts the program in a folder, with pipes for all that it reads and writes.
+/// Starts the program in a folder, with pipes for its standard streams.
 pub(crate) fn start(folder: &Path, args: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_managed-by"))
         .args(args)
@@ -30,7 +30,7 @@ pub(crate) fn run_in(folder: &Path, args: &[&str], stdin: &[u8]) -> Ran {
     let mut child = start(folder, args);
     let mut to = child.stdin.take().unwrap();
     let bytes = stdin.to_owned();
-    // A program that has read enough closes its end.
+    // The program may close its input before the end.
     let feed = std::thread::spawn(move || drop(to.write_all(&bytes)));
     let output = child.wait_with_output().unwrap();
     feed.join().unwrap();

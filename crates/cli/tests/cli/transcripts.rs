@@ -1,4 +1,4 @@
-//! What stands in the documentation is what the program prints, and how it ends.
+//! Checks that the documentation shows the program's actual output and exit codes.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,11 +13,11 @@ use xtask::root;
 
 use crate::formats::{GITLAB, OWN, check, check_sarif};
 
-/// The commands of the documentation run where the files that they name are.
+/// Pages whose commands run in the folder with the files that they name.
 const DOCUMENTATION: [&str; 2] = ["docs/cli.md", "docs/cli-help.md"];
 
-/// Where the commands of one of the other pages run, from one heading `##` to the next: an empty folder, with links beside it to
-/// what they need of the repository.
+/// Creates an empty folder, with links next to it to the parts of the repository that commands need. Commands of the other
+/// pages run in it, from one `##` heading to the next.
 fn new_folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["conformance", "deploy", "examples"] {
@@ -27,14 +27,14 @@ fn new_folder() -> TempDir {
     folder
 }
 
-/// What a command printed.
+/// The output of a command.
 struct Printed {
     out: String,
     err: String,
     code: i32,
 }
 
-/// Runs a command in a shell with the program on its path. It may ask for the exit code of the one before.
+/// Runs a command in a shell with the program on its path. It can read the exit code of the previous command.
 fn run(command: &str, folder: &Path, before: i32, is_merged: bool) -> Printed {
     let program = Path::new(env!("CARGO_BIN_EXE_managed-by"));
     let folders = [
@@ -48,7 +48,8 @@ fn run(command: &str, folder: &Path, before: i32, is_merged: bool) -> Printed {
         .env("PATH", folders.join(":"))
         .env("NO_COLOR", "1")
         .env("COLUMNS", "100")
-        // Git names them to what it runs (hooks, `rebase --exec`): `git init` and `git commit` of a page would be of this repository.
+        // Git sets these for its child processes (hooks, `rebase --exec`): `git init` and `git commit` in a page would
+        // affect this repository.
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
         .env_remove("GIT_INDEX_FILE")
@@ -62,7 +63,7 @@ fn run(command: &str, folder: &Path, before: i32, is_merged: bool) -> Printed {
     }
 }
 
-/// Adds what is printed to a page, each line after a mark.
+/// Appends output to a page, with a mark before each line.
 fn add(made: &mut String, mark: &str, printed: &str) {
     for line in printed.split_terminator('\n') {
         let mark = if line.is_empty() {
@@ -77,9 +78,9 @@ fn add(made: &mut String, mark: &str, printed: &str) {
     }
 }
 
-/// The page with what is printed today below each command: standard output, standard error after the mark `2> `, and the exit
-/// code if it is not 0. A page of the documentation shows both ways out as people see them, and says of the exit code where it
-/// matters. Its commands run in a fixed folder.
+/// Returns the page with the current output below each command: standard output, standard error after the mark `2> `, and
+/// the exit code if it is not 0. Pages of the documentation show both streams as a terminal does, and mention the exit
+/// code where it matters. Their commands run in a fixed folder.
 fn written_again(page: &str, fixed: Option<&Path>) -> String {
     let mut made = String::new();
     let mut folder = fixed.is_none().then(new_folder);
@@ -91,7 +92,7 @@ fn written_again(page: &str, fixed: Option<&Path>) -> String {
         if line.starts_with("```") {
             is_transcript = line == "```console";
         } else if is_transcript && command.is_none() {
-            // It was printed.
+            // Skip the old output.
             continue;
         } else if line.starts_with("## ") {
             folder = fixed.is_none().then(new_folder);
@@ -118,7 +119,7 @@ fn written_again(page: &str, fixed: Option<&Path>) -> String {
         let mut printed = run(&command, here, code, fixed.is_some());
         code = printed.code;
         check_documents(&command, &printed.out, here);
-        // The documentation shows no blank line at the end.
+        // The documentation omits a blank line at the end.
         if fixed.is_some() && printed.out.ends_with("\n\n") {
             printed.out.pop();
         }
@@ -131,7 +132,8 @@ fn written_again(page: &str, fixed: Option<&Path>) -> String {
     made
 }
 
-/// Fails unless what a command prints for programs, or writes into a file, is there and can be read, by its schema if it has one.
+/// Fails unless a command's machine-readable output or file exists, can be parsed, and matches its schema, if there is
+/// one.
 fn check_documents(command: &str, printed: &str, folder: &Path) {
     let line = command.lines().next().unwrap();
     let last = line.rsplit('|').next().unwrap();
@@ -150,7 +152,7 @@ fn check_documents(command: &str, printed: &str, folder: &Path) {
         "junit" => {
             let report = quick_junit::Report::deserialize_from_str(&text);
             let report = report.unwrap_or_else(|e| panic!("{command}: {e}"));
-            // The reader lets much pass that it does not understand.
+            // The parser accepts more than the format allows, so compare the round trip.
             assert_eq!(report.to_string().unwrap(), text, "{command}");
             return;
         }
@@ -173,7 +175,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Fails at the first line of a page that is not what is printed.
+/// Fails at the first line of a page that differs from the output.
 fn check_page(file: &Path, name: &str) {
     let page = fs::read_to_string(file).unwrap();
     assert!(page.matches("\n$ ").count() > 5, "{name}");

@@ -1,4 +1,4 @@
-//! Histories, replayed and asked who wrote which status: recordings, and the cases of the YAML files here.
+//! Replays histories and lists status writers: from recordings, and from the cases in the YAML files here.
 
 #![expect(
     clippy::unwrap_used,
@@ -19,7 +19,7 @@ fn cases<T: DeserializeOwned>(text: &str) -> T {
     serde_json::from_str(document.json()).unwrap()
 }
 
-/// A value with other members; null takes one away.
+/// Returns a value with members replaced; null removes a member.
 fn with(value: &Value, changes: &Value) -> Value {
     let (Value::Object(members), Value::Object(changes)) = (value, changes) else {
         return changes.clone();

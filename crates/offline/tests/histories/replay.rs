@@ -1,5 +1,5 @@
-//! Recorded history, replayed: the requests and the verdicts are those of the recordings' own reader, and what cannot be
-//! judged says why.
+//! Replays recorded histories. Requests and verdicts must match the recorder's own reader, and records that cannot be
+//! evaluated must have a reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ fn stream(name: &str) -> String {
     std::fs::read_to_string(format!("{folder}{name}.ndjson")).unwrap()
 }
 
-/// What the library says to each request of a stream, by line.
+/// Returns the rules found in each request of a stream, by line.
 fn asked(name: &str, judge: &Judge<'_>) -> Vec<(u64, String, bool)> {
     let requests = trace::requests(name).unwrap().into_iter().zip(1..);
     requests
@@ -60,7 +60,8 @@ fn told(steps: &[Step]) -> Vec<(u64, String, bool)> {
     found.collect()
 }
 
-/// kube-apiserver writes an event on one line, kubectl over many, others in another order: that makes no difference.
+/// Checks that layout makes no difference: kube-apiserver writes an event on one line, kubectl over many, other programs
+/// in another order.
 #[test]
 fn the_layout_of_an_event_does_not_matter() {
     let text = stream("jobs-1.36");
@@ -113,7 +114,7 @@ struct Case {
     unknown: Vec<String>,
 }
 
-/// A step as the cases write it.
+/// Formats a step as in the cases.
 fn in_a_line(step: &Step) -> String {
     let line = step.seen.line;
     let found = match &step.said {
@@ -208,7 +209,7 @@ fn each_history_is_told() {
             })
             .collect();
         for (_, found) in &found {
-            // Nobody is denied for what is stored.
+            // A stored object is never denied.
             let is_stored = found.asks.is_stored();
             let is_allowed = found.judgement.decision.is_allowed();
             assert_eq!(is_allowed, is_stored, "{found:?}");
@@ -223,7 +224,7 @@ fn each_history_is_told() {
             assert_eq!((&row.first, &row.object), (&first.seen, &first.object));
             assert_eq!((row.count, &row.user), (of_row.count() as u64, &asked.user));
         }
-        // However a history comes, and whatever follows, that is told.
+        // Chunk boundaries and later documents must not change the steps.
         if case.log.iter().all(Value::is_object) {
             let parts: Vec<_> = parts.iter().map(|part| &**part).collect();
             assert_eq!(replay(judge(), &parts), (tally, steps.clone()), "{case:?}");
@@ -252,7 +253,7 @@ fn every_recording_gives_the_requests_that_it_was_made_of() {
     assert_eq!(denied, 103, "as the vectors say of 1.30");
 }
 
-/// Chunks, layout and lists are one and the same history.
+/// Checks that chunks, layout and lists do not change the results.
 #[test]
 fn how_a_history_is_cut_and_laid_out_does_not_matter() {
     let text = stream("child-jobs");
@@ -269,7 +270,7 @@ fn how_a_history_is_cut_and_laid_out_does_not_matter() {
     let (single, steps_of_single) = replay(judge(), &lines);
     assert_eq!((&single, &steps_of_single), (&whole, &steps));
 
-    // A watch that begins anew: what was seen is not judged again.
+    // After a watch restarts, known states are not evaluated again.
     let alive: String = text.split_inclusive('\n').take(60).collect();
     let (once, _) = replay(judge(), &[&alive]);
     let last = alive.lines().last().unwrap().replace("MODIFIED", "ADDED");
@@ -281,7 +282,7 @@ fn event(name: &str, object: &Value) -> String {
     json!({"type": name, "object": object}).to_string() + "\n"
 }
 
-/// The requests of a history, as JSON.
+/// Returns the requests of a history, as JSON.
 fn requests(text: &str) -> Vec<Value> {
     let mut requests = Vec::new();
     let mut replay = Replay::new(default_judge());
@@ -292,7 +293,8 @@ fn requests(text: &str) -> Vec<Value> {
     requests
 }
 
-/// One event that changes the status and the rest is two requests, with a state between them. A create has no status.
+/// Checks that an event with changes in both the status and the rest becomes two requests with an intermediate state, and
+/// that a create has no status.
 #[test]
 fn a_request_is_written_as_the_library_reads_it() {
     let Cases { job, audit, .. } = crate::cases(include_str!("replay.yml"));

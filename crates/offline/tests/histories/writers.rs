@@ -1,4 +1,4 @@
-//! Audit logs, asked who wrote which status: a recorded one, and the cases of `writers.yml`.
+//! Lists the status writers in audit logs: a recorded one, and the cases of `writers.yml`.
 
 use std::fmt::Write as _;
 
@@ -20,21 +20,21 @@ struct Cases {
 struct Case {
     settings: Value,
     log: Vec<Value>,
-    /// Of each list, and each writer in it: `Job ana 2`, `acme.io/x ana 2 denied 1`.
+    /// Each list and its writers: `Job ana 2`, `acme.io/x ana 2 denied 1`.
     writers: Vec<String>,
     denied: u64,
     found: u64,
     refused: u64,
     other: u64,
     undecided: u64,
-    /// The line, the word and the text.
+    /// The line, the reason and the text.
     told: Option<(u64, String, String)>,
     times: Option<(String, String)>,
-    /// The line on which each writer is first.
+    /// The line of each writer's first write.
     first: Option<Vec<u64>>,
 }
 
-/// What is told of a log with settings, with the lines.
+/// Returns the writers in a log, and the problems with their lines.
 fn read(settings: &Value, text: &str) -> (Written, Vec<(u64, &'static str, String)>) {
     let settings = settings.to_string();
     let mut writers = StatusWriters::new(&settings).unwrap();
@@ -46,7 +46,7 @@ fn read(settings: &Value, text: &str) -> (Written, Vec<(u64, &'static str, Strin
     (writers.finish(), told)
 }
 
-/// The writers of a log.
+/// Returns the writers in a log.
 fn listed(text: &str) -> Vec<String> {
     let (written, told) = read(&Value::Null, text);
     assert_eq!(told, [], "{text}");
@@ -152,7 +152,7 @@ fn jobset_s_controller_is_found_in_the_log_in_which_it_was_denied() {
     // A conflict.
     assert_eq!((sums.refused, sums.undecided), (1, 0));
 
-    // The log in pieces, in a list, and without the objects, says the same of who wrote; where the lines are differs.
+    // In pieces, in a list, and without the objects, the log has the same writers at different lines.
     let mut pieces = StatusWriters::new("{}").unwrap();
     let (mut rest, mut before) = (text.as_bytes(), 0);
     while !rest.is_empty() {
