@@ -341,7 +341,7 @@ pub(crate) struct Who {
 }
 
 impl Who {
-    /// The namespace of objects that name none.
+    /// Returns the namespace of objects without one.
     pub(crate) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
     }
@@ -393,12 +393,11 @@ pub(crate) enum WritersOutput {
     Json,
 }
 
-/// What a rule is to do.
+/// An override of a rule's enforcement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Choice {
     /// The id of the rule.
     pub(crate) rule: &'static str,
-    /// What it does.
     pub(crate) enforcement: Enforcement,
 }
 
@@ -427,12 +426,12 @@ impl FromStr for Choice {
     }
 }
 
-/// `; did you mean deny?`, if a word is near to one of several.
+/// Formats the suggestion `; did you mean deny?`, if a known word is similar.
 pub(crate) fn did_you_mean<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> String {
     nearest(word, words).map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 
-/// What to say of an id that no rule has.
+/// Returns the message for an unknown rule id.
 pub(crate) fn unknown_rule(id: &str) -> String {
     let short = |rule: &str| rule.split('/').nth(1).map(str::to_owned);
     let near = rules().iter().find(|rule| {

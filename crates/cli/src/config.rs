@@ -38,7 +38,7 @@ struct Config {
     namespace: Option<String>,
     /// Old findings, which lint and diff count and do not deny for: a file that --write-baseline makes
     baseline: Option<PathBuf>,
-    /// Where the file is.
+    /// Path of the file.
     #[serde(skip)]
     folder: PathBuf,
 }

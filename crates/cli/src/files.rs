@@ -64,7 +64,7 @@ impl Chooser {
         };
         let path = parent.join(name);
         let is_folder = path.is_dir();
-        // Outside the folder, only unanchored patterns apply.
+        // Outside the folder, match patterns against the absolute path.
         let inside = path.strip_prefix(self.excluded.path());
         let inside = inside.unwrap_or_else(|_| path.strip_prefix("/").unwrap_or(&path));
         let matched = |path| self.excluded.matched_path_or_any_parents(path, is_folder);

@@ -1,4 +1,4 @@
-//! The name of an object.
+//! Names of objects.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub struct ObjectName {
 }
 
 impl ObjectName {
-    /// The name that an object has in a state.
+    /// Returns the name of an object in a state.
     pub(crate) fn of(state: &State<'_>) -> Self {
         let metadata = &state.metadata;
         Self {
@@ -35,19 +35,19 @@ impl ObjectName {
         }
     }
 
-    /// Its kind and group: `Job.batch`, `Pod`.
+    /// Returns the kind and group: `Job.batch`, `Pod`.
     pub fn kind_and_group(&self) -> String {
         kind_and_group(&self.kind, &self.group)
     }
 }
 
-/// As [`ObjectName::kind_and_group`].
+/// Returns a kind and group like [`ObjectName::kind_and_group`].
 pub(crate) fn kind_and_group(kind: &str, group: &str) -> String {
     let dot = if group.is_empty() { "" } else { "." };
     format!("{kind}{dot}{group}")
 }
 
-/// `Job.batch team-a/pi`
+/// Formats as `Job.batch team-a/pi`.
 impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slash = if self.namespace.is_empty() { "" } else { "/" };

@@ -149,7 +149,7 @@ impl<'c> Said<'c> {
         let Some(target) = Target::find(targets, &audited) else {
             return Self::Other;
         };
-        // As in the settings, a kind name applies to all API groups.
+        // A kind name applies to all API groups, as in the settings.
         let Some(kind) = targets.iter().position(|first| first.name == target.name) else {
             return Self::Other;
         };
