@@ -32,40 +32,40 @@ pub struct ObjectReport {
     pub releases: Option<Matrix>,
 }
 
-/// What one rule found at one place.
+/// A finding of one rule on one field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct Found {
-    /// The rule; in JSON its id, which `explain` takes.
+    /// The rule; in JSON its id, as accepted by `explain`.
     #[serde(serialize_with = "id")]
     #[cfg_attr(feature = "package", ts(type = "RuleId"))]
     pub rule: &'static Rule,
-    /// Whether it denies the request or warns.
+    /// The enforcement of the rule: deny or warn.
     #[serde(serialize_with = "word")]
     #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]
     pub enforcement: Enforcement,
-    /// The field's path from the object's root: `status.conditions[0].type`. Of a field that is missing, where it would stand.
+    /// Path of the field from the object's root: `status.conditions[0].type`. For a missing field, the path it would have.
     pub path: String,
-    /// What kind of error it is; in JSON kube-apiserver's word for it: `Invalid value`, `Required value`, `Forbidden`, ...
+    /// The error type; in JSON the name that kube-apiserver uses: `Invalid value`, `Required value`, `Forbidden`, ...
     #[serde(rename = "type")]
     #[cfg_attr(feature = "package", ts(type = "string"))]
     pub error_type: ErrorType,
-    /// The whole error, as kube-apiserver writes it: path, type, value, detail.
+    /// The whole error in kube-apiserver's format: path, type, value, detail.
     pub text: String,
-    /// What is wrong, and what would do; may be empty.
+    /// The reason and the accepted values; may be empty.
     pub detail: String,
-    /// The value that was probably meant, to be written at the path; `detail` names it too.
+    /// The suggested value for the path; `detail` contains it too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub suggestion: Option<String>,
-    /// Whether kube-apiserver finds it too.
+    /// True if kube-apiserver reports the same error.
     #[serde(rename = "upstream")]
     pub is_upstream: bool,
-    /// The releases that find it, where the settings choose none and not all of them do.
+    /// Releases with the finding, if the settings select none and the releases differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, as = "Option<Vec<String>>"))]
     pub releases: Option<ReleaseSet>,
-    /// The error of each release, where not all say it in the same words: the finding itself has those of the newest.
+    /// The error of each release, if the texts differ; the finding itself has the text of the newest release.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "package",

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::record::State;
 
-/// An object, by name.
+/// The identity of an object: kind, namespace and name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplayObject"))]
 pub struct ObjectName {
