@@ -343,7 +343,7 @@ fuzz: ## Fuzz the library for SECONDS (needs cargo-fuzz and jq)
 
 .PHONY: mutants
 mutants: ## Run mutation tests of the library, all or SHARD=0/52 (needs cargo-mutants)
-	CARGO_TARGET_DIR=$(CURDIR)/target cargo mutants --package managed-by --output target $(if $(SHARD),--shard $(SHARD) --sharding round-robin)
+	CARGO_TARGET_DIR=$(CURDIR)/target cargo mutants --package managed-by --baseline skip --timeout 300 --output target $(if $(SHARD),--shard $(SHARD) --sharding round-robin)
 
 oracle: $(RELEASES:%=conformance/oracle/bin/%)
 
