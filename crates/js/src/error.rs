@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::settings::SettingsProblem;
+use crate::verdict::TextPlace;
 
 /// Error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -26,6 +26,24 @@ pub struct Error {
     pub message: String,
     /// All problems of invalid settings.
     pub problems: Vec<SettingsProblem>,
+}
+
+/// A problem in settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Problem"))]
+pub struct SettingsProblem {
+    /// Path: `rules["managed-by/format"]`; `settings` for all of them.
+    pub path: String,
+    /// Message with path, actual and allowed values, and the suggestion.
+    pub message: String,
+    /// Suggested key or string to write at the place. `message` contains it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional))]
+    pub suggestion: Option<String>,
+    /// Place in the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional))]
+    pub place: Option<TextPlace>,
 }
 
 impl Error {

@@ -19,10 +19,10 @@ use managed_by_offline::Judge;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-pub use error::{Code, Error};
+pub use error::{Code, Error, SettingsProblem};
 pub use manifest::{Judged, Lint, ReleaseVerdict, Unreadable};
 pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
-pub use settings::{SettingsProblem, SettingsVerdict};
+pub use settings::SettingsVerdict;
 pub use verdict::{Finding, ReviewVerdict, TextPlace};
 
 /// Reviews an admission request, or the request in an `AdmissionReview`.

@@ -4,7 +4,7 @@ use managed_by::{Problems, Settings};
 use managed_by_offline::SettingsText;
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::error::{Error, SettingsProblem};
 use crate::verdict::TextPlace;
 
 /// Result of validating settings.
@@ -19,24 +19,6 @@ pub struct SettingsVerdict {
     pub message: Option<String>,
     /// Problems in the order of the settings, at most 50.
     pub problems: Vec<SettingsProblem>,
-}
-
-/// A problem in settings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Problem"))]
-pub struct SettingsProblem {
-    /// Path: `rules["managed-by/format"]`; `settings` for all of them.
-    pub path: String,
-    /// Message with path, actual and allowed values, and the suggestion.
-    pub message: String,
-    /// Suggested key or string to write at the place. `message` contains it too.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
-    pub suggestion: Option<String>,
-    /// Place in the text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
-    pub place: Option<TextPlace>,
 }
 
 impl SettingsVerdict {

@@ -7,9 +7,11 @@ use crate::report::Report;
 /// Width of a character of the badge's text, in pixels, rounded up.
 const CHARACTER: usize = 6;
 
-/// Renders the badge.
-pub(crate) fn svg(report: &Report) -> String {
-    markup(report).into_string()
+impl Report {
+    /// Renders the badge as SVG, or returns `None` if records could not be evaluated.
+    pub fn badge(&self) -> Option<String> {
+        (self.unjudged == 0).then(|| markup(self).into_string())
+    }
 }
 
 /// Renders the badge for embedding in the page.

@@ -24,8 +24,14 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 13px
 td.state { width: 50%; }
 ";
 
-/// Renders the page.
-pub(crate) fn html(report: &Report) -> String {
+impl Report {
+    /// Renders the report as one HTML page without external resources.
+    pub fn html(&self) -> String {
+        html(self)
+    }
+}
+
+fn html(report: &Report) -> String {
     let title = format!("Conformance of {}", report.controller);
     html! {
         (DOCTYPE)

@@ -3,8 +3,6 @@
 use managed_by::{Release, ReleaseSet};
 use serde::Serialize;
 
-use crate::{badge, page};
-
 /// Result of evaluating a controller's writes, by rule and release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -128,16 +126,6 @@ impl Report {
     pub fn untested(&self) -> impl Iterator<Item = &Row> {
         let never = |row: &&Row| row.cells.iter().all(|cell| cell.exercised == 0);
         self.rows.iter().filter(never)
-    }
-
-    /// Renders the report as one HTML page without external resources.
-    pub fn html(&self) -> String {
-        page::html(self)
-    }
-
-    /// Renders the badge as SVG, or returns `None` if records could not be evaluated.
-    pub fn badge(&self) -> Option<String> {
-        (self.unjudged == 0).then(|| badge::svg(self))
     }
 
     /// Returns the text of the badge: `status conforms to 1.30 to 1.37`.
