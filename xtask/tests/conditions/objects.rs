@@ -1,0 +1,77 @@
+//! Objects and statuses for the requests that the conditions evaluate.
+
+use managed_by::Kind;
+use serde_json::{Value, json};
+use xtask::kinds::objects::with;
+
+use crate::expected::template;
+
+/// Sets the value at a path and creates its parents.
+pub(crate) fn put(object: &mut Value, path: &str, value: Option<String>) {
+    let Some(value) = value else {
+        return;
+    };
+    match path.split_once("[].") {
+        None => path
+            .split('.')
+            .fold(object, |place, key| &mut place[key])
+            .clone_from(&value.into()),
+        Some((list, path)) => {
+            let mut item = json!({"name": "a"});
+            put(&mut item, path, Some(value));
+            let list = list.split('.').fold(object, |place, key| &mut place[key]);
+            *list = json!([item, {"name": "b"}]);
+        }
+    }
+}
+
+/// Returns statuses with fields of several kinds.
+pub(crate) fn statuses() -> Vec<Value> {
+    let condition = |name: &str, status: &str| json!({"type": name, "status": status});
+    let ends = ["Complete", "Completed", "Succeeded", "Failed"]
+        .map(|name| json!({"conditions": [condition(name, "True")]}));
+    let more = [
+        json!({}),
+        json!({"conditions": [condition("Failed", "True"), condition("Completed", "True")]}),
+        json!({"conditions": [condition("Succeeded", "False")]}),
+        json!({"active": 1, "startTime": "2026-11-20T09:00:00Z"}),
+        json!({"active": -1, "restarts": -1}),
+        json!({"restarts": 3, "failed": 2}),
+        json!({"jobDeploymentStatus": "Complete"}),
+        json!({"phase": "Failed"}),
+        json!({"startTime": "2026-11-20T09:00:00Z", "completionTime": "2026-11-20T08:00:00Z"}),
+    ];
+    ends.into_iter().chain(more).collect()
+}
+
+/// Returns objects of a kind: one without a spec, and one for each combination of values in the field and in the first template.
+pub(crate) fn objects(kind: &Kind<'_>) -> Vec<Value> {
+    let mut values = vec![
+        None,
+        kind.reserved_value(),
+        Some("kueue.x-k8s.io/multikueue"),
+    ];
+    let in_templates = values.clone();
+    values.extend([Some("acme.io/runner"), Some("")]);
+    let mut objects = vec![with(kind, None)];
+    for value in values {
+        let mut object = with(kind, value);
+        object["spec"]["suspend"] = true.into();
+        let Some(path) = template(kind) else {
+            objects.push(object);
+            continue;
+        };
+        for value in &in_templates {
+            let mut object = object.clone();
+            if kind.name() == "AppWrapper" {
+                let job =
+                    json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": value}});
+                object["spec"]["components"] = json!([{"template": job}]);
+            } else {
+                put(&mut object, path, value.map(ToOwned::to_owned));
+            }
+            objects.push(object);
+        }
+    }
+    objects
+}
