@@ -56,7 +56,7 @@ run_jobset() {
   manager "$1" jobset "$JOBSET_MODULE" "${2:-.}" 'jobset|pod' '{apiVersion: "config.jobset.x-k8s.io/v1alpha1"}' \
     jobset --kubeconfig="$(kubeconfig "$1" "$JOBSET")" --zap-devel=false
 }
-# For Jobs and JobSets. Each CRD is in the version in which it is stored, so that nobody need convert the others.
+# For Jobs and JobSets. Each CRD is in the version in which it is stored, so that no conversion webhook is needed.
 run_kueue() {
   # It reads this certificate from a fixed place, so it gets an /etc of its own. Root may mount; others may within a namespace of their own.
   local unshare=(unshare --mount)
@@ -84,7 +84,7 @@ WARNED='select(.annotations["managed-by.policies.example.com/warned"])'
 STATUS='select(.objectRef.resource == "jobs" and .objectRef.subresource == "status")'
 by() { echo "select(.user.username == \"$1\")"; }
 
-# The policy judged writes of each user, and denied or warned nobody, except a user who tries it: quiet CLUSTER FROM EXCEPT USER...
+# Passes if the policy evaluated writes of each user, and denied or warned only the users in EXCEPT: quiet CLUSTER FROM EXCEPT USER...
 quiet() {
   local user
   for user in "${@:4}"; do

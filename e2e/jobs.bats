@@ -58,7 +58,7 @@ delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
   done <<<"$SHAPES"
 }
 
-@test "the Job controller was never denied, and nobody was warned" {
+@test "the Job controller was never denied, and no user was warned" {
   [ "$(audit cluster "$(by "$JOB_CONTROLLER") | $JUDGED" | wc -l)" -ge 50 ]
   quiet cluster 1 ''
 }

@@ -116,7 +116,7 @@ transcript() {
   sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/operations.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do
     echo "\$ $command"
-    # As somebody looks who has waited.
+    # The page's commands run after the wait.
     if [[ ${RECORD:-} && $command == "kubectl get jobs"* ]]; then sleep 15; fi
     eval "$command" 2>&1 </dev/null || true
   done >printed

@@ -264,7 +264,7 @@ template() { echo "{metadata: {annotations: {$1}}, spec: {restartPolicy: Never, 
 appwrapper() { workload workload.codeflare.dev/v1beta2 AppWrapper "$@"; }
 
 ana() { kubectl --as=ana --as-group=developers "$@"; }
-# As somebody, writes the status of a Job or of another object: status USER NAME STATUS, or status USER KIND/NAME STATUS
+# Writes the status of a Job or another object as a user: status USER NAME STATUS, or status USER KIND/NAME STATUS
 status() {
   local name=$2
   [[ $name == */* ]] || name=jobs/$name

@@ -86,7 +86,7 @@ deactivate() {
   refused status-writer/delegated status ana idle 'conditions: [{type: Mine, status: "True"}]'
 }
 
-@test "no controller was denied, and nobody was warned" {
+@test "no controller was denied, and no user was warned" {
   quiet hub 1 ana "$KUEUE"
   # On the worker, Kueue only lets workloads start, and the API server does not call the webhook for that.
   quiet worker 1 ana "$JOB_CONTROLLER" "$JOBSET" "$MULTIKUEUE"

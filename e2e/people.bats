@@ -156,7 +156,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   for phase in Running Failed; do refused status.phase status "$KUEUE" appwrapper/good "phase: $phase"; done
 }
 
-@test "nobody else writes the status of what is delegated" {
+@test "only the listed writers write the status of delegated objects" {
   job strange 'managedBy: kueue.x-k8s.io/multikueue' | ana create -f -
   refused 'jobs.batch "strange" is forbidden: User "ana" cannot update resource "jobs/status"' status ana strange "startTime: \"$NOW\", active: 1"
   [[ $output == *status-writer/delegated* ]]

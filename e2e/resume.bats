@@ -2,7 +2,7 @@
 # themselves, and the shipped lists of writers must include them. Links to this file run it where the Job controller keeps `startTime`.
 #
 # JobSet and the mpi-operator remove `startTime` from a suspended Job before they let it run again. The Job controller does that itself from
-# 1.36 on, when it suspends the Job (MutableSchedulingDirectivesForSuspendedJobs); then the two race. Otherwise nobody else does it.
+# 1.36 on, when it suspends the Job (MutableSchedulingDirectivesForSuspendedJobs); then the two race. In other releases only JobSet does.
 load lib
 load controllers
 
@@ -61,7 +61,7 @@ flip() {
   for number in "${flips[@]}"; do wait "$number"; done
 }
 
-# All end, nobody is denied, and the controller wrote the status of Jobs where it must: good KIND NAMESPACE NAME CONTROLLER
+# All end, no write is denied, and the controller wrote the status of Jobs where it must: good KIND NAMESPACE NAME CONTROLLER
 good() {
   local from number writes end=Completed
   [ "$1" = jobset ] || { command -v mpi-operator || skip "no mpi-operator"; end=Succeeded; }

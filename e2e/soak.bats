@@ -35,7 +35,7 @@ soak() {
   fleet
   kubeconfig hub ana
   kubeconfig worker ana
-  # Jobs whose status nobody but their controllers may write.
+  # Jobs whose status only their controllers may write.
   job idle 'suspend: true, managedBy: kueue.x-k8s.io/multikueue' | kubectl create -f -
   job idle 'suspend: true, managedBy: kubernetes.io/job-controller' | kubectl --kubeconfig "$RUN/worker/kubeconfig" create -f -
   if [ "$1" = without ]; then
