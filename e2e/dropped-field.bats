@@ -20,7 +20,7 @@ teardown_file() { stop_all; }
 @test "deploy/hybrid.yml: a typo is stored without the field and without a warning, and runs here" {
   serve hybrid 1.30
   quietly ana create -f - <<<"$(job typo "$TYPO")"
-  [ "$(audited typo mode)" = Standard ]
+  [ "$(audited typo mode)" = BuiltIn ]
   [ -z "$(kubectl get job typo -o jsonpath='{.spec.managedBy}')" ]
   kubectl wait job/typo --for=jsonpath='{.status.active}'=1 --timeout=1m
 }

@@ -75,6 +75,6 @@ delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
     ana label job "life-$manifest" a=b
     LIMIT=30 soon has Complete job "life-$manifest"
     ana delete job "life-$manifest"
-    cost cluster "life-$manifest" "$(jq -r '.settings.standard_status_writers.Job // [] | .[]' <<<"$spec")"
+    cost cluster "life-$manifest" "$(jq -r '.settings.builtin_status_writers.Job // [] | .[]' <<<"$spec")"
   done
 }

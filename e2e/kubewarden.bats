@@ -97,7 +97,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   terminating good 2 --as="$KUEUE"
 }
 @test "writers: nor that of a Job that is not delegated" {
-  prints "[status-writer/standard]" terminating plain 1 --as=mallory
+  prints "[status-writer/builtin]" terminating plain 1 --as=mallory
   terminating plain 2 --as="$KUEUE"
 }
 @test "writers: for exempt users, a warning and the audit annotation name the skipped rules" {

@@ -150,14 +150,14 @@ under_way() {
 }
 
 @test "faults: both are restarted with other settings, and all workloads end" {
-  begin() { for member in hub worker; do serve_member $member '.rules = {"managed-by/reserved-domain": "deny", "managed-by/nested": "deny"}'; done; }
+  begin() { for member in hub worker; do serve_member $member '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}'; done; }
   mend() { serve_member hub && serve_member worker; }
   under_way restart begin mend
 }
 
 @test "faults: settings with wrong writers for 30 s on both, and all workloads end" {
   nobody='["system:serviceaccount:kueue-system:nobody"]'
-  begin() { for member in hub worker; do serve_member $member ".standard_status_writers = {Job: $nobody} | .controllers[]?.status_writers = $nobody"; done; }
+  begin() { for member in hub worker; do serve_member $member ".builtin_status_writers = {Job: $nobody} | .controllers[]?.status_writers = $nobody"; done; }
   mend() { serve_member hub && serve_member worker; }
   under_way writers begin mend
 }

@@ -26,7 +26,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
 
 @test "create: a Job that is not delegated" {
   quietly ana create -f - <<<"$(job plain)"
-  [ "$(audited plain mode)" = Standard ]
+  [ "$(audited plain mode)" = BuiltIn ]
 }
 
 @test "create: a delegated Job, and the audit log names the controller" {

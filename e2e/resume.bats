@@ -77,11 +77,11 @@ good() {
 @test "deploy/worker.yml: JobSets are resumed, and all end" { good jobset team-a worker-jobset "$JOBSET"; }
 @test "deploy/worker.yml: MPIJobs are resumed, and all end" { good mpijob team-a worker-mpijob "$MPI_OPERATOR"; }
 
-@test "control: without JobSet's account in standard_status_writers.Job, none ends" {
+@test "control: without JobSet's account in builtin_status_writers.Job, none ends" {
   # Where the status write is certain to happen.
   [ -n "$KEEPS_START" ] || skip "the Job controller removes startTime itself"
   settings=$(settings worker "$RELEASE" "${PROJECTS[@]}")
-  fewer=$(jq --arg jobset "$JOBSET" '.standard_status_writers.Job -= [$jobset]' <<<"$settings")
+  fewer=$(jq --arg jobset "$JOBSET" '.builtin_status_writers.Job -= [$jobset]' <<<"$settings")
   [ "$fewer" != "$settings" ]
   protect "$fewer" | jq '{"managed-by": .}' | policy_server cluster/policy-server
   from=$(events)

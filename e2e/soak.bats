@@ -12,7 +12,7 @@ SEEN=$BATS_FILE_TMPDIR/soak.json
 begin() {
   case $2-$3 in
   policy-server-killed) stop "$1/$2" && MEND="serve_member $1" ;;
-  policy-server-settings) serve_member "$1" '.rules = {"managed-by/reserved-domain": "deny", "managed-by/nested": "deny"}' && MEND="serve_member $1" ;;
+  policy-server-settings) serve_member "$1" '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}' && MEND="serve_member $1" ;;
   # Of another authority, which the API server is told to trust.
   policy-server-certificate)
     rm -rf "$RUN/authority" && mkdir "$RUN/authority"

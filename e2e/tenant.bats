@@ -75,7 +75,7 @@ unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kue
 @test "once open: the forged owner of a kind that is not installed is no delegation" {
   refused '[managed-by/delegation]' tenant create -f - <<<"$(job "forged, $(owner kubeflow.org/v1 PyTorchJob x $NO_UID)" 'suspend: true')"
   # The message names the list to fill.
-  [[ $output == *standard_status_writers*PyTorchJob* ]]
+  [[ $output == *builtin_status_writers*PyTorchJob* ]]
 }
 
 @test "once open: nor is the forged owner of a kind that is installed" {
@@ -87,7 +87,7 @@ unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kue
   object jobset own | tenant create -f -
   owned=$(job "own-a-0, $(owner jobset.x-k8s.io/v1alpha2 JobSet own "$(uid jobset own)")" 'suspend: true')
   refused '[managed-by/delegation]' tenant create -f - <<<"$owned"
-  [[ $output == *standard_status_writers*JobSet* ]]
+  [[ $output == *builtin_status_writers*JobSet* ]]
   # Nor with a service account of the same name in another namespace.
   refused '[managed-by/delegation]' alike create -f - <<<"$owned"
   kubectl create --as="$JOBSET" -f - <<<"$owned"
@@ -128,10 +128,10 @@ large() {
 }
 @test "once open: a Job too large for PolicyServer to take its updates is denied" {
   large large a 1100000 >"$BATS_TEST_TMPDIR/large.json"
-  refused '[managed-by/updates-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
+  refused '[managed-by/object-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
   # JSON writes each of these letters in six bytes.
   large escaped '<' 190000 >"$BATS_TEST_TMPDIR/large.json"
-  refused '[managed-by/updates-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
+  refused '[managed-by/object-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
   large small a 400000 | tenant create -f -
   status "$KUEUE" small "startTime: \"$NOW\", active: 1"
 }

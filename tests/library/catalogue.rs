@@ -47,7 +47,7 @@ fn rejected_example_of_each_rule_fires_only_that_rule() {
                 "managed-by/delegation",
                 "pods/delegated-owner",
                 "status-writer/delegated",
-                "status-writer/standard",
+                "status-writer/builtin",
             ];
             let code = if access_rules.contains(&rule.id()) {
                 403

@@ -162,16 +162,17 @@ fn components_are_read_up_to_eight_levels() {
     };
     let answer = create("AppWrapper", &wrapped(8, &job)["spec"], &json!({}));
     let path = format!("spec{}.managedBy", ".components[0].template.spec".repeat(8));
-    assert_eq!(answer.warned(), [format!("managed-by/nested {path}")]);
+    assert_eq!(answer.warned(), [format!("managed-by/template {path}")]);
     let empty = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": null});
     let answer = create("AppWrapper", &wrapped(9, &empty)["spec"], &json!({}));
     assert_eq!(answer.warned(), Vec::<&str>::new());
     let answer = create("AppWrapper", &wrapped(9, &job)["spec"], &json!({}));
     let path = format!("spec{}", ".components[0].template.spec".repeat(9));
-    let expected =
-        format!("{path}: Invalid value: not looked at: too deep down, or after a thousand others");
+    let expected = format!(
+        "{path}: Invalid value: not validated: nested too deeply, or after the first 1000 templates"
+    );
     assert_eq!(answer.denied(), Vec::<&str>::new());
-    assert_eq!(answer.warned(), [format!("managed-by/nested {path}")]);
+    assert_eq!(answer.warned(), [format!("managed-by/template {path}")]);
     let [warning] = &answer.warnings[..] else {
         panic!("{answer:?}");
     };
@@ -179,13 +180,13 @@ fn components_are_read_up_to_eight_levels() {
 }
 
 #[test]
-fn templates_beyond_the_limit_are_reported_as_unread() {
+fn templates_beyond_the_limit_are_reported() {
     let job = json!({"template": {"spec": {"managedBy": OWN}}});
     let many = vec![job; 1500];
     let answer = create("JobSet", &json!({"replicatedJobs": many}), &json!({}));
     assert_eq!(answer.warnings.len(), 15);
     assert!(
-        answer.warnings[0].contains("replicatedJobs[1000].template: Invalid value: not looked at"),
+        answer.warnings[0].contains("replicatedJobs[1000].template: Invalid value: not validated"),
         "{answer:?}"
     );
     // With the parent's controller the first thousand are valid, and the warning about unread templates remains.
@@ -193,7 +194,7 @@ fn templates_beyond_the_limit_are_reported_as_unread() {
     let answer = create("JobSet", &spec, &json!({}));
     assert_eq!(
         answer.warned(),
-        ["managed-by/nested spec.replicatedJobs[1000].template"]
+        ["managed-by/template spec.replicatedJobs[1000].template"]
     );
     // The policy also reads the first thousand counters.
     let counting = |many: usize| {
@@ -240,7 +241,7 @@ fn object_too_large_to_update_is_denied_if_settings_configure_delegation() {
     let with = |text: String| json!({"managedBy": OWN, "template": {"spec": {"containers": [{"args": [text]}]}}});
     let size = |spec: &Value| object(spec).to_string().len();
     let empty = size(&with(String::new()));
-    let fired = ["managed-by/updates-too-large spec"];
+    let fired = ["managed-by/object-too-large spec"];
     for (spec, is_too_large) in [
         (with("x".repeat(983_040 - empty)), false),
         (with("x".repeat(983_041 - empty)), true),
@@ -296,6 +297,6 @@ fn object_too_large_to_update_is_denied_if_settings_configure_delegation() {
     own.as_object_mut().unwrap().remove("managedBy");
     let answer = create("Job", &own, &settings);
     assert_eq!((answer.allowed, answer.warned()), (true, fired.to_vec()));
-    let listed = json!({"role": "hybrid", "standard_status_writers": {"Job": ["ana"]}});
+    let listed = json!({"role": "hybrid", "builtin_status_writers": {"Job": ["ana"]}});
     assert_eq!(create("Job", &own, &listed).denied(), fired);
 }

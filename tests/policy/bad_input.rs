@@ -112,7 +112,7 @@ fn rejects_too_many_patterns_in_any_key_order() {
         format!(r#"{{"match":{patterns},"delegation":"allowed"}}"#),
     ] {
         let answer = review_with(&request, &format!(r#"{{"namespaces":[{entry}]}}"#));
-        let expected = "namespaces[0].match: got 257 items, expected at most 256";
+        let expected = "namespaces[0].match: Too many: 257: must have at most 256 items";
         assert_eq!(answer.code, Some(500));
         assert!(answer.message().ends_with(expected), "{answer:?}");
     }

@@ -18,8 +18,8 @@ fn custom_ray_job(group: &str) -> Value {
         "group": group,
         "kind": "RayJob",
         "plural": "rayjobs",
-        "reserved": "ray.io/kuberay-operator",
-        "form": ["ray.io/kuberay-operator", "kueue.x-k8s.io/multikueue"],
+        "reserved_value": "ray.io/kuberay-operator",
+        "format": ["ray.io/kuberay-operator", "kueue.x-k8s.io/multikueue"],
         "status": {
             "success": {"path": "status.jobDeploymentStatus", "values": ["Complete"]},
             "failure": {"path": "status.jobDeploymentStatus", "values": ["Failed"]},

@@ -100,7 +100,7 @@ fn assert_consistent(file: &str, selector: &Value, rules: &Value, settings: &Val
         assert!(!excluded.contains(&name), "{file}: {name} is excluded");
     }
     let resources = combinations(rules, &["resources"]);
-    if let Some(writers) = settings["standard_status_writers"].as_object() {
+    if let Some(writers) = settings["builtin_status_writers"].as_object() {
         for kind in kinds().iter().filter(|kind| kind.has_status_rules()) {
             let status = resources.contains(&vec![format!("{}/status", kind.plural())]);
             let is_listed = writers.contains_key(kind.name());
@@ -198,7 +198,7 @@ fn policies_for_the_kubewarden_controller_match_the_metadata() {
             let rules = combinations(&spec["rules"], &RULE_LISTS);
             assert_eq!(rules, rules_without(excluded), "{file}");
             // Admins who enable a project must not have to change the conditions.
-            let listed = spec["settings"]["standard_status_writers"].as_object();
+            let listed = spec["settings"]["builtin_status_writers"].as_object();
             let conditions = spec["matchConditions"].to_string();
             for (kind, _) in listed.into_iter().flatten() {
                 let named = format!("\\\"{kind}\\\"");
@@ -412,7 +412,7 @@ fn questions(file: &str) -> Vec<String> {
             let options: Vec<_> = options.map(|option| option.as_str().unwrap()).collect();
             let unquoted = message.replace('"', "");
             assert!(
-                unquoted.contains(&format!("one of {}", options.join(", "))),
+                unquoted.contains(&format!("supported values: {}", options.join(", "))),
                 "{message}"
             );
         }

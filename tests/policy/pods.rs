@@ -88,8 +88,8 @@ fn other_roles_do_not_look_up_jobs() {
         let answer = answer_in(FakeCluster::Failing("asked"), &delegated(), &settings);
         assert!(answer.allowed, "{answer:?}");
         assert_eq!(answer.warnings, Vec::<String>::new());
-        let why = format!("pods are judged with role management, not {role}");
-        assert_eq!(answer.annotations["not-judged"], why);
+        let why = format!("pods are validated with role management, not {role}");
+        assert_eq!(answer.annotations["not-validated"], why);
     }
 }
 

@@ -51,11 +51,11 @@ fn recorded_requests_are_accepted() {
         warned,
         [
             (
-                "AppWrapper nested: managed-by/nested spec.components[0].template.spec.managedBy",
+                "AppWrapper nested: managed-by/template spec.components[0].template.spec.managedBy",
                 1
             ),
             (
-                "AppWrapper typo: managed-by/unchecked-format spec.managedBy",
+                "AppWrapper typo: managed-by/recommended-format spec.managedBy",
                 1
             ),
             (
@@ -63,11 +63,11 @@ fn recorded_requests_are_accepted() {
                 1
             ),
             (
-                "RayJob rj-nested: managed-by/nested spec.rayClusterSpec.managedBy",
+                "RayJob rj-nested: managed-by/template spec.rayClusterSpec.managedBy",
                 1
             ),
             (
-                "TaskRun empty-name: managed-by/unchecked-format spec.managedBy",
+                "TaskRun empty-name: managed-by/recommended-format spec.managedBy",
                 1
             ),
             ("TaskRun typo: managed-by/reserved-domain spec.managedBy", 1),
@@ -124,7 +124,7 @@ fn with_jobset(file: &str) -> Value {
 /// Returns the same settings without lists of status writers, because watch events do not contain the user.
 fn without_writers(file: &str) -> Value {
     let mut settings = with_jobset(file);
-    assert!(settings["standard_status_writers"].take().is_object());
+    assert!(settings["builtin_status_writers"].take().is_object());
     if let Some(controllers) = settings.get_mut("controllers") {
         for controller in controllers.as_object_mut().unwrap().values_mut() {
             assert!(controller["status_writers"].take().is_array());
@@ -159,7 +159,7 @@ fn worker_settings_accept_jobset_resuming_its_jobs() {
     let jobset = "system:serviceaccount:jobset-system:jobset-controller-manager";
     let settings = with_jobset("worker.yml");
     let mut without = settings.clone();
-    let writers = without["standard_status_writers"]["Job"].as_array_mut();
+    let writers = without["builtin_status_writers"]["Job"].as_array_mut();
     writers.unwrap().retain(|writer| writer != jobset);
     let updates = trace::status_updates("jobset-resume-denied").unwrap();
     let mut denied = 0;
@@ -167,7 +167,7 @@ fn worker_settings_accept_jobset_resuming_its_jobs() {
         let answer = review(request, &without);
         assert_eq!(answer.allowed, *code != 403, "{name}: {answer:?}");
         if !answer.allowed {
-            assert_eq!(answer.denied(), ["status-writer/standard status"], "{name}");
+            assert_eq!(answer.denied(), ["status-writer/builtin status"], "{name}");
             assert_eq!(request["userInfo"]["username"], jobset, "{name}");
             denied += 1;
         }

@@ -17,7 +17,7 @@ const SOURCE: &str = "deploy/management.yml";
 
 const RULES: &str = "rules:";
 const CONDITIONS: &str = "matchConditions:";
-const WRITERS: &str = "standard_status_writers:";
+const WRITERS: &str = "builtin_status_writers:";
 
 /// Files with copies, and the keys of the copied blocks.
 const COPIES: [(&str, &[&str]); 7] = [
@@ -35,7 +35,7 @@ const WITHOUT_WRITERS: [&str; 2] = ["deploy/hybrid.yml", "deploy/namespace.yml"]
 
 /// Comment and condition that only manifests with status writers need.
 const WRITERS_PARTS: [&str; 2] = [
-    " Also all of the kinds in `standard_status_writers`.",
+    " Also all of the kinds in `builtin_status_writers`.",
     "request.kind.kind in [\"Job\"",
 ];
 

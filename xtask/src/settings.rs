@@ -70,7 +70,7 @@ fn schema() -> Result<Value> {
     // If the settings declare no custom kinds, only built-in kinds are valid.
     for pointer in [
         "controllers/additionalProperties/properties/kinds/items/enum",
-        "standard_status_writers/propertyNames/enum",
+        "builtin_status_writers/propertyNames/enum",
     ] {
         *at(&mut schema, &format!("/else/properties/{pointer}"))? = json!(kinds);
     }

@@ -135,7 +135,7 @@ pub(crate) enum SettingsCommand {
         #[command(flatten)]
         printing: Printing,
     },
-    /// Propose `standard_status_writers` and `status_writers`: who wrote which status, as audit logs tell it
+    /// Propose `builtin_status_writers` and `status_writers`: who wrote which status, as audit logs tell it
     #[command(
         after_help = "Example:\n  managed-by settings writers audit.log > writers.yml\n\nRead each line before you copy it into the settings."
     )]

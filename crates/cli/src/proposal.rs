@@ -11,8 +11,8 @@ use crate::diagnostic::Diagnostic;
 pub(crate) struct Proposal {
     /// The files, by index.
     pub(crate) files: Vec<Arc<str>>,
-    /// `standard_status_writers`, by kind.
-    pub(crate) standard: Vec<List>,
+    /// `builtin_status_writers`, by kind.
+    pub(crate) builtin: Vec<List>,
     /// `status_writers` of `controllers`, by controller name.
     pub(crate) delegated: Vec<List>,
     pub(crate) sums: WriterSums,

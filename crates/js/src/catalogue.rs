@@ -85,7 +85,7 @@ pub struct Kind {
     pub template: bool,
     /// Values that the API accepts: domain-prefixed paths, a list of values, or any string.
     #[ts(type = "\"path\" | \"open\" | string[]")]
-    pub form: Value,
+    pub format: Value,
     /// True if the API defaults the field to the reserved value.
     pub defaulted: bool,
     /// True if rules apply to the status.
@@ -160,7 +160,7 @@ fn row(kind: &managed_by::Kind<'static>) -> Kind {
         reserved_value: kind.reserved_value(),
         workload: kind.workload(),
         template: kind.field_location() != FieldLocation::Workload,
-        form: match kind.value_constraint() {
+        format: match kind.value_constraint() {
             ValueConstraint::Path => "path".into(),
             ValueConstraint::Open => "open".into(),
             ValueConstraint::OneOf(values) => values.into(),

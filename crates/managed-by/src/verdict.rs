@@ -101,10 +101,10 @@ impl Verdict<'_> {
     /// Creates a verdict that allows an object of an unknown kind, with a warning.
     pub(crate) fn unknown_kind(kind: &GroupVersionKind<'_>) -> Self {
         let warning = format!(
-            "managed-by-policy knows no {} {} of {} and let it pass unread",
-            quote_truncated(&kind.version),
+            "unsupported kind {} in {}/{}: not validated by managed-by-policy",
             quote_truncated(&kind.kind),
             quote_truncated(&kind.group),
+            quote_truncated(&kind.version),
         );
         Self::allowed().warning(warning)
     }
@@ -113,10 +113,10 @@ impl Verdict<'_> {
     pub(crate) fn pod_skipped(role: Role) -> Self {
         let mut verdict = Self::allowed();
         let reason = format!(
-            "pods are judged with role management, not {}",
+            "pods are validated with role management, not {}",
             role.as_str()
         );
-        verdict.audit_annotations.push(("not-judged", reason));
+        verdict.audit_annotations.push(("not-validated", reason));
         verdict
     }
 

@@ -19,7 +19,7 @@ struct Asked {
 
 fn asked(request: &Request<'_>) -> Asked {
     let settings = r#"{"kubernetes_version":"1.37","custom_kinds":[{"group":"acme.io","kind":"Task","versions":["v1"],
-        "plural":"tasks","reserved":"acme.io/runner",
+        "plural":"tasks","reserved_value":"acme.io/runner",
         "status":{"counters":["status.failed"]}}]}"#;
     let settings = Settings::from_json(settings.as_bytes()).unwrap();
     let judge = Judge::new(settings, None);

@@ -272,7 +272,7 @@ fn reconciled_object(
     let managed_by = object.pointer(&pointer);
     let owner = match kind.mode(managed_by.and_then(Value::as_str)) {
         Mode::Delegated(name) => name,
-        Mode::Standard => kind.reserved_value().ok_or_else(String::new)?,
+        Mode::BuiltIn => kind.reserved_value().ok_or_else(String::new)?,
     };
     if owner != controller {
         return Err(owner.to_owned());

@@ -95,9 +95,12 @@ fn invalid_value_is_reported_by_the_rule_for_the_kinds_format() {
                 }
                 ValueConstraint::OneOf(values) => {
                     assert_eq!(answer.denied(), NONE);
-                    assert_eq!(answer.warned(), [format!("managed-by/closed-set {path}")]);
+                    assert_eq!(
+                        answer.warned(),
+                        [format!("managed-by/unsupported-value {path}")]
+                    );
                     let expected = format!(
-                        "{path}: {value:?}: {} accepts only {:?} or {:?} [managed-by/closed-set]",
+                        "{path}: {value:?}: {} accepts only {:?} or {:?} [managed-by/unsupported-value]",
                         kind.name(),
                         values[0],
                         values[1]
@@ -105,7 +108,7 @@ fn invalid_value_is_reported_by_the_rule_for_the_kinds_format() {
                     assert_eq!(answer.warnings, [expected]);
                 }
                 ValueConstraint::Open => {
-                    let expected = format!("managed-by/unchecked-format {path}");
+                    let expected = format!("managed-by/recommended-format {path}");
                     assert_eq!(answer.denied(), NONE);
                     assert_eq!(answer.warned(), [expected]);
                 }
@@ -127,7 +130,7 @@ fn warns_about_reserved_value_of_another_kind() {
             let mut expected = vec![format!("managed-by/wrong-kind {path}")];
             // The kind's API rejects the value too.
             if let ValueConstraint::OneOf(_) = kind.value_constraint() {
-                expected.push(format!("managed-by/closed-set {path}"));
+                expected.push(format!("managed-by/unsupported-value {path}"));
             }
             assert_eq!(answer.denied(), NONE, "{answer:?}");
             assert_eq!(answer.warned(), expected, "{answer:?}");

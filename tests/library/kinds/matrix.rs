@@ -12,7 +12,7 @@ const COVERED_ELSEWHERE: [&str; 4] = [
     "job-spec/",
     "job-status/",
     "pods/",
-    "managed-by/updates-too-large",
+    "managed-by/object-too-large",
 ];
 
 #[test]

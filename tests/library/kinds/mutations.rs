@@ -50,16 +50,24 @@ type Mutation = (&'static str, &'static str, fn(&Kind<'_>, &Value) -> Mutated);
 const MUTATIONS: [Mutation; 7] = [
     ("outcome removed", "status/outcome-changed", remove_outcome),
     ("end time removed", "status/outcome-changed", remove_end),
-    ("both outcomes", "status/two-outcomes", set_both_outcomes),
+    (
+        "both outcomes",
+        "status/succeeded-and-failed",
+        set_both_outcomes,
+    ),
     (
         "negative counter",
         "status/negative-counter",
         negate_counter,
     ),
-    ("end before start", "status/end-before-start", set_early_end),
+    (
+        "end before start",
+        "status/completion-time-before-start-time",
+        set_early_end,
+    ),
     (
         "two exclusive conditions",
-        "status/exclusive-conditions",
+        "status/mutually-exclusive-conditions",
         set_exclusive_pair,
     ),
     (

@@ -147,7 +147,9 @@ fn count_allowed_steps(kind: &str, object: &Value, states: &[Value], lost: &str)
     // With `deny` the rules deny on objects that are not delegated too.
     let rules = rules().iter().map(|rule| rule.id());
     let rules: Map<_, _> = rules
-        .filter(|id| id.starts_with("status/outcome-changed") || *id == "status/two-outcomes")
+        .filter(|id| {
+            id.starts_with("status/outcome-changed") || *id == "status/succeeded-and-failed"
+        })
         .map(|id| (id.to_owned(), "deny".into()))
         .collect();
     let settings = json!({ "rules": rules });

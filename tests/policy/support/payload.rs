@@ -177,7 +177,7 @@ pub(crate) fn nested(count: usize, enforcement: &str) -> Vec<u8> {
         let job = json!({"template": {"spec": {"managedBy": value}}});
         request[member]["spec"]["replicatedJobs"] = vec![job; count].into();
     }
-    let settings = json!({"rules": {"managed-by/nested": enforcement}});
+    let settings = json!({"rules": {"managed-by/template": enforcement}});
     admission::payload(&request, &settings)
 }
 

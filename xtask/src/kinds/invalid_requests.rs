@@ -151,7 +151,7 @@ fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
         ),
         (
             kind.0.reserved_value().unwrap_or_default(),
-            json!({"standard_status_writers": {kind.0.name(): ["system:kube-controller-manager"]}}),
+            json!({"builtin_status_writers": {kind.0.name(): ["system:kube-controller-manager"]}}),
         ),
     ] {
         let (old, new) = (status(field(value), &none), status(field(value), &some));

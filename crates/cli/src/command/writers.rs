@@ -49,7 +49,7 @@ pub(super) fn run(asked: &args::Writers, quiet: bool) -> Result<Exit, CliError> 
     let written = writers.finish();
     let checker = Checker::of(chosen.json());
     let proposal = Proposal {
-        standard: checker.lists(written.standard, "standard_status_writers"),
+        builtin: checker.lists(written.builtin, "builtin_status_writers"),
         delegated: checker.lists(written.delegated, "controllers"),
         sums: written.sums,
         files,

@@ -103,8 +103,8 @@ fn yaml(proposal: &Proposal) -> String {
     let files = &*short_names(&proposal.files);
     section(
         &mut text,
-        "standard_status_writers",
-        &proposal.standard,
+        "builtin_status_writers",
+        &proposal.builtin,
         None,
         files,
     );
@@ -268,8 +268,8 @@ fn scalar(text: &str) -> String {
 fn json(proposal: &Proposal) -> Value {
     let sums = &proposal.sums;
     let files = &proposal.files;
-    let standard = proposal.standard.iter();
-    let standard = standard.map(|list| (list.name.clone(), writers(list, files)));
+    let builtin = proposal.builtin.iter();
+    let builtin = builtin.map(|list| (list.name.clone(), writers(list, files)));
     let delegated = proposal.delegated.iter().map(|list| {
         let mut controller = json!({"status_writers": writers(list, files)});
         add_refusal(&mut controller, list.refused.as_deref());
@@ -284,7 +284,7 @@ fn json(proposal: &Proposal) -> Value {
             "refused": sums.refused, "other": sums.other, "undecided": sums.undecided,
             "unjudged": by_reason(&sums.unjudged),
         },
-        "standard_status_writers": standard.collect::<Map<_, _>>(),
+        "builtin_status_writers": builtin.collect::<Map<_, _>>(),
         "controllers": delegated.collect::<Map<_, _>>(),
         "unjudged": proposal.unreadable,
     })

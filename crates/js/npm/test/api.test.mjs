@@ -346,7 +346,7 @@ test("the catalogue is there, and a copy", () => {
   }
   assert.deepEqual(kinds()[0], {
     group: "batch", versions: ["v1"], prunedIn: [], kind: "Job", plural: "jobs", managedByPath: "spec.managedBy", reservedValue: "kubernetes.io/job-controller",
-    workload: "Job", template: false, form: "path", defaulted: false, status: true, rules: ["managed-by/format", "managed-by/immutable"],
+    workload: "Job", template: false, format: "path", defaulted: false, status: true, rules: ["managed-by/format", "managed-by/immutable"],
   });
   assert.equal(settingsSchema().$schema, "https://json-schema.org/draft/2020-12/schema");
   assert.deepEqual(releases(), ["1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"]);

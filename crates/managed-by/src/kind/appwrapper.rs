@@ -9,8 +9,8 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     versions: &["v1beta2"],
     name: "AppWrapper",
     plural: "appwrappers",
-    reserved: Some(APP_WRAPPER_CONTROLLER),
-    form: ValueConstraint::Open,
+    reserved_value: Some(APP_WRAPPER_CONTROLLER),
+    constraint: ValueConstraint::Open,
     templates: &[("spec.components[].template", Template::Any)],
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {

@@ -8,7 +8,7 @@ pub(crate) static JOB: Kind<'static> = Kind {
     versions: &["v1"],
     name: "Job",
     plural: "jobs",
-    reserved: Some(JOB_CONTROLLER),
+    reserved_value: Some(JOB_CONTROLLER),
     status: Status::Job,
     about: About::new(KindDocs {
         checks: "kube-apiserver checks the form, immutability and the whole status, if the feature `JobManagedBy` is on",
@@ -24,9 +24,9 @@ pub(super) static CRON_JOB: Kind<'static> = Kind {
     versions: &["v1"],
     name: "CronJob",
     plural: "cronjobs",
-    managed_by: "spec.jobTemplate.spec.managedBy",
-    reserved: Some(JOB_CONTROLLER),
-    holder: FieldLocation::Template("Job"),
+    managed_by_path: "spec.jobTemplate.spec.managedBy",
+    reserved_value: Some(JOB_CONTROLLER),
+    location: FieldLocation::Template("Job"),
     about: About::new(KindDocs {
         checks: "kube-apiserver checks the form. The template may change",
         unchecked: "with `concurrencyPolicy: Forbid`, one orphaned Job blocks every later run",

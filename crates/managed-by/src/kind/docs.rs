@@ -10,14 +10,17 @@ impl Kind<'_> {
         &self.about.docs
     }
 
-    /// Returns the paths that the rule `managed-by/nested` reads, with `[]` for lists: `managedBy` in each template, or the whole
+    /// Returns the paths that the rule `managed-by/template` reads, with `[]` for lists: `managedBy` in each template, or the whole
     /// template if it may be of any kind, as in `spec.components[].template`.
     pub fn nested_paths(&self) -> impl Iterator<Item = String> {
         let templates = self.templates.iter();
         templates.map(|(path, template)| match template {
-            Template::Object(kind) => format!("{path}.{}", kind.managed_by),
+            Template::Object(kind) => format!("{path}.{}", kind.managed_by_path),
             Template::Spec(kind) => {
-                format!("{path}.{}", kind.managed_by.trim_start_matches("spec."))
+                format!(
+                    "{path}.{}",
+                    kind.managed_by_path.trim_start_matches("spec.")
+                )
             }
             Template::Any => (*path).to_owned(),
         })

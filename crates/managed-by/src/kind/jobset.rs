@@ -8,7 +8,7 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
     versions: &["v1alpha2"],
     name: "JobSet",
     plural: "jobsets",
-    reserved: Some(JOB_SET_CONTROLLER),
+    reserved_value: Some(JOB_SET_CONTROLLER),
     templates: &[(
         "spec.replicatedJobs[].template",
         Template::Object(&batch::JOB),

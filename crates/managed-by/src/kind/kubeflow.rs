@@ -9,7 +9,8 @@ use super::{
 const MANAGED_BY: &str = "spec.runPolicy.managedBy";
 
 /// Constraint of the webhooks (`ValidateRunPolicy`).
-const FORM: ValueConstraint<'static> = ValueConstraint::OneOf(&[TRAINING_OPERATOR, MULTIKUEUE]);
+const CONSTRAINT: ValueConstraint<'static> =
+    ValueConstraint::OneOf(&[TRAINING_OPERATOR, MULTIKUEUE]);
 
 const OUTCOME: Outcome<'static> = Outcome::new(is_true("Succeeded"), is_true("Failed"));
 
@@ -83,9 +84,9 @@ const NO_CONTROLLER: &str = "nothing checks that the external controller exists"
 const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
     group: "kubeflow.org",
     versions: &["v1"],
-    managed_by: MANAGED_BY,
-    reserved: Some(TRAINING_OPERATOR),
-    form: FORM,
+    managed_by_path: MANAGED_BY,
+    reserved_value: Some(TRAINING_OPERATOR),
+    constraint: CONSTRAINT,
     status: Status::Custom(&STATUS),
     about: About::new(KindDocs {
         checks: WEBHOOK,
@@ -134,7 +135,7 @@ pub(super) static PADDLE_JOB: Kind<'static> = Kind {
 pub(super) static JAX_JOB: Kind<'static> = Kind {
     name: "JAXJob",
     plural: "jaxjobs",
-    form: ValueConstraint::Open,
+    constraint: ValueConstraint::Open,
     honors_managed_by: false,
     about: About::new(KindDocs {
         checks: "nothing",
@@ -147,7 +148,7 @@ pub(super) static JAX_JOB: Kind<'static> = Kind {
 pub(super) static MPI_JOB_V1: Kind<'static> = Kind {
     name: "MPIJob",
     plural: "mpijobs",
-    form: ValueConstraint::Open,
+    constraint: ValueConstraint::Open,
     status: Status::Custom(&MPI_V1_STATUS),
     about: About::new(KindDocs {
         checks: "nothing",
@@ -161,8 +162,8 @@ pub(super) static MPI_JOB: Kind<'static> = Kind {
     versions: &["v2beta1"],
     name: "MPIJob",
     plural: "mpijobs",
-    reserved: Some(MPI_OPERATOR),
-    form: ValueConstraint::Open,
+    reserved_value: Some(MPI_OPERATOR),
+    constraint: ValueConstraint::Open,
     status: Status::Custom(&MPI_STATUS),
     about: About::new(KindDocs {
         checks: "nothing, because the controller checks the value only after it has stepped back",

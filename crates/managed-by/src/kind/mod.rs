@@ -43,7 +43,7 @@ pub enum ValueConstraint<'k> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode<'v> {
     /// The built-in controller: the field is unset, or has the kind's reserved value.
-    Standard,
+    BuiltIn,
     /// The named external controller.
     Delegated(&'v str),
 }
@@ -52,20 +52,20 @@ impl<'v> Mode<'v> {
     /// Returns the external controller, if the object is delegated to one.
     pub fn controller(self) -> Option<&'v str> {
         match self {
-            Self::Standard => None,
+            Self::BuiltIn => None,
             Self::Delegated(controller) => Some(controller),
         }
     }
 
     /// Returns true if the object is delegated.
     pub fn is_delegated(self) -> bool {
-        self != Self::Standard
+        self != Self::BuiltIn
     }
 
     /// Returns the value of the audit annotation `mode`.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Standard => "Standard",
+            Self::BuiltIn => "BuiltIn",
             Self::Delegated(_) => "Delegated",
         }
     }
@@ -114,11 +114,11 @@ pub struct Kind<'k> {
     pub(crate) name: &'k str,
     pub(crate) plural: &'k str,
     /// Path of `managedBy`.
-    pub(crate) managed_by: &'k str,
+    pub(crate) managed_by_path: &'k str,
     /// Value that means the built-in controller, like an unset field, if the kind has one.
-    pub(crate) reserved: Option<&'k str>,
-    pub(crate) holder: FieldLocation<'k>,
-    pub(crate) form: ValueConstraint<'k>,
+    pub(crate) reserved_value: Option<&'k str>,
+    pub(crate) location: FieldLocation<'k>,
+    pub(crate) constraint: ValueConstraint<'k>,
     /// True if the API defaults the field to the reserved value.
     pub(crate) defaulted: bool,
     /// True if the built-in controller skips delegated objects.
@@ -141,10 +141,10 @@ impl Kind<'_> {
         pruned_in: &[],
         name: "",
         plural: "",
-        managed_by: "spec.managedBy",
-        reserved: None,
-        holder: FieldLocation::Workload,
-        form: ValueConstraint::Path,
+        managed_by_path: "spec.managedBy",
+        reserved_value: None,
+        location: FieldLocation::Workload,
+        constraint: ValueConstraint::Path,
         defaulted: false,
         honors_managed_by: true,
         templates: &[],
@@ -283,22 +283,22 @@ impl<'k> Kind<'k> {
 
     /// Returns the path of `managedBy`: `spec.managedBy`.
     pub fn managed_by_path(&self) -> &'k str {
-        self.managed_by
+        self.managed_by_path
     }
 
     /// Returns the value that means the built-in controller, like an unset field. A kind from `custom_kinds` may have none.
     pub fn reserved_value(&self) -> Option<&'k str> {
-        self.reserved
+        self.reserved_value
     }
 
     /// Returns the location of `managedBy`: the object itself or a template.
     pub fn field_location(&self) -> FieldLocation<'k> {
-        self.holder
+        self.location
     }
 
     /// Returns the constraint on the value in the kind's own API.
     pub fn value_constraint(&self) -> ValueConstraint<'k> {
-        self.form
+        self.constraint
     }
 
     /// Returns true if the API defaults the field to the reserved value.
@@ -313,7 +313,7 @@ impl<'k> Kind<'k> {
 
     /// Returns the name of the kind that is delegated: this kind, or the kind of its template.
     pub fn workload(&self) -> &'k str {
-        match self.holder {
+        match self.location {
             FieldLocation::Workload => self.name,
             FieldLocation::Template(made) => made,
         }
@@ -337,8 +337,8 @@ impl<'k> Kind<'k> {
     /// Returns the reconciler of an object of this kind with a `managedBy`.
     pub fn mode<'v>(&self, managed_by: Option<&'v str>) -> Mode<'v> {
         match managed_by {
-            Some(value) if Some(value) != self.reserved => Mode::Delegated(value),
-            Some(_) | None => Mode::Standard,
+            Some(value) if Some(value) != self.reserved_value => Mode::Delegated(value),
+            Some(_) | None => Mode::BuiltIn,
         }
     }
 

@@ -12,7 +12,8 @@ use super::{
 const VERSIONS: &[&str] = &["v1", "v1alpha1"];
 
 /// Constraint of the CEL rule on `managedBy`.
-const FORM: ValueConstraint<'static> = ValueConstraint::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
+const CONSTRAINT: ValueConstraint<'static> =
+    ValueConstraint::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
 
 const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change, but not that the field is added or removed";
 
@@ -24,8 +25,8 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     pruned_in: &["v1alpha1"],
     name: "RayCluster",
     plural: "rayclusters",
-    reserved: Some(KUBERAY_OPERATOR),
-    form: FORM,
+    reserved_value: Some(KUBERAY_OPERATOR),
+    constraint: CONSTRAINT,
     status: Status::Custom(&StatusProfile {
         exclusive: Some(("RayClusterSuspending", "RayClusterSuspended")),
         // The desired, minimum and maximum numbers of workers are not counters. The maximum may overflow into a negative number in
@@ -50,8 +51,8 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     pruned_in: &["v1alpha1"],
     name: "RayJob",
     plural: "rayjobs",
-    reserved: Some(KUBERAY_OPERATOR),
-    form: FORM,
+    reserved_value: Some(KUBERAY_OPERATOR),
+    constraint: CONSTRAINT,
     templates: &[("spec.rayClusterSpec", Template::Spec(&RAY_CLUSTER))],
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
@@ -122,8 +123,8 @@ pub(super) static RAY_SERVICE: Kind<'static> = Kind {
     pruned_in: &["v1alpha1"],
     name: "RayService",
     plural: "rayservices",
-    reserved: Some(KUBERAY_OPERATOR),
-    form: FORM,
+    reserved_value: Some(KUBERAY_OPERATOR),
+    constraint: CONSTRAINT,
     templates: &[("spec.rayClusterConfig", Template::Spec(&RAY_CLUSTER))],
     status: Status::Custom(&StatusProfile {
         counters: &["status.numServeEndpoints"],
@@ -142,10 +143,10 @@ pub(super) static RAY_CRON_JOB: Kind<'static> = Kind {
     versions: &["v1"],
     name: "RayCronJob",
     plural: "raycronjobs",
-    managed_by: "spec.jobTemplate.managedBy",
-    reserved: Some(KUBERAY_OPERATOR),
-    holder: FieldLocation::Template("RayJob"),
-    form: FORM,
+    managed_by_path: "spec.jobTemplate.managedBy",
+    reserved_value: Some(KUBERAY_OPERATOR),
+    location: FieldLocation::Template("RayJob"),
+    constraint: CONSTRAINT,
     templates: &[(
         "spec.jobTemplate.rayClusterSpec",
         Template::Spec(&RAY_CLUSTER),

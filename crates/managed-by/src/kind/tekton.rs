@@ -47,8 +47,8 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     versions: VERSIONS,
     name: "PipelineRun",
     plural: "pipelineruns",
-    reserved: Some(TEKTON_PIPELINE),
-    form: ValueConstraint::Open,
+    reserved_value: Some(TEKTON_PIPELINE),
+    constraint: ValueConstraint::Open,
     status: Status::Custom(&StatusProfile {
         outcome: Some(OUTCOME),
         start: START,
@@ -99,8 +99,8 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     versions: VERSIONS,
     name: "TaskRun",
     plural: "taskruns",
-    reserved: Some(TEKTON_PIPELINE),
-    form: ValueConstraint::Open,
+    reserved_value: Some(TEKTON_PIPELINE),
+    constraint: ValueConstraint::Open,
     retries: Some("spec.retries"),
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {

@@ -4,7 +4,7 @@ use super::{EXTERNAL, KINDS, Kind, RESERVED};
 fn reserved_lists_values_of_all_kinds() {
     for kind in KINDS {
         let mut listed = RESERVED.iter().map(|&(name, _)| Some(name));
-        assert!(listed.any(|name| name == kind.reserved), "{kind:?}");
+        assert!(listed.any(|name| name == kind.reserved_value), "{kind:?}");
     }
 }
 
@@ -34,7 +34,7 @@ fn kind_versions_are_unique() {
 fn paths_are_well_formed() {
     for kind in KINDS {
         let templates = kind.templates.iter().map(|(path, _)| *path);
-        let mut spec: Vec<&str> = templates.chain([kind.managed_by]).collect();
+        let mut spec: Vec<&str> = templates.chain([kind.managed_by_path]).collect();
         spec.extend(kind.retries);
         assert!(spec.iter().all(|p| p.starts_with("spec.")), "{kind:?}");
         let mut paths = spec;

@@ -10,15 +10,15 @@ use super::{
 };
 
 /// Constraint of the CEL rule on `managedBy`.
-const FORM: ValueConstraint<'static> = ValueConstraint::OneOf(&[CONTROLLER, MULTIKUEUE]);
+const CONSTRAINT: ValueConstraint<'static> = ValueConstraint::OneOf(&[CONTROLLER, MULTIKUEUE]);
 
 pub(super) static TRAIN_JOB: Kind<'static> = Kind {
     group: "trainer.kubeflow.org",
     versions: &["v1alpha1"],
     name: "TrainJob",
     plural: "trainjobs",
-    reserved: Some(CONTROLLER),
-    form: FORM,
+    reserved_value: Some(CONTROLLER),
+    constraint: CONSTRAINT,
     defaulted: true,
     status: Status::Custom(&StatusProfile {
         outcome: Some(Outcome {
@@ -63,10 +63,10 @@ pub(super) static OPTIMIZATION_JOB: Kind<'static> = Kind {
     versions: &["v1alpha1"],
     name: "OptimizationJob",
     plural: "optimizationjobs",
-    managed_by: "spec.trainJobTemplate.spec.managedBy",
-    reserved: Some(CONTROLLER),
-    holder: FieldLocation::Template("TrainJob"),
-    form: FORM,
+    managed_by_path: "spec.trainJobTemplate.spec.managedBy",
+    reserved_value: Some(CONTROLLER),
+    location: FieldLocation::Template("TrainJob"),
+    constraint: CONSTRAINT,
     defaulted: true,
     about: About::new(KindDocs {
         checks: "CEL checks the values, as for TrainJob",

@@ -1,5 +1,5 @@
 //! Custom resources: the nested objects in their templates, and their status. [`super::walk`] decodes them for the
-//! `managed-by/nested` and `status/...` rules.
+//! `managed-by/template` and `status/...` rules.
 
 use std::borrow::Cow;
 

@@ -283,7 +283,7 @@ impl<'a> Context<'a> {
 
     /// Returns the path of `managedBy`.
     pub(crate) fn path(&self) -> &'a str {
-        self.kind.managed_by
+        self.kind.managed_by_path
     }
 
     /// Creates an error about the value of `managedBy`.

@@ -22,7 +22,7 @@ pub(super) fn workload<'a>(
         return Ok(None);
     };
     let is_workload = if let Some(kind) = Kind::find(group, version, &owner.kind) {
-        kind.holder == FieldLocation::Workload
+        kind.location == FieldLocation::Workload
     } else {
         let kind = GroupVersionKind {
             group: group.into(),

@@ -46,7 +46,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
     let workloads = || {
         kind::kinds()
             .iter()
-            .filter(|k| k.holder == FieldLocation::Workload)
+            .filter(|k| k.location == FieldLocation::Workload)
     };
     let first = move |i: usize, kind: &str| !workloads().take(i).any(|k| k.name == kind);
     let all = workloads().enumerate();
@@ -65,7 +65,7 @@ pub(super) fn validate_kind(kind: &str, declared: CustomKinds<'_>) -> Option<Rej
     }
     let mut words: Vec<&str> = kinds().collect();
     words.extend(names.iter().map(|name| &**name));
-    let text = format!("expected one of {}", words.join(", "));
+    let text = format!("supported values: {}", words.join(", "));
     Some(Rejection::with_nearest(text, kind, &words))
 }
 
@@ -159,7 +159,10 @@ impl<'a> Settings<'a> {
     pub(super) fn check_controllers(&self, parser: &mut Parser) {
         let (entries, declared) = (self.listed_controllers(), self.custom_kinds);
         if entries.len() > MAX_ENTRIES {
-            let text = format!("got {}, expected at most {MAX_ENTRIES}", entries.len());
+            let text = format!(
+                "Too many: {}: must have at most {MAX_ENTRIES} items",
+                entries.len()
+            );
             parser.push(Problem::new(&PATH, text));
             return;
         }
@@ -173,12 +176,12 @@ impl<'a> Settings<'a> {
                 parser.push(Problem::new(&path, rejection).for_key());
             } else if let Some(kind) = declared.reconciled_by(name) {
                 let text = format!(
-                    "{}'s own controller needs no permission, expected an external one",
+                    "must be an external controller; the built-in controller of {} is always allowed",
                     kind.name()
                 );
                 parser.push(Problem::semantic(&path, text).for_key());
             } else if let Some(known) = names::nearest_external(name) {
-                let text = format!("a name without a domain, did you mean \"{known}\"?");
+                let text = format!("must have a domain; did you mean \"{known}\"?");
                 let reason = Rejection::with_suggestion(text, Some(known.to_owned()));
                 parser.push(Problem::semantic(&path, reason).for_key());
             }
@@ -186,7 +189,7 @@ impl<'a> Settings<'a> {
             let kinds = Path::Member(&path, "kinds");
             for (index, kind) in controller.kinds.iter().flatten().enumerate() {
                 if !accepts_controller(kind, name, declared) {
-                    let text = format!("the API of {kind} accepts no such name");
+                    let text = format!("the API of {kind} rejects this controller's name");
                     parser.push(Problem::semantic(&Path::Index(&kinds, index), text));
                 }
             }
@@ -201,7 +204,7 @@ fn accepts_controller(kind: &str, controller: &str, declared: CustomKinds<'_>) -
     let mut known = known.filter(|known| known.workload() == kind).peekable();
     let declared = declared.named(kind);
     let is_unknown = known.peek().is_none() && declared.is_empty();
-    let accepted = |known: &Kind<'_>| match known.form {
+    let accepted = |known: &Kind<'_>| match known.constraint {
         ValueConstraint::Path => is_managed_by(controller),
         ValueConstraint::OneOf(values) => values.contains(&controller),
         ValueConstraint::Open => true,

@@ -1,12 +1,13 @@
 //! Settings of the policy, and all errors in them.
 //!
 //! The policy parses its settings for every request, in a fresh instance. They borrow from the JSON, and sections that only some
-//! requests need (`controllers`, `namespaces`, `exempt`, `standard_status_writers`) are decoded on demand. Every section that a
+//! requests need (`controllers`, `namespaces`, `exempt`, `builtin_status_writers`) are decoded on demand. Every section that a
 //! verdict depends on is validated: if it is invalid, the request is denied ([`AdmissionReview::settings`]).
 //!
 //! Settings depend only on the descriptions of rules. [`Settings::default`], which the registry implements, adds the list of rules;
 //! other constructors start from it.
 
+mod builtin_status_writers;
 mod controllers;
 mod custom_kinds;
 mod exempt;
@@ -17,7 +18,6 @@ mod parser;
 mod problem;
 #[cfg(feature = "docs")]
 pub(crate) mod reference;
-mod standard;
 
 use crate::decode::{Entries, Node, Outline, Path, Raw, Type};
 use crate::description::{Enforcement, Rule};
@@ -116,7 +116,7 @@ pub struct Settings<'a> {
     namespaces: Entries<'a>,
     custom_kinds: CustomKinds<'a>,
     /// Decoded for status updates of workloads that are not delegated.
-    standard_status_writers: Option<Raw<'a>>,
+    builtin_status_writers: Option<Raw<'a>>,
     /// Decoded before a site-specific denial.
     exempt: Option<Raw<'a>>,
 }
@@ -128,7 +128,7 @@ declare_keys!(Key {
     "controllers" => Controllers,
     "namespaces" => Namespaces,
     "custom_kinds" => CustomKinds,
-    "standard_status_writers" => StandardStatusWriters,
+    "builtin_status_writers" => BuiltinStatusWriters,
     "exempt" => Exempt,
     "on_lookup_failure" => OnLookupFailure,
     "rules" => Rules,
@@ -168,7 +168,7 @@ impl<'a> Settings<'a> {
             controllers: None,
             namespaces: Entries::new(),
             custom_kinds: CustomKinds::default(),
-            standard_status_writers: None,
+            builtin_status_writers: None,
             exempt: None,
         }
     }
@@ -214,7 +214,7 @@ impl<'a> Settings<'a> {
                     self.namespaces = entries.unwrap_or_default();
                 }
                 Key::CustomKinds => self.custom_kinds.section = Some(value),
-                Key::StandardStatusWriters => self.standard_status_writers = Some(value),
+                Key::BuiltinStatusWriters => self.builtin_status_writers = Some(value),
                 Key::Exempt => self.exempt = Some(value),
                 Key::Rules => self.read_rules(node, path, parser),
             }
@@ -257,7 +257,7 @@ impl<'a> Settings<'a> {
         self.check_controllers(parser);
         let delegations = self.check_namespaces(parser);
         self.custom_kinds.check(parser);
-        self.read_standard_writers(None, parser);
+        self.read_builtin_writers(None, parser);
         self.read_exempt(parser);
         let namespaces = Path::Member(&Path::Root, "namespaces");
         let mut required = delegations
@@ -267,8 +267,8 @@ impl<'a> Settings<'a> {
             for (index, _) in required.clone() {
                 let path = Path::Index(&namespaces, *index);
                 let path = Path::Member(&path, "delegation");
-                let text = "required contradicts role worker, expected forbidden or allowed; \
-                            a cluster that hands workloads on is a hybrid";
+                let text = "Unsupported value: \"required\": supported values with role worker: forbidden, allowed; \
+                            a cluster that runs some workloads and delegates others has role hybrid";
                 parser.push(Problem::semantic(&path, text));
             }
         }
@@ -279,7 +279,9 @@ impl<'a> Settings<'a> {
                 None if self.role() == Role::Management => "role management".to_owned(),
                 None => return,
             };
-            let text = format!("allows nobody, where {by} requires delegation");
+            let text = format!(
+                "Required value: must have at least one controller, because {by} requires delegation"
+            );
             parser.push(Problem::semantic(&path, text));
         }
     }

@@ -18,14 +18,14 @@ const GROUPS: [&str; 4] = [
 
 pub(super) fn validate_user(name: &str) -> Option<Rejection> {
     if is_group(name) {
-        return Some("this is a group, expected a user".into());
+        return Some("must be a user, not a group".into());
     }
     validate_user_or_group(name)
 }
 
 pub(super) fn validate_group(name: &str) -> Option<Rejection> {
     if name.starts_with(SERVICE_ACCOUNT) {
-        return Some("this is a user, expected a group".into());
+        return Some("must be a group, not a user".into());
     }
     validate_user_or_group(name)
 }
@@ -36,15 +36,14 @@ pub(super) fn validate_user_or_group(name: &str) -> Option<Rejection> {
         || name.ends_with(' ')
         || name.bytes().any(|b| b.is_ascii_control() || b == b'*')
     {
-        let text = "expected a name: not empty, no space at either end, no control character, no * \
-                    (names are compared as they are)";
+        let text = "must be an exact name: not empty, without leading or trailing spaces, control characters or *";
         return Some(text.into());
     }
     let account = name.strip_prefix(SERVICE_ACCOUNT)?;
     let is_valid = account
         .split_once(':')
         .is_some_and(|(namespace, name)| is_label(namespace) && is_subdomain(name));
-    (!is_valid).then(|| format!("expected {SERVICE_ACCOUNT}NAMESPACE:NAME").into())
+    (!is_valid).then(|| format!("must be {SERVICE_ACCOUNT}NAMESPACE:NAME").into())
 }
 
 fn is_group(name: &str) -> bool {
@@ -56,7 +55,7 @@ fn is_group(name: &str) -> bool {
 pub(super) fn validate_controller(name: &str) -> Option<Rejection> {
     if let Some((_, runs)) = RESERVED.iter().find(|(reserved, _)| *reserved == name) {
         let text = format!(
-            "the built-in controller of {runs} needs no permission, expected an external one"
+            "must be an external controller; the built-in controller of {runs} is always allowed"
         );
         return Some(text.into());
     }
@@ -68,7 +67,7 @@ pub(super) fn validate_controller(name: &str) -> Option<Rejection> {
         return None;
     }
     let text = format!(
-        "expected a controller's name: a domain-prefixed path such as acme.io/runner, at most {MAX_MANAGED_BY} bytes"
+        "must be a controller's name: a domain-prefixed path such as acme.io/runner, at most {MAX_MANAGED_BY} bytes"
     );
     Some(Rejection::with_nearest(text, name, EXTERNAL))
 }

@@ -116,7 +116,10 @@ fn read_labels<'a>(
     }
     let members = value.members();
     if members.is_empty() || members.len() > MAX_LABELS {
-        let text = format!("got {} labels, expected 1 to {MAX_LABELS}", members.len());
+        let text = format!(
+            "Invalid value: {} labels: must have 1 to {MAX_LABELS}",
+            members.len()
+        );
         parser.push(Problem::new(path, text));
     }
     let mut labels: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
@@ -164,7 +167,7 @@ impl Settings<'_> {
     pub(super) fn check_namespaces(&self, parser: &mut Parser) -> Vec<(usize, Delegation)> {
         if self.namespaces.len() > MAX_ENTRIES {
             let text = format!(
-                "got {} entries, expected at most {MAX_ENTRIES}",
+                "Too many: {}: must have at most {MAX_ENTRIES} items",
                 self.namespaces.len()
             );
             parser.push(Problem::new(&PATH, text));
@@ -191,7 +194,9 @@ impl Settings<'_> {
                 if let Some(by) = earlier.covering(pattern) {
                     let pattern = quote_or_size(pattern, "string");
                     let by = Path::Index(&PATH, by);
-                    let text = format!("{pattern} is never reached: {by} matches all of it");
+                    let text = format!(
+                        "Invalid value: {pattern}: is never reached, because {by} matches the same namespaces"
+                    );
                     parser.push(Problem::semantic(&Path::Index(&list, item), text));
                 }
             }
@@ -201,10 +206,11 @@ impl Settings<'_> {
             }
         }
         if count > MAX_PATTERNS {
-            let text = format!("got {count} patterns in all, expected at most {MAX_PATTERNS}");
+            let text = format!("Too many: {count}: must have at most {MAX_PATTERNS} patterns");
             parser.push(Problem::semantic(&PATH, text));
         } else if wildcards > MAX_WILDCARDS {
-            let text = format!("got {wildcards} patterns with *, expected at most {MAX_WILDCARDS}");
+            let text =
+                format!("Too many: {wildcards}: must have at most {MAX_WILDCARDS} patterns with *");
             parser.push(Problem::semantic(&PATH, text));
         }
         delegations

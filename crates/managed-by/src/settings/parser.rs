@@ -218,7 +218,7 @@ impl Parser {
         }
         let text = value.string().unwrap_or_default();
         if let Some(rejection) = validate(&text) {
-            let got = ["got ", &quote_or_size(&text, "string"), ", "].concat();
+            let got = ["Invalid value: ", &quote_or_size(&text, "string"), ": "].concat();
             self.push(problem(path, rejection.after(&got)));
         }
         text
@@ -256,13 +256,13 @@ impl Parser {
         }
         if count > list.max_items {
             let max_items = list.max_items;
-            let text = format!("got {count} items, expected at most {max_items}");
+            let text = format!("Too many: {count}: must have at most {max_items} items");
             self.push(Problem::new(path, text));
         }
         if count == 0
             && let Some(instead) = list.empty_hint
         {
-            let text = format!("got an empty list, expected at least one item{instead}");
+            let text = format!("Required value: must have at least one item{instead}");
             self.push(Problem::new(path, text));
         }
         items

@@ -146,19 +146,19 @@ impl Problem {
     #[inline(never)]
     pub(super) fn wrong_type(path: &Path<'_>, got: Raw<'_>, expected: &str) -> Self {
         let got = DisplayValue(got);
-        Self::new(path, format!("got {got}, expected {expected}"))
+        Self::new(path, format!("Invalid value: {got}: must be {expected}"))
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn not_one_of(path: &Path<'_>, got: Raw<'_>, words: &[&str]) -> Self {
         let text = format!(
-            "got {}, expected one of {}",
+            "Unsupported value: {}: supported values: {}",
             DisplayValue(got),
             words.join(", ")
         );
         let reason = if got.as_str() == "false" && words.contains(&"off") {
-            let text = text + "; write it in quotes, \"off\": YAML takes off for false";
+            let text = text + "; write it in quotes, \"off\": YAML reads off as false";
             Rejection::with_suggestion(text, Some("off".to_owned()))
         } else {
             Rejection::with_nearest(text, &got.string().unwrap_or_default(), words)
@@ -170,11 +170,7 @@ impl Problem {
     #[inline(never)]
     pub(super) fn unknown_key(parent: &Path<'_>, key: &str, keys: &[&str]) -> Self {
         let keys_list = keys.join(", ");
-        let within = match parent {
-            Path::Root => "settings".to_owned(),
-            path => path.to_string(),
-        };
-        let text = format!("{within} has no such key, expected one of {keys_list}");
+        let text = format!("unknown field; supported fields: {keys_list}");
         let reason = Rejection::with_nearest(text, key, keys);
         Self::new(&Path::Quoted(parent, key), reason).for_key()
     }
@@ -182,7 +178,7 @@ impl Problem {
     #[cold]
     #[inline(never)]
     pub(super) fn duplicate_key(path: &Path<'_>) -> Self {
-        Self::new(path, "given twice")
+        Self::new(path, "duplicate field")
     }
 
     /// Creates a problem for a list item that an earlier item covers.
@@ -190,13 +186,16 @@ impl Problem {
     #[inline(never)]
     pub(super) fn covered(path: &Path<'_>, item: &str, earlier: usize) -> Self {
         let item = quote_or_size(item, "string");
-        Self::semantic(path, format!("{item} is covered by item {earlier} already"))
+        Self::semantic(
+            path,
+            format!("Duplicate value: {item}: covered by item {earlier}"),
+        )
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn missing(path: &Path<'_>, expected: &str) -> Self {
-        Self::new(path, format!("missing, expected {expected}"))
+        Self::new(path, format!("Required value: must be {expected}"))
     }
 
     #[cold]
@@ -205,7 +204,7 @@ impl Problem {
         let words: Vec<_> = Release::ALL.iter().map(|r| format!("\"{r}\"")).collect();
         let list = words.join(", ");
         let text = format!(
-            "got {}, expected a string, one of {list}",
+            "Unsupported value: {}: supported values: {list}",
             DisplayValue(got)
         );
         let reason = if got.json_type() == Type::Number {

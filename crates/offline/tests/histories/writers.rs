@@ -54,7 +54,7 @@ fn listed(text: &str) -> Vec<String> {
 }
 
 fn lines(written: &Written) -> Vec<String> {
-    let lists = written.standard.iter().chain(&written.delegated);
+    let lists = written.builtin.iter().chain(&written.delegated);
     let lines = lists.flat_map(|(name, writers)| {
         let line = move |writer: &StatusWriter| {
             let mut line = format!("{name} {} {}", writer.user, writer.writes);
@@ -82,7 +82,7 @@ fn each_log_says_who_wrote() {
         });
         let (written, told) = read(&case.settings, &lines_of_log.collect::<String>());
         assert_eq!(lines(&written), case.writers, "{case:?}");
-        let lists = written.standard.iter().chain(&written.delegated);
+        let lists = written.builtin.iter().chain(&written.delegated);
         let counts = lists.flat_map(|(_, writers)| writers).map(|of| of.writes);
         let sums = &written.sums;
         assert_eq!(
@@ -119,7 +119,7 @@ fn each_log_says_who_wrote() {
         if case.times.is_some() {
             assert_eq!(sums.times, case.times);
         }
-        let writers = written.standard.iter().flat_map(|(_, writers)| writers);
+        let writers = written.builtin.iter().flat_map(|(_, writers)| writers);
         let first: Vec<_> = writers.map(|writer| writer.first.line).collect();
         assert!(
             case.first.is_none_or(|expected| expected == first),
@@ -143,7 +143,7 @@ fn jobset_s_controller_is_found_in_the_log_in_which_it_was_denied() {
             "JobSet system:serviceaccount:jobset-system:jobset-controller-manager 6",
         ]
     );
-    let (_, writers) = &written.standard[0];
+    let (_, writers) = &written.builtin[0];
     let first = &writers[0].first;
     assert_eq!((first.source, first.line), (0, 23));
     assert_eq!(first.time.as_deref(), Some("2026-11-22T13:10:48.691836Z"));

@@ -125,7 +125,7 @@ impl<'a> DeserializeSeed<'a> for NestedSpec<'_, 'a> {
             }
         }
         if let Some(value) = own.filter(|value| kind.mode(Some(value)).is_delegated()) {
-            let below = kind.managed_by.strip_prefix(SPEC).unwrap_or_default();
+            let below = kind.managed_by_path.strip_prefix(SPEC).unwrap_or_default();
             let nested = Nested {
                 path: format!("{path}{below}"),
                 kind,

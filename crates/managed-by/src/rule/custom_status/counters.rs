@@ -47,7 +47,7 @@ fn decreased<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     for (index, path) in status.profile.totals.iter().enumerate() {
         let (old, new) = (old.total(index), status.new.total(index));
         if new < old {
-            let detail = format!("cannot go down from {old}");
+            let detail = format!("cannot decrease from {old}");
             findings.invalid(*path, BadValue::Int64(new), detail);
         }
     }

@@ -49,7 +49,7 @@ fn check_attempts<'a>(
         && new.attempts < old.attempts
         && !is_new_run
     {
-        findings.invalid(attempts.path, BadValue::Omitted, "cannot lose an attempt");
+        findings.invalid(attempts.path, BadValue::Omitted, "must not lose an attempt");
     }
 }
 
@@ -65,7 +65,7 @@ fn check_states<'a>(
         if let Some(matcher) = matcher.filter(|_| lost.contains(state)) {
             let verb = match state {
                 TerminalStates::DEAD_END => "leave",
-                _ => "take back the outcome",
+                _ => "revert the outcome",
             };
             let detail = format!("cannot {verb} {}", outcome.name(&matcher));
             findings.invalid(outcome.path(), BadValue::Omitted, detail);
@@ -85,7 +85,7 @@ fn check_reason<'a>(
         && old.reason.is_some()
         && status.new.reason != old.reason
     {
-        let detail = "cannot change once there is an outcome";
+        let detail = "cannot change after the outcome";
         findings.invalid(reason.path(), BadValue::Omitted, detail);
     }
 }
@@ -97,7 +97,7 @@ fn check_end<'a>(status: &Transition<'a>, old: &Status<'a>, findings: &mut Findi
     };
     let is_removed = old.end.is_some() && status.new.end.is_none();
     if is_removed {
-        let detail = "cannot be taken away from an outcome";
+        let detail = "cannot be removed after the outcome";
         findings.invalid(end.path, BadValue::Omitted, detail);
     }
     !is_removed
@@ -115,13 +115,17 @@ fn check_final<'a>(
         ..*status
     };
     if is_final.intersects(repeated.leavable_states(outcome)) {
-        let detail = "cannot become an outcome that may be taken back";
+        let detail = "must not become an outcome that can be reverted";
         findings.invalid(outcome.path(), BadValue::Omitted, detail);
     }
 }
 
-pub(crate) static TWO_OUTCOMES: Check = Check::new(
-    Rule::policy("status/two-outcomes", include_str!("two-outcomes.md")).for_kinds(|kind| {
+pub(crate) static SUCCEEDED_AND_FAILED: Check = Check::new(
+    Rule::policy(
+        "status/succeeded-and-failed",
+        include_str!("succeeded-and-failed.md"),
+    )
+    .for_kinds(|kind| {
         kind.has_status_rule(|profile| {
             profile.outcome.is_some_and(|outcome| {
                 outcome.can_be_both() && outcome.dual != DualOutcome::Allowed
@@ -158,8 +162,11 @@ fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
 }
 
 pub(crate) static TERMINAL_STATE: Check = Check::new(
-    Rule::policy("status/terminal-state", include_str!("terminal-state.md"))
-        .for_kinds(|kind| kind.has_status_rule(|profile| profile.terminal_state.is_some())),
+    Rule::policy(
+        "status/terminal-state-mismatch",
+        include_str!("terminal-state-mismatch.md"),
+    )
+    .for_kinds(|kind| kind.has_status_rule(|profile| profile.terminal_state.is_some())),
     CheckFn::CustomStatus(terminal_state),
 );
 
@@ -192,15 +199,15 @@ fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     if !agrees {
         let [success, failure] = names.map(|(_, matcher)| outcome.name(&matcher));
         let detail =
-            format!("must be {success} or {failure}, with the condition of that name true");
+            format!("must be {success} or {failure}, and the condition of that name must be true");
         findings.invalid(path, BadValue::String(value.into()), detail);
     }
 }
 
 pub(crate) static EXCLUSIVE: Check = Check::new(
     Rule::policy(
-        "status/exclusive-conditions",
-        include_str!("exclusive-conditions.md"),
+        "status/mutually-exclusive-conditions",
+        include_str!("mutually-exclusive-conditions.md"),
     )
     .for_kinds(|kind| kind.has_status_rule(|profile| profile.exclusive.is_some())),
     CheckFn::CustomStatus(exclusive),

@@ -9,10 +9,10 @@ use crate::rule::{Check, CheckFn, Findings};
 /// Tolerated clock skew in seconds: different machines may write the two times (Tekton: "in case node time was not synchronized").
 const CLOCK_SKEW: i64 = 60;
 
-pub(crate) static END_BEFORE_START: Check = Check::new(
+pub(crate) static COMPLETION_TIME_BEFORE_START_TIME: Check = Check::new(
     Rule::policy(
-        "status/end-before-start",
-        include_str!("end-before-start.md"),
+        "status/completion-time-before-start-time",
+        include_str!("completion-time-before-start-time.md"),
     )
     .for_kinds(|kind| kind.has_status_rule(|profile| profile.end.is_some())),
     CheckFn::CustomStatus(end_before_start),
@@ -33,10 +33,10 @@ fn end_before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-pub(crate) static END_WITHOUT_OUTCOME: Check = Check::new(
+pub(crate) static UNFINISHED_WITH_COMPLETION_TIME: Check = Check::new(
     Rule::policy(
-        "status/end-without-outcome",
-        include_str!("end-without-outcome.md"),
+        "status/unfinished-with-completion-time",
+        include_str!("unfinished-with-completion-time.md"),
     )
     .by_default(Enforcement::Warn)
     .for_kinds(|kind| {
@@ -53,15 +53,15 @@ fn end_without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>)
     let has_outcome = |states: TerminalStates| states.intersects(TerminalStates::OUTCOMES);
     let changed = new.end != old.end || has_outcome(old.states);
     if changed && new.end.is_some() && !has_outcome(new.states) {
-        let detail = "must not be set before there is an outcome";
+        let detail = "must not be set before the outcome";
         findings.invalid(end.path, BadValue::Time(new.end), detail);
     }
 }
 
-pub(crate) static OUTCOME_WITHOUT_END: Check = Check::new(
+pub(crate) static FINISHED_WITHOUT_COMPLETION_TIME: Check = Check::new(
     Rule::policy(
-        "status/outcome-without-end",
-        include_str!("outcome-without-end.md"),
+        "status/finished-without-completion-time",
+        include_str!("finished-without-completion-time.md"),
     )
     .by_default(Enforcement::Warn)
     .for_kinds(|kind| {

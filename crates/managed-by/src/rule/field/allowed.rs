@@ -32,7 +32,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     let names = settings.controllers_for(kind, namespace)?;
     let target = format!("{kind}s in namespace {}", go::quote(namespace));
     let mut brief = format!("not allowed for {target}");
-    let mut detail = format!("no controller is allowed for {target}, leave the field out");
+    let mut detail = format!("no controller is allowed for {target}; omit the field");
     if !names.is_empty() {
         let shown: Vec<String> = names
             .iter()

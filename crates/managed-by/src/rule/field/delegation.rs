@@ -31,17 +31,15 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     let object = context.change.object();
     let labels = object.metadata.labels;
     let (entry, delegation) = context.settings.delegation(namespace, labels)?;
-    let is_template = context.kind.holder != FieldLocation::Workload;
+    let is_template = context.kind.location != FieldLocation::Workload;
     let (verb, instead) = match (delegation, new) {
-        (Delegation::Forbidden, Mode::Delegated(_)) => {
-            ("must not", "leave the field out".to_owned())
-        }
-        (Delegation::Required, Mode::Standard) => {
+        (Delegation::Forbidden, Mode::Delegated(_)) => ("must not", "omit the field".to_owned()),
+        (Delegation::Required, Mode::BuiltIn) => {
             let owner = owner::workload(context, object)?.map(|owner| owner.kind);
             let instead = match owner {
                 Some(owner) if is_controller_of(context, &owner)? => return Ok(()),
                 Some(owner) => format!(
-                    "{}; if this user is the controller of {owner}s, list it in standard_status_writers.{owner}",
+                    "{}; if this user is the controller of {owner}s, list it in builtin_status_writers.{owner}",
                     delegation_hint(context, kind, namespace)?
                 ),
                 None => delegation_hint(context, kind, namespace)?,
@@ -60,10 +58,11 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     let brief = format!("a {kind} in namespace {namespace} {verb} be delegated ({reason})");
     if is_template && delegation == Delegation::Required {
         // A webhook may still set the field of workloads created from the template.
-        let detail =
-            format!("each {kind} made of this is denied unless a webhook sets the field: {brief}");
+        let detail = format!(
+            "each {kind} created from this template is denied unless a webhook sets the field: {brief}"
+        );
         let brief = format!(
-            "each {kind} made of this is denied unless a webhook sets the field ({reason})"
+            "each {kind} created from this template is denied unless a webhook sets the field ({reason})"
         );
         findings.warn(FieldError::forbidden(context.path(), detail).with_short_detail(brief));
         return Ok(());
@@ -76,15 +75,15 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
 /// Returns a hint on the controller to delegate to.
 fn delegation_hint(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, Problems> {
     let names = context.settings.controllers_for(kind, namespace)?;
-    let is_accepted = |name: &&str| match context.kind.form {
+    let is_accepted = |name: &&str| match context.kind.constraint {
         ValueConstraint::OneOf(values) => values.contains(name),
         ValueConstraint::Path | ValueConstraint::Open => true,
     };
     let listed = names.iter().map(|name| &**name).find(is_accepted);
     let unlisted = (!context.settings.has_allow_list()).then_some(MULTIKUEUE);
     Ok(match listed.or(unlisted) {
-        Some(name) => format!("to {} for example", go::quote(name)),
-        None => "but the settings list no controller for it".to_owned(),
+        Some(name) => format!("for example to {}", go::quote(name)),
+        None => "but the settings list no controller for this kind and namespace".to_owned(),
     })
 }
 
@@ -92,7 +91,7 @@ fn delegation_hint(context: &Context<'_>, kind: &str, namespace: &str) -> Result
 /// because the rule already checked their owner.
 fn is_controller_of(context: &Context<'_>, kind: &str) -> Result<bool, Problems> {
     let (settings, user) = (context.settings, &context.request.user);
-    if let Some(writers) = settings.standard_writers(kind)?
+    if let Some(writers) = settings.builtin_writers(kind)?
         && is_listed(user, &writers)
     {
         return Ok(true);

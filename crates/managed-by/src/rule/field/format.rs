@@ -21,14 +21,14 @@ pub(crate) static RULE: Check = Check::new(
             "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
         ),
     )
-    .for_kinds(|kind| kind.form == ValueConstraint::Path),
+    .for_kinds(|kind| kind.constraint == ValueConstraint::Path),
     CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     if let Some(value) = context
         .new_managed_by()
-        .filter(|_| context.kind.form == ValueConstraint::Path)
+        .filter(|_| context.kind.constraint == ValueConstraint::Path)
     {
         validate(context, value, findings);
     }

@@ -13,7 +13,7 @@ pub(crate) static RULE: Check = Check::new(
         Upstream::in_function("ValidateJobSpecUpdate (pkg/apis/batch/validation)"),
     )
     .in_scope(Scope::ApiAndCustomKinds)
-    .for_kinds(|kind| kind.holder == FieldLocation::Workload),
+    .for_kinds(|kind| kind.location == FieldLocation::Workload),
     CheckFn::Change(check),
 );
 
@@ -24,10 +24,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let kind = context.kind;
     // If the API defaults the field, updates add the reserved value to older objects.
     let is_defaulted = kind.defaulted
-        && context.mode(object) == Mode::Standard
-        && context.mode(old) == Mode::Standard;
+        && context.mode(object) == Mode::BuiltIn
+        && context.mode(old) == Mode::BuiltIn;
     let unchanged = object.managed_by == old.managed_by || is_defaulted;
-    if kind.holder == FieldLocation::Workload && !unchanged {
+    if kind.location == FieldLocation::Workload && !unchanged {
         let value = BadValue::Pointer(object.managed_by.as_deref().map(Into::into));
         findings.invalid(context.path(), value, "field is immutable");
     }

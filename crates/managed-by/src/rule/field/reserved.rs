@@ -18,9 +18,9 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     }
     if let Some(value) = context
         .new_managed_by()
-        .filter(|v| Some(*v) == kind.reserved)
+        .filter(|v| Some(*v) == kind.reserved_value)
     {
-        let detail = "leave the field out: that means the built-in controller too".to_owned();
+        let detail = "omit the field to select the built-in controller".to_owned();
         findings.push(context.invalid(value, detail));
     }
 }

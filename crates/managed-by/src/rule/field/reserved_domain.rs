@@ -21,7 +21,7 @@ pub(crate) static RULE: Check = Check::new(
 /// Returns the known controller names, including the reserved value of a kind from `custom_kinds`.
 fn known<'k>(kind: &Kind<'k>) -> impl Iterator<Item = &'k str> {
     let reserved = RESERVED.iter().map(|&(name, _)| name);
-    let declared = kind.reserved.filter(|_| kind.is_declared);
+    let declared = kind.reserved_value.filter(|_| kind.is_declared);
     reserved.chain(EXTERNAL.iter().copied()).chain(declared)
 }
 
@@ -63,5 +63,5 @@ fn is_reserved(domain: &str, kind: &Kind<'_>) -> bool {
     let is_domain_of = |name: &str| name.split_once('/').is_some_and(|(d, _)| d == domain);
     PROJECT.into_iter().any(is_in_project)
         || RESERVED.iter().any(|(name, _)| is_domain_of(name))
-        || kind.reserved.is_some_and(is_domain_of)
+        || kind.reserved_value.is_some_and(is_domain_of)
 }

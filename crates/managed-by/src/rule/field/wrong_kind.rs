@@ -13,16 +13,19 @@ pub(crate) static RULE: Check = Check::new(
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let Some(value) = context
         .new_managed_by()
-        .filter(|v| Some(*v) != context.kind.reserved)
+        .filter(|v| Some(*v) != context.kind.reserved_value)
     else {
         return;
     };
     if let Some((_, runs)) = RESERVED.iter().find(|(name, _)| *name == value) {
         let consequence = if context.kind.honors_managed_by {
-            "so nobody would run this"
+            "no controller would reconcile this object"
         } else {
-            "and this kind's own controller does not look here"
+            "this kind's built-in controller ignores the field"
         };
-        findings.push(context.invalid(value, format!("it runs {runs} only, {consequence}")));
+        findings.push(context.invalid(
+            value,
+            format!("reserved for the built-in controller of {runs}: {consequence}"),
+        ));
     }
 }

@@ -79,7 +79,7 @@ fn check<'a>(
     let (name, controller) = (go::quote(&owner.name), go::quote(controller));
     let brief = format!("two controllers run Job {name}, which is delegated to {controller}");
     let detail = format!(
-        "{brief}; see that every kube-controller-manager here has the feature JobManagedBy"
+        "{brief}; enable the feature gate JobManagedBy in every kube-controller-manager of this cluster"
     );
     Ok(Some(
         FieldError::forbidden(path, detail).with_short_detail(brief),

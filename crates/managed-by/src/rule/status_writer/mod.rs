@@ -1,4 +1,4 @@
-//! `status-writer/delegated`, `status-writer/standard`
+//! `status-writer/delegated`, `status-writer/builtin`
 
 use std::borrow::Cow;
 
@@ -21,11 +21,11 @@ pub(crate) static DELEGATED: Check = Check::new(
     CheckFn::Configured(check_delegated),
 );
 
-pub(crate) static STANDARD: Check = Check::new(
-    Rule::policy("status-writer/standard", include_str!("standard.md"))
+pub(crate) static BUILTIN: Check = Check::new(
+    Rule::policy("status-writer/builtin", include_str!("builtin.md"))
         .in_scope(Scope::Site)
         .for_kinds(|kind| !matches!(kind.status, Status::Unchecked)),
-    CheckFn::Configured(check_standard),
+    CheckFn::Configured(check_builtin),
 );
 
 fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
@@ -34,7 +34,7 @@ fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Re
     };
     let controller = context.settings.controller(name)?;
     if let Some(writers) = controller.as_ref().and_then(|c| c.status_writers()) {
-        let target = format!("what is delegated to {}", go::quote(name));
+        let target = format!("workloads delegated to {}", go::quote(name));
         if !may_write(context, writers) {
             deny(context, writers, &target, None, findings);
         }
@@ -42,14 +42,14 @@ fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Re
     Ok(())
 }
 
-fn check_standard<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
-    let standard = stored(context).filter(|stored| !context.mode(stored).is_delegated());
-    let Some(stored) = standard else {
+fn check_builtin<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
+    let stored = stored(context).filter(|stored| !context.mode(stored).is_delegated());
+    let Some(stored) = stored else {
         return Ok(());
     };
     let kind = context.kind.name;
-    if let Some(writers) = context.settings.standard_writers(kind)? {
-        let target = format!("a {kind} that is not delegated");
+    if let Some(writers) = context.settings.builtin_writers(kind)? {
+        let target = format!("{kind}s that are not delegated");
         if !may_write(context, &writers) {
             let parent = owner::workload(context, stored)?.map(|owner| owner.kind);
             deny(context, &writers, &target, parent.as_deref(), findings);
@@ -61,7 +61,7 @@ fn check_standard<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Res
 /// Returns the stored object in a status update of a workload. Its spec decides, because kube-apiserver keeps it.
 fn stored<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
     match context.change {
-        Change::UpdateStatus { old, .. } if context.kind.holder == FieldLocation::Workload => {
+        Change::UpdateStatus { old, .. } if context.kind.location == FieldLocation::Workload => {
             Some(old)
         }
         _ => None,
@@ -96,12 +96,12 @@ fn deny<'a>(
     if let Some(parent) = parent {
         let kind = context.kind.name;
         let hint = format!(
-            "; a {parent} controls it, so {parent}'s controller may need to be listed in standard_status_writers.{kind}"
+            "; a {parent} controls it, so {parent}'s controller may need to be listed in builtin_status_writers.{kind}"
         );
         detail.push_str(&hint);
     }
     let user = go::quote(&context.request.user.username);
-    let brief = format!("{user} is no status writer of {target}");
+    let brief = format!("{user} may not write the status of {target}");
     findings.push(FieldError::unauthorized("status", detail).with_short_detail(brief));
 }
 

@@ -19,10 +19,10 @@ declare_keys!(Key {
     "versions" => Versions,
     "kind" => Kind,
     "plural" => Plural,
-    "managed_by" => ManagedBy,
-    "reserved" => Reserved,
-    "form" => ValueConstraint,
-    "holder" => FieldLocation,
+    "managed_by_path" => ManagedByPath,
+    "reserved_value" => ReservedValue,
+    "format" => Format,
+    "location" => Location,
     "status" => Status,
 });
 
@@ -42,7 +42,7 @@ const REQUIRED_KEYS: [(&str, Key, &str); 3] = [
 ];
 
 /// Default path of the field.
-const MANAGED_BY: &str = "spec.managedBy";
+const DEFAULT_PATH: &str = "spec.managedBy";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CustomKind<'a> {
@@ -51,16 +51,16 @@ pub(crate) struct CustomKind<'a> {
     versions: Option<Vec<Cow<'a, str>>>,
     pub(super) kind: Cow<'a, str>,
     plural: Cow<'a, str>,
-    managed_by: Option<Cow<'a, str>>,
-    pub(super) reserved: Option<Cow<'a, str>>,
-    form: DeclaredForm<'a>,
+    managed_by_path: Option<Cow<'a, str>>,
+    pub(super) reserved_value: Option<Cow<'a, str>>,
+    format: DeclaredFormat<'a>,
     is_template: bool,
     status: Option<DeclaredStatus<'a>>,
 }
 
 /// Constraint on the value in the kind's own API.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum DeclaredForm<'a> {
+enum DeclaredFormat<'a> {
     #[default]
     Path,
     Any,
@@ -73,7 +73,7 @@ impl<'a> CustomKind<'a> {
         let got = entry.raw().json_type();
         if got != Type::Object {
             let got = got.name();
-            let text = format!("got {got}, expected an object that declares a kind");
+            let text = format!("Invalid value: {got}: must be an object that declares a kind");
             parser.push(Problem::new(path, text));
             return kind;
         }
@@ -88,20 +88,22 @@ impl<'a> CustomKind<'a> {
                 }
                 Key::Kind => kind.kind = parser.string(value, path, &validate_kind_name),
                 Key::Plural => kind.plural = parser.string(value, path, &validate_plural),
-                Key::ManagedBy => {
-                    kind.managed_by = Some(parser.string(value, path, &validate_field_path));
+                Key::ManagedByPath => {
+                    kind.managed_by_path = Some(parser.string(value, path, &validate_field_path));
                 }
-                Key::Reserved => kind.reserved = Some(parser.string(value, path, &validate_value)),
-                Key::ValueConstraint if value.json_type() == Type::Array => {
-                    kind.form = DeclaredForm::OneOf(parser.strings(value, path, &VALUES_LIST));
+                Key::ReservedValue => {
+                    kind.reserved_value = Some(parser.string(value, path, &validate_value))
                 }
-                Key::ValueConstraint => {
+                Key::Format if value.json_type() == Type::Array => {
+                    kind.format = DeclaredFormat::OneOf(parser.strings(value, path, &VALUES_LIST));
+                }
+                Key::Format => {
                     let is_any = parser.enum_value(value, path, &[("path", false), ("any", true)]);
                     if is_any == Some(true) {
-                        kind.form = DeclaredForm::Any;
+                        kind.format = DeclaredFormat::Any;
                     }
                 }
-                Key::FieldLocation => {
+                Key::Location => {
                     let words = &[("workload", false), ("template", true)];
                     kind.is_template = parser.enum_value(value, path, words).unwrap_or_default();
                 }
@@ -133,18 +135,18 @@ impl<'a> CustomKind<'a> {
 
     /// Returns true if the kind's own API accepts a value.
     pub(in crate::settings) fn accepts(&self, value: &str) -> bool {
-        match &self.form {
-            DeclaredForm::Path => is_managed_by(value),
-            DeclaredForm::Any => true,
-            DeclaredForm::OneOf(values) => values.iter().any(|v| v == value),
+        match &self.format {
+            DeclaredFormat::Path => is_managed_by(value),
+            DeclaredFormat::Any => true,
+            DeclaredFormat::OneOf(values) => values.iter().any(|v| v == value),
         }
     }
 
     /// Calls a function with the profile of the kind.
     pub(crate) fn with_kind<T>(&self, version: &str, read: impl FnOnce(&Kind<'_>) -> T) -> T {
-        let values = match &self.form {
-            DeclaredForm::OneOf(values) => borrowed(values),
-            DeclaredForm::Path | DeclaredForm::Any => Vec::new(),
+        let values = match &self.format {
+            DeclaredFormat::OneOf(values) => borrowed(values),
+            DeclaredFormat::Path | DeclaredFormat::Any => Vec::new(),
         };
         let status = DeclaredStatus::default();
         let status = self.status.as_ref().unwrap_or(&status);
@@ -154,14 +156,14 @@ impl<'a> CustomKind<'a> {
                 versions: &[version],
                 name: &self.kind,
                 plural: &self.plural,
-                managed_by: self.managed_by.as_deref().unwrap_or(MANAGED_BY),
-                reserved: self.reserved.as_deref(),
-                form: match &self.form {
-                    DeclaredForm::Path => ValueConstraint::Path,
-                    DeclaredForm::Any => ValueConstraint::Open,
-                    DeclaredForm::OneOf(_) => ValueConstraint::OneOf(&values),
+                managed_by_path: self.managed_by_path.as_deref().unwrap_or(DEFAULT_PATH),
+                reserved_value: self.reserved_value.as_deref(),
+                constraint: match &self.format {
+                    DeclaredFormat::Path => ValueConstraint::Path,
+                    DeclaredFormat::Any => ValueConstraint::Open,
+                    DeclaredFormat::OneOf(_) => ValueConstraint::OneOf(&values),
                 },
-                holder: if self.is_template {
+                location: if self.is_template {
                     FieldLocation::Template(&self.kind)
                 } else {
                     FieldLocation::Workload
@@ -180,16 +182,18 @@ impl<'a> CustomKind<'a> {
         let (group, kind) = (&*self.group, &*self.kind);
         let mut built_in = kind::kinds().iter();
         if built_in.any(|known| known.name == kind && known.group == group) {
-            let text = format!("{kind} of {group} is built in and cannot be declared");
+            let text =
+                format!("Duplicate value: {kind} of {group} is supported without a declaration");
             parser.push(Problem::semantic(&Path::Member(path, "kind"), text));
         }
-        if let Some(reserved) = self.reserved.as_deref().filter(|r| !r.is_empty()) {
-            let path = Path::Member(path, "reserved");
+        if let Some(reserved) = self.reserved_value.as_deref().filter(|r| !r.is_empty()) {
+            let path = Path::Member(path, "reserved_value");
             if EXTERNAL.contains(&reserved) {
-                let text = "is an external controller, expected the kind's own";
+                let text =
+                    "Invalid value: must be the kind's built-in controller, not an external one";
                 parser.push(Problem::semantic(&path, text));
             } else if !self.accepts(reserved) {
-                let text = "`form` accepts no such value";
+                let text = "Invalid value: must be one of the values that `format` accepts";
                 parser.push(Problem::semantic(&path, text));
             }
         }

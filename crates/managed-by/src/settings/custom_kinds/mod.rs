@@ -83,7 +83,7 @@ impl<'a> CustomKinds<'a> {
     /// Returns the entry whose built-in controller has a name. Ignores problems, which [`CustomKinds::check`] reports.
     pub(super) fn reconciled_by(self, controller: &str) -> Option<CustomKind<'a>> {
         let mut all = self.all(&mut Parser::lazy()).into_iter();
-        all.find(|kind| kind.reserved.as_deref() == Some(controller))
+        all.find(|kind| kind.reserved_value.as_deref() == Some(controller))
     }
 
     fn all(self, parser: &mut Parser) -> Vec<CustomKind<'a>> {
@@ -98,7 +98,7 @@ impl<'a> CustomKinds<'a> {
     pub(super) fn check(self, parser: &mut Parser) {
         let count = self.section.map_or(0, |section| section.elements().len());
         if count > MAX_KINDS {
-            let text = format!("got {count} kinds, expected at most {MAX_KINDS}");
+            let text = format!("Too many: {count}: must have at most {MAX_KINDS} items");
             parser.push(Problem::new(&PATH, text));
             return;
         }

@@ -103,7 +103,7 @@ impl<'a> DeclaredStatus<'a> {
         if let [Some(success), Some(failure)] = [&self.success, &self.failure]
             && success.overlaps(failure)
         {
-            let text = "says what `success` says";
+            let text = "Invalid value: must not match the same statuses as `success`";
             parser.push(Problem::semantic(&Path::Member(path, "failure"), text));
         }
         // Each path with its key.
@@ -127,7 +127,8 @@ impl<'a> DeclaredStatus<'a> {
             };
             if let Some((other, _)) = paths.iter().find(overlaps_path) {
                 let quote_or_size = quote_or_size(declared, "path");
-                let text = format!("{quote_or_size} is, or leads through, a path of `{other}`");
+                let text =
+                    format!("Invalid value: {quote_or_size}: overlaps with a path of `{other}`");
                 parser.push(Problem::semantic(&Path::Member(path, key), text));
             }
             paths.push((key, declared));
@@ -163,15 +164,14 @@ impl<'a> DeclaredMatcher<'a> {
         let (key, expected) = match (condition, word, values) {
             (Some(condition), None, None) => return Some(Self::Condition(condition)),
             (None, Some(path), Some(values)) => return Some(Self::Field { path, values }),
-            (None, Some(_), None) => ("values", "the words that say it, such as [Succeeded]"),
-            (None, None, Some(_)) => ("path", "the path of the word, such as status.phase"),
+            (None, Some(_), None) => ("values", "a list of field values, such as [Succeeded]"),
+            (None, None, Some(_)) => ("path", "the path of a field, such as status.phase"),
             (None, None, None) => (
                 "condition",
                 "the type of a condition; or `path` and `values`",
             ),
             (Some(_), ..) => {
-                let text =
-                    "a condition or a word says it: leave out `condition`, or `path` and `values`";
+                let text = "Forbidden: `condition` excludes `path` and `values`";
                 parser.push(Problem::new(path, text));
                 return None;
             }

@@ -46,7 +46,7 @@ pub(super) const TOTALS_LIST: ListSchema<'_> = ListSchema {
 /// Validates a group like `spec.group` of a CRD: a domain with a dot.
 pub(super) fn validate_group(group: &str) -> Option<Rejection> {
     let is_valid = is_subdomain(group) && group.contains('.') && group.len() <= MAX_SUBDOMAIN;
-    (!is_valid).then(|| "expected a domain with a dot, such as argoproj.io".into())
+    (!is_valid).then(|| "must be a domain with a dot, such as argoproj.io".into())
 }
 
 fn is_name(name: &str) -> bool {
@@ -54,31 +54,31 @@ fn is_name(name: &str) -> bool {
 }
 
 fn validate_version(version: &str) -> Option<Rejection> {
-    (!is_name(version)).then(|| "expected a version, such as v1alpha1".into())
+    (!is_name(version)).then(|| "must be a version, such as v1alpha1".into())
 }
 
 /// Validates a kind like `spec.names.kind` of a CRD: a label in lowercase.
 pub(super) fn validate_kind_name(kind: &str) -> Option<Rejection> {
     let is_valid =
         is_name(&kind.to_ascii_lowercase()) && kind.starts_with(|c: char| c.is_ascii_uppercase());
-    (!is_valid).then(|| "expected the name of a kind, such as Workflow".into())
+    (!is_valid).then(|| "must be the name of a kind, such as Workflow".into())
 }
 
 pub(super) fn validate_plural(plural: &str) -> Option<Rejection> {
     (!is_name(plural))
-        .then(|| "expected the name of a resource in small letters, such as workflows".into())
+        .then(|| "must be the name of a resource in lower case, such as workflows".into())
 }
 
 pub(super) fn validate_condition(condition: &str) -> Option<Rejection> {
     condition
         .is_empty()
-        .then(|| "expected the type of a condition, such as Succeeded".into())
+        .then(|| "must be the type of a condition, such as Succeeded".into())
 }
 
 pub(super) fn validate_value(value: &str) -> Option<Rejection> {
     value
         .is_empty()
-        .then(|| "expected a value that is not empty".into())
+        .then(|| "must be a value that is not empty".into())
 }
 
 pub(super) fn validate_field_path(path: &str) -> Option<Rejection> {
@@ -114,6 +114,6 @@ fn validate_path(path: &str, first: &str, example: &str, suffix: &str) -> Option
     });
     let is_valid = is_valid && (2..=MAX_SEGMENTS).contains(&names);
     (!is_valid).then(|| {
-        format!("expected a path such as {example}: {first} and what is in it, at most {MAX_SEGMENTS} names").into()
+        format!("must be a path such as {example}: {first} and fields below it, at most {MAX_SEGMENTS} names").into()
     })
 }

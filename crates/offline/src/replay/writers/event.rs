@@ -46,7 +46,7 @@ pub(super) struct Wrote<'c> {
 /// The owner of an object's status: built-in controller or delegate.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Whose<'c> {
-    Standard,
+    BuiltIn,
     Delegated(Cow<'c, str>),
 }
 
@@ -127,12 +127,12 @@ impl Target {
             holder = holder.object(segment.key());
         }
         let Some(value) = holder.get(last.key()) else {
-            return Some(Whose::Standard);
+            return Some(Whose::BuiltIn);
         };
         let name = string(value)?;
         let is_reserved = self.reserved.as_deref() == Some(&*name);
         Some(if is_reserved {
-            Whose::Standard
+            Whose::BuiltIn
         } else {
             Whose::Delegated(name)
         })
@@ -161,12 +161,12 @@ impl<'c> Said<'c> {
         if audited.is_refused() && !is_denied {
             return Self::Refused;
         }
-        let says_standard = is_denied && message.contains("[status-writer/standard]");
+        let is_builtin = is_denied && message.contains("[status-writer/builtin]");
         let whose = audited
             .response()
             .and_then(|object| target.whose(object))
             .or(notes.whose)
-            .or_else(|| says_standard.then_some(Whose::Standard))
+            .or_else(|| is_builtin.then_some(Whose::BuiltIn))
             // The client's object comes last: the API server keeps the stored spec and ignores the one in the request.
             .or_else(|| audited.sent().and_then(|object| target.whose(object)));
         let Some(whose) = whose else {
@@ -206,7 +206,7 @@ impl<'c> Notes<'c> {
             match key {
                 "denied" => notes.is_denied |= value.contains(RULES),
                 "warned" => notes.is_warned |= value.contains(RULES),
-                "mode" if value == "Standard" => notes.whose = Some(Whose::Standard),
+                "mode" if value == "BuiltIn" => notes.whose = Some(Whose::BuiltIn),
                 "mode" if value == "Delegated" => {
                     let controller = annotations.string(&format!("{webhook}/controller"));
                     let controller = controller.and_then(|quoted| unquoted(&quoted));

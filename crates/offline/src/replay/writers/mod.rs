@@ -1,4 +1,4 @@
-//! Finds the writers of each status in audit logs, as candidates for `standard_status_writers` and `status_writers` in the
+//! Finds the writers of each status in audit logs, as candidates for `builtin_status_writers` and `status_writers` in the
 //! settings.
 
 mod event;
@@ -23,7 +23,7 @@ use crate::unjudged::{Unjudged, Why};
 pub struct StatusWriters {
     targets: Vec<Target>,
     /// Writers per kind, keyed by the index of the first target with that name.
-    standard: BTreeMap<usize, Users>,
+    builtin: BTreeMap<usize, Users>,
     /// Writers per controller name.
     delegated: BTreeMap<String, Users>,
     sums: WriterSums,
@@ -80,7 +80,7 @@ pub struct StatusWriter {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
     /// Writers of the status of objects that are not delegated, by kind.
-    pub standard: Vec<(String, Vec<StatusWriter>)>,
+    pub builtin: Vec<(String, Vec<StatusWriter>)>,
     /// Writers of the status of delegated objects, by controller name.
     pub delegated: Vec<(String, Vec<StatusWriter>)>,
     /// Totals.
@@ -101,7 +101,7 @@ impl StatusWriters {
         }
         Ok(Self {
             targets,
-            standard: BTreeMap::new(),
+            builtin: BTreeMap::new(),
             delegated: BTreeMap::new(),
             sums: WriterSums::default(),
         })
@@ -168,7 +168,7 @@ impl StatusWriters {
             }
         }
         let users = match wrote.whose {
-            Whose::Standard => self.standard.entry(wrote.kind).or_default(),
+            Whose::BuiltIn => self.builtin.entry(wrote.kind).or_default(),
             Whose::Delegated(name) => self.delegated.entry(name.into_owned()).or_default(),
         };
         let writer = users
@@ -212,7 +212,7 @@ impl StatusWriters {
         };
         let of_controller = |(name, users): (String, Users)| (name, sorted(users));
         Written {
-            standard: self.standard.into_iter().filter_map(of_kind).collect(),
+            builtin: self.builtin.into_iter().filter_map(of_kind).collect(),
             delegated: self.delegated.into_iter().map(of_controller).collect(),
             sums: self.sums,
         }

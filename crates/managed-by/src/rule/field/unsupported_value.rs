@@ -1,4 +1,4 @@
-//! `managed-by/closed-set`
+//! `managed-by/unsupported-value`
 
 use crate::description::{Enforcement, Rule};
 use crate::kind::ValueConstraint;
@@ -6,14 +6,17 @@ use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::policy("managed-by/closed-set", include_str!("closed-set.md"))
-        .by_default(Enforcement::Warn)
-        .for_kinds(|kind| matches!(kind.form, ValueConstraint::OneOf(_))),
+    Rule::policy(
+        "managed-by/unsupported-value",
+        include_str!("unsupported-value.md"),
+    )
+    .by_default(Enforcement::Warn)
+    .for_kinds(|kind| matches!(kind.constraint, ValueConstraint::OneOf(_))),
     CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    let ValueConstraint::OneOf(values) = context.kind.form else {
+    let ValueConstraint::OneOf(values) = context.kind.constraint else {
         return;
     };
     if let Some(value) = context.new_managed_by().filter(|v| !values.contains(v)) {

@@ -1,4 +1,4 @@
-//! `managed-by/updates-too-large`
+//! `managed-by/object-too-large`
 
 use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::FieldError;
@@ -19,8 +19,8 @@ const LARGEST_OBJECT: usize = (LARGEST_REQUEST - OVERHEAD) / 2;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy(
-        "managed-by/updates-too-large",
-        include_str!("updates-too-large.md"),
+        "managed-by/object-too-large",
+        include_str!("object-too-large.md"),
     )
     .by_default(Enforcement::Warn)
     .in_scope(Scope::Guard),
@@ -39,7 +39,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         return Ok(());
     }
     let detail = format!(
-        "the object has {size} bytes and may have at most {LARGEST_OBJECT}, because an update carries it twice and PolicyServer takes at most 2 MiB"
+        "{size} bytes, must have at most {LARGEST_OBJECT}: an update contains the object twice, and PolicyServer accepts at most 2 MiB"
     );
     let error = FieldError::too_long("spec", detail);
     if requires_status_review(context, object)? {
@@ -53,12 +53,12 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
 /// Returns true if the policy must review every status update of the object: it is delegated, or its kind has listed writers. Other
 /// workloads keep working if their updates are too large for the policy.
 fn requires_status_review(context: &Context<'_>, object: &Object<'_>) -> Result<bool, Problems> {
-    if context.kind.holder != FieldLocation::Workload {
+    if context.kind.location != FieldLocation::Workload {
         return Ok(false);
     }
     Ok(context.mode(object).is_delegated()
         || context
             .settings
-            .standard_writers(context.kind.name)?
+            .builtin_writers(context.kind.name)?
             .is_some())
 }

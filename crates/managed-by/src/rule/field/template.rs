@@ -1,6 +1,6 @@
-//! `managed-by/nested`
+//! `managed-by/template`
 
-use super::closed_set;
+use super::unsupported_value;
 use crate::description::{Enforcement, Rule};
 use crate::finding::BadValue;
 use crate::kind::{FieldLocation, Kind, MULTIKUEUE, Mode, ValueConstraint};
@@ -11,7 +11,7 @@ use crate::sorted::Sorted;
 use crate::upstream::names::is_managed_by;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::policy("managed-by/nested", include_str!("nested.md"))
+    Rule::policy("managed-by/template", include_str!("template.md"))
         .by_default(Enforcement::Warn)
         .for_kinds(|kind| !kind.templates.is_empty()),
     CheckFn::Change(check),
@@ -86,7 +86,7 @@ fn orphan_reason<'k>(
     let Some(value) = nested.value.as_deref() else {
         return Some(OrphanReason::Skipped);
     };
-    match nested.kind.form {
+    match nested.kind.constraint {
         ValueConstraint::Path if !is_managed_by(value) => return Some(OrphanReason::RejectedValue),
         ValueConstraint::OneOf(values) if !values.contains(&value) => {
             return Some(OrphanReason::OneOf(values));
@@ -94,7 +94,7 @@ fn orphan_reason<'k>(
         _ => {}
     }
     // The Jobs of a nested CronJob are independent of the parent, and the JAXJob controller ignores the field.
-    if nested.kind.holder != FieldLocation::Workload || !nested.kind.honors_managed_by {
+    if nested.kind.location != FieldLocation::Workload || !nested.kind.honors_managed_by {
         return None;
     }
     let (parent, parent_value) = match nested.parent_kind {
@@ -102,7 +102,7 @@ fn orphan_reason<'k>(
         None => (outer, outer_managed_by),
     };
     match parent.mode(parent_value) {
-        Mode::Standard => Some(OrphanReason::BuiltInParent),
+        Mode::BuiltIn => Some(OrphanReason::BuiltInParent),
         Mode::Delegated(same) if same == value => {
             (value == MULTIKUEUE).then_some(OrphanReason::CopiedByMultiKueue)
         }
@@ -115,17 +115,19 @@ impl OrphanReason<'_> {
         let child = nested.kind.name;
         let parent = nested.parent_kind.unwrap_or(outer).workload();
         match self {
-            Self::Skipped => "not looked at: too deep down, or after a thousand others".to_owned(),
-            Self::RejectedValue => format!("no {child} is accepted with this value"),
-            Self::OneOf(values) => closed_set::accepted_values(child, values),
+            Self::Skipped => {
+                "not validated: nested too deeply, or after the first 1000 templates".to_owned()
+            }
+            Self::RejectedValue => format!("the API of {child} rejects this value"),
+            Self::OneOf(values) => unsupported_value::accepted_values(child, values),
             Self::BuiltInParent => format!(
-                "the {parent} makes the {child} here and nobody but this controller would run it"
+                "the {parent} creates the {child} in this cluster, where only this controller would reconcile it"
             ),
             Self::CopiedByMultiKueue => format!(
-                "Kueue keeps this in its copy of the {parent}, so the worker never runs the {child}"
+                "Kueue copies this to the worker cluster, where no controller would reconcile the {child}"
             ),
             Self::OtherController => format!(
-                "the {parent} is delegated to another controller, which would not run the {child}"
+                "the {parent} is delegated to another controller, which would not reconcile the {child}"
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! `standard_status_writers`: users and groups that may write the status of workloads that are not delegated, by kind.
+//! `builtin_status_writers`: users and groups that may write the status of workloads that are not delegated, by kind.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,18 @@ use super::parser::Parser;
 use super::problem::{Problem, Problems};
 use crate::decode::{Path, Type};
 
-const PATH: Path<'_> = Path::Member(&Path::Root, "standard_status_writers");
+const PATH: Path<'_> = Path::Member(&Path::Root, "builtin_status_writers");
 
 impl<'a> Settings<'a> {
     /// Parses the list of one kind, or of all kinds with [`None`], and reports problems.
     #[inline(never)]
-    pub(super) fn read_standard_writers(
+    pub(super) fn read_builtin_writers(
         &self,
         only: Option<&str>,
         parser: &mut Parser,
     ) -> Option<Vec<Cow<'a, str>>> {
         let mut found = None;
-        let section = self.standard_status_writers?;
+        let section = self.builtin_status_writers?;
         if !parser.expect_type(section, Type::Object, &PATH, "an object of kinds") {
             return found;
         }
@@ -30,7 +30,7 @@ impl<'a> Settings<'a> {
             }
             let path = Path::Quoted(&PATH, &kind);
             if let Some(rejection) = validate_kind(&kind, self.custom_kinds) {
-                let reason = rejection.after("no such kind, ");
+                let reason = rejection.after("unsupported kind; ");
                 let problem = if self.custom_kinds.is_empty() {
                     Problem::new(&path, reason)
                 } else {
@@ -51,12 +51,12 @@ impl<'a> Settings<'a> {
 
     /// Returns the users and groups that may write the status of a kind's workloads that are not delegated, or [`None`] for
     /// everyone.
-    pub(crate) fn standard_writers(
+    pub(crate) fn builtin_writers(
         &self,
         kind: &str,
     ) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
         let mut parser = Parser::lazy();
-        let found = self.read_standard_writers(Some(kind), &mut parser);
+        let found = self.read_builtin_writers(Some(kind), &mut parser);
         parser.finish(found)
     }
 }

@@ -1,4 +1,4 @@
-//! `managed-by/unchecked-format`
+//! `managed-by/recommended-format`
 
 use super::format;
 use crate::description::{Enforcement, Rule};
@@ -7,21 +7,22 @@ use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy(
-        "managed-by/unchecked-format",
-        include_str!("unchecked-format.md"),
+        "managed-by/recommended-format",
+        include_str!("recommended-format.md"),
     )
     .by_default(Enforcement::Warn)
-    .for_kinds(|kind| kind.form == ValueConstraint::Open),
+    .for_kinds(|kind| kind.constraint == ValueConstraint::Open),
     CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    if context.kind.form != ValueConstraint::Open {
+    if context.kind.constraint != ValueConstraint::Open {
         return;
     }
     match context.new_managed_by() {
         Some("") => {
-            let detail = "names nobody, and is not the same as no value: leave the field out";
+            let detail =
+                "must name a controller; to select the built-in controller, omit the field";
             findings.push(context.invalid("", detail.to_owned()));
         }
         Some(value) => format::validate(context, value, findings),
