@@ -73,7 +73,7 @@ fi
 endef
 
 # The library's answers to the examples, the vectors, the recordings and some generated requests, for the differential tests.
-target/answers.ndjson: $(RUST_SOURCES) xtask/src/answers.rs $(shell find examples crates/testing/src conformance/src conformance/vectors conformance/traces -type f -not -path '*/target/*')
+target/answers.ndjson: $(RUST_SOURCES) xtask/src/answers.rs $(shell find examples crates/testing/src parity/src parity/vectors parity/traces -type f -not -path '*/target/*')
 	@mkdir -p target && $(XTASK) answers $@ 2000 1
 
 # Generated requests.
@@ -100,7 +100,7 @@ fmt: # Fail unless the code is formatted
 lint: fmt $(PYTHON_TOOLS)/zizmor ## Check the format, and run clippy, zizmor, typos and actionlint; warnings are errors
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --test library --quiet -- -D warnings
-	for crate in cli conformance report offline; do cargo clippy --package managed-by-$$crate --quiet -- -D warnings || exit 1; done
+	for crate in cli parity report offline; do cargo clippy --package managed-by-$$crate --quiet -- -D warnings || exit 1; done
 	cargo clippy --package managed-by-js --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
@@ -127,7 +127,7 @@ rust-version: setup # Check the library with the oldest compiler that it promise
 generated: setup # Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
 	@$(XTASK) generate --check
 	@if command -v go >/dev/null; then \
-		mkdir -p target && go run ./conformance/printable/main.go > target/printable.rs && \
+		mkdir -p target && go run ./parity/printable/main.go > target/printable.rs && \
 		if [ "$$(grep -o 'Unicode [0-9.]*' target/printable.rs)" = "$$(grep -o 'Unicode [0-9.]*' $(PRINTABLE))" ]; then \
 			diff target/printable.rs $(PRINTABLE); \
 		fi; \
@@ -278,22 +278,22 @@ crates/js/npm/node_modules crates/js/playground/node_modules $(BUNDLERS:%=crates
 fuel-update: annotated-policy.wasm noop.wasm ## Update the recorded fuel and size
 	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::
 
-.PHONY: conformance conformance-verify conformance-live conditions-upstream oracle
-conformance: oracle ## Write the vectors with kube-apiserver's code (needs Go)
-	cargo run --quiet --package managed-by-conformance -- update
+.PHONY: parity parity-verify parity-live match-conditions-upstream oracle
+parity: oracle ## Write the vectors with kube-apiserver's code (needs Go)
+	cargo run --quiet --package managed-by-parity -- update
 
-conformance-verify: oracle # Fail if that would change them
-	cargo run --quiet --package managed-by-conformance -- verify
+parity-verify: oracle # Fail if that would change them
+	cargo run --quiet --package managed-by-parity -- verify
 
 CASES ?= 100000
 SEED ?= 1
-conformance-live: oracle ## Compare the library with kube-apiserver's code on CASES generated cases from SEED (needs Go)
-	cargo run --quiet --profile live --package managed-by-conformance -- live $(CASES) $(SEED) $(RELEASES)
+parity-live: oracle ## Compare the library with kube-apiserver's code on CASES generated cases from SEED (needs Go)
+	cargo run --quiet --profile live --package managed-by-parity -- live $(CASES) $(SEED) $(RELEASES)
 
 QUESTIONS := $(CURDIR)/target/questions.ndjson
-conditions-upstream: # Put the matchConditions of deploy/ to kube-apiserver's own matcher, with the requests of the test in Rust (needs Go)
+match-conditions-upstream: # Put the matchConditions of deploy/ to kube-apiserver's own matcher, with the requests of the test in Rust (needs Go)
 	QUESTIONS=$(QUESTIONS) cargo test --quiet --package xtask --test conditions
-	cd conformance/oracle && for release in 1.30 1.37; do \
+	cd parity/oracle && for release in 1.30 1.37; do \
 		QUESTIONS=$(QUESTIONS) go test -count 1 -v -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) ./conditions || exit 1; \
 	done
 
@@ -345,10 +345,10 @@ fuzz: ## Fuzz the library for SECONDS (needs cargo-fuzz and jq)
 mutants: ## Run mutation tests of the library, all or SHARD=0/52 (needs cargo-mutants)
 	CARGO_TARGET_DIR=$(CURDIR)/target cargo mutants --package managed-by --baseline skip --timeout 300 --output target $(if $(SHARD),--shard $(SHARD) --sharding round-robin)
 
-oracle: $(RELEASES:%=conformance/oracle/bin/%)
+oracle: $(RELEASES:%=parity/oracle/bin/%)
 
-conformance/oracle/bin/%: $(wildcard conformance/oracle/*.go) conformance/oracle/v%.mod conformance/oracle/v%.sum
-	cd conformance/oracle && go build -modfile=v$*.mod -o bin/$* .
+parity/oracle/bin/%: $(wildcard parity/oracle/*.go) parity/oracle/v%.mod parity/oracle/v%.sum
+	cd parity/oracle && go build -modfile=v$*.mod -o bin/$* .
 
 # The oldest release and the newest. New branches of what kube-apiserver has for Jobs lead the fuzzer, so nothing else is instrumented.
 FUZZED := $(firstword $(RELEASES)) $(lastword $(RELEASES))
@@ -356,22 +356,22 @@ FUZZ_TARGETS := FuzzJob FuzzText
 INSTRUMENT := -gcflags=k8s.io/kubernetes/pkg/registry/batch/job=-d=libfuzzer -gcflags=k8s.io/kubernetes/pkg/apis/batch/...=-d=libfuzzer
 .PHONY: fuzz-upstream coverage-upstream
 coverage-upstream: # How much of kube-apiserver's code for a Job's status the vectors, CASES generated cases from SEED and the corpus reach (needs Go)
-	@for release in $(FUZZED); do echo "$$release"; conformance/oracle/coverage.sh $$release $(CASES) $(SEED) || exit 1; done
+	@for release in $(FUZZED); do echo "$$release"; parity/oracle/coverage.sh $$release $(CASES) $(SEED) || exit 1; done
 
-fuzz-upstream: go/managedby/module.wasm $(FUZZED:%=conformance/oracle/bin/fuzz-%) ## Fuzz the policy against kube-apiserver's code for SECONDS (needs Go)
-	@cd conformance/oracle && for release in $(FUZZED); do for target in $(FUZZ_TARGETS); do echo "$$target, $$release"; \
+fuzz-upstream: go/managedby/module.wasm $(FUZZED:%=parity/oracle/bin/fuzz-%) ## Fuzz the policy against kube-apiserver's code for SECONDS (needs Go)
+	@cd parity/oracle && for release in $(FUZZED); do for target in $(FUZZ_TARGETS); do echo "$$target, $$release"; \
 		bin/fuzz-$$release -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzzcachedir bin/corpus -test.fuzzminimizetime 20x \
 			-test.fuzztime "$$(($(SECONDS) / $(words $(FUZZED)) / $(words $(FUZZ_TARGETS))))s" || exit 1; \
 	done; done
 
-conformance/oracle/bin/fuzz-%: $(wildcard conformance/oracle/*.go) conformance/oracle/v%.mod conformance/oracle/v%.sum
-	cd conformance/oracle && go test -c -modfile=v$*.mod -o bin/fuzz-$* $(INSTRUMENT) .
+parity/oracle/bin/fuzz-%: $(wildcard parity/oracle/*.go) parity/oracle/v%.mod parity/oracle/v%.sum
+	cd parity/oracle && go test -c -modfile=v$*.mod -o bin/fuzz-$* $(INSTRUMENT) .
 
 .PHONY: kubectl-answers
-kubectl-answers: # Ask kubectl's own decoder the rows of conformance/kubectl/answers.ndjson, and write its answers there (needs Go)
-	cd conformance/kubectl && go run . < answers.ndjson > answers.new && mv answers.new answers.ndjson
+kubectl-answers: # Ask kubectl's own decoder the rows of parity/kubectl/answers.ndjson, and write its answers there (needs Go)
+	cd parity/kubectl && go run . < answers.ndjson > answers.new && mv answers.new answers.ndjson
 
-$(PRINTABLE): conformance/printable/main.go ## Go's table of printable characters (needs Go)
+$(PRINTABLE): parity/printable/main.go ## Go's table of printable characters (needs Go)
 	go run $< > $@
 
 .PHONY: book record

@@ -295,7 +295,7 @@ EOF
   scan team-audit
   prints 'error | medium' report team-audit Job typo
 }
-# docs/conformance.md
+# docs/parity.md
 @test "audit: Jobs that failed before 1.31 without FailureTarget fail" {
   settled
   kubectl create namespace team-old

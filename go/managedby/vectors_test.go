@@ -20,7 +20,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
 
-// vector is a case with the answers of kube-apiserver's own code, see conformance/.
+// vector is a case with the answers of kube-apiserver's own code, see parity/.
 type vector struct {
 	Case struct {
 		Name        string                `json:"name"`
@@ -45,7 +45,7 @@ type fieldError struct {
 // knownDifferences reads the name prefixes of cases in which the policy intentionally differs from kube-apiserver.
 func knownDifferences(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(tree(t, "conformance", "known-differences.txt"))
+	text, err := os.ReadFile(tree(t, "parity", "known-differences.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func (v *vector) differs(known []string) bool {
 func tree(t testing.TB, path ...string) string {
 	t.Helper()
 	root := filepath.Join("..", "..")
-	if _, err := os.Stat(filepath.Join(root, "conformance")); err != nil {
+	if _, err := os.Stat(filepath.Join(root, "parity")); err != nil {
 		t.Skip("needs the repository around the module")
 	}
 	return filepath.Join(append([]string{root}, path...)...)
@@ -75,7 +75,7 @@ func tree(t testing.TB, path ...string) string {
 
 func vectors(t *testing.T) []*vector {
 	t.Helper()
-	files, err := filepath.Glob(tree(t, "conformance", "vectors", "*.ndjson"))
+	files, err := filepath.Glob(tree(t, "parity", "vectors", "*.ndjson"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no vectors: %v", err)
 	}

@@ -6,9 +6,9 @@ use managed_by::{
     AdmissionRequest, MergedFinding, Offline, Release, ReleaseSet, Settings, Verdict, evaluate_in,
     review_in, rules,
 };
-use managed_by_conformance::trace;
-use managed_by_conformance::vector::{self, Vector};
 use managed_by_offline::{Judge, ObjectReport};
+use managed_by_parity::trace;
+use managed_by_parity::vector::{self, Vector};
 use managed_by_testing::answers;
 use serde_json::{Value, json};
 use xtask::examples;

@@ -1,10 +1,10 @@
 //! Replays recorded requests of real controllers. A denial would have broken a working cluster.
 //!
-//! `conformance/tests/vectors.rs` compares the same Jobs with upstream's verdicts.
+//! `parity/tests/vectors.rs` compares the same Jobs with upstream's verdicts.
 
 use std::collections::BTreeMap;
 
-use managed_by_conformance::trace::{self, CUSTOM, JOBS};
+use managed_by_parity::trace::{self, CUSTOM, JOBS};
 use serde_json::{Value, json};
 use xtask::manifests;
 

@@ -7,8 +7,8 @@ use std::io::Write;
 
 use anyhow::Result;
 use managed_by::{AdmissionRequest, Offline, Release, ReleaseSet, Settings, evaluate};
-use managed_by_conformance::generate::Generator;
-use managed_by_conformance::{trace, vector};
+use managed_by_parity::generate::Generator;
+use managed_by_parity::{trace, vector};
 use managed_by_testing::answers::Line;
 use managed_by_testing::library::answer_in;
 use serde_json::{Value, json};

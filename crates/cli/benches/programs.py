@@ -19,7 +19,7 @@ SIZES = [1, 4, 16, 64]
 
 def stream(size, is_deleted):
     """The recordings again and again, each time of other objects, which live on or are deleted in the end."""
-    lines = [line for trace in sorted((ROOT / "conformance/traces").glob("*.ndjson")) if trace.stem != "verdicts"
+    lines = [line for trace in sorted((ROOT / "parity/traces").glob("*.ndjson")) if trace.stem != "verdicts"
              for line in trace.read_text().splitlines()]
     if is_deleted:
         last = {json.loads(line)["object"]["metadata"]["uid"]: json.loads(line)["object"] for line in lines}

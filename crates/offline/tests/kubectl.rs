@@ -1,10 +1,10 @@
-//! Compares parsed documents with kubectl's own decoder (`conformance/kubectl`).
+//! Compares parsed documents with kubectl's own decoder (`parity/kubectl`).
 
 use managed_by_offline::Document;
 use serde_json::Value;
 
-const ANSWERS: &str = include_str!("../../../conformance/kubectl/answers.ndjson");
-const PAGE: &str = include_str!("../../../docs/conformance.md");
+const ANSWERS: &str = include_str!("../../../parity/kubectl/answers.ndjson");
+const PAGE: &str = include_str!("../../../docs/parity.md");
 
 /// Rows that kubectl accepts and this project rejects, with the position.
 const REFUSED: [&str; 8] = [
@@ -117,6 +117,6 @@ fn texts_are_what_kubectl_takes_them_for() {
         format!("The command line alone refuses {}, such as", REFUSED.len()),
         format!("kubectl alone refuses {}, such as", READ.len()),
     ] {
-        assert!(PAGE.contains(&said), "docs/conformance.md says not: {said}");
+        assert!(PAGE.contains(&said), "docs/parity.md says not: {said}");
     }
 }

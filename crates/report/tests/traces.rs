@@ -8,7 +8,7 @@
 )]
 
 use managed_by::{AdmissionRequest, Release, Settings};
-use managed_by_conformance::trace;
+use managed_by_parity::trace;
 use managed_by_report::{RecordedAt, Recording, Report, State};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn recorded(stream: &str) -> Vec<Value> {
 #[test]
 fn job_controller_conforms_since_1_32() {
     let report = report("kubernetes.io/job-controller", &recorded("jobs-1.36"));
-    // 1.31 denies a suspended Job without completions, and 1.30 its success criteria, see `docs/conformance.md`.
+    // 1.31 denies a suspended Job without completions, and 1.30 its success criteria, see `docs/parity.md`.
     assert_eq!(report.badge_text(), "status conforms to 1.32 to 1.37");
     let state = |rule: &str| report.row(rule).unwrap().cells[7].state;
     assert_eq!(state("job-status/finished-with-active-pods"), State::Passed);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use managed_by::Kind;
-use managed_by_conformance::trace::{self, CUSTOM, MULTIKUEUE};
+use managed_by_parity::trace::{self, CUSTOM, MULTIKUEUE};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

@@ -34,7 +34,7 @@ static JOBS: LazyLock<BTreeMap<(String, String), Value>> = LazyLock::new(|| {
         jobs.insert((text("/metadata/namespace"), text("/metadata/name")), job);
     };
     for stream in ["jobs-1.36", "multikueue-0.14-hub"] {
-        let text = std::fs::read_to_string(root(format!("conformance/traces/{stream}.ndjson")));
+        let text = std::fs::read_to_string(root(format!("parity/traces/{stream}.ndjson")));
         for line in text.unwrap().lines() {
             let mut event: Value = serde_json::from_str(line).unwrap();
             if event["object"]["kind"] == "Job" {

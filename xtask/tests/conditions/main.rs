@@ -25,7 +25,7 @@ use cel::parser::Parser;
 use cel::{Context, IdedExpr, Value as Cel};
 use expect_test::expect_file;
 use managed_by::{Kind, kinds};
-use managed_by_conformance::{trace, vector};
+use managed_by_parity::{trace, vector};
 use serde::Deserialize as _;
 use serde_json::{Value, from_str, json};
 use xtask::kinds::objects::request;
@@ -86,7 +86,7 @@ fn manifests() -> Vec<Manifest> {
     manifests
 }
 
-/// File for the evaluated requests, which `make conditions-upstream` compares with upstream's matcher.
+/// File for the evaluated requests, which `make match-conditions-upstream` compares with upstream's matcher.
 static QUESTIONS: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
     let path = env::var_os("QUESTIONS")?;
     Some(Mutex::new(File::create(path).unwrap()))

@@ -20,12 +20,12 @@ fn a_packed_recording_says_the_same() {
     for (args, trace, code) in [
         (
             &["replay", "--kubernetes", "1.30"][..],
-            "conformance/traces/child-jobs.ndjson",
+            "parity/traces/child-jobs.ndjson",
             1,
         ),
         (
             &["settings", "writers"],
-            "conformance/traces/audit/jobset-resume-denied.ndjson",
+            "parity/traces/audit/jobset-resume-denied.ndjson",
             0,
         ),
     ] {
@@ -41,7 +41,7 @@ fn a_packed_recording_says_the_same() {
 
 #[test]
 fn a_cut_archive_is_judged_as_far_as_it_goes() {
-    let text = fs::read(root("conformance/traces/child-jobs.ndjson")).unwrap();
+    let text = fs::read(root("parity/traces/child-jobs.ndjson")).unwrap();
     for (name, bytes) in packed(&text) {
         let (half, _) = bytes.split_at(bytes.len() / 2);
         let cut = run(&["replay", "--kubernetes", "1.30"], half);

@@ -20,7 +20,7 @@ const DOCUMENTATION: [&str; 2] = ["docs/cli.md", "docs/cli-help.md"];
 /// pages run in it, from one `##` heading to the next.
 fn new_folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["conformance", "deploy", "examples"] {
+    for name in ["parity", "deploy", "examples"] {
         symlink(root(name), folder.path().join(name)).unwrap();
     }
     fs::create_dir(folder.path().join("here")).unwrap();

@@ -298,7 +298,7 @@ test("bytes, text and objects in one history", async () => {
 
 test("recorded histories of real controllers bring no denial", async () => {
   for (const trace of ["jobs-1.36", "jobset-0.12", "kuberay-1.7", "trainer-2.3", "tekton-1.15"]) {
-    const { steps, tally } = await all(replay(createReadStream(join(root, `conformance/traces/${trace}.ndjson`))));
+    const { steps, tally } = await all(replay(createReadStream(join(root, `parity/traces/${trace}.ndjson`))));
     assert.equal(tally.counts.denied, 0, trace);
     assert.ok(tally.counts.judged > 30, trace);
     assert.deepEqual(steps.filter((step) => step.verdict?.allowed === false), [], trace);

@@ -22,7 +22,7 @@ test("every request gets the library's answer", async () => {
 
 /** Upstream's answer and ours differ in these on purpose. */
 function known() {
-  const entries = read("conformance/known-differences.txt").split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const entries = read("parity/known-differences.txt").split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return entries.map((line) => line.split(" -> ")[0]);
 }
 
@@ -32,10 +32,10 @@ const ALL = Object.fromEntries(rules().filter((rule) => rule.upstream && rule.en
 test("every vector gets kube-apiserver's answer, of each release", async () => {
   const differences = known();
   let count = 0;
-  const files = readdirSync(join(root, "conformance/vectors"));
+  const files = readdirSync(join(root, "parity/vectors"));
   assert.ok(files.length >= 4);
   for (const file of files) {
-    for await (const vector of lines(`conformance/vectors/${file}`)) {
+    for await (const vector of lines(`parity/vectors/${file}`)) {
       const { name, operation, subResource = "", object, oldObject } = vector.case;
       const [group, version] = object.apiVersion.split("/");
       const request = { kind: { group, version, kind: object.kind }, operation, subResource, object, oldObject };

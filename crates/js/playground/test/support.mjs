@@ -45,7 +45,7 @@ export function answers() {
 
 /** A history of this size: recorded ones again and again, under new names. */
 export function history(bytes) {
-  const traces = ["jobs-1.36", "jobset-0.12", "kuberay-1.7", "training-operator-1.9"].map((trace) => readFileSync(join(root, `conformance/traces/${trace}.ndjson`), "utf8"));
+  const traces = ["jobs-1.36", "jobset-0.12", "kuberay-1.7", "training-operator-1.9"].map((trace) => readFileSync(join(root, `parity/traces/${trace}.ndjson`), "utf8"));
   const failing = (n) => {
     const job = { apiVersion: "batch/v1", kind: "Job", metadata: { name: `broken-${n}`, namespace: "default", uid: `broken-${n}` }, spec: { managedBy: "a.io/x" } };
     const event = (type, resourceVersion, failed) => JSON.stringify({ type, object: { ...job, metadata: { ...job.metadata, resourceVersion }, status: { failed } } });

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{Enforcement, Release, ReleaseSet, Settings};
-use managed_by_conformance::trace::{self, CUSTOM, JOBS};
 use managed_by_offline::replay::{RowKey, Said, Step, Tally};
 use managed_by_offline::{Found, Judge, Replay, complete};
+use managed_by_parity::trace::{self, CUSTOM, JOBS};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn default_judge() -> Judge<'static> {
 }
 
 fn stream(name: &str) -> String {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/traces/");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../parity/traces/");
     std::fs::read_to_string(format!("{folder}{name}.ndjson")).unwrap()
 }
 

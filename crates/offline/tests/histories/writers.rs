@@ -131,7 +131,7 @@ fn each_log_says_who_wrote() {
 
 #[test]
 fn jobset_s_controller_is_found_in_the_log_in_which_it_was_denied() {
-    let path = "/../../conformance/traces/audit/jobset-resume-denied.ndjson";
+    let path = "/../../parity/traces/audit/jobset-resume-denied.ndjson";
     let text = std::fs::read_to_string(format!("{}{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let (written, told) = read(&Value::Null, &text);
     assert_eq!(told, []);

@@ -92,7 +92,7 @@ impl<'a> CustomKind<'a> {
                     kind.managed_by_path = Some(parser.string(value, path, &validate_field_path));
                 }
                 Key::ReservedValue => {
-                    kind.reserved_value = Some(parser.string(value, path, &validate_value))
+                    kind.reserved_value = Some(parser.string(value, path, &validate_value));
                 }
                 Key::Format if value.json_type() == Type::Array => {
                     kind.format = DeclaredFormat::OneOf(parser.strings(value, path, &VALUES_LIST));

@@ -1,4 +1,4 @@
-//! Written by conformance/printable from Go's strconv.IsPrint (Unicode 15.0.0). Do not edit.
+//! Written by parity/printable from Go's strconv.IsPrint (Unicode 15.0.0). Do not edit.
 
 /// Whether Go prints the character as it is. ASCII is the caller's business.
 pub(super) fn is_printable(c: char) -> bool {

@@ -6,10 +6,10 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use managed_by::Release;
-use managed_by_conformance::default_release::Counts;
-use managed_by_conformance::generate::Generator;
-use managed_by_conformance::vector::write_lines;
-use managed_by_conformance::{cases, live, oracle, trace, vector};
+use managed_by_parity::default_release::Counts;
+use managed_by_parity::generate::Generator;
+use managed_by_parity::vector::write_lines;
+use managed_by_parity::{cases, live, oracle, trace, vector};
 
 #[derive(Parser)]
 #[command(about)]
@@ -116,11 +116,11 @@ fn verify() -> Result<String> {
         let cases = cases::read(file)?;
         count = count.saturating_add(cases.len());
         let is_same = oracle::vectors(cases)? == vector::read(file)?;
-        ensure!(is_same, "{file} would change: make conformance");
+        ensure!(is_same, "{file} would change: make parity");
     }
     let traces = trace::upstream_vectors()?;
     count = count.saturating_add(traces.len());
     let is_same = traces == trace::vectors()?;
-    ensure!(is_same, "verdicts on traces would change: make conformance");
+    ensure!(is_same, "verdicts on traces would change: make parity");
     Ok(format!("{count} vectors verified"))
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use managed_by::{
     AdmissionRequest, Release, ReleaseSet, Settings, evaluate, exercised, review, rules,
 };
-use managed_by_conformance::generate::Generator;
-use managed_by_conformance::vector::{self, Answer, Vector};
-use managed_by_conformance::{cases, compare, default_release, difference, trace};
+use managed_by_parity::generate::Generator;
+use managed_by_parity::vector::{self, Answer, Vector};
+use managed_by_parity::{cases, compare, default_release, difference, trace};
 use serde_json::{Value, json};
 
 fn answer(answers: Vec<Answer>, release: Release) -> Answer {

@@ -8,7 +8,7 @@ release=${version%.*}
 staging=v0.${version#v1.}
 upstream=$(go mod download -json "k8s.io/kubernetes@$version" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
 {
-    printf 'module managed-by-policy/conformance/oracle\n\n'
+    printf 'module managed-by-policy/parity/oracle\n\n'
     sed -n '/^go /p' "$upstream"
     # The tests use wazero, which requires a newer Go. The godebug setting keeps the defaults of the release's Go version.
     sed -n 's/^go \([0-9]*\.[0-9]*\).*/\ngodebug default=go\1/p' "$upstream"

@@ -1,4 +1,4 @@
-module managed-by-policy/conformance/kubectl
+module managed-by-policy/parity/kubectl
 
 go 1.23.0
 

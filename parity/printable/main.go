@@ -1,6 +1,6 @@
 // Printable writes the table of characters that Go's strconv.IsPrint accepts as Rust source to standard output.
 //
-//	go run ./conformance/printable > crates/managed-by/src/upstream/go/printable.rs
+//	go run ./parity/printable > crates/managed-by/src/upstream/go/printable.rs
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	fmt.Printf(`//! Written by conformance/printable from Go's strconv.IsPrint (Unicode %s). Do not edit.
+	fmt.Printf(`//! Written by parity/printable from Go's strconv.IsPrint (Unicode %s). Do not edit.
 
 /// Whether Go prints the character as it is. ASCII is the caller's business.
 pub(super) fn is_printable(c: char) -> bool {

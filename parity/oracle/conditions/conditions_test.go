@@ -36,7 +36,7 @@ type question struct {
 func TestMatchConditions(t *testing.T) {
 	path := os.Getenv("QUESTIONS")
 	if path == "" {
-		t.Skip("make conditions-upstream writes the questions and names them in QUESTIONS")
+		t.Skip("make match-conditions-upstream writes the questions and names them in QUESTIONS")
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -181,7 +181,7 @@ pub fn vectors() -> Result<Vec<Vector>> {
     let names = cases.iter().map(|case| &case.name);
     ensure!(
         names.eq(verdicts.iter().map(|verdict| &verdict.name)),
-        "{VERDICTS} is not of these streams: make conformance"
+        "{VERDICTS} is not of these streams: make parity"
     );
     let pairs = cases.into_iter().zip(verdicts);
     Ok(pairs

@@ -1,4 +1,4 @@
-module managed-by-policy/conformance/oracle
+module managed-by-policy/parity/oracle
 
 go 1.25.0
 

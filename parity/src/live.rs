@@ -1,4 +1,4 @@
-//! Compares upstream's code with the library on generated cases (`make conformance-live`).
+//! Compares upstream's code with the library on generated cases (`make parity-live`).
 
 use anyhow::{Context as _, Result};
 use managed_by::{Release, Settings};

@@ -60,7 +60,7 @@ pub struct FieldError {
 pub struct Vector {
     /// The case.
     pub case: Case,
-    /// Answers, each for some releases. Empty for a new case until `make conformance` writes them.
+    /// Answers, each for some releases. Empty for a new case until `make parity` writes them.
     #[serde(default)]
     pub answers: Vec<Answer>,
 }
