@@ -88,7 +88,7 @@ by() { echo "select(.user.username == \"$1\")"; }
 quiet() {
   local user
   for user in "${@:4}"; do
-    [ "$(audit "$1" "$(by "$user") | $JUDGED" "$2" | wc -l)" -gt 0 ] || { echo "no write of $user was judged" && return 1; }
+    [ "$(audit "$1" "$(by "$user") | $JUDGED" "$2" | wc -l)" -gt 0 ] || { echo "no write of $user was evaluated" && return 1; }
   done
   audit "$1" "$DENIED, $WARNED | select(.user.username != \"$3\" and .impersonatedUser.username != \"$3\")" "$2" >"$RUN/loud"
   [ ! -s "$RUN/loud" ] || { cut -c1-1000 "$RUN/loud" | head && return 1; }
@@ -97,11 +97,11 @@ quiet() {
 # How many calls of the webhook the writes to a Job cost. They must be its creation and, with `statuses`, each update of its status:
 # cost CLUSTER JOB [statuses]
 cost() {
-  local writes judged statuses
+  local writes evaluated statuses
   writes=$(audit "$1" "select(.objectRef.resource == \"jobs\" and .objectRef.name == \"$2\" and .responseStatus.code < 300)")
-  judged=$(jq -c "$JUDGED" <<<"$writes" | wc -l) statuses=$(jq -c "$STATUS" <<<"$writes" | wc -l)
-  echo "# $2: $judged calls of the webhook with $statuses status updates" | tee /dev/fd/3
-  [ "$statuses" -gt 0 ] && [ "$judged" -eq $((1 + (${#3} > 0 ? statuses : 0))) ]
+  evaluated=$(jq -c "$JUDGED" <<<"$writes" | wc -l) statuses=$(jq -c "$STATUS" <<<"$writes" | wc -l)
+  echo "# $2: $evaluated calls of the webhook with $statuses status updates" | tee /dev/fd/3
+  [ "$statuses" -gt 0 ] && [ "$evaluated" -eq $((1 + (${#3} > 0 ? statuses : 0))) ]
 }
 
 # An object has a condition that is True: has CONDITION KIND NAME [ARGUMENT...]

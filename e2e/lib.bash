@@ -168,7 +168,7 @@ cluster() {
     --advertise-client-urls="$(<"$folder/etcd-url")" --listen-peer-urls="$peers" --initial-advertise-peer-urls="$peers" --initial-cluster=e2e="$peers"
   openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$folder/accounts.key" 2>/dev/null
   openssl pkey -in "$folder/accounts.key" -pubout -out "$folder/accounts.pub"
-  # Each controller has a name of its own, so that the rules about writers have something to judge. The token of a user is the user's name.
+  # Each controller has a name of its own, so that the rules about writers have something to evaluate. The token of a user is the user's name.
   printf '%s,%s,%s,"%s"\n' admin{,,} system:masters ana{,,} developers tenant{,,} developers system:kube-controller-manager{,,} '' system:node:e2e{,,} system:nodes >"$folder/tokens.csv"
   printf '%s,%s,%s,"system:serviceaccounts"\n' "$KUEUE"{,,} "$JOBSET"{,,} "$POLICY_SERVER"{,,} system:serviceaccount:kueue-system:multikueue-sa{,,} \
     system:serviceaccount:mpi-operator:mpi-operator{,,} system:serviceaccount:kubewarden:{kubewarden-controller,audit-scanner}{,,} >>"$folder/tokens.csv"

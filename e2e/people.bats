@@ -103,13 +103,13 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   [ "$(audited exempt exempted)" = 'managed-by/delegation spec.managedBy' ]
 }
 
-@test "dry run: judged, and nothing is stored" {
+@test "dry run: evaluated, and nothing is stored" {
   refused reserved-domain ana create --dry-run=server -f - <<<"$(job dry "$TYPO")"
   job dry "$DELEGATED" | ana create --dry-run=server -f -
   refused NotFound kubectl get job dry
 }
 
-@test "server-side apply: judged" {
+@test "server-side apply: evaluated" {
   apply=(ana apply --server-side --force-conflicts -f -)
   refused reserved-domain "${apply[@]}" <<<"$(job applied "$TYPO")"
   job applied "$DELEGATED" | "${apply[@]}"
@@ -122,7 +122,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   [ "$(kubectl get pytorchjob scaled -o jsonpath='{.spec.replicas}')" -eq 3 ]
 }
 
-@test "another served version of the kind is judged too (matchPolicy: Equivalent)" {
+@test "another served version of the kind is evaluated too (matchPolicy: Equivalent)" {
   refused 'AppWrapper.workload.codeflare.dev "equivalent" is invalid' ana create -f - \
     <<<"$(workload workload.codeflare.dev/v1beta3 AppWrapper equivalent 'managedBy: kubernetes.io/job-controler, components: []')"
 }

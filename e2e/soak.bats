@@ -69,7 +69,7 @@ claim() { jq -e --arg claim "$1" '.violations[$claim] == [] or (.violations[$cla
 @test "all workloads end as they should" {
   python3 "$ROOT/e2e/soak.py" report "$BATS_FILE_TMPDIR/with" "$BATS_FILE_TMPDIR/without" "$SEEN"
   cp "$SEEN" "$ROOT/target/soak.json"
-  jq -c '.with, .without | {workloads, bad_writes, faults: (.faults | length), audit: (.audit | map_values({judged, denials, unanswered}))}' "$SEEN" | sed 's/^/# /' >&3
+  jq -c '.with, .without | {workloads, bad_writes, faults: (.faults | length), audit: (.audit | map_values({evaluated, denials, unanswered}))}' "$SEEN" | sed 's/^/# /' >&3
   claim ended
 }
 @test "no outcome differs from the run without the policy" { claim "same outcomes"; }

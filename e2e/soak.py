@@ -214,17 +214,17 @@ def outcomes(notes):
 
 
 def recovery(notes, fault, usual):
-    """How long after a fault it took until a bad write of its cluster was judged again, and until the workloads under way had ended."""
+    """How long after a fault it took until a bad write of its cluster was evaluated again, and until the workloads under way had ended."""
     mended, taken, ends = fault["mended"], notes["taken"], notes["ends"]
-    judged = next((round(at - mended) for cluster, seen, at in notes["bad"] if (cluster, seen) == (fault["cluster"], usual) and at >= mended), None)
+    evaluated = next((round(at - mended) for cluster, seen, at in notes["bad"] if (cluster, seen) == (fault["cluster"], usual) and at >= mended), None)
     under_way = [ends.get(number, (None, 1e9))[1] - mended for number, at in taken.items() if at < mended < ends.get(number, (None, 1e9))[1]]
-    return {"judged_after": judged, "under_way": len(under_way), "ended_after": max((round(s) for s in under_way if s <= SOON), default=None),
+    return {"evaluated_after": evaluated, "under_way": len(under_way), "ended_after": max((round(s) for s in under_way if s <= SOON), default=None),
             "later_than_a_minute": sum(s > SOON for s in under_way)}
 
 
 def audit(folder, cluster, start, past):
     """What the audit log of a cluster holds. A refused write is explained by a rule if the user who tries bad dry runs wrote it, or by a fault."""
-    judged, denials, unanswered, unexplained = 0, collections.Counter(), collections.Counter(), []
+    evaluated, denials, unanswered, unexplained = 0, collections.Counter(), collections.Counter(), []
     # `audit-TIME.log` comes before `audit.log`.
     for path in sorted((folder / cluster).glob("audit*.log")):
         for line in path.open():
@@ -232,7 +232,7 @@ def audit(folder, cluster, start, past):
                 event = json.loads(line)
             except ValueError:
                 continue
-            judged += f"{WEBHOOK}/mode" in event.get("annotations", {})
+            evaluated += f"{WEBHOOK}/mode" in event.get("annotations", {})
             answer = event.get("responseStatus", {})
             message = answer.get("message", "")
             if answer.get("code", 0) < 400 or WEBHOOK not in message or event["objectRef"].get("namespace") != "team-a":
@@ -248,7 +248,7 @@ def audit(folder, cluster, start, past):
                 unanswered[fault or "no fault"] += 1
                 if not fault:
                     unexplained.append(f"{at:.1f} s: {summary}")
-    return {"judged": judged, "denials": denials, "unanswered": unanswered, "unexplained": unexplained}
+    return {"evaluated": evaluated, "denials": denials, "unanswered": unanswered, "unexplained": unexplained}
 
 
 def seen(folder, usual):
@@ -280,7 +280,7 @@ def report(with_folder, without_folder, file):
         "ended": [f"{name}: {end}" for run in (ends, others) for name, end in run.items() if end not in good] + ([] if ends else ["no workload"]),
         "same outcomes": [f"{name}: {end}, without the policy {others[name]}" for name, end in ends.items() if end != others[name]],
         "touched": [one for run in (policy, without) for one in run["touched"] if not one["disconnected"]],
-        "refused writes": [one for found in policy["audit"].values() for one in found["unexplained"] + ([] if found["judged"] else ["no write was judged"])],
+        "refused writes": [one for found in policy["audit"].values() for one in found["unexplained"] + ([] if found["evaluated"] else ["no write was evaluated"])],
         "bad writes": [f"{policy['bad_writes']}, and without the policy {without['bad_writes']}"]
         if policy["bad_writes"]["let through"] or without["bad_writes"]["denied"] or not policy["bad_writes"]["denied"] else []}}, indent=1))
 

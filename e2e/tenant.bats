@@ -43,10 +43,10 @@ EOF
   in_force cluster
   # Also for pods and for the kind that the settings declare.
   for kind in job jobset; do tenant_can "$kind"; done
-  soon judged
+  soon evaluated
 }
 teardown_file() { stop_all; }
-judged() { refused managed-by/delegation tenant create --dry-run=server -f - <<<"$(workflow probe)"; }
+evaluated() { refused managed-by/delegation tenant create --dry-run=server -f - <<<"$(workflow probe)"; }
 tenant_can() { soon eval "object $1 probe | tenant create --dry-run=server -f -"; }
 
 CRON_JOBS=system:serviceaccount:kube-system:cronjob-controller
@@ -113,7 +113,7 @@ unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kue
   kubectl wait --for=delete raycluster/finalized --timeout=30s
 }
 
-@test "once open: an AppWrapper with 12,000 components is judged, and a warning says that not all was looked at" {
+@test "once open: an AppWrapper with 12,000 components is evaluated, and a warning says that not all was looked at" {
   python3 -c 'import json; print(json.dumps({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "many"}, "spec": {
     "managedBy": "kueue.x-k8s.io/multikueue", "components": [{"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": ""}}}] * 12000}}))' >"$BATS_TEST_TMPDIR/many.json"
   run tenant create -f "$BATS_TEST_TMPDIR/many.json"
@@ -187,7 +187,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
     'kueue.x-k8s.io/multikueue\n' 'kueue.x-k8s.io/multikueue\0' 'kueue.x-k8s.io\0/multikueue' 'Kueue.x-k8s.io/multikueue' 'kueue.x-k8s.io//multikueue' '')
   for kind in "${KINDS[@]}"; do
     run tenant create -f - <<<"$(for value in "${values[@]}"; do object "$kind" value "managedBy: \"$value\""; done)"
-    # The API server judges Jobs first.
+    # The API server evaluates Jobs first.
     [ "$(grep -cE 'denied the request.*\[managed-by/|^The Job "value" is invalid: |Job.batch "value" is invalid' <<<"$output")" -eq ${#values[@]} ] || { echo "$output" && return 1; }
     refused NotFound kubectl get "$kind" value
   done
@@ -261,7 +261,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   done
 }
 
-@test "dry runs and null are judged as without, and generateName without a name" {
+@test "dry runs and null are evaluated as without, and generateName without a name" {
   for kind in "${KINDS[@]}"; do
     refused '[managed-by/delegation]' tenant create --dry-run=server -f - <<<"$(object "$kind" dry '')"
     refused '[managed-by/delegation]' tenant create --validate=ignore -f - <<<"$(object "$kind" dry 'managedBy: null')"
@@ -271,7 +271,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   refused '[managed-by/allowed]' tenant create -f - <<<"$(generated 'managedBy: acme.io/x')"
 }
 
-@test "what a controller makes of a template is judged itself" {
+@test "what a controller makes of a template is evaluated itself" {
   workload batch/v1 CronJob cron "schedule: 0 0 1 1 *, jobTemplate: {spec: {suspend: true, template: $(template)}}" | tenant create -f -
   refused '[managed-by/delegation]' kubectl create --as="$CRON_JOBS" -f - <<<"$(job "cron-1, $(owner batch/v1 CronJob cron "$(uid cronjob cron)")" 'suspend: true')"
   workload jobset.x-k8s.io/v1alpha2 JobSet evil "managedBy: kueue.x-k8s.io/multikueue, replicatedJobs: [{name: a, template: {spec: {managedBy: acme.io/x, suspend: true, template: $(template)}}}]" |
@@ -304,7 +304,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   done
 }
 
-@test "authorization refuses labels of the namespace and impersonation; an own service account is judged as the tenant" {
+@test "authorization refuses labels of the namespace and impersonation; an own service account is evaluated as the tenant" {
   refused 'is forbidden: User "tenant" cannot' tenant label namespace team-a kubernetes.io/metadata.name=kube-system --overwrite
   another=$(object job another '')
   for user in "$JOBSET" "$KUEUE" system:admin; do refused 'is forbidden: User "tenant" cannot' tenant create --validate=false --as="$user" -f - <<<"$another"; done

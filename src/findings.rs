@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 
 use crate::Cluster;
 
-/// Registers `judge` and `describe`.
+/// Registers `evaluate` and `describe`.
 pub(crate) fn register() {
-    guest::register_function("judge", judge);
+    guest::register_function("evaluate", evaluate);
     guest::register_function("describe", describe);
 }
 
@@ -33,10 +33,10 @@ fn describe(_: &[u8]) -> CallResult {
     Ok(serde_json::to_vec(&description)?)
 }
 
-/// Input of `judge`.
+/// Input of `evaluate`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
-struct JudgeInput<'a> {
+struct EvaluateInput<'a> {
     /// Releases to evaluate the request for, as if `kubernetes_version` were set to each. If empty, the settings are used unchanged.
     #[serde(default, deserialize_with = "releases")]
     releases: ReleaseSet,
@@ -45,7 +45,7 @@ struct JudgeInput<'a> {
     review: &'a RawValue,
 }
 
-impl<'a> JudgeInput<'a> {
+impl<'a> EvaluateInput<'a> {
     fn from_json(payload: &'a [u8]) -> Result<Self, String> {
         let is_object = |json: &[u8]| json.trim_ascii_start().starts_with(b"{");
         let input = match serde_json::from_slice::<Self>(payload) {
@@ -77,9 +77,9 @@ fn releases<'de, D: Deserializer<'de>>(json: D) -> Result<ReleaseSet, D::Error> 
     releases.collect()
 }
 
-/// Evaluates a review for several releases. The output is a judgement as in `docs/judgement.schema.json`.
-fn judge(payload: &[u8]) -> CallResult {
-    let input = JudgeInput::from_json(payload)?;
+/// Evaluates a review for several releases. The output is an evaluation as in `docs/evaluation.schema.json`.
+fn evaluate(payload: &[u8]) -> CallResult {
+    let input = EvaluateInput::from_json(payload)?;
     let releases = Some(input.releases).filter(|releases| !releases.is_empty());
     let without_rules = |verdict| Ok(serde_json::to_vec(&Evaluation::of_all(verdict, releases))?);
     let review = match AdmissionReview::from_json(input.review.get().as_bytes()) {
@@ -94,6 +94,6 @@ fn judge(payload: &[u8]) -> CallResult {
         Some(_) => settings.for_tools(),
         None => settings,
     };
-    let judgement = evaluate_in(&review.request, &settings, releases, &Cluster);
-    Ok(serde_json::to_vec(&judgement)?)
+    let evaluation = evaluate_in(&review.request, &settings, releases, &Cluster);
+    Ok(serde_json::to_vec(&evaluation)?)
 }

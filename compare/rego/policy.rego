@@ -289,15 +289,15 @@ job contains sprintf("status.%s: error parsing", [k]) if {
 	some k in ["completedIndexes", "failedIndexes"]
 	k in changed
 	new.spec.completions
-	is_judged(k)
+	is_evaluated(k)
 	text := object.get(new_status, k, "")
 	text != ""
 	not is_index_list(text, new.spec.completions)
 }
 
-is_judged("completedIndexes")
+is_evaluated("completedIndexes")
 
-is_judged("failedIndexes") if "backoffLimitPerIndex" in object.keys(new.spec)
+is_evaluated("failedIndexes") if "backoffLimitPerIndex" in object.keys(new.spec)
 
 numbers(text) := [to_number(n) | some i in split(text, ","); some n in split(i, "-")]
 

@@ -110,7 +110,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 	server := start(t)
 	plain, release := server.WithWatch, server.release
 	r := recorded.New(t.Context())
-	judged := managedbyclient.New(r, plain, managedbyclient.Releases(release))
+	checked := managedbyclient.New(r, plain, managedbyclient.Releases(release))
 
 	now := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	end := metav1.NewTime(now.Add(time.Minute))
@@ -203,7 +203,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 				return test.write(t.Context(), c, job)
 			}
 			their, our := fmt.Sprintf("pi-%d-theirs", i), fmt.Sprintf("pi-%d-ours", i)
-			theirs, ours := write(plain, their), write(judged, our)
+			theirs, ours := write(plain, their), write(checked, our)
 			if apierrors.IsInvalid(theirs) != test.denied || apierrors.ReasonForError(ours) != apierrors.ReasonForError(theirs) || (len(r.Failures) != 0) != test.denied {
 				t.Errorf("kube-apiserver: %v\nours:           %v\nfailures:       %v", theirs, ours, r.Failures)
 			}
@@ -221,7 +221,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 func TestDryRunOfAnApply(t *testing.T) {
 	server := start(t)
 	r := recorded.New(t.Context())
-	judged := managedbyclient.New(r, server.WithWatch, managedbyclient.Releases(managedby.V1_30))
+	checked := managedbyclient.New(r, server.WithWatch, managedbyclient.Releases(managedby.V1_30))
 	job := delegated("pi")
 	if err := server.Create(t.Context(), job); err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestDryRunOfAnApply(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pi"}, Status: met,
 		}
 		//lint:ignore SA1019 Controllers still do it so.
-		return judged.Status().Patch(t.Context(), obj, client.Apply, append(options, client.FieldOwner("test"), client.ForceOwnership)...)
+		return checked.Status().Patch(t.Context(), obj, client.Apply, append(options, client.FieldOwner("test"), client.ForceOwnership)...)
 	}
 	stored := func() int32 {
 		if err := server.Get(t.Context(), client.ObjectKeyFromObject(job), job); err != nil {
@@ -247,7 +247,7 @@ func TestDryRunOfAnApply(t *testing.T) {
 	}
 	config := applybatchv1.Job("pi", "default").WithStatus(applybatchv1.JobStatus().WithStartTime(now).
 		WithConditions(applybatchv1.JobCondition().WithType(batchv1.JobSuccessCriteriaMet).WithStatus("True")))
-	if err := judged.Status().Apply(t.Context(), config, client.FieldOwner("test"), client.DryRunAll); !apierrors.IsInvalid(err) || len(r.Failures) != 2 || stored() != 0 {
+	if err := checked.Status().Apply(t.Context(), config, client.FieldOwner("test"), client.DryRunAll); !apierrors.IsInvalid(err) || len(r.Failures) != 2 || stored() != 0 {
 		t.Errorf("a dry run of Apply: %v, %v", err, r.Failures)
 	}
 	if err := applied(); !apierrors.IsInvalid(err) || len(r.Failures) != 3 || stored() != 1 {
@@ -312,12 +312,12 @@ func run(t *testing.T, mgr manager.Manager) {
 
 // TestWebhook evaluates the writes of an unwrapped client for a release other than the API server's.
 func TestWebhook(t *testing.T) {
-	path, fail, none := "/judge", admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
+	path, fail, none := "/validate", admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
 	server := start(t, &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "judge"},
+		ObjectMeta: metav1.ObjectMeta{Name: "managed-by"},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: "judge.acme.io", FailurePolicy: &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "default", Name: "judge", Path: &path}},
+			Name: "managed-by.acme.io", FailurePolicy: &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "default", Name: "managed-by", Path: &path}},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"batch"}, APIVersions: []string{"v1"}, Resources: []string{"jobs", "jobs/status"}},

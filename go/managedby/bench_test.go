@@ -81,7 +81,7 @@ func statusUpdate(tb testing.TB, size int) (old, new *batchv1.Job, request *admi
 		if request.OldObject.Raw, err = json.Marshal(old); err != nil {
 			tb.Fatal(err)
 		}
-		text, err := judgeInput(request, nil, []byte("{}"))
+		text, err := evaluateInput(request, nil, []byte("{}"))
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func BenchmarkNothing(b *testing.B) {
 			b.ReportAllocs()
 			defer reportCPU(b)()
 			for b.Loop() {
-				text, err := judgeInput(request, nil, []byte("{}"))
+				text, err := evaluateInput(request, nil, []byte("{}"))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -82,11 +82,11 @@ func (p *Policy) CheckRequest(ctx context.Context, request *admissionv1.Admissio
 	if request == nil {
 		return Findings{}, errors.New("managedby: CheckRequest of no request")
 	}
-	judged, err := p.judge(ctx, request, p.releases)
+	evaluated, err := p.evaluate(ctx, request, p.releases)
 	if err != nil {
 		return Findings{}, err
 	}
-	return judged.all(request), nil
+	return evaluated.all(request), nil
 }
 
 // request converts the change to the request that the API server would send to a webhook.

@@ -52,7 +52,7 @@ func TestDifferential(t *testing.T) {
 				Warnings         []string          `json:"warnings"`
 				AuditAnnotations map[string]string `json:"audit_annotations"`
 			} `json:"answer"`
-			Judgement *struct {
+			Evaluation *struct {
 				Findings []struct {
 					Rule        string             `json:"rule"`
 					Enforcement string             `json:"enforcement"`
@@ -65,7 +65,7 @@ func TestDifferential(t *testing.T) {
 						Text     string             `json:"text"`
 					} `json:"texts"`
 				} `json:"findings"`
-			} `json:"judgement"`
+			} `json:"evaluation"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestDifferential(t *testing.T) {
 			t.Errorf("%s: %+v, not %+v: %s", line.Name, got, want, line.Request)
 		}
 		// The request or its settings are invalid.
-		if line.Judgement == nil {
+		if line.Evaluation == nil {
 			continue
 		}
 		found, err := policy.CheckRequest(t.Context(), &request)
@@ -103,7 +103,7 @@ func TestDifferential(t *testing.T) {
 				ours[releaseFinding{release, f.Rule, string(f.Enforcement), f.Path, f.Error(release), f.Suggestion}] = true
 			}
 		}
-		for _, f := range line.Judgement.Findings {
+		for _, f := range line.Evaluation.Findings {
 			for _, release := range f.Releases {
 				text := f.Text
 				for _, variant := range f.Texts {

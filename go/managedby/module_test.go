@@ -70,13 +70,13 @@ func TestFailureOfTheGuest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.call(t.Context(), "judge", make([]byte, maxMemoryPages<<16)); err == nil || !strings.Contains(err.Error(), "the module failed") {
+	if _, err := m.call(t.Context(), "evaluate", make([]byte, maxMemoryPages<<16)); err == nil || !strings.Contains(err.Error(), "the module failed") {
 		t.Errorf("too large: %v", err)
 	}
 	if _, err := m.call(t.Context(), "nonsense", nil); err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("no such operation: %v", err)
 	}
-	if _, err := m.call(t.Context(), "judge", []byte(`{"releases":["1.29"],"review":{}}`)); err == nil || !strings.Contains(err.Error(), "expected a release from 1.30 to 1.37") {
+	if _, err := m.call(t.Context(), "evaluate", []byte(`{"releases":["1.29"],"review":{}}`)); err == nil || !strings.Contains(err.Error(), "expected a release from 1.30 to 1.37") {
 		t.Errorf("no such release: %v", err)
 	}
 	if _, err := m.call(t.Context(), "describe", nil); err != nil {
@@ -96,7 +96,7 @@ func TestContextEndsInTheMiddle(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
 	long := []byte(`{"review":{"request":[` + strings.Repeat("[],", 16<<20) + "[]]}}")
-	if _, err := m.call(ctx, "judge", long); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := m.call(ctx, "evaluate", long); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the context has ended, and the call says %v", err)
 	}
 	if _, err := m.call(t.Context(), "describe", nil); err != nil {
@@ -111,7 +111,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	large := append([]byte(`{"review":{}}`), bytes.Repeat([]byte(" "), maxIdleMemory)...)
-	if _, err := m.call(t.Context(), "judge", large); err != nil {
+	if _, err := m.call(t.Context(), "evaluate", large); err != nil {
 		t.Fatal(err)
 	}
 	for range len(m.idle) {

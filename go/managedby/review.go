@@ -56,24 +56,24 @@ func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionReque
 	if request == nil {
 		return nil, errors.New("managedby: Review of no request")
 	}
-	judged, err := p.judge(ctx, request, nil)
+	evaluated, err := p.evaluate(ctx, request, nil)
 	if err != nil {
 		return nil, err
 	}
-	findings := judged.findings()
+	findings := evaluated.findings()
 	return &Verdict{
-		Allowed:          judged.Allowed,
-		Code:             judged.Code,
-		Message:          judged.Message,
-		Warnings:         judged.Warnings,
-		AuditAnnotations: judged.AuditAnnotations,
+		Allowed:          evaluated.Allowed,
+		Code:             evaluated.Code,
+		Message:          evaluated.Message,
+		Warnings:         evaluated.Warnings,
+		AuditAnnotations: evaluated.AuditAnnotations,
 		Findings:         findings,
-		details:          judged.details(request, findings),
+		details:          evaluated.details(request, findings),
 	}, nil
 }
 
-// judgement is the module's response to a request, see docs/judgement.schema.json.
-type judgement struct {
+// evaluation is the module's response to a request, see docs/evaluation.schema.json.
+type evaluation struct {
 	answer
 	Findings []struct {
 		Rule        string      `json:"rule"`
@@ -84,7 +84,7 @@ type judgement struct {
 		releaseError
 		Texts []releaseError `json:"texts"`
 	} `json:"findings"`
-	Opinions []answer `json:"opinions"`
+	Opinions []answer `json:"releaseVerdicts"`
 }
 
 // answer is the verdict that some releases share. Releases is empty if the settings set the release.
@@ -105,10 +105,10 @@ type releaseError struct {
 	Detail   string    `json:"detail"`
 }
 
-// findings returns the findings of the judgement in its order.
-func (j *judgement) findings() []Finding {
-	all := make([]Finding, 0, len(j.Findings))
-	for _, f := range j.Findings {
+// findings returns the findings of the evaluation in its order.
+func (e *evaluation) findings() []Finding {
+	all := make([]Finding, 0, len(e.Findings))
+	for _, f := range e.Findings {
 		if len(f.Texts) == 0 {
 			f.Texts = []releaseError{f.releaseError}
 		}
@@ -164,24 +164,24 @@ func (a *answer) details(request *admissionv1.AdmissionRequest, findings []Findi
 	return details
 }
 
-// judge evaluates the request for the releases. If there are none, it uses the settings unchanged.
-func (p *Policy) judge(ctx context.Context, request *admissionv1.AdmissionRequest, releases Releases) (*judgement, error) {
+// evaluate evaluates the request for the releases. If there are none, it uses the settings unchanged.
+func (p *Policy) evaluate(ctx context.Context, request *admissionv1.AdmissionRequest, releases Releases) (*evaluation, error) {
 	if err := p.made(); err != nil {
 		return nil, err
 	}
-	input, err := judgeInput(request, releases, p.settings)
+	input, err := evaluateInput(request, releases, p.settings)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.module.call(ctx, "judge", input)
+	answer, err := p.module.call(ctx, "evaluate", input)
 	if err != nil {
 		return nil, err
 	}
-	var judged judgement
-	if err := json.Unmarshal(answer, &judged); err != nil {
+	var evaluated evaluation
+	if err := json.Unmarshal(answer, &evaluated); err != nil {
 		return nil, fmt.Errorf("managedby: the module's answer: %w", err)
 	}
-	return &judged, nil
+	return &evaluated, nil
 }
 
 // requestHeader is an AdmissionRequest without its objects. Kind comes first, because the module decodes the objects by kind.
@@ -200,9 +200,9 @@ type requestHeader struct {
 	DryRun             *bool                        `json:"dryRun,omitempty"`
 }
 
-// judgeInput returns the input of the operation "judge": {"releases": [...], "review": {"request": ..., "settings": ...}}. It copies
+// evaluateInput returns the input of the operation "evaluate": {"releases": [...], "review": {"request": ..., "settings": ...}}. It copies
 // the objects unchanged, so that the module sees what a policy server sees.
-func judgeInput(request *admissionv1.AdmissionRequest, releases Releases, settings json.RawMessage) ([]byte, error) {
+func evaluateInput(request *admissionv1.AdmissionRequest, releases Releases, settings json.RawMessage) ([]byte, error) {
 	header, err := json.Marshal(requestHeader{
 		Kind:               request.Kind,
 		UID:                request.UID,
@@ -257,10 +257,10 @@ func judgeInput(request *admissionv1.AdmissionRequest, releases Releases, settin
 	return q.Bytes(), nil
 }
 
-// all returns the findings and denials of the judgement.
-func (j *judgement) all(request *admissionv1.AdmissionRequest) Findings {
-	all := Findings{All: j.findings()}
-	for _, o := range j.Opinions {
+// all returns the findings and denials of the evaluation.
+func (e *evaluation) all(request *admissionv1.AdmissionRequest) Findings {
+	all := Findings{All: e.findings()}
+	for _, o := range e.Opinions {
 		if !o.Allowed {
 			all.Denials = append(all.Denials, Denial{o.Releases, o.Code, o.Message, o.details(request, all.All)})
 		}

@@ -29,27 +29,27 @@ import (
 )
 
 // Option configures the checks.
-type Option func(*judge)
+type Option func(*writeChecker)
 
 // Releases sets the releases to check, by default all.
 func Releases(releases ...managedby.Release) Option {
-	return func(j *judge) { j.options = append(j.options, managedby.WithReleases(releases...)) }
+	return func(w *writeChecker) { w.options = append(w.options, managedby.WithReleases(releases...)) }
 }
 
 // Settings sets the policy's settings as JSON, for example custom kinds, status writers, or rule levels. See
 // [managedby.WithSettings].
 func Settings(settings []byte) Option {
-	return func(j *judge) { j.options = append(j.options, managedby.WithSettings(settings)) }
+	return func(w *writeChecker) { w.options = append(w.options, managedby.WithSettings(settings)) }
 }
 
 // User sets the user of the writes, for settings that list status writers.
 func User(user authenticationv1.UserInfo) Option {
-	return func(j *judge) { j.options = append(j.options, managedby.WithUser(user)) }
+	return func(w *writeChecker) { w.options = append(w.options, managedby.WithUser(user)) }
 }
 
 // Reader sets a reader for stored objects, for clients that read from a cache.
 func Reader(reader client.Reader) Option {
-	return func(j *judge) { j.reader = reader }
+	return func(w *writeChecker) { w.reader = reader }
 }
 
 // New wraps a client, such as one for envtest or the client of a manager. For a manager that you create, see [ForManager].
@@ -97,40 +97,40 @@ func ForManager(t managedbytest.T, options ...Option) client.NewClientFunc {
 // and their status.
 func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 	t.Helper()
-	j := &judge{t: report.To(t, report.CallersLine)}
+	w := &writeChecker{t: report.To(t, report.CallersLine)}
 	for _, option := range options {
-		option(j)
+		option(w)
 	}
 	var err error
-	if j.policy, err = managedby.New(t.Context(), j.options...); err != nil {
+	if w.policy, err = managedby.New(t.Context(), w.options...); err != nil {
 		t.Errorf("%v", err)
 		return interceptor.Funcs{}
 	}
 	return interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-			return j.create(ctx, c, obj, func() error { return c.Create(ctx, obj, opts...) })
+			return w.create(ctx, c, obj, func() error { return c.Create(ctx, obj, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
-			return j.update(ctx, c, "", obj, func() error { return c.Update(ctx, obj, opts...) })
+			return w.update(ctx, c, "", obj, func() error { return c.Update(ctx, obj, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 			dryRun := isDryRun((&client.PatchOptions{}).ApplyOptions(opts).DryRun)
-			return j.patch(ctx, c, "", obj, patch, dryRun, func() error { return c.Patch(ctx, obj, patch, opts...) })
+			return w.patch(ctx, c, "", obj, patch, dryRun, func() error { return c.Patch(ctx, obj, patch, opts...) })
 		},
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 			how := &client.ApplyOptions{}
 			how.ApplyOptions(opts)
-			return j.apply(ctx, c, "", obj, obj, isDryRun(how.DryRun), func() error { return c.Apply(ctx, obj, opts...) })
+			return w.apply(ctx, c, "", obj, obj, isDryRun(how.DryRun), func() error { return c.Apply(ctx, obj, opts...) })
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, subResource string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 			body := (&client.SubResourceUpdateOptions{}).ApplyOptions(opts).SubResourceBody
 			write := func() error { return c.SubResource(subResource).Update(ctx, obj, opts...) }
-			return j.update(ctx, c, subResource, sent(obj, body), write)
+			return w.update(ctx, c, subResource, sent(obj, body), write)
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			how := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
 			write := func() error { return c.SubResource(subResource).Patch(ctx, obj, patch, opts...) }
-			return j.patch(ctx, c, subResource, sent(obj, how.SubResourceBody), patch, isDryRun(how.DryRun), write)
+			return w.patch(ctx, c, subResource, sent(obj, how.SubResourceBody), patch, isDryRun(how.DryRun), write)
 		},
 		SubResourceApply: func(ctx context.Context, c client.Client, subResource string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 			write := func() error { return c.SubResource(subResource).Apply(ctx, obj, opts...) }
@@ -139,7 +139,7 @@ func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 			if how.SubResourceBody != nil {
 				body = how.SubResourceBody
 			}
-			return j.apply(ctx, c, subResource, obj, body, isDryRun(how.DryRun), write)
+			return w.apply(ctx, c, subResource, obj, body, isDryRun(how.DryRun), write)
 		},
 	}
 }

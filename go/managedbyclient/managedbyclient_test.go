@@ -197,18 +197,18 @@ func TestDryRunOfAnApply(t *testing.T) {
 func TestResponseOfAnApplyIsJudged(t *testing.T) {
 	r := recorded.New(t.Context())
 	unchanged := fake.NewClientBuilder().WithObjects(job()).Build()
-	judged := func() client.Client {
+	checked := func() client.Client {
 		return managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), managedbyclient.Reader(unchanged))
 	}
 	other := applybatchv1.Job("pi", "default").WithSpec(applybatchv1.JobSpec().WithManagedBy("acme.io/other"))
-	if err := judged().Apply(t.Context(), other, client.FieldOwner("test"), client.ForceOwnership); !apierrors.IsInvalid(err) {
+	if err := checked().Apply(t.Context(), other, client.FieldOwner("test"), client.ForceOwnership); !apierrors.IsInvalid(err) {
 		t.Errorf("Apply: %v", err)
 	}
 	bad := get(t, unchanged)
 	bad.ResourceVersion, bad.ManagedFields, bad.TypeMeta = "", nil, metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
 	bad.Status = batchv1.JobStatus{StartTime: &start, Active: 1, Ready: ptr[int32](3)}
 	//lint:ignore SA1019 Controllers still do it so.
-	if err := judged().Status().Patch(t.Context(), bad, client.Apply, client.FieldOwner("test"), client.ForceOwnership); !apierrors.IsInvalid(err) {
+	if err := checked().Status().Patch(t.Context(), bad, client.Apply, client.FieldOwner("test"), client.ForceOwnership); !apierrors.IsInvalid(err) {
 		t.Errorf("Patch: %v", err)
 	}
 	if len(r.Failures) != 2 {
@@ -222,13 +222,13 @@ type plain struct{ client.Client }
 func TestClientWithoutWatch(t *testing.T) {
 	r := recorded.New(t.Context())
 	store := fake.NewClientBuilder().WithObjects(job()).Build()
-	judged := managedbyclient.New(r, plain{store})
-	if _, watches := judged.(client.WithWatch); watches {
+	checked := managedbyclient.New(r, plain{store})
+	if _, watches := checked.(client.WithWatch); watches {
 		t.Error("it says that it watches")
 	}
-	is := get(t, judged)
+	is := get(t, checked)
 	is.Status.Ready = ptr[int32](1)
-	err := judged.Status().Update(t.Context(), is)
+	err := checked.Status().Update(t.Context(), is)
 	if !apierrors.HasStatusCause(err, metav1.CauseTypeFieldValueInvalid) || len(r.Failures) != 1 {
 		t.Errorf("%v, %v", err, r.Failures)
 	}

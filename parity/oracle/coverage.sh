@@ -26,7 +26,7 @@ go test -modfile="v$release.mod" -run '^Fuzz(Job|Text)$/^[0-9a-f]{16}$' -coverpk
 source=$(go list -m -modfile="v$release.mod" -f '{{.Dir}}' k8s.io/kubernetes)
 awk -v source="$source" -v out="$out" '
     BEGIN {
-        judged = "^(validateJobStatus|ValidateJobStatusUpdate|ValidateJobUpdateStatus|getStatusValidationOptions|jobStatusStrategy[.](PrepareFor|Validate).*|" \
+        evaluated = "^(validateJobStatus|ValidateJobStatusUpdate|ValidateJobUpdateStatus|getStatusValidationOptions|jobStatusStrategy[.](PrepareFor|Validate).*|" \
             "[iI]sJob[A-Z].*|IsCondition.*|.*Index.*|ValidateJobSpecUpdate|validatePodTemplateUpdate|shouldAllowMutablePodTemplate|" \
             "validationOptionsForJob|jobStrategy[.](PrepareFor|Validate).*)$"
         count = split("vectors generator corpus", names, " ")
@@ -43,7 +43,7 @@ awk -v source="$source" -v out="$out" '
             file = places[p]; sub(/:.*/, "", file); sub(/^k8s.io\/kubernetes/, source, file)
             first = places[p]; sub(/.*:/, "", first); first = int(first)
             name = functionAt(file, first)
-            if (name !~ judged) continue
+            if (name !~ evaluated) continue
             if (!(name in blocks)) order[++functions] = name
             blocks[name]++
             missed = 1

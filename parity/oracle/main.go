@@ -128,7 +128,7 @@ func (a *Answer) setErrors(kind, name string, errs field.ErrorList) {
 			continue
 		}
 		seen[e.Error()] = true
-		if !judged(e) {
+		if !evaluated(e) {
 			a.Others = append(a.Others, e.Error())
 			continue
 		}
@@ -147,8 +147,8 @@ func (a *Answer) setErrors(kind, name string, errs field.ErrorList) {
 // templates are the paths of upstream's errors about changed templates.
 var templates = map[string]bool{"spec.template": true, "spec.template.spec": true}
 
-// judged reports whether an error is on a field that this project validates.
-func judged(e *field.Error) bool {
+// evaluated reports whether an error is on a field that this project validates.
+func evaluated(e *field.Error) bool {
 	path := e.Field
 	return templates[path] && e.Type == field.ErrorTypeInvalid && e.Detail == "field is immutable" ||
 		path == "spec.managedBy" || path == "spec.jobTemplate.spec.managedBy" ||

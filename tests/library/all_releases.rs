@@ -70,8 +70,8 @@ fn typo_has_a_suggestion() {
         });
         let request = request.to_string();
         let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
-        let judgement = evaluate_in(&request, &settings, Some(ReleaseSet::all()), &Offline);
-        let mut suggested: Vec<_> = judgement
+        let evaluation = evaluate_in(&request, &settings, Some(ReleaseSet::all()), &Offline);
+        let mut suggested: Vec<_> = evaluation
             .findings()
             .iter()
             .map(|found| (found.rule().id(), found.error().suggestion()))
@@ -79,9 +79,9 @@ fn typo_has_a_suggestion() {
         suggested.sort_unstable();
         expected.sort_unstable();
         assert_eq!(suggested, expected, "{value}");
-        let json = serde_json::to_value(&judgement).unwrap();
-        let offline = ObjectReport::of(&judgement);
-        for (index, found) in judgement.findings().iter().enumerate() {
+        let json = serde_json::to_value(&evaluation).unwrap();
+        let offline = ObjectReport::of(&evaluation);
+        for (index, found) in evaluation.findings().iter().enumerate() {
             let suggestion = found.error().suggestion();
             let json_suggestion = json["findings"][index].get("suggestion");
             assert_eq!(
@@ -112,17 +112,17 @@ impl Counts {
         };
         let settings = Settings::from_json(settings.as_bytes()).unwrap();
         let all = Some(ReleaseSet::all());
-        let judgement = evaluate_in(&request, &settings, all, &DocumentedCluster);
+        let evaluation = evaluate_in(&request, &settings, all, &DocumentedCluster);
         let mut expected = BTreeSet::new();
         for &release in Release::ALL {
             let settings_of_release = settings.clone().with_kubernetes_version(release);
             let verdict = review_in(&request, &settings_of_release, &DocumentedCluster);
             expected.append(&mut findings_of(release, &verdict));
-            let only = judgement.only(release).unwrap();
+            let only = evaluation.only(release).unwrap();
             assert_eq!(only.verdict(), &verdict, "{name} {release}");
             let is_allowed = verdict.decision.is_allowed();
-            assert_eq!(judgement.denied_by().contains(release), !is_allowed);
-            assert_eq!(judgement.accepted_by().contains(release), is_allowed);
+            assert_eq!(evaluation.denied_by().contains(release), !is_allowed);
+            assert_eq!(evaluation.accepted_by().contains(release), is_allowed);
             let one = evaluate_in(
                 &request,
                 &settings,
@@ -131,16 +131,16 @@ impl Counts {
             );
             assert_eq!(one.verdict(), &verdict, "{name} {release}");
         }
-        let actual = judgement.findings().iter().flat_map(split_by_release);
+        let actual = evaluation.findings().iter().flat_map(split_by_release);
         assert_eq!(actual.collect::<BTreeSet<_>>(), expected, "{name}");
-        let findings = judgement.findings().iter();
+        let findings = evaluation.findings().iter();
         let rank =
             |found: &MergedFinding<'_>| rules().iter().position(|rule| *rule == found.rule());
         assert!(findings.map(rank).is_sorted(), "{name}");
         // The message of a denial contains every finding that denies, unless the user is forbidden to write.
-        let verdict = judgement.verdict();
+        let verdict = evaluation.verdict();
         if verdict.decision.code() == Some(422) {
-            for finding in judgement.findings() {
+            for finding in evaluation.findings() {
                 let is_denial = finding.enforcement() == managed_by::Enforcement::Deny;
                 let message = verdict.decision.message().unwrap();
                 assert!(!is_denial || message.contains(&finding.text()), "{name}");
@@ -155,7 +155,7 @@ impl Counts {
         }
 
         // The JSON has the same findings and verdicts, and each annotation once.
-        let json = serde_json::to_value(&judgement).unwrap();
+        let json = serde_json::to_value(&evaluation).unwrap();
         let rows = expected
             .iter()
             .map(|(release, rule, level, path, _, text)| {
@@ -163,17 +163,20 @@ impl Counts {
             });
         let json_rows = answers::finding_rows(&json["findings"]);
         assert_eq!(json_rows, rows.collect(), "{name}");
-        let release_verdicts = json["opinions"].as_array().unwrap();
-        assert_eq!(release_verdicts.len(), judgement.release_verdicts().len());
-        for (opinion, json) in judgement.release_verdicts().iter().zip(release_verdicts) {
-            assert_eq!(json["allowed"], opinion.verdict.decision.is_allowed());
+        let release_verdicts = json["releaseVerdicts"].as_array().unwrap();
+        assert_eq!(release_verdicts.len(), evaluation.release_verdicts().len());
+        for (release_verdict, json) in evaluation.release_verdicts().iter().zip(release_verdicts) {
+            assert_eq!(
+                json["allowed"],
+                release_verdict.verdict.decision.is_allowed()
+            );
         }
         let annotations = json["auditAnnotations"].as_object().unwrap();
         assert_eq!(annotations.len(), verdict.audit_annotations.len(), "{name}");
 
         // The offline tools report the same findings.
-        let judgement = evaluate_in(&request, &settings, all, &Offline);
-        let findings = judgement.findings().iter().flat_map(split_by_release);
+        let evaluation = evaluate_in(&request, &settings, all, &Offline);
+        let findings = evaluation.findings().iter().flat_map(split_by_release);
         let findings: Vec<_> = findings
             .map(|(release, rule, level, path, _, text)| (release, rule, level, path, text))
             .collect();
@@ -197,12 +200,12 @@ impl Counts {
         });
         assert_eq!(tool_findings.collect::<Vec<_>>(), findings, "{name}");
         let matrix = tool.releases.unwrap();
-        let expected_matrix = (judgement.accepted_by(), judgement.denied_by());
+        let expected_matrix = (evaluation.accepted_by(), evaluation.denied_by());
         assert_eq!((matrix.accepted, matrix.denied), expected_matrix, "{name}");
 
         self.requests += 1;
         self.findings += expected.len();
-        self.version_dependent += usize::from(judgement.release_verdicts().len() > 1);
+        self.version_dependent += usize::from(evaluation.release_verdicts().len() > 1);
     }
 }
 

@@ -45,12 +45,12 @@ fn rejects_settings_that_are_not_json() {
     }
 }
 
-/// The operation `judge` exists only in the module for embedders.
+/// The operation `evaluate` exists only in the module for embedders.
 #[test]
-fn judge_rejects_invalid_input() {
+fn evaluate_rejects_invalid_input() {
     let module = module("go/managedby/module.wasm");
     let policy = Policy::load_unannotated(&module).unwrap();
-    let judge = |input: &str| policy.call("judge", input.as_bytes());
+    let evaluate = |input: &str| policy.call("evaluate", input.as_bytes());
     for (input, reason) in [
         ("", "EOF while parsing a value"),
         (
@@ -84,7 +84,7 @@ fn judge_rejects_invalid_input() {
             r#"unknown release "1.29", expected a release from 1.30 to 1.37"#,
         ),
     ] {
-        let error = judge(input).unwrap_err().to_string();
+        let error = evaluate(input).unwrap_err().to_string();
         assert!(
             error.contains(&format!("invalid input: {reason}")),
             "{input}: {error}"
@@ -94,8 +94,8 @@ fn judge_rejects_invalid_input() {
     }
     // An invalid review gets the same answer as in `validate`.
     for input in [r#"{"review":{}}"#, r#"{"releases":[],"review":{}}"#] {
-        let judgement: Value = serde_json::from_slice(&judge(input).unwrap()).unwrap();
-        let keys = ["code", "opinions"].map(|key| &judgement[key]);
+        let evaluation: Value = serde_json::from_slice(&evaluate(input).unwrap()).unwrap();
+        let keys = ["code", "releaseVerdicts"].map(|key| &evaluation[key]);
         assert_eq!(keys, [&json!(400), &Value::Null], "{input}");
     }
 }

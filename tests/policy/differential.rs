@@ -21,15 +21,19 @@ fn module_matches_the_library() {
         let answer = policy.call("validate", &payload).unwrap();
         let answer: Value = serde_json::from_slice(&answer).unwrap();
         assert_eq!(answer, line.answer, "{}: {}", line.name, line.request);
-        if line.judgement.is_null() {
+        if line.evaluation.is_null() {
             return Some(0);
         }
         let review = std::str::from_utf8(&payload).unwrap();
         let input = format!(r#"{{"releases":{releases},"review":{review}}}"#);
-        let judgement = with_findings.call("judge", input.as_bytes()).unwrap();
-        let judgement: Value = serde_json::from_slice(&judgement).unwrap();
-        assert_eq!(judgement, line.judgement, "{}: {}", line.name, line.request);
-        Some(finding_rows(&judgement["findings"]).len())
+        let evaluation = with_findings.call("evaluate", input.as_bytes()).unwrap();
+        let evaluation: Value = serde_json::from_slice(&evaluation).unwrap();
+        assert_eq!(
+            evaluation, line.evaluation,
+            "{}: {}",
+            line.name, line.request
+        );
+        Some(finding_rows(&evaluation["findings"]).len())
     });
     assert!(compared.unwrap().0 > 1000);
 }
@@ -38,7 +42,7 @@ fn module_matches_the_library() {
 fn typed_jobs_match_the_library() {
     let compared = compare_all("typed Rust", |line| {
         let request = line.request().unwrap();
-        let judgement = line.judgement.as_object()?;
+        let evaluation = line.evaluation.as_object()?;
         let kind = &json!({"group": "batch", "version": "v1", "kind": "Job"});
         let object = typed(&request["object"])?;
         let is_job = request["kind"] == *kind
@@ -73,7 +77,7 @@ fn typed_jobs_match_the_library() {
         let rows: FindingRows = findings.iter().flat_map(rows).collect();
         assert_eq!(
             rows,
-            finding_rows(&judgement["findings"]),
+            finding_rows(&evaluation["findings"]),
             "{}: {}",
             line.name,
             line.request

@@ -97,19 +97,19 @@ fn line((name, request, settings): &Input) -> Result<Line> {
     Ok(Line {
         name: name.clone(),
         answer: serde_json::to_value(answer_in(&Offline, &request, &text))?,
-        judgement: judgement(&request, &text)?,
+        evaluation: evaluation(&request, &text)?,
         request,
         settings: settings.clone(),
     })
 }
 
 /// Evaluates the request for all releases with all rules enabled. Returns `null` if request or settings are invalid.
-fn judgement(request: &str, settings: &str) -> Result<Value> {
+fn evaluation(request: &str, settings: &str) -> Result<Value> {
     let settings = Settings::from_json(settings.as_bytes()).map(Settings::for_tools);
     let request = AdmissionRequest::from_json(request.as_bytes());
     let (Ok(settings), Ok(request)) = (settings, request) else {
         return Ok(Value::Null);
     };
-    let judgement = evaluate(&request, &settings, Some(ReleaseSet::all()));
-    Ok(serde_json::to_value(&judgement)?)
+    let evaluation = evaluate(&request, &settings, Some(ReleaseSet::all()));
+    Ok(serde_json::to_value(&evaluation)?)
 }

@@ -30,9 +30,9 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
     let text = request.to_string();
     let request = AdmissionRequest::from_json(text.as_bytes())?;
     let settings = Settings::default().for_tools();
-    let judgement = evaluate(&request, &settings, Some(ReleaseSet::all()));
+    let evaluation = evaluate(&request, &settings, Some(ReleaseSet::all()));
     let mut denials: Vec<Denial> = Vec::new();
-    for found in judgement.findings() {
+    for found in evaluation.findings() {
         if found.enforcement() == Enforcement::Deny && found.finding().is_upstream() {
             let rule = found.rule();
             let texts = found.texts().into_iter();

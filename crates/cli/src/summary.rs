@@ -22,7 +22,7 @@ pub(crate) struct Summary {
     pub(crate) shown: Vec<Outcome>,
     /// Unreadable files.
     pub(crate) unreadable: Vec<Diagnostic>,
-    /// Unreadable files, and the first unevaluated records of each kind.
+    /// Unreadable files, and the first skipped records of each kind.
     pub(crate) unjudged: Vec<Diagnostic>,
 }
 

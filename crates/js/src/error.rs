@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::verdict::TextPlace;
+use crate::verdict::Position;
 
 /// Error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -36,14 +36,14 @@ pub struct SettingsProblem {
     pub path: String,
     /// Message with path, actual and allowed values, and the suggestion.
     pub message: String,
-    /// Suggested key or string to write at the place. `message` contains it too.
+    /// Suggested key or string to write at the position. `message` contains it too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub suggestion: Option<String>,
-    /// Place in the text.
+    /// Position in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
-    pub place: Option<TextPlace>,
+    pub position: Option<Position>,
 }
 
 impl Error {

@@ -20,10 +20,10 @@ use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use error::{Code, Error, SettingsProblem};
-pub use manifest::{Judged, Lint, ReleaseVerdict, Unreadable};
+pub use manifest::{Lint, ObjectVerdict, ReleaseVerdict, Unreadable};
 pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
 pub use settings::SettingsVerdict;
-pub use verdict::{Finding, ReviewVerdict, TextPlace};
+pub use verdict::{Finding, Position, ReviewVerdict};
 
 /// Reviews an admission request, or the request in an `AdmissionReview`.
 #[wasm_bindgen]
@@ -97,12 +97,12 @@ pub fn validate_settings(settings: &str) -> String {
 pub fn judge(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
     settings::with(settings, |settings| {
         let judge = Judge::new(settings.clone(), None);
-        let judged = |request: &AdmissionRequest<'_>| ReviewVerdict::of(judge.review(request));
+        let evaluated = |request: &AdmissionRequest<'_>| ReviewVerdict::of(judge.review(request));
         match AdmissionRequest::from_json(request.as_bytes()) {
-            Ok(request) => judged(&request),
+            Ok(request) => evaluated(&request),
             // It may be an `AdmissionReview`, which contains the request.
             Err(reason) => match AdmissionReview::from_json(request.as_bytes()) {
-                Ok(review) => judged(&review.request),
+                Ok(review) => evaluated(&review.request),
                 Err(review_error) if review_error.path() != Some("request") => {
                     ReviewVerdict::malformed(&review_error)
                 }

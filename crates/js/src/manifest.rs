@@ -9,14 +9,14 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::RequestOptions;
 use crate::error::Error;
 use crate::settings;
-use crate::verdict::{ReviewVerdict, TextPlace};
+use crate::verdict::{Position, ReviewVerdict};
 
 /// Result of reviewing a text.
 #[derive(Debug, Clone, Default, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "LintAnswer"))]
 pub struct Lint {
     /// Objects of supported kinds, in the order of the text.
-    pub objects: Vec<Judged>,
+    pub objects: Vec<ObjectVerdict>,
     /// Parts of the text that could not be read.
     pub unreadable: Vec<Unreadable>,
     /// Kinds of the other objects, one entry per object: `Pod`, `Deployment.apps`.
@@ -26,11 +26,11 @@ pub struct Lint {
 /// An object with its verdict.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
-pub struct Judged {
+pub struct ObjectVerdict {
     /// Reviewed request, which contains the object.
     #[cfg_attr(feature = "package", ts(type = "AdmissionRequest"))]
     pub request: Box<RawValue>,
-    /// Verdict. Each finding has its place in the text.
+    /// Verdict. Each finding has its position in the text.
     pub verdict: ReviewVerdict,
     /// Note that the API server drops the status of a create, or that the object is reviewed as a stored one. Not a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,8 +59,8 @@ pub struct Unreadable {
     /// Text that contains the part: `old` or `new` for `diff`, `new` for `lint`.
     #[cfg_attr(feature = "package", ts(type = "\"old\" | \"new\""))]
     pub text: &'static str,
-    /// Place in the text.
-    pub place: TextPlace,
+    /// Position in the text.
+    pub position: Position,
     /// Error message.
     pub message: String,
 }
@@ -122,8 +122,8 @@ pub(crate) fn diff(
                 }
             } else {
                 let message = format!("the old text has no {} of this name", object.kind());
-                let place = document.locate(&object.path_of("metadata.name"));
-                answers.unreadable("new", TextPlace::of(new, &place), message);
+                let position = document.locate(&object.path_of("metadata.name"));
+                answers.unreadable("new", Position::of(new, &position), message);
             }
         }
         answers.lint
@@ -151,10 +151,10 @@ impl<'s> Answers<'s> {
         }
     }
 
-    fn unreadable(&mut self, text: &'static str, place: TextPlace, message: String) {
+    fn unreadable(&mut self, text: &'static str, position: Position, message: String) {
         let unreadable = Unreadable {
             text,
-            place,
+            position,
             message,
         };
         self.lint.unreadable.push(unreadable);
@@ -165,7 +165,7 @@ impl<'s> Answers<'s> {
         for document in Document::all(text) {
             match document {
                 Ok(document) => documents.push(document),
-                Err(e) => self.unreadable(which, TextPlace::at(text, e.line, e.column), e.text),
+                Err(e) => self.unreadable(which, Position::at(text, e.line, e.column), e.text),
             }
         }
         documents
@@ -182,14 +182,14 @@ impl<'s> Answers<'s> {
         for object in manifest::objects(document) {
             match object {
                 Ok(object) => objects.push(object),
-                Err(e) => self.unreadable(which, TextPlace::at(text, e.line, e.column), e.text),
+                Err(e) => self.unreadable(which, Position::at(text, e.line, e.column), e.text),
             }
         }
         objects.retain(|object| {
             let is_object = !object.kind().is_empty();
             if !is_object {
-                let place = TextPlace::of(text, &document.locate_key(&object.path_of("kind")));
-                self.unreadable(which, place, "expected an object with a kind".to_owned());
+                let position = Position::of(text, &document.locate_key(&object.path_of("kind")));
+                self.unreadable(which, position, "expected an object with a kind".to_owned());
             }
             is_object
         });
@@ -236,32 +236,36 @@ impl<'s> Answers<'s> {
             self.lint.unknown.push(name);
             return;
         }
-        let mut judged = Judged {
+        let mut object_verdict = ObjectVerdict {
             request: written,
             verdict: verdict_of_settings,
             remark: request.remark.map(Remark::as_str),
             releases,
         };
-        for finding in &mut judged.verdict.findings {
-            finding.place = Some(place(text, document, &object.path_of(&finding.found.path)));
+        for finding in &mut object_verdict.verdict.findings {
+            finding.position = Some(position(
+                text,
+                document,
+                &object.path_of(&finding.found.path),
+            ));
         }
         if let Some(reason) = &malformed {
             let path = reason.path().and_then(|path| path.strip_prefix("object"));
             let path = path
                 .map(|path| path.trim_start_matches('.'))
                 .unwrap_or_default();
-            let place = place(text, document, &object.path_of(path));
-            self.unreadable("new", place, reason.to_string());
+            let position = position(text, document, &object.path_of(path));
+            self.unreadable("new", position, reason.to_string());
         }
-        self.lint.objects.push(judged);
+        self.lint.objects.push(object_verdict);
     }
 }
 
-/// Returns the place of the value at a path, or of the nearest parent key if the value is missing.
-fn place(text: &str, document: &Document<'_>, path: &Path) -> TextPlace {
+/// Returns the position of the value at a path, or of the nearest parent key if the value is missing.
+fn position(text: &str, document: &Document<'_>, path: &Path) -> Position {
     let located = document.locate(path);
     if located.is_exact {
-        return TextPlace::of(text, &located);
+        return Position::of(text, &located);
     }
-    TextPlace::of(text, &document.locate_key(path))
+    Position::of(text, &document.locate_key(path))
 }

@@ -66,8 +66,8 @@ pub struct ReplayStep {
     pub verdict: Option<ReviewVerdict>,
     /// Reason if the document could not be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional, type = "Unjudged"))]
-    pub unjudged: Option<&'static str>,
+    #[cfg_attr(feature = "package", ts(optional, type = "SkipReason"))]
+    pub skipped: Option<&'static str>,
     /// Message with this reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -99,7 +99,7 @@ pub struct ReplayCounts {
     pub documents: u64,
     /// Reviewed requests.
     #[cfg_attr(feature = "package", ts(type = "number"))]
-    pub judged: u64,
+    pub evaluated: u64,
     /// Denied requests.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub denied: u64,
@@ -114,7 +114,7 @@ pub struct ReplayCounts {
     pub stored_found: u64,
     /// Documents that could not be reviewed.
     #[cfg_attr(feature = "package", ts(type = "number"))]
-    pub unjudged: u64,
+    pub skipped: u64,
     /// Writes that the API server had denied.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub refused: u64,
@@ -234,7 +234,7 @@ impl ReplayStep {
             stored: None,
             username: None,
             verdict: None,
-            unjudged: None,
+            skipped: None,
             message: None,
         };
         match step.said {
@@ -247,7 +247,7 @@ impl ReplayStep {
                 entry.verdict = Some(ReviewVerdict::of(request.judgement));
             }
             Said::Unjudged(unjudged) => {
-                entry.unjudged = Some(unjudged.why.as_str());
+                entry.skipped = Some(unjudged.why.as_str());
                 entry.message = Some(unjudged.text);
             }
         }
@@ -261,12 +261,12 @@ impl ReplayTally {
             counts: ReplayCounts {
                 lines,
                 documents: tally.documents,
-                judged: tally.judged,
+                evaluated: tally.judged,
                 denied: tally.denied,
                 warned: tally.warned,
                 stored: tally.stored,
                 stored_found: tally.stored_found,
-                unjudged: tally.unjudged_count(),
+                skipped: tally.unjudged_count(),
                 refused: tally.refused,
                 live,
             },

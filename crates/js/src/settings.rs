@@ -5,7 +5,7 @@ use managed_by_offline::SettingsText;
 use serde::Serialize;
 
 use crate::error::{Error, SettingsProblem};
-use crate::verdict::TextPlace;
+use crate::verdict::Position;
 
 /// Result of validating settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -79,8 +79,8 @@ fn from_text(text: &str) -> Result<String, Error> {
 /// Returns the settings in a text, if any.
 fn found(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
     let mut all = SettingsText::all(text).map_err(|unreadable| {
-        let place = TextPlace::at(text, unreadable.line, unreadable.column);
-        whole(&unreadable.to_string(), Some(place))
+        let position = Position::at(text, unreadable.line, unreadable.column);
+        whole(&unreadable.to_string(), Some(position))
     })?;
     if all.len() > 1 {
         let count = all.len();
@@ -90,13 +90,13 @@ fn found(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
     Ok(all.pop())
 }
 
-fn whole(message: &str, place: Option<TextPlace>) -> Error {
+fn whole(message: &str, position: Option<Position>) -> Error {
     let message = format!("invalid settings: {message}");
     let problem = SettingsProblem {
         path: "settings".to_owned(),
         message: message.clone(),
         suggestion: None,
-        place,
+        position,
     };
     Error::settings(message, vec![problem])
 }
@@ -113,7 +113,7 @@ fn refused(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
             path: problem.path().to_owned(),
             message: problem.to_string(),
             suggestion: problem.suggestion().map(str::to_owned),
-            place: Some(TextPlace::of(text, &located)),
+            position: Some(Position::of(text, &located)),
         }
     };
     Error::settings(

@@ -1,4 +1,4 @@
-//! Verdicts, findings and places in a text, as the package returns them.
+//! Verdicts, findings and positions in a text, as the package returns them.
 
 use managed_by::{Malformed, Release, ReleaseSet};
 use managed_by_offline::{Found, Located, ObjectReport};
@@ -37,16 +37,16 @@ pub struct Finding {
     /// The finding.
     #[serde(flatten)]
     pub found: Found,
-    /// Place in the text, for `lint` and `diff`.
+    /// Position in the text, for `lint` and `diff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
-    pub place: Option<TextPlace>,
+    pub position: Option<Position>,
 }
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Place"))]
-pub struct TextPlace {
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Position"))]
+pub struct Position {
     /// Start in UTF-16 code units, for `text.slice(from, to)`.
     pub from: usize,
     /// End in UTF-16 code units.
@@ -68,7 +68,10 @@ impl ReviewVerdict {
     /// Converts a verdict of the library.
     pub(crate) fn of(judgement: ObjectReport) -> Self {
         let findings = judgement.findings.into_iter();
-        let findings = findings.map(|found| Finding { found, place: None });
+        let findings = findings.map(|found| Finding {
+            found,
+            position: None,
+        });
         Self {
             allowed: judgement.decision.is_allowed(),
             code: judgement.decision.code(),
@@ -93,7 +96,7 @@ pub(crate) fn names(set: ReleaseSet) -> Vec<&'static str> {
     set.iter().map(Release::as_str).collect()
 }
 
-impl TextPlace {
+impl Position {
     pub(crate) fn of(text: &str, located: &Located) -> Self {
         let before = text.get(..located.span.start).unwrap_or_default();
         let within = text.get(located.span.clone()).unwrap_or_default();
@@ -107,7 +110,7 @@ impl TextPlace {
         }
     }
 
-    /// Returns the place at a line and column, both from 1, or 0 for the whole text or line.
+    /// Returns the position at a line and column, both from 1, or 0 for the whole text or line.
     pub(crate) fn at(text: &str, line: usize, column: usize) -> Self {
         let (line, column) = (line.max(1), column.max(1));
         let mut lines = text.split_inclusive('\n');

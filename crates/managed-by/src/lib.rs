@@ -28,7 +28,7 @@
 //! 2. `kind`: profiles of the kinds. `object`, `request`: borrowed views of objects and requests.
 //! 3. `description`: descriptions of rules. `finding`: findings of rules.
 //! 4. `settings`: the admin's settings. `cluster`: lookups in the cluster.
-//! 5. `rule`: the checks. `catalogue`: the registry of rules. `verdict`: responses to requests. `judgement`: merged results of
+//! 5. `rule`: the checks. `catalogue`: the registry of rules. `verdict`: responses to requests. `evaluation`: merged results of
 //!    several releases. `review`: the entry points.
 //! 6. `typed`: evaluation of the types of `k8s-openapi`, with the feature `k8s-openapi`.
 

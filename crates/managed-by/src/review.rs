@@ -68,9 +68,9 @@ pub fn review_in<'a>(
 ///                     "status": {"startTime": "2026-01-01T00:00:00Z", "conditions": [{"type": "Failed", "status": "True"}]}}}"#,
 /// )?;
 /// let settings = Settings::default();
-/// let judgement = evaluate(&request, &settings, Some(ReleaseSet::all()));
-/// assert_eq!(judgement.denied_by().to_string(), "1.31 to 1.37");
-/// assert_eq!(judgement.findings()[0].rule().id(), "job-status/failed-without-failure-target");
+/// let evaluation = evaluate(&request, &settings, Some(ReleaseSet::all()));
+/// assert_eq!(evaluation.denied_by().to_string(), "1.31 to 1.37");
+/// assert_eq!(evaluation.findings()[0].rule().id(), "job-status/failed-without-failure-target");
 /// # Ok::<(), managed_by::Malformed>(())
 /// ```
 pub fn evaluate<'a>(
@@ -81,7 +81,7 @@ pub fn evaluate<'a>(
     evaluate_in(request, settings, releases, &Offline)
 }
 
-/// Evaluates a request like [`judge`], with lookups in the cluster like [`review_in`].
+/// Evaluates a request like [`evaluate`], with lookups in the cluster like [`review_in`].
 pub fn evaluate_in<'a>(
     request: &'a AdmissionRequest<'a>,
     settings: &'a Settings<'a>,

@@ -10,7 +10,7 @@ const CHARACTER: usize = 6;
 impl Report {
     /// Renders the badge as SVG, or returns `None` if records could not be evaluated.
     pub fn badge(&self) -> Option<String> {
-        (self.unjudged == 0).then(|| markup(self).into_string())
+        (self.skipped == 0).then(|| markup(self).into_string())
     }
 }
 

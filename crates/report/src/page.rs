@@ -44,7 +44,7 @@ fn html(report: &Report) -> String {
             }
             body {
                 h1 { (title) }
-                @if report.unjudged == 0 { p { (badge::markup(report)) } }
+                @if report.skipped == 0 { p { (badge::markup(report)) } }
                 (sums(report))
                 h2 { "Rules and releases" }
                 (legend())
@@ -64,7 +64,7 @@ fn sums(report: &Report) -> Markup {
         p {
             "The recording has " (report.writes) " writes to " (report.objects) " objects of this controller, "
             (report.status_writes) " of them to a status. "
-            @if report.passed_over > 0 { "Writes to objects of other controllers, which were passed over: " (report.passed_over) ". " }
+            @if report.other_controllers > 0 { "Writes to objects of other controllers, which were passed over: " (report.other_controllers) ". " }
             "Each write was put before the rules of every release. Result: " strong { (conforms) } "."
         }
     }

@@ -38,8 +38,8 @@ pub struct Recording<'s> {
     writes: u64,
     status_writes: u64,
     /// Number of skipped writes to objects of each other controller. The name is empty if the controller is unknown.
-    skipped: BTreeMap<String, u64>,
-    unjudged: u64,
+    other_controllers: BTreeMap<String, u64>,
+    skipped: u64,
     /// One cell per release, for each rule that applies to a recorded kind.
     cells: BTreeMap<&'static str, Vec<Cell>>,
     objects: BTreeMap<String, History>,
@@ -70,8 +70,8 @@ impl<'s> Recording<'s> {
             releases: Release::ALL,
             writes: 0,
             status_writes: 0,
-            skipped: BTreeMap::new(),
-            unjudged: 0,
+            other_controllers: BTreeMap::new(),
+            skipped: 0,
             cells: BTreeMap::new(),
             objects: BTreeMap::new(),
         }
@@ -98,7 +98,7 @@ impl<'s> Recording<'s> {
         let object = match object {
             Ok(object) => object,
             Err(other) => {
-                let count = self.skipped.entry(other).or_default();
+                let count = self.other_controllers.entry(other).or_default();
                 *count = count.saturating_add(1);
                 return;
             }
@@ -107,12 +107,12 @@ impl<'s> Recording<'s> {
         if write.is_status {
             self.status_writes = self.status_writes.saturating_add(1);
         }
-        let judgement = evaluate(
+        let evaluation = evaluate(
             request,
             &self.settings,
             Some(self.releases.iter().copied().collect()),
         );
-        let findings = judgement.findings().iter();
+        let findings = evaluation.findings().iter();
         let found: Vec<&MergedFinding<'_>> = findings
             .filter(|found| {
                 found.enforcement() == Enforcement::Deny
@@ -133,8 +133,8 @@ impl<'s> Recording<'s> {
     }
 
     /// Counts records that could not be evaluated, such as truncated lines.
-    pub fn note_unjudged(&mut self, records: u64) {
-        self.unjudged = self.unjudged.saturating_add(records);
+    pub fn note_skipped(&mut self, records: u64) {
+        self.skipped = self.skipped.saturating_add(records);
     }
 
     /// Returns true if no write was evaluated.
@@ -144,7 +144,7 @@ impl<'s> Recording<'s> {
 
     /// Returns the controllers of skipped objects, sorted by name, each with the number of writes.
     pub fn others(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
-        let all = self.skipped.iter();
+        let all = self.other_controllers.iter();
         let all = all.map(|(name, writes)| (&**name, *writes));
         all.filter(|(name, _)| !name.is_empty())
     }
@@ -167,7 +167,7 @@ impl<'s> Recording<'s> {
             let cells = rows.iter().filter_map(|row| row.cells.get(index));
             let mut states = cells.map(|cell| cell.state);
             let is_tested = states.clone().any(|state| state == State::Passed);
-            self.unjudged == 0 && is_tested && states.all(|state| state != State::Denied)
+            self.skipped == 0 && is_tested && states.all(|state| state != State::Denied)
         };
         let releases = || self.releases.iter().map(ToString::to_string);
         let conforming = releases().enumerate().filter(|(index, _)| conforms(*index));
@@ -191,8 +191,12 @@ impl<'s> Recording<'s> {
             objects,
             writes: self.writes,
             status_writes: self.status_writes,
-            passed_over: self.skipped.values().copied().fold(0, u64::saturating_add),
-            unjudged: self.unjudged,
+            other_controllers: self
+                .other_controllers
+                .values()
+                .copied()
+                .fold(0, u64::saturating_add),
+            skipped: self.skipped,
             conforms_to: conforming.map(|(_, release)| release).collect(),
             rows,
             timelines: denied,

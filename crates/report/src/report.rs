@@ -20,9 +20,9 @@ pub struct Report {
     /// Number of status writes.
     pub status_writes: u64,
     /// Number of skipped writes to objects of other controllers.
-    pub passed_over: u64,
+    pub other_controllers: u64,
     /// Number of records that could not be evaluated. If there are any, the report has no result.
-    pub unjudged: u64,
+    pub skipped: u64,
     /// Releases that would not have denied any write, and in which at least one rule was exercised.
     pub conforms_to: Vec<String>,
     /// Rules, in the order in which kube-apiserver checks them.
@@ -130,10 +130,10 @@ impl Report {
 
     /// Returns the text of the badge: `status conforms to 1.30 to 1.37`.
     pub fn badge_text(&self) -> String {
-        match self.unjudged {
+        match self.skipped {
             0 => {}
-            1 => return "status: no result, 1 record could not be judged".to_owned(),
-            all => return format!("status: no result, {all} records could not be judged"),
+            1 => return "status: no result, 1 record could not be evaluated".to_owned(),
+            all => return format!("status: no result, {all} records could not be evaluated"),
         }
         if self.status_writes == 0 {
             return "status: no write recorded".to_owned();

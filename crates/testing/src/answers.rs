@@ -33,9 +33,9 @@ pub struct Line {
     pub settings: Value,
     /// Response of the module's operation `validate`.
     pub answer: Value,
-    /// Findings of every release with all rules enabled, by `docs/judgement.schema.json`; `null` if the request or its settings are
+    /// Findings of every release with all rules enabled, by `docs/evaluation.schema.json`; `null` if the request or its settings are
     /// invalid.
-    pub judgement: Value,
+    pub evaluation: Value,
 }
 
 /// Findings as sortable rows: release, rule, level, path and text.
@@ -126,7 +126,7 @@ pub fn compare_all(
     Ok((requests, findings))
 }
 
-/// Expands JSON findings (`docs/judgement.schema.json`) into a row for each release.
+/// Expands JSON findings (`docs/evaluation.schema.json`) into a row for each release.
 pub fn finding_rows(findings: &Value) -> FindingRows {
     let mut rows = FindingRows::new();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

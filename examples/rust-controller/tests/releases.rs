@@ -1,4 +1,4 @@
-//! Every status that the controller writes, judged by every release of kube-apiserver from 1.30 to 1.37.
+//! Every status that the controller writes, evaluated by every release of kube-apiserver from 1.30 to 1.37.
 
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

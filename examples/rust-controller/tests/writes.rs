@@ -1,12 +1,12 @@
-//! The reconciler with a client whose writes are judged. No cluster is needed: an API server that stores one Job is enough.
+//! The reconciler with a client whose writes are evaluated. No cluster is needed: an API server that stores one Job is enough.
 
-mod judging;
+mod checking;
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use http::{Method, Request, Response, StatusCode};
-use judging::Judging;
+use checking::Evaluating;
 use k8s_openapi::api::batch::v1::{Job, JobSpec, JobStatus};
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
@@ -71,22 +71,22 @@ impl Store {
     }
 }
 
-fn client(store: &Store, judging: &Judging) -> Client {
+fn client(store: &Store, evaluating: &Evaluating) -> Client {
     let store = store.clone();
     let server = tower::service_fn(move |request| store.clone().answer(request));
     ClientBuilder::new(server, "default")
-        .with_layer(judging)
+        .with_layer(evaluating)
         .build()
 }
 
-/// What you would write: each write of the reconciler is judged, for the release that it believes to write to.
+/// What you would write: each write of the reconciler is evaluated, for the release that it believes to write to.
 #[tokio::test]
 async fn every_write_of_the_reconciler_is_accepted() {
     for &release in Release::ALL {
-        let (store, judging) = (Store::new(), Judging::new(JobChecker::new(release)));
+        let (store, evaluating) = (Store::new(), Evaluating::new(JobChecker::new(release)));
         let (_, minor) = release.as_str().split_once('.').unwrap();
         let context = Arc::new(Context {
-            client: client(&store, &judging),
+            client: client(&store, &evaluating),
             minor: minor.parse().unwrap(),
         });
         for progress in [
@@ -99,7 +99,7 @@ async fn every_write_of_the_reconciler_is_accepted() {
                 .await
                 .unwrap();
         }
-        assert_eq!(judging.denied(), [""; 0]);
+        assert_eq!(evaluating.denied(), [""; 0]);
         let conditions = store.job().status.unwrap().conditions.unwrap();
         assert_eq!(conditions.last().unwrap().type_, "Complete", "{release}");
     }
@@ -108,9 +108,9 @@ async fn every_write_of_the_reconciler_is_accepted() {
 /// The same reconciler believes that it writes to 1.30, and forgets the condition that later releases want.
 #[tokio::test]
 async fn a_mistake_of_the_reconciler_is_found() {
-    let (store, judging) = (Store::new(), Judging::new(JobChecker::default()));
+    let (store, evaluating) = (Store::new(), Evaluating::new(JobChecker::default()));
     let context = Arc::new(Context {
-        client: client(&store, &judging),
+        client: client(&store, &evaluating),
         minor: 30,
     });
     store.note(&json!({"succeeded": 1}));
@@ -118,7 +118,7 @@ async fn a_mistake_of_the_reconciler_is_found() {
     let message = "Job.batch \"pi\" is invalid: status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
     assert!(error.to_string().contains(message), "{error}");
     assert_eq!(
-        judging.denied(),
+        evaluating.denied(),
         [
             "PUT /apis/batch/v1/namespaces/default/jobs/pi/status: 1.31 to 1.37: status.conditions: Invalid value: cannot set \
           Complete=True condition without the SuccessCriteriaMet=true condition [job-status/complete-without-success-criteria-met]"
@@ -137,9 +137,9 @@ async fn code(write: impl Future<Output = kube::Result<Job>>) -> u16 {
 }
 
 #[tokio::test]
-async fn writes_of_every_form_are_judged() {
-    let (store, judging) = (Store::new(), Judging::new(JobChecker::default()));
-    let jobs: Api<Job> = Api::namespaced(client(&store, &judging), "default");
+async fn writes_of_every_form_are_evaluated() {
+    let (store, evaluating) = (Store::new(), Evaluating::new(JobChecker::default()));
+    let jobs: Api<Job> = Api::namespaced(client(&store, &evaluating), "default");
     let (plain, apply) = (PatchParams::default(), PatchParams::apply("test").force());
     let post = PostParams::default();
     for (ready, expected) in [(1, 200), (2, 422)] {
@@ -162,7 +162,7 @@ async fn writes_of_every_form_are_judged() {
         assert_eq!(code(jobs.create(&post, &new)).await, expected);
         assert_eq!(code(jobs.replace("pi", &post, &new)).await, expected);
     }
-    let denied = judging.denied();
+    let denied = evaluating.denied();
     let methods = denied
         .iter()
         .map(|told| told.split([' ', ':']).next().unwrap());
@@ -172,7 +172,7 @@ async fn writes_of_every_form_are_judged() {
         ["PATCH", "PATCH", "POST", "PUT", "PUT"]
     );
 
-    // What the API server refuses by itself is not judged.
+    // What the API server refuses by itself is not evaluated.
     let mut bad = store.job();
     bad.status = Some(JobStatus {
         ready: Some(1),
@@ -186,12 +186,12 @@ async fn writes_of_every_form_are_judged() {
         code(jobs.patch_status("missing", &plain, &merge)).await,
         200
     );
-    assert_eq!(judging.denied().len(), 5);
-    assert_eq!(judging.unjudged(), [""; 0]);
+    assert_eq!(evaluating.denied().len(), 5);
+    assert_eq!(evaluating.skipped(), [""; 0]);
     let strategic = Patch::Strategic(&bad);
     assert_eq!(code(jobs.patch_status("pi", &plain, &strategic)).await, 200);
     assert_eq!(
-        judging.unjudged(),
+        evaluating.skipped(),
         [
             "application/strategic-merge-patch+json of /apis/batch/v1/namespaces/default/jobs/pi/status"
         ]

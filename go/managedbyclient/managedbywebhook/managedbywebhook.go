@@ -1,7 +1,7 @@
 // Package managedbywebhook checks every write to envtest's API server in a webhook, including the writes of controllers that create
 // their own clients. The API server validates writes for its own release, and the webhook for the releases that you set.
 //
-//	server.Register("/judge", &admission.Webhook{Handler: managedbywebhook.Handler(t)})
+//	server.Register("/validate", &admission.Webhook{Handler: managedbywebhook.Handler(t)})
 package managedbywebhook
 
 import (

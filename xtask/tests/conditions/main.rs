@@ -57,7 +57,7 @@ fn manifest(name: &'static str, settings: Value) -> Manifest {
     // The docs refer to these names.
     let expected: &[&str] = match name {
         "pods" => &["a-job-controls-it"],
-        _ => &["the-field-changes", "the-status-is-judged"],
+        _ => &["the-field-changes", "the-status-is-evaluated"],
     };
     assert_eq!(names, expected, "{name}");
     let parse = |condition: &Value| {
@@ -295,7 +295,7 @@ fn table_of_match_conditions_is_up_to_date() {
                 assert!(delegated.is_empty() && matched.is_empty(), "{}", rule.id());
                 "does not ask about such an update, because `managedBy` stays the same"
             }
-            None => "asks only about delegated objects, which this rule does not judge",
+            None => "asks only about delegated objects, which this rule does not evaluate",
         };
         let with = match rest.len() {
             0 => "every manifest in `deploy/`".to_owned(),
@@ -392,9 +392,9 @@ fn updates_of_objects_with_unexpected_values_do_not_call_the_webhook() {
                     "object": object, "oldObject": object,
                 }));
                 for manifest in &manifests {
-                    let judges_status = WRITERS.contains(&manifest.name)
+                    let selects_status = WRITERS.contains(&manifest.name)
                         && kind.is_some_and(Kind::has_status_rules);
-                    let expected = sub_resource == "status" && judges_status;
+                    let expected = sub_resource == "status" && selects_status;
                     assert_eq!(
                         manifest.matches(&request),
                         expected,

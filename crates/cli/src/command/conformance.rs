@@ -70,7 +70,7 @@ pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
     })?;
     let unjudged = told.count();
     told.tell_the_rest(&files, Output::Text);
-    recording.note_unjudged(unjudged);
+    recording.note_skipped(unjudged);
     let nothing = recording
         .is_empty()
         .then(|| nothing(&recording, controller));

@@ -21,7 +21,7 @@ use crate::stream::each_batch;
 use crate::summary::Summary;
 use crate::words::{count_of, number};
 
-/// Maximum number of unevaluated records that are reported individually, per reason and file.
+/// Maximum number of skipped records that are reported individually, per reason and file.
 const TOLD: u64 = 3;
 
 /// The consumer of documents.

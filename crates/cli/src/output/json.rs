@@ -34,7 +34,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out, "{document:#}")
 }
 
-/// Prints a report as JSON lines: results, unevaluated input, totals.
+/// Prints a report as JSON lines: results, skipped input, totals.
 pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for result in &report.results {
         line(out, result)?;
@@ -124,7 +124,7 @@ pub(crate) fn write_replay(
     }
 }
 
-/// Returns the number of unevaluated records per reason.
+/// Returns the number of skipped records per reason.
 pub(super) fn by_reason(counts: &[(Why, u64)]) -> Map<String, Value> {
     let counts = counts.iter();
     let counts = counts.map(|(why, count)| (why.as_str().to_owned(), (*count).into()));

@@ -18,7 +18,7 @@ use crate::error::CliError;
 use crate::report::{Kind, Report};
 use crate::summary::Summary;
 
-/// Prints a report on standard output, and unevaluated input on standard error.
+/// Prints a report on standard output, and skipped input on standard error.
 pub(crate) fn print(
     report: &Report,
     format: Output,
@@ -94,7 +94,7 @@ pub(crate) fn print_diagnostics(report: &Report) {
     }
 }
 
-/// Reports unevaluated input immediately. The GitHub format reports it at the end.
+/// Reports skipped input immediately. The GitHub format reports it at the end.
 pub(crate) fn tell_unjudged(unjudged: &Diagnostic, format: Output) {
     if format != Output::Github {
         anstream::eprint!("{}", text::diagnostic(unjudged));

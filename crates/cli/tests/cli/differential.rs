@@ -10,7 +10,7 @@ use managed_by::{AdmissionRequest, ReleaseSet, Settings, evaluate};
 use managed_by_testing::answers::{self, FindingRows, Line, compare_all, finding_rows};
 use serde_json::{Value, json};
 
-use crate::formats::check_judgement;
+use crate::formats::check_evaluation;
 use crate::support::run;
 
 /// Returns the findings of `lint` or `diff` for the objects of a request.
@@ -73,10 +73,10 @@ fn is_of_objects(request: &Value) -> bool {
 fn every_request_is_judged_as_by_the_library() {
     let (requests, findings) = compare_all("lint and diff", |line| {
         let request = line.request().unwrap();
-        if line.judgement.is_null() || !is_of_objects(&request) {
+        if line.evaluation.is_null() || !is_of_objects(&request) {
             return None;
         }
-        check_judgement(&line.judgement);
+        check_evaluation(&line.evaluation);
         let folder = tempfile::tempdir().unwrap();
         let document = found(folder.path(), &request, &line.settings.to_string());
         let results = document["results"].as_array().unwrap();
@@ -88,7 +88,7 @@ fn every_request_is_judged_as_by_the_library() {
         let ours: FindingRows = own
             .flat_map(|result| finding_rows(&result["findings"]))
             .collect();
-        let expected = finding_rows(&line.judgement["findings"]);
+        let expected = finding_rows(&line.evaluation["findings"]);
         assert_eq!(
             ours, expected,
             "{}: {} {document:#}",
@@ -137,7 +137,7 @@ fn every_review_is_answered_as_by_the_library() {
     for line in answers::lines().unwrap() {
         let mut line = line.unwrap();
         // Free the memory: the recorded results are most of it.
-        line.judgement = Value::Null;
+        line.evaluation = Value::Null;
         by_settings
             .entry(line.settings.to_string())
             .or_default()
@@ -163,13 +163,13 @@ fn every_review_is_answered_as_by_the_library() {
             continue;
         };
         let settings = Settings::default();
-        let judgement = evaluate(&read, &settings, Some(ReleaseSet::all()));
-        let verdict = judgement.verdict();
+        let evaluation = evaluate(&read, &settings, Some(ReleaseSet::all()));
+        let verdict = evaluation.verdict();
         let said = (&ours["allowed"], ours["status"]["message"].as_str());
         let allowed = json!(verdict.decision.is_allowed());
         let expected = (&allowed, verdict.decision.message());
         assert_eq!(said, expected, "{}", line.name);
-        disputed += usize::from(judgement.release_verdicts().len() > 1);
+        disputed += usize::from(evaluation.release_verdicts().len() > 1);
     }
     let seconds = start.elapsed().as_secs_f64();
     println!("review: {requests} requests, none differ, {seconds:.1} s");

@@ -22,13 +22,13 @@ pub(crate) static GITLAB: LazyLock<Schema> = LazyLock::new(|| {
     compile(serde_json::from_str(include_str!("schemas/gitlab-code-quality.json")).unwrap())
 });
 
-static JUDGEMENT: LazyLock<Schema> = LazyLock::new(|| compile(schema("judgement.schema.json")));
+static EVALUATION: LazyLock<Schema> = LazyLock::new(|| compile(schema("evaluation.schema.json")));
 
 fn compile(schema: Value) -> Schema {
     let mut compiler = Compiler::new();
     let id = schema["$id"].as_str().unwrap_or("schema.json").to_owned();
     // References between the schemas use the part after the last slash.
-    for schema in [schema, self::schema("judgement.schema.json")] {
+    for schema in [schema, self::schema("evaluation.schema.json")] {
         let id = schema["$id"].as_str().unwrap_or("schema.json").to_owned();
         compiler.add_resource(&id, schema).unwrap();
     }
@@ -49,9 +49,9 @@ pub(crate) fn check(Schema(schemas, index): &Schema, document: &Value) {
     }
 }
 
-/// Fails unless a document matches the schema of a judgement.
-pub(crate) fn check_judgement(judgement: &Value) {
-    check(&JUDGEMENT, judgement);
+/// Fails unless a document matches the schema of a evaluation.
+pub(crate) fn check_evaluation(evaluation: &Value) {
+    check(&EVALUATION, evaluation);
 }
 
 /// Fails unless a document is valid SARIF and each result's index refers to its rule.

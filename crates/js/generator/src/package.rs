@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use managed_by_js::catalogue::{Example, Kind, Rule, RulePage, kinds, releases, rules};
 use managed_by_js::{
-    Finding, Judged, Lint, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep, ReplayTally,
-    ReviewVerdict, SettingsProblem, SettingsVerdict, TextPlace, Unreadable,
+    Finding, Lint, ObjectVerdict, Position, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep,
+    ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, Unreadable,
 };
 use managed_by_offline::Why;
 use managed_by_offline::replay::ObjectName;
@@ -77,11 +77,11 @@ fn typescript_types() -> Result<String> {
     add!(
         ReviewVerdict,
         Finding,
-        TextPlace,
+        Position,
         SettingsVerdict,
         SettingsProblem
     );
-    add!(Lint, Judged, ReleaseVerdict, Unreadable);
+    add!(Lint, ObjectVerdict, ReleaseVerdict, Unreadable);
     add!(ReplayStep, ObjectName, ReplayTally, ReplayCounts, ReplayRow);
     add!(Rule, RulePage, Example, Kind);
     let pages = rules()?;
@@ -89,7 +89,7 @@ fn typescript_types() -> Result<String> {
     writeln!(text, "\n/** The id of a rule. */\n{}", union("RuleId", ids))?;
     let reasons = Why::ALL.iter().map(|why| why.as_str());
     let docs = "/** Reason why a document of a history could not be reviewed. */";
-    writeln!(text, "\n{docs}\n{}", union("Unjudged", reasons))?;
+    writeln!(text, "\n{docs}\n{}", union("SkipReason", reasons))?;
     Ok(text)
 }
 

@@ -5,7 +5,7 @@ export interface Summary {
   /** True if at least one object was reviewed, none was denied by an evaluated release, and everything could be read. */
   ok: boolean;
   /** Reviewed objects of `lint` and `diff`, or requests of `replay`. 0 if there were none of a supported kind. */
-  judged: number;
+  evaluated: number;
   /** Denied objects or requests. */
   denied: number;
   /** Parts that could not be read or reviewed. */

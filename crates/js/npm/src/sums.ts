@@ -2,8 +2,8 @@ import type { LintAnswer, ReplaySums } from "../generated/types.js";
 import type { Lint, ReplayTally, Summary } from "./summary.js";
 
 /** Summarizes counts. An empty input is not ok. */
-function summary(total: number, judged: number, denied: number, unreadable: number): Summary {
-  return { ok: total > 0 && denied === 0 && unreadable === 0, judged, denied, unreadable };
+function summary(total: number, evaluated: number, denied: number, unreadable: number): Summary {
+  return { ok: total > 0 && denied === 0 && unreadable === 0, evaluated, denied, unreadable };
 }
 
 /** Adds the summary to a result of `lint` or `diff`. */
@@ -14,6 +14,6 @@ export function withSummary(answer: LintAnswer): Lint {
 
 /** Adds the summary to the totals of a history. */
 export function withTallySummary(sums: ReplaySums): ReplayTally {
-  const { judged, stored, denied, unjudged } = sums.counts;
-  return { ...sums, summary: summary(judged + stored, judged, denied, unjudged) };
+  const { evaluated, stored, denied, skipped } = sums.counts;
+  return { ...sums, summary: summary(evaluated + stored, evaluated, denied, skipped) };
 }

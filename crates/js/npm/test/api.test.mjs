@@ -117,17 +117,17 @@ test("bad settings are thrown with all problems, by every function that takes th
   await assert.rejects(replay([], {}, { relases: "all" }).next(), { code: "ERR_ARGUMENT", path: "options.relases" });
 });
 
-test("settings are judged as PolicyServer does, with places", () => {
+test("settings are evaluated as PolicyServer does, with places", () => {
   assert.deepEqual(validateSettings({}), { valid: true, problems: [] });
   assert.deepEqual(validateSettings(""), { valid: true, problems: [] });
   const text = "role: manager\nrules:\n  managed-by/format: maybe\n";
   const { valid, message, problems } = validateSettings(text);
   assert.equal(valid, false);
   assert.match(message, /^2 problems in the settings: /);
-  assert.deepEqual(problems.map(({ place }) => text.slice(place.from, place.to)), ["manager", "maybe"]);
+  assert.deepEqual(problems.map(({ position }) => text.slice(position.from, position.to)), ["manager", "maybe"]);
   assert.ok(problems.every((problem) => !("suggestion" in problem)));
   const typos = "role: managment\nruls: {}\n";
-  const suggested = validateSettings(typos).problems.map(({ place, suggestion }) => [typos.slice(place.from, place.to), suggestion]);
+  const suggested = validateSettings(typos).problems.map(({ position, suggestion }) => [typos.slice(position.from, position.to), suggestion]);
   assert.deepEqual(suggested, [["managment", "management"], ["ruls", "rules"]]);
   for (const [broken, expected] of [["role: [", /line 1/], ["- 1\n- 2", /settings/], ["{}\n---\n{}", /2 times/], ["\u0000", /./]]) {
     const verdict = validateSettings(broken);
@@ -136,7 +136,7 @@ test("settings are judged as PolicyServer does, with places", () => {
   }
   const manifest = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: x}\nspec:\n  settings:\n    role: manager\n";
   const [problem] = validateSettings(manifest).problems;
-  assert.equal(manifest.slice(problem.place.from, problem.place.to), "manager");
+  assert.equal(manifest.slice(problem.position.from, problem.position.to), "manager");
 });
 
 test("lint says where in the text a finding stands, as JavaScript counts", () => {
@@ -146,11 +146,11 @@ test("lint says where in the text a finding stands, as JavaScript counts", () =>
   assert.deepEqual({ unreadable, unknown }, { unreadable: [], unknown: [] });
   const [{ request, verdict }] = objects;
   assert.equal(request.object.spec.managedBy, "kubernetes.io/job-controler");
-  const [{ rule, place, suggestion }] = verdict.findings;
+  const [{ rule, position, suggestion }] = verdict.findings;
   assert.equal(rule, "managed-by/reserved-domain");
   assert.equal(suggestion, "kubernetes.io/job-controller");
-  assert.equal(text.slice(place.from, place.to), "kubernetes.io/job-controler");
-  assert.deepEqual([place.line, place.column, place.exact], [7, 14, true]);
+  assert.equal(text.slice(position.from, position.to), "kubernetes.io/job-controler");
+  assert.deepEqual([position.line, position.column, position.exact], [7, 14, true]);
 });
 
 test("lint reads many documents, lists, and what is broken among them", () => {
@@ -164,7 +164,7 @@ test("lint reads many documents, lists, and what is broken among them", () => {
   const wrong = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\nspec:\n  managedBy: 5\n";
   const malformed = lint(wrong);
   assert.equal(malformed.objects[0].verdict.code, 400);
-  assert.equal(wrong.slice(malformed.unreadable[0].place.from, malformed.unreadable[0].place.to), "5");
+  assert.equal(wrong.slice(malformed.unreadable[0].position.from, malformed.unreadable[0].position.to), "5");
 });
 
 test("lint bounds what grows: aliases upon aliases", () => {
@@ -224,28 +224,28 @@ test("a history is the same in chunks, in lines and in objects", async () => {
   assert.equal(expected.steps.length, 1);
   assert.deepEqual([step.line, step.object.name, step.operation, step.subResource, step.verdict.code], [3, "pi", "UPDATE", "status", 422]);
   const { counts, rows } = expected.tally;
-  assert.deepEqual([counts.documents, counts.judged, counts.denied, counts.live], [4, 3, 1, 0]);
+  assert.deepEqual([counts.documents, counts.evaluated, counts.denied, counts.live], [4, 3, 1, 0]);
   assert.deepEqual(rows.map(({ rule, count, kind }) => [rule, count, kind]), [["job-status/failed-decreased", 1, "Job.batch"]]);
 });
 
 test("every result of many has a summary", async () => {
   const job = (managedBy) => `apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec: {managedBy: ${managedBy}}\n`;
   const fine = job("a.io/x");
-  assert.deepEqual(lint(fine).summary, { ok: true, judged: 1, denied: 0, unreadable: 0 });
-  assert.deepEqual(lint(`${job("x")}---\n${fine}---\na: [\n`).summary, { ok: false, judged: 2, denied: 1, unreadable: 1 });
-  // Nothing is judged, so that nothing is well.
+  assert.deepEqual(lint(fine).summary, { ok: true, evaluated: 1, denied: 0, unreadable: 0 });
+  assert.deepEqual(lint(`${job("x")}---\n${fine}---\na: [\n`).summary, { ok: false, evaluated: 2, denied: 1, unreadable: 1 });
+  // Nothing is evaluated, so that nothing is well.
   for (const text of ["", "apiVersion: batch/v1\nkind: job\nmetadata: {name: pi}\n"]) {
-    assert.deepEqual(lint(text).summary, { ok: false, judged: 0, denied: 0, unreadable: 0 });
+    assert.deepEqual(lint(text).summary, { ok: false, evaluated: 0, denied: 0, unreadable: 0 });
   }
   assert.deepEqual(lint("- 1").summary.ok, false);
-  assert.deepEqual(diff(fine, job("a.io/y")).summary, { ok: false, judged: 1, denied: 1, unreadable: 0 });
+  assert.deepEqual(diff(fine, job("a.io/y")).summary, { ok: false, evaluated: 1, denied: 1, unreadable: 0 });
   // Denied by 1.31 and later, and the settings choose 1.30.
   const running = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi" }, spec: { managedBy: "a.io/x" }, status: { active: 1 } };
   const tooReady = { ...running, status: { active: 1, ready: 2 } };
   const asked = (options) => diff(running, tooReady, { kubernetes_version: "1.30" }, { subResource: "status", ...options }).summary;
-  assert.deepEqual([asked({}).ok, asked({ releases: "all" })], [true, { ok: false, judged: 1, denied: 1, unreadable: 0 }]);
-  assert.deepEqual((await all(replay(HISTORY))).tally.summary, { ok: false, judged: 3, denied: 1, unreadable: 0 });
-  assert.deepEqual((await all(replay("{"))).tally.summary, { ok: false, judged: 0, denied: 0, unreadable: 1 });
+  assert.deepEqual([asked({}).ok, asked({ releases: "all" })], [true, { ok: false, evaluated: 1, denied: 1, unreadable: 0 }]);
+  assert.deepEqual((await all(replay(HISTORY))).tally.summary, { ok: false, evaluated: 3, denied: 1, unreadable: 0 });
+  assert.deepEqual((await all(replay("{"))).tally.summary, { ok: false, evaluated: 0, denied: 0, unreadable: 1 });
 });
 
 test("text is divided anywhere, as bytes are", async () => {
@@ -255,7 +255,7 @@ test("text is divided anywhere, as bytes are", async () => {
   const file = join(folder, "history.ndjson");
   writeFileSync(file, denied);
   const expected = await all(replay([new TextEncoder().encode(denied)]));
-  assert.deepEqual([expected.tally.counts.denied, expected.tally.counts.unjudged], [286, 0]);
+  assert.deepEqual([expected.tally.counts.denied, expected.tally.counts.skipped], [286, 0]);
   const pieces = (size) => async function* () {
     for (let at = 0; at < denied.length; at += size) {
       yield denied.slice(at, at + size);
@@ -279,7 +279,7 @@ test("lines without their ends, of which the first is cut", async () => {
     yield* HISTORY.map((one) => JSON.stringify(one));
   }
   const { steps, tally } = await all(replay(lines()));
-  assert.deepEqual(steps.map(({ line, unjudged }) => [line, unjudged]), [[1, "not-json"], [4, undefined]]);
+  assert.deepEqual(steps.map(({ line, skipped }) => [line, skipped]), [[1, "not-json"], [4, undefined]]);
   assert.equal(tally.counts.denied, 1);
 });
 
@@ -300,7 +300,7 @@ test("recorded histories of real controllers bring no denial", async () => {
   for (const trace of ["jobs-1.36", "jobset-0.12", "kuberay-1.7", "trainer-2.3", "tekton-1.15"]) {
     const { steps, tally } = await all(replay(createReadStream(join(root, `parity/traces/${trace}.ndjson`))));
     assert.equal(tally.counts.denied, 0, trace);
-    assert.ok(tally.counts.judged > 30, trace);
+    assert.ok(tally.counts.evaluated > 30, trace);
     assert.deepEqual(steps.filter((step) => step.verdict?.allowed === false), [], trace);
   }
 });
@@ -308,8 +308,8 @@ test("recorded histories of real controllers bring no denial", async () => {
 test("a history that is cut, or none, says so and goes on", async () => {
   const lines = [JSON.stringify(HISTORY[0]), '{"type":"MODIFIED","object":{"apiVers', JSON.stringify(HISTORY[1]), "{}"];
   const { steps, tally } = await all(replay(lines));
-  assert.deepEqual(steps.map(({ line, unjudged }) => [line, unjudged]), [[2, "not-json"], [4, "unknown-document"]]);
-  assert.equal(tally.counts.unjudged, 2);
+  assert.deepEqual(steps.map(({ line, skipped }) => [line, skipped]), [[2, "not-json"], [4, "unknown-document"]]);
+  assert.equal(tally.counts.skipped, 2);
   assert.equal((await all(replay([]))).tally.counts.documents, 0);
   await assert.rejects(all(replay([null])), { code: "ERR_ARGUMENT", path: "lines" });
 });

@@ -30,17 +30,17 @@ function guest(file) {
   };
 }
 
-test("the policy gives the library's answer to every request, and the module of the Go package its judgement", async () => {
+test("the policy gives the library's answer to every request, and the module of the Go package its evaluation", async () => {
   const policy = guest("annotated-policy.wasm");
   const withFindings = guest("go/managedby/module.wasm");
-  await compareAll("the guest in V8", ({ name, request, settings, answer, judgement }) => {
+  await compareAll("the guest in V8", ({ name, request, settings, answer, evaluation }) => {
     const payload = `{"request":${request},"settings":${JSON.stringify(settings)}}`;
     assert.deepEqual(policy("validate", payload), answer, `${name}: ${request}`);
-    if (judgement === null) {
+    if (evaluation === null) {
       return 0;
     }
-    const ours = withFindings("judge", `{"releases":${JSON.stringify(releases())},"review":${payload}}`);
-    assert.deepEqual(ours, judgement, `${name}: ${request}`);
+    const ours = withFindings("evaluate", `{"releases":${JSON.stringify(releases())},"review":${payload}}`);
+    assert.deepEqual(ours, evaluation, `${name}: ${request}`);
     return ours.findings.reduce((sum, finding) => sum + finding.releases.length, 0);
   });
 });

@@ -92,9 +92,9 @@ test("TypeScript reads the types in both module formats", () => {
     async function each(): Promise<number> {
       for await (const step of replay([new Uint8Array()])) {
         const rule: import("managed-by").RuleId | undefined = step.verdict?.findings[0]?.rule;
-        console.log(rule === "managed-by/immutable", step.unjudged === "not-json", message);
+        console.log(rule === "managed-by/immutable", step.skipped === "not-json", message);
         // @ts-expect-error: no such word
-        console.log(step.unjudged === "not-jsn");
+        console.log(step.skipped === "not-jsn");
         // @ts-expect-error: no such rule
         console.log(rule === "managed-by/imutable");
       }

@@ -64,23 +64,23 @@ test("the library says the same, of each release", async () => {
     const text = finding.texts?.find((of) => of.releases.includes(release))?.text ?? finding.text;
     return JSON.stringify([release, finding.rule, finding.enforcement, finding.path, text, finding.suggestion]);
   }));
-  await compareAll("npm, of each release", ({ name, request, settings, judgement }) => {
-    if (judgement === null) {
+  await compareAll("npm, of each release", ({ name, request, settings, evaluation }) => {
+    if (evaluation === null) {
       return undefined;
     }
     const ours = releases().flatMap((release) => {
       const verdict = review(request, { ...settings, kubernetes_version: release, rules: { ...ALL, ...settings.rules } });
-      const { releases: _, ...opinion } = judgement.opinions.find((of) => of.releases.includes(release));
+      const { releases: _, ...releaseVerdict } = evaluation.releaseVerdicts.find((of) => of.releases.includes(release));
       const { findings, ...answer } = verdict;
-      assert.deepEqual(answer, opinion, `${name} on ${release}: ${request}`);
+      assert.deepEqual(answer, releaseVerdict, `${name} on ${release}: ${request}`);
       return told(verdict, [release]);
     });
-    assert.deepEqual(new Set(ours), new Set(told(judgement, [])), `${name}: ${request}`);
+    assert.deepEqual(new Set(ours), new Set(told(evaluation, [])), `${name}: ${request}`);
     return ours.length;
   });
 });
 
-test("the example of each rule's page is judged as the page says", () => {
+test("the example of each rule's page is evaluated as the page says", () => {
   for (const { id } of rules()) {
     const { accepted, rejected } = explain(id);
     if (accepted.request.kind.kind === "Pod") {
@@ -107,9 +107,9 @@ test("lint and diff say what review says, with all rules, to the request that th
     const options = { username: userInfo.username, groups: userInfo.groups, namespace: namespace ?? "" };
     const now = JSON.stringify(object);
     const linted = operation === "CREATE" ? lint(now, settings, options) : diff(JSON.stringify(oldObject), now, settings, { ...options, ...(subResource === "status" ? { subResource } : {}) });
-    for (const judged of linted.objects) {
-      const again = review(judged.request, { ...settings, rules: { ...ALL, ...settings.rules } });
-      const without = { ...judged.verdict, findings: judged.verdict.findings.map(({ place, ...finding }) => finding) };
+    for (const evaluated of linted.objects) {
+      const again = review(evaluated.request, { ...settings, rules: { ...ALL, ...settings.rules } });
+      const without = { ...evaluated.verdict, findings: evaluated.verdict.findings.map(({ position, ...finding }) => finding) };
       assert.deepEqual(without, again, name);
       count += 1;
     }

@@ -1,20 +1,20 @@
 // Evaluates a question with the package.
-import { diff, lint, type Judged, type Place, type Verdict, validateSettings } from "managed-by/web";
+import { diff, lint, type ObjectVerdict, type Position, type Verdict, validateSettings } from "managed-by/web";
 import type { Question } from "./question.js";
 
 /** The texts of a question. */
 export type Part = "object" | "oldObject" | "settings";
 
-/** Something that keeps a question from being judged. */
+/** Something that keeps a question from being evaluated. */
 export interface Trouble {
   part: Part;
-  place: Place;
+  position: Position;
   message: string;
 }
 
 export interface Answer {
-  /** The objects that were judged; one as a rule. */
-  judged: Judged[];
+  /** The objects that were evaluated; one as a rule. */
+  evaluated: ObjectVerdict[];
   /** Parts that could not be read, and invalid settings. */
   troubles: Trouble[];
   /** Kinds of objects that the policy does not support. */
@@ -24,26 +24,26 @@ export interface Answer {
 }
 
 /** Returns the verdict of a release, or with `settings` the verdict under the unchanged settings. Places are taken from the other answer. */
-export function verdictOf(judged: Judged, release: string): Verdict {
-  const chosen = judged.releases?.find((of) => of.release === release)?.verdict;
+export function verdictOf(evaluated: ObjectVerdict, release: string): Verdict {
+  const chosen = evaluated.releases?.find((of) => of.release === release)?.verdict;
   if (chosen === undefined) {
-    return judged.verdict;
+    return evaluated.verdict;
   }
   const findings = chosen.findings.map((finding) => {
-    const place = judged.verdict.findings.find(({ rule, path }) => rule === finding.rule && path === finding.path)?.place;
-    return place === undefined ? finding : { ...finding, place };
+    const position = evaluated.verdict.findings.find(({ rule, path }) => rule === finding.rule && path === finding.path)?.position;
+    return position === undefined ? finding : { ...finding, position };
   });
   return { ...chosen, findings };
 }
 
-const NOWHERE: Place = { from: 0, to: 0, line: 1, column: 1, exact: false };
+const NOWHERE: Position = { from: 0, to: 0, line: 1, column: 1, exact: false };
 
 /** Reviews the question, also for every release. */
 export function ask(question: Question): Answer {
   const { valid, problems } = validateSettings(question.settings);
   if (!valid) {
-    const troubles = problems.map(({ place, message }): Trouble => ({ part: "settings", place: place ?? NOWHERE, message }));
-    return { judged: [], troubles, unknown: [] };
+    const troubles = problems.map(({ position, message }): Trouble => ({ part: "settings", position: position ?? NOWHERE, message }));
+    return { evaluated: [], troubles, unknown: [] };
   }
   const groups = question.groups.split(",").map((group) => group.trim());
   const options = {
@@ -57,9 +57,9 @@ export function ask(question: Question): Answer {
     operation === "create"
       ? lint(object, settings, options)
       : diff(oldObject, object, settings, operation === "status" ? { ...options, subResource: "status" } : options);
-  const troubles = unreadable.map(({ text, place, message }): Trouble => ({ part: text === "old" ? "oldObject" : "object", place, message }));
+  const troubles = unreadable.map(({ text, position, message }): Trouble => ({ part: text === "old" ? "oldObject" : "object", position, message }));
   const refused = objects.map(({ request }) => whyNot(request.object, operation === "create" ? undefined : request.oldObject)).find((why) => why !== undefined);
-  return refused === undefined ? { judged: objects, troubles, unknown } : { judged: [], troubles, unknown, refused };
+  return refused === undefined ? { evaluated: objects, troubles, unknown } : { evaluated: [], troubles, unknown, refused };
 }
 
 /** Returns the reason why an API server would not accept the text as an object. */
@@ -67,7 +67,7 @@ function whyNot(object: object | null | undefined, old: object | null | undefine
   const is = nameOf(object);
   if (is.name === "") {
     return is.generateName
-      ? "The object has generateName and no name: the API server makes the name before it judges. Write a name to judge the rest."
+      ? "The object has generateName and no name: the API server makes the name before it evaluates. Write a name to evaluate the rest."
       : "The object has no metadata.name.";
   }
   if (old === null || old === undefined) {

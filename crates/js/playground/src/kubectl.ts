@@ -10,7 +10,7 @@ export interface Line {
 }
 
 /** The reviewed parts of an object. */
-export function judgedParts(request: AdmissionRequest, isStored: boolean): string {
+export function evaluatedParts(request: AdmissionRequest, isStored: boolean): string {
   if (request.subResource === "status") {
     return "the status";
   }
@@ -25,7 +25,7 @@ export function transcript(request: AdmissionRequest, verdict: Verdict, isStored
   const lines: Line[] = [{ kind: "command", text: `kubectl ${isCreate ? "create" : `replace${subResource}`} -f ${file}` }];
   lines.push(...verdict.warnings.map((text): Line => ({ kind: "warning", text: `Warning: ${text}` })));
   if (verdict.allowed) {
-    lines.push({ kind: "done", text: `# no objection to ${judgedParts(request, isStored)}` });
+    lines.push({ kind: "done", text: `# no objection to ${evaluatedParts(request, isStored)}` });
   } else {
     const what = `error when ${isCreate ? "creating" : "replacing"} "${file}"`;
     const text = `Error from server: ${what}: admission webhook "${WEBHOOK}" denied the request: ${verdict.message ?? ""}`;

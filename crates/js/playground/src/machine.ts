@@ -115,7 +115,7 @@ function job(status: object, suspend: boolean): object {
 function isAllowed(from: StateId, to: StateId, settings: Settings | string, release: string): boolean {
   const suspend = from === "suspended" || to === "suspended";
   const answer = diff(job(STATES[from].status, suspend), job(STATES[to].status, suspend), settings, { subResource: "status", releases: "all" });
-  return answer.objects.every((judged) => verdictOf(judged, release).allowed);
+  return answer.objects.every((evaluated) => verdictOf(evaluated, release).allowed);
 }
 
 /** The picture for an update of a Job's status: the steps that are allowed, and the one that is taken. */

@@ -52,7 +52,7 @@ const history = new ReplayView((opened) => {
   put({ ...question(), ...opened });
   editors.object.focus();
 });
-let answer: Answer = { judged: [], troubles: [], unknown: [] };
+let answer: Answer = { evaluated: [], troubles: [], unknown: [] };
 
 function question(): Question {
   return {
@@ -93,11 +93,11 @@ function put(next: Question): void {
   fillReleases();
   release.value = releaseFor(next);
   open("object");
-  judge();
-  const [first] = answer.judged;
-  const place = first === undefined ? undefined : verdictOf(first, release.value).findings[0]?.place;
-  if (place !== undefined) {
-    editors.object.reveal(place.from);
+  evaluate();
+  const [first] = answer.evaluated;
+  const position = first === undefined ? undefined : verdictOf(first, release.value).findings[0]?.position;
+  if (position !== undefined) {
+    editors.object.reveal(position.from);
   }
 }
 
@@ -109,10 +109,10 @@ function edited(): void {
   if (location.hash !== "") {
     window.history.replaceState(null, "", location.pathname + location.search);
   }
-  judge();
+  evaluate();
 }
 
-function judge(): void {
+function evaluate(): void {
   performance.mark("asked");
   const asked = question();
   const isUpdate = asked.operation !== "create";
@@ -133,7 +133,7 @@ function judge(): void {
     goToTrouble: (index) => {
       const trouble = answer.troubles[index];
       if (trouble !== undefined) {
-        goTo(trouble.part, trouble.place.from);
+        goTo(trouble.part, trouble.position.from);
       }
     },
   });
@@ -143,13 +143,13 @@ function judge(): void {
 
 function underline(): void {
   const diagnostics: Record<Part, Diagnostic[]> = { object: [], oldObject: [], settings: [] };
-  for (const { part, place, message } of answer.troubles) {
-    diagnostics[part].push({ from: place.from, to: place.to, severity: "error", message });
+  for (const { part, position, message } of answer.troubles) {
+    diagnostics[part].push({ from: position.from, to: position.to, severity: "error", message });
   }
-  for (const finding of answer.judged.flatMap((judged) => verdictOf(judged, release.value).findings)) {
-    const { place, enforcement, rule, text } = finding;
-    if (place !== undefined) {
-      diagnostics.object.push({ from: place.from, to: place.to, severity: enforcement === "deny" ? "error" : "warning", source: rule, message: text });
+  for (const finding of answer.evaluated.flatMap((evaluated) => verdictOf(evaluated, release.value).findings)) {
+    const { position, enforcement, rule, text } = finding;
+    if (position !== undefined) {
+      diagnostics.object.push({ from: position.from, to: position.to, severity: enforcement === "deny" ? "error" : "warning", source: rule, message: text });
     }
   }
   for (const part of PARTS) {
@@ -323,7 +323,7 @@ byId("forget").addEventListener("click", () => {
 });
 
 /* The picture has one form for wide windows, and one for narrow ones. */
-matchMedia(NARROW).addEventListener("change", judge);
+matchMedia(NARROW).addEventListener("change", evaluate);
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && history.isOpen) {
     history.close();
@@ -349,9 +349,9 @@ function ofRule(id: string): Question | undefined {
 }
 
 /** An object of a rule's page, which has only what the rule reads, as an object that says what it is. */
-function whole({ requestKind, kind: judged, name, namespace }: AdmissionRequest, object: object): object {
+function whole({ requestKind, kind: evaluated, name, namespace }: AdmissionRequest, object: object): object {
   // A person writes the version that is asked for, not the one that the API server makes of it.
-  const kind = requestKind ?? judged;
+  const kind = requestKind ?? evaluated;
   const { metadata, ...others } = object as { metadata?: object };
   const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
   return { apiVersion, kind: kind.kind, metadata: { name: name ?? "example", namespace: namespace ?? "default", ...metadata }, ...others };

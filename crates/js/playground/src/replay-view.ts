@@ -13,7 +13,7 @@ const LISTED = 200;
 interface Bar {
   denied: number;
   warned: number;
-  unjudged: number;
+  skipped: number;
 }
 
 /** Replays files. One at a time: a new one ends the one before. */
@@ -110,19 +110,19 @@ export class ReplayView {
 
   /** The timeline: how much was denied and warned of, over the length of the file. */
   #draw(lines?: number): void {
-    const bars: Bar[] = Array.from({ length: BARS }, () => ({ denied: 0, warned: 0, unjudged: 0 }));
+    const bars: Bar[] = Array.from({ length: BARS }, () => ({ denied: 0, warned: 0, skipped: 0 }));
     for (const { step, at } of this.#steps) {
       const share = lines === undefined ? at : (step.line - 1) / Math.max(lines, 1);
       const bar = bars[Math.min(Math.floor(share * BARS), BARS - 1)];
       if (bar !== undefined) {
-        bar[step.verdict === undefined ? "unjudged" : step.verdict.allowed ? "warned" : "denied"] += 1;
+        bar[step.verdict === undefined ? "skipped" : step.verdict.allowed ? "warned" : "denied"] += 1;
       }
     }
-    const highest = Math.max(1, ...bars.map((bar) => bar.denied + bar.warned + bar.unjudged));
-    const picture = svg("svg", { viewBox: `0 0 ${BARS * 6} 64`, preserveAspectRatio: "none", role: "img", "aria-label": "Where in the history something was denied, warned of, or could not be judged" });
+    const highest = Math.max(1, ...bars.map((bar) => bar.denied + bar.warned + bar.skipped));
+    const picture = svg("svg", { viewBox: `0 0 ${BARS * 6} 64`, preserveAspectRatio: "none", role: "img", "aria-label": "Where in the history something was denied, warned of, or could not be evaluated" });
     bars.forEach((bar, index) => {
       let y = 62;
-      for (const kind of ["denied", "warned", "unjudged"] as const) {
+      for (const kind of ["denied", "warned", "skipped"] as const) {
         const height = bar[kind] === 0 ? 0 : Math.max(2, (bar[kind] / highest) * 58);
         if (height > 0) {
           y -= height;
@@ -141,10 +141,10 @@ export class ReplayView {
     const sums = h(
       "dl",
       { class: "sums" },
-      number(counts.judged, "judged"),
+      number(counts.evaluated, "evaluated"),
       number(counts.denied, "denied", "denied"),
       number(counts.warned, "warned", "warned"),
-      number(counts.unjudged, "not judged"),
+      number(counts.skipped, "not evaluated"),
       number(counts.live, "objects live"),
     );
     const parts: HTMLElement[] = [sums];
@@ -205,7 +205,7 @@ function yaml(object: object): string {
 
 function item(step: ReplayStep, open: () => void): HTMLElement {
   const { object, verdict } = step;
-  const word = verdict === undefined ? "not judged" : verdict.allowed ? "warned" : "denied";
+  const word = verdict === undefined ? "not evaluated" : verdict.allowed ? "warned" : "denied";
   const kind = verdict === undefined ? "none" : verdict.allowed ? "warn" : "deny";
   const name = [object.kind, [object.namespace, object.name].filter((part) => part !== "").join("/")].join(" ").trim();
   const what = step.operation === undefined ? "" : `${step.operation.toLowerCase()}${step.subResource === "status" ? " of the status" : ""} `;

@@ -1,14 +1,14 @@
 // The right half of the page: the verdict, what kubectl prints, the findings with their rules, the releases, the picture.
-import { explain, type Finding, type Judged, type Settings, type Verdict } from "managed-by/web";
+import { explain, type Finding, type ObjectVerdict, type Settings, type Verdict } from "managed-by/web";
 import { type Answer, verdictOf } from "./answer.js";
 import { h, prose } from "./dom.js";
-import { judgedParts, transcript } from "./kubectl.js";
+import { evaluatedParts, transcript } from "./kubectl.js";
 import { machine } from "./machine.js";
 
 export interface Actions {
-  /** Shows the place of a finding in the editor. */
+  /** Shows the position of a finding in the editor. */
   goTo(from: number): void;
-  /** Shows the place of trouble in one of the editors. */
+  /** Shows the position of trouble in one of the editors. */
   goToTrouble(index: number): void;
   /** Asks another release. */
   choose(release: string): void;
@@ -27,27 +27,27 @@ export function wordOf(verdict: Verdict): Word {
 
 /** Fills the right half. Returns the sentence that a screen reader says. */
 export function show(parent: HTMLElement, answer: Answer, settings: Settings | string, release: string, actions: Actions): string {
-  const [first, ...others] = answer.judged;
+  const [first, ...others] = answer.evaluated;
   if (first === undefined) {
     return showNothing(parent, answer, actions);
   }
   // All that is below is about one release.
-  const about = (judged: Judged): Judged => ({ ...judged, verdict: verdictOf(judged, release) });
-  const judged = about(first);
+  const about = (evaluated: ObjectVerdict): ObjectVerdict => ({ ...evaluated, verdict: verdictOf(evaluated, release) });
+  const evaluated = about(first);
   const more = others.map(about);
-  const word = wordOf(judged.verdict);
+  const word = wordOf(evaluated.verdict);
   parent.replaceChildren(
-    headline(word, judged, more.length, release),
-    ...releases(judged, release, actions),
-    terminal(judged),
-    ...(judged.remark === undefined ? [] : [h("p", { class: "subject" }, `Note: ${judged.remark}.`)]),
+    headline(word, evaluated, more.length, release),
+    ...releases(evaluated, release, actions),
+    terminal(evaluated),
+    ...(evaluated.remark === undefined ? [] : [h("p", { class: "subject" }, `Note: ${evaluated.remark}.`)]),
     ...troubles(answer, actions),
-    findings(judged.verdict.findings, actions),
-    ...optional(machine(judged.request, judged.verdict.allowed, settings, release), "The step"),
+    findings(evaluated.verdict.findings, actions),
+    ...optional(machine(evaluated.request, evaluated.verdict.allowed, settings, release), "The step"),
     ...rest(more),
-    audit(judged.verdict),
+    audit(evaluated.verdict),
   );
-  const count = judged.verdict.findings.length;
+  const count = evaluated.verdict.findings.length;
   return `${word === "Warned" ? "Allowed with a warning" : word}. ${count === 0 ? "No findings." : count === 1 ? "One finding." : `${count} findings.`}`;
 }
 
@@ -57,9 +57,9 @@ function showNothing(parent: HTMLElement, answer: Answer, actions: Actions): str
   const [word, text] = isBroken
     ? ["Cannot tell", "The question makes no sense yet:"]
     : unknown !== undefined
-      ? ["Not judged", `The policy knows no ${unknown}: it allows the object, with a warning.`]
+      ? ["Not evaluated", `The policy does not support ${unknown}: it allows the object, with a warning.`]
       : answer.refused !== undefined
-        ? ["Not judged", answer.refused]
+        ? ["Not evaluated", answer.refused]
         : ["Nothing asked", "Write an object on the left, or choose an example above."];
   parent.replaceChildren(
     h("div", { class: "headline none" }, h("p", { class: "word" }, word), h("p", { class: "subject" }, text)),
@@ -68,31 +68,31 @@ function showNothing(parent: HTMLElement, answer: Answer, actions: Actions): str
   return `${word}. ${text}`;
 }
 
-function headline(word: Word, judged: Judged, more: number, release: string): HTMLElement {
-  const { kind, operation, subResource, name, namespace } = { namespace: "", name: "", ...judged.request };
+function headline(word: Word, evaluated: ObjectVerdict, more: number, release: string): HTMLElement {
+  const { kind, operation, subResource, name, namespace } = { namespace: "", name: "", ...evaluated.request };
   const what = subResource === "status" ? "Status update" : operation === "CREATE" ? "Create" : "Update";
-  const { code, auditAnnotations, warnings } = judged.verdict;
+  const { code, auditAnnotations, warnings } = evaluated.verdict;
   const beside = code !== undefined ? `${code} ${CODES[code] ?? ""}` : word === "Warned" ? `with ${warnings.length === 1 ? "a warning" : `${warnings.length} warnings`}` : undefined;
   const controller = auditAnnotations["controller"];
   const run = controller === undefined ? "" : ` Delegated to ${controller}.`;
   const also = more === 0 ? "" : ` The text holds ${more} more.`;
-  const by = judged.releases?.some((of) => of.release === release) === true ? `Kubernetes ${release}` : "the policy with these settings";
+  const by = evaluated.releases?.some((of) => of.release === release) === true ? `Kubernetes ${release}` : "the policy with these settings";
   return h(
     "div",
     { class: `headline ${word.toLowerCase()}` },
     h("p", { class: "word" }, word === "Denied" ? word : "Allowed", beside !== undefined && h("span", { class: "code" }, beside)),
     h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `, by ${by}.${run}${also}`),
-    h("p", { class: "scope" }, `Judged: ${judgedParts(judged.request, isStored(judged))}. Nothing else is, so an API server may still refuse the object for another field.`),
+    h("p", { class: "scope" }, `Validated: ${evaluatedParts(evaluated.request, isStored(evaluated))}. Nothing else is, so an API server may still refuse the object for another field.`),
   );
 }
 
 /** Returns true if the object is reviewed as a stored one, with its status. */
-function isStored(judged: Judged): boolean {
-  return judged.remark?.includes("stored") === true;
+function isStored(evaluated: ObjectVerdict): boolean {
+  return evaluated.remark?.includes("stored") === true;
 }
 
-function terminal(judged: Judged): HTMLElement {
-  const lines = transcript(judged.request, judged.verdict, isStored(judged));
+function terminal(evaluated: ObjectVerdict): HTMLElement {
+  const lines = transcript(evaluated.request, evaluated.verdict, isStored(evaluated));
   const pre = h("pre", { tabindex: 0, role: "region", "aria-label": "What kubectl prints" });
   for (const { kind, text } of lines) {
     pre.append(h("span", { class: `line ${kind}` }, text), "\n");
@@ -114,8 +114,8 @@ function troubles(answer: Answer, actions: Actions): HTMLElement[] {
   if (answer.troubles.length === 0) {
     return [];
   }
-  const items = answer.troubles.map(({ part, place, message }, index) => {
-    const go = h("button", { type: "button", class: "place", onclick: () => actions.goToTrouble(index) }, `${PARTS[part]}, line ${place.line}`);
+  const items = answer.troubles.map(({ part, position, message }, index) => {
+    const go = h("button", { type: "button", class: "place", onclick: () => actions.goToTrouble(index) }, `${PARTS[part]}, line ${position.line}`);
     return h("li", {}, h("p", { class: "message" }, message), go);
   });
   return [h("ul", { class: "troubles" }, ...items)];
@@ -131,10 +131,10 @@ function findings(found: Finding[], actions: Actions): HTMLElement {
 function card(finding: Finding, isOpen: boolean, actions: Actions): HTMLElement {
   const rule = explain(finding.rule);
   const word = finding.enforcement === "deny" ? "denies" : "warns";
-  const { place } = finding;
+  const { position } = finding;
   const where =
-    place !== undefined &&
-    h("button", { type: "button", class: "place", onclick: () => actions.goTo(place.from) }, h("code", {}, finding.path), ` line ${place.line}`);
+    position !== undefined &&
+    h("button", { type: "button", class: "place", onclick: () => actions.goTo(position.from) }, h("code", {}, finding.path), ` line ${position.line}`);
   const source = rule.upstream ? `${rule.source}, ${span(rule.releases)}` : `This project: ${rule.source}`;
   return h(
     "article",
@@ -181,11 +181,11 @@ function minor(release: string): number {
 /** The choice of no release: the settings decide. */
 export const SETTINGS = "settings";
 
-function releases(judged: Judged, chosen: string, actions: Actions): HTMLElement[] {
-  if (judged.releases === undefined) {
+function releases(evaluated: ObjectVerdict, chosen: string, actions: Actions): HTMLElement[] {
+  if (evaluated.releases === undefined) {
     return [];
   }
-  const cells = judged.releases.map(({ release, verdict }) => {
+  const cells = evaluated.releases.map(({ release, verdict }) => {
     const word = wordOf(verdict);
     const text = { Allowed: "passes", Warned: "warns", Denied: "denies" }[word];
     const title = verdict.message ?? verdict.warnings.join("\n");
@@ -196,7 +196,7 @@ function releases(judged: Judged, chosen: string, actions: Actions): HTMLElement
   return [section("What each release says", h("ol", { class: "releases" }, ...cells))];
 }
 
-function rest(more: Judged[]): HTMLElement[] {
+function rest(more: ObjectVerdict[]): HTMLElement[] {
   if (more.length === 0) {
     return [];
   }

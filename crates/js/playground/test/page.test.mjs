@@ -68,7 +68,7 @@ test("every example gets the engine's verdict", async () => {
       await page.selectOption("#release", "settings");
       // An unsupported kind has no verdict and no controller.
       if (answer.audit_annotations === undefined) {
-        assert.match(await word(page), /^Not judged/);
+        assert.match(await word(page), /^Not evaluated/);
         continue;
       }
       const text = await printed(page);
@@ -121,14 +121,14 @@ test("what is broken is told with its place, in each editor", async () => {
     await paste(page, "role: worker\n");
     assert.match(await word(page), /^Denied\s*403/);
     await page.getByRole("tab", { name: "Object" }).click();
-    for (const [text, expected] of [["", "Nothing asked"], ["apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", "Not judged"], ["just text", "Cannot tell"], ["\u0000", "Cannot tell"]]) {
+    for (const [text, expected] of [["", "Nothing asked"], ["apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", "Not evaluated"], ["just text", "Cannot tell"], ["\u0000", "Cannot tell"]]) {
       await paste(page, text === "" ? " " : text);
       assert.equal(await word(page), expected, text);
     }
   });
 });
 
-test("an update is judged by the old object, and shows what changed", async () => {
+test("an update is evaluated by the old object, and shows what changed", async () => {
   await onPage(async (page) => {
     await paste(page, JOB);
     assert.equal(await page.getByRole("tab", { name: "Old object" }).isVisible(), false);
@@ -201,23 +201,23 @@ test("a shared link restores what was asked", async () => {
   }
 });
 
-test("it says what it judged, and nothing of what an API server stores", async () => {
+test("it says what it evaluated, and nothing of what an API server stores", async () => {
   const UPDATE = JOB.replace("name: pi", "name: other");
   await onPage(async (page) => {
     await paste(page, JOB.replace("name: pi", "name: NOT_A_NAME"));
     assert.match(await word(page), /^Allowed/);
-    assert.match(await page.locator(".headline .scope").innerText(), /^Judged: managedBy\. Nothing else is/);
+    assert.match(await page.locator(".headline .scope").innerText(), /^Evaluated: managedBy\. Nothing else is/);
     const text = await page.locator("main").innerText();
     assert.doesNotMatch(text, /created|accepts/);
     assert.match(await printed(page), /# no objection to managedBy$/m);
     await paste(page, `${JOB}status:\n  active: 1\n`.replace("name: pi", "name: pi\n  uid: x"));
-    assert.match(await page.locator(".headline .scope").innerText(), /^Judged: managedBy and the status\./);
+    assert.match(await page.locator(".headline .scope").innerText(), /^Evaluated: managedBy and the status\./);
     for (const [object, why] of [
       [JOB.replace("name: pi", "generateName: pi-"), /generateName and no name/],
       [JOB.replace("name: pi", "labels: {}"), /no metadata\.name/],
     ]) {
       await paste(page, object);
-      assert.equal(await word(page), "Not judged");
+      assert.equal(await word(page), "Not evaluated");
       assert.match(await page.locator(".headline .subject").innerText(), why);
     }
     await paste(page, JOB);
@@ -227,13 +227,13 @@ test("it says what it judged, and nothing of what an API server stores", async (
       [JOB.replace("name: pi", "name: pi\n  namespace: team-b"), /cannot change the namespace/],
     ]) {
       await paste(page, object);
-      assert.equal(await word(page), "Not judged");
+      assert.equal(await word(page), "Not evaluated");
       assert.match(await page.locator(".headline .subject").innerText(), why);
     }
     await paste(page, JOB.replace("name: pi", "name: pi\n  namespace: default"));
     assert.match(await word(page), /^Allowed/);
     await page.selectOption("#operation", "status");
-    assert.match(await page.locator(".headline .scope").innerText(), /^Judged: the status\./);
+    assert.match(await page.locator(".headline .scope").innerText(), /^Evaluated: the status\./);
   });
 });
 

@@ -1,5 +1,5 @@
 //! JSON representation of a [`Evaluation`], which the command line, the npm package and the Go package share. The schema is
-//! `docs/judgement.schema.json`.
+//! `docs/evaluation.schema.json`.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -8,7 +8,7 @@ use crate::finding::ErrorType;
 use crate::release::{Release, ReleaseSet};
 use crate::verdict::{Decision, Verdict};
 
-/// Serializes `allowed`, `code`, `message`, `warnings` and `auditAnnotations` of the merged verdict, `findings`, and `opinions` if
+/// Serializes `allowed`, `code`, `message`, `warnings` and `auditAnnotations` of the merged verdict, `findings`, and `releaseVerdicts` if
 /// the caller chose the releases.
 impl Serialize for Evaluation<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
@@ -21,7 +21,7 @@ impl Serialize for Evaluation<'_> {
         });
         map.serialize_entry("findings", &findings.collect::<Vec<_>>())?;
         if !self.release_verdicts.is_empty() {
-            map.serialize_entry("opinions", &self.release_verdicts)?;
+            map.serialize_entry("releaseVerdicts", &self.release_verdicts)?;
         }
         map.end()
     }

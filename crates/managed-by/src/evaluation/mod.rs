@@ -13,7 +13,7 @@ use crate::request::AdmissionRequest;
 use crate::verdict::{Decision, Verdict, merge_verdicts};
 
 /// Result of evaluating a request under several releases: the merged verdict, the findings, and the verdict of each release.
-/// [`judge`](crate::judge) returns it.
+/// [`evaluate`](crate::evaluate) returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evaluation<'a> {
     verdict: Verdict<'a>,
@@ -124,13 +124,13 @@ impl<'a> Evaluation<'a> {
     }
 
     pub(crate) fn into_owned(self) -> Evaluation<'static> {
-        let release_verdicts = self
-            .release_verdicts
-            .into_iter()
-            .map(|opinion| ReleaseVerdict {
-                releases: opinion.releases,
-                verdict: opinion.verdict.into_owned(),
-            });
+        let release_verdicts =
+            self.release_verdicts
+                .into_iter()
+                .map(|release_verdict| ReleaseVerdict {
+                    releases: release_verdict.releases,
+                    verdict: release_verdict.verdict.into_owned(),
+                });
         let findings = self.findings.into_iter().map(MergedFinding::into_owned);
         Evaluation {
             verdict: self.verdict.into_owned(),
@@ -157,11 +157,12 @@ impl<'a> Evaluation<'a> {
 
     /// Returns the result of one of the evaluated releases, as if the settings chose it.
     pub fn only(&self, release: Release) -> Option<Self> {
-        let opinion = self
+        let release_verdict = self
             .release_verdicts
             .iter()
             .find(|o| o.releases.contains(release));
-        opinion.map(|opinion| Self::of_settings(opinion.verdict.clone(), release))
+        release_verdict
+            .map(|release_verdict| Self::of_settings(release_verdict.verdict.clone(), release))
     }
 
     /// Returns the evaluated releases that deny the request.
@@ -176,7 +177,8 @@ impl<'a> Evaluation<'a> {
 
     fn releases_where(&self, matches: impl Fn(&Decision) -> bool) -> ReleaseSet {
         let release_verdicts = self.release_verdicts.iter();
-        let matching = release_verdicts.filter(|opinion| matches(&opinion.verdict.decision));
+        let matching =
+            release_verdicts.filter(|release_verdict| matches(&release_verdict.verdict.decision));
         matching.fold(ReleaseSet::default(), |set, o| set.union(o.releases))
     }
 }

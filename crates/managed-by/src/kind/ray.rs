@@ -40,7 +40,7 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     about: About::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "raycluster_types.go: `RayClusterSuspending` and `RayClusterSuspended` are never both true. A suspend takes `RayClusterProvisioned` back (raycluster_controller.go), so no rule judges it",
+        source: "raycluster_types.go: `RayClusterSuspending` and `RayClusterSuspended` are never both true. A suspend takes `RayClusterProvisioned` back (raycluster_controller.go), so no rule evaluates it",
     }),
     ..Kind::EMPTY
 };
@@ -153,7 +153,7 @@ pub(super) static RAY_CRON_JOB: Kind<'static> = Kind {
     )],
     about: About::new(KindDocs {
         checks: "CEL checks the values, as for RayJob",
-        unchecked: "no rule judges its status",
+        unchecked: "no rule evaluates its status",
         source: "`RayCronJobSpec`",
     }),
     ..Kind::EMPTY

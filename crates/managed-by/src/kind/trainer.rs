@@ -70,7 +70,7 @@ pub(super) static OPTIMIZATION_JOB: Kind<'static> = Kind {
     defaulted: true,
     about: About::new(KindDocs {
         checks: "CEL checks the values, as for TrainJob",
-        unchecked: "no rule judges its status",
+        unchecked: "no rule evaluates its status",
         source: "`OptimizationJobSpec`",
     }),
     ..Kind::EMPTY

@@ -168,8 +168,8 @@ impl<'s> JobChecker<'s> {
             groups: self.groups.iter().map(Into::into).collect(),
         };
         let request = AdmissionRequest::from_typed(kind, change, user, new, old);
-        let judgement = evaluate(&request, &self.settings, Some(self.releases));
-        let findings = judgement.findings().iter();
+        let evaluation = evaluate(&request, &self.settings, Some(self.releases));
+        let findings = evaluation.findings().iter();
         JobFindings(findings.map(|found| found.clone().into_owned()).collect())
     }
 }

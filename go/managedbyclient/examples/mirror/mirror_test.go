@@ -74,7 +74,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 }
 
 // run reconciles a Job from its creation, suspended, to its end.
-func run(t *testing.T, judged managedbytest.T, r mirror.Reconciler, releases managedby.Releases) {
+func run(t *testing.T, checked managedbytest.T, r mirror.Reconciler, releases managedby.Releases) {
 	t.Helper()
 	yes, one := true, int32(1)
 	controller := mirror.Controller
@@ -84,7 +84,7 @@ func run(t *testing.T, judged managedbytest.T, r mirror.Reconciler, releases man
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pi"},
 			Spec:       batchv1.JobSpec{ManagedBy: &controller, Suspend: &yes, Parallelism: &one, Completions: &one},
 		}).
-		WithInterceptorFuncs(managedbyclient.Funcs(judged, managedbyclient.Releases(releases...))).
+		WithInterceptorFuncs(managedbyclient.Funcs(checked, managedbyclient.Releases(releases...))).
 		Build()
 	key := client.ObjectKey{Namespace: "default", Name: "pi"}
 	step := func() {

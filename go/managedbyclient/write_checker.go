@@ -24,30 +24,30 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// judge checks the writes of one test.
-type judge struct {
+// writeChecker checks the writes of one test.
+type writeChecker struct {
 	t       *report.T
 	options []managedby.Option
 	reader  client.Reader
 	policy  *managedby.Policy
 }
 
-func (j *judge) create(ctx context.Context, c client.Client, obj client.Object, write func() error) error {
-	j.t.Helper()
+func (w *writeChecker) create(ctx context.Context, c client.Client, obj client.Object, write func() error) error {
+	w.t.Helper()
 	kind, err := c.GroupVersionKindFor(obj)
 	if err != nil {
 		return err
 	}
 	change := managedby.Change{Operation: admissionv1.Create, Kind: kind, Object: obj}
-	if err := j.check(ctx, "Create", change); err != nil {
+	if err := w.check(ctx, "Create", change); err != nil {
 		return err
 	}
 	return write()
 }
 
-func (j *judge) update(ctx context.Context, c client.Client, subResource string, obj client.Object, write func() error) error {
-	j.t.Helper()
-	kind, old := j.stored(ctx, c, subResource, obj)
+func (w *writeChecker) update(ctx context.Context, c client.Client, subResource string, obj client.Object, write func() error) error {
+	w.t.Helper()
+	kind, old := w.stored(ctx, c, subResource, obj)
 	// The API server checks for conflicts before it validates a write.
 	if old == nil || obj.GetResourceVersion() != "" && obj.GetResourceVersion() != old.GetResourceVersion() {
 		return write()
@@ -55,15 +55,15 @@ func (j *judge) update(ctx context.Context, c client.Client, subResource string,
 	change := managedby.Change{
 		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: obj, OldObject: old,
 	}
-	if err := j.check(ctx, call("Update", subResource), change); err != nil {
+	if err := w.check(ctx, call("Update", subResource), change); err != nil {
 		return err
 	}
 	return write()
 }
 
-func (j *judge) patch(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, dryRun bool, write func() error) error {
-	j.t.Helper()
-	kind, old := j.stored(ctx, c, subResource, obj)
+func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, dryRun bool, write func() error) error {
+	w.t.Helper()
+	kind, old := w.stored(ctx, c, subResource, obj)
 	what := call("Patch", subResource)
 	if patch.Type() == types.ApplyPatchType {
 		data, err := patch.Data(obj)
@@ -74,7 +74,7 @@ func (j *judge) patch(ctx context.Context, c client.Client, subResource string, 
 		if _, partial := obj.(*metav1.PartialObjectMetadata); partial {
 			a.into = nil
 		}
-		return j.judgeAfterwards(ctx, c, a, write)
+		return w.checkAfterwards(ctx, c, a, write)
 	}
 	if old == nil {
 		return write()
@@ -87,15 +87,15 @@ func (j *judge) patch(ctx context.Context, c client.Client, subResource string, 
 	change := managedby.Change{
 		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: patched, OldObject: old,
 	}
-	if err := j.check(ctx, what, change); err != nil {
+	if err := w.check(ctx, what, change); err != nil {
 		return err
 	}
 	return write()
 }
 
 // apply checks a server-side apply of obj that sends body.
-func (j *judge) apply(ctx context.Context, c client.Client, subResource string, obj, body runtime.ApplyConfiguration, dryRun bool, write func() error) error {
-	j.t.Helper()
+func (w *writeChecker) apply(ctx context.Context, c client.Client, subResource string, obj, body runtime.ApplyConfiguration, dryRun bool, write func() error) error {
+	w.t.Helper()
 	text, err := json.Marshal(obj)
 	if err != nil {
 		return err
@@ -108,8 +108,8 @@ func (j *judge) apply(ctx context.Context, c client.Client, subResource string, 
 	if err != nil {
 		return err
 	}
-	kind, old := j.stored(ctx, c, subResource, named)
-	return j.judgeAfterwards(ctx, c, applied{
+	kind, old := w.stored(ctx, c, subResource, named)
+	return w.checkAfterwards(ctx, c, applied{
 		what: call("Apply", subResource), subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(named), old: old,
 		sent: sent, into: obj, dryRun: dryRun,
 	}, write)
@@ -129,9 +129,9 @@ type applied struct {
 	dryRun bool
 }
 
-// judgeAfterwards makes an apply and checks its result.
-func (j *judge) judgeAfterwards(ctx context.Context, c client.Client, a applied, write func() error) error {
-	j.t.Helper()
+// checkAfterwards makes an apply and checks its result.
+func (w *writeChecker) checkAfterwards(ctx context.Context, c client.Client, a applied, write func() error) error {
+	w.t.Helper()
 	before, err := json.Marshal(a.into)
 	if err != nil {
 		return err
@@ -142,17 +142,17 @@ func (j *judge) judgeAfterwards(ctx context.Context, c client.Client, a applied,
 	case apierrors.IsInvalid(err):
 		// The API server denied it for its own release. The other releases are reported to the test.
 		if is, failed := a.preview(); failed == nil {
-			_ = j.check(ctx, a.what, a.change(is))
+			_ = w.check(ctx, a.what, a.change(is))
 		}
 		return err
 	case err != nil:
 		return err
 	}
-	is, err := j.outcome(ctx, c, a, before)
+	is, err := w.outcome(ctx, c, a, before)
 	if err != nil || is == nil {
 		return err
 	}
-	return j.check(ctx, a.what, a.change(is))
+	return w.check(ctx, a.what, a.change(is))
 }
 
 // change returns the result of an apply as an update or a create.
@@ -165,7 +165,7 @@ func (a applied) change(is client.Object) managedby.Change {
 }
 
 // outcome returns the object that an apply produced, from the API server's response; nil if it was deleted.
-func (j *judge) outcome(ctx context.Context, c client.Client, a applied, before []byte) (client.Object, error) {
+func (w *writeChecker) outcome(ctx context.Context, c client.Client, a applied, before []byte) (client.Object, error) {
 	after, err := json.Marshal(a.into)
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (j *judge) outcome(ctx context.Context, c client.Client, a applied, before 
 		return a.preview()
 	default:
 		// The client does not return the response.
-		return j.get(ctx, c, a.kind, a.key), nil
+		return w.get(ctx, c, a.kind, a.key), nil
 	}
 }
 
@@ -198,18 +198,18 @@ func (a applied) preview() (client.Object, error) {
 }
 
 // stored looks up the stored object; nil if there is none, or the policy does not check the subresource.
-func (j *judge) stored(ctx context.Context, c client.Client, subResource string, obj client.Object) (schema.GroupVersionKind, client.Object) {
+func (w *writeChecker) stored(ctx context.Context, c client.Client, subResource string, obj client.Object) (schema.GroupVersionKind, client.Object) {
 	kind, err := c.GroupVersionKindFor(obj)
 	if err != nil || isOther(subResource) {
 		return kind, nil
 	}
-	return kind, j.get(ctx, c, kind, client.ObjectKeyFromObject(obj))
+	return kind, w.get(ctx, c, kind, client.ObjectKeyFromObject(obj))
 }
 
 func isOther(subResource string) bool { return subResource != "" && subResource != managedby.Status }
 
 // get looks up an object; nil if there is none.
-func (j *judge) get(ctx context.Context, c client.Client, kind schema.GroupVersionKind, key client.ObjectKey) client.Object {
+func (w *writeChecker) get(ctx context.Context, c client.Client, kind schema.GroupVersionKind, key client.ObjectKey) client.Object {
 	var obj client.Object
 	if typed, err := c.Scheme().New(kind); err == nil {
 		obj, _ = typed.(client.Object)
@@ -220,12 +220,12 @@ func (j *judge) get(ctx context.Context, c client.Client, kind schema.GroupVersi
 		obj = u
 	}
 	var reader client.Reader = c
-	if j.reader != nil {
-		reader = j.reader
+	if w.reader != nil {
+		reader = w.reader
 	}
 	if err := reader.Get(ctx, key, obj); err != nil {
 		if !apierrors.IsNotFound(err) {
-			j.t.Logf("not judged: %s %v: %v", kind.Kind, key, err)
+			w.t.Logf("not evaluated: %s %v: %v", kind.Kind, key, err)
 		}
 		return nil
 	}
@@ -271,12 +271,12 @@ func decoded(text []byte) (*unstructured.Unstructured, error) {
 }
 
 // check checks a change. If it is denied, it fails the test and returns the error that the API server would return.
-func (j *judge) check(ctx context.Context, what string, change managedby.Change) error {
-	j.t.Helper()
-	findings, err := j.policy.Check(ctx, change)
+func (w *writeChecker) check(ctx context.Context, what string, change managedby.Change) error {
+	w.t.Helper()
+	findings, err := w.policy.Check(ctx, change)
 	if err != nil {
 		if ctx.Err() == nil {
-			j.t.Errorf("%v", err)
+			w.t.Errorf("%v", err)
 		}
 		return err
 	}
@@ -284,7 +284,7 @@ func (j *judge) check(ctx context.Context, what string, change managedby.Change)
 	if !ok {
 		return fmt.Errorf("managedbyclient: %T is no object", change.Object)
 	}
-	managedbytest.Report(j.t, fmt.Sprintf("%s of %s %v", what, change.Kind.Kind, client.ObjectKeyFromObject(obj)), findings)
+	managedbytest.Report(w.t, fmt.Sprintf("%s of %s %v", what, change.Kind.Kind, client.ObjectKeyFromObject(obj)), findings)
 	return denial(findings)
 }
 

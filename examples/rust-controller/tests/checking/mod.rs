@@ -1,11 +1,11 @@
-//! A layer for the client of kube-rs: every Job that the code under test writes is judged before the API server sees it. Copy it into your
+//! A layer for the client of kube-rs: every Job that the code under test writes is evaluated before the API server sees it. Copy it into your
 //! tests.
 //!
 //! ```ignore
-//! let judging = Judging::new(JobChecker::default());
-//! let client = ClientBuilder::try_from(config)?.with_layer(&judging).build();
+//! let evaluating = Evaluating::new(JobChecker::default());
+//! let client = ClientBuilder::try_from(config)?.with_layer(&evaluating).build();
 //! // ... the controller works with this client
-//! assert_eq!(judging.denied(), [""; 0]);
+//! assert_eq!(evaluating.denied(), [""; 0]);
 //! ```
 
 use std::future::Future;
@@ -24,9 +24,9 @@ use serde_json::{Value, json};
 use tower::buffer::Buffer;
 use tower::{BoxError, Layer, Service, ServiceExt as _};
 
-/// Judges what goes through a client. A write that a release denies is not made: the code under test gets the error 422.
+/// Evaluates what goes through a client. A write that a release denies is not made: the code under test gets the error 422.
 #[derive(Clone)]
-pub struct Judging {
+pub struct Evaluating {
     checker: Arc<JobChecker<'static>>,
     told: Arc<Mutex<Told>>,
 }
@@ -34,10 +34,10 @@ pub struct Judging {
 #[derive(Default)]
 struct Told {
     denied: Vec<String>,
-    unjudged: Vec<String>,
+    skipped: Vec<String>,
 }
 
-impl Judging {
+impl Evaluating {
     pub fn new(checker: JobChecker<'static>) -> Self {
         Self {
             checker: Arc::new(checker),
@@ -50,13 +50,13 @@ impl Judging {
         self.told.lock().unwrap().denied.clone()
     }
 
-    /// Writes of Jobs that nobody can judge beforehand, such as a strategic merge.
-    pub fn unjudged(&self) -> Vec<String> {
-        self.told.lock().unwrap().unjudged.clone()
+    /// Writes of Jobs that nobody can evaluate beforehand, such as a strategic merge.
+    pub fn skipped(&self) -> Vec<String> {
+        self.told.lock().unwrap().skipped.clone()
     }
 }
 
-impl<S, B> Layer<S> for Judging
+impl<S, B> Layer<S> for Evaluating
 where
     S: Service<Request<Body>, Response = Response<B>> + Send + 'static,
     S::Future: Send,
@@ -69,14 +69,14 @@ where
     fn layer(&self, inner: S) -> Self::Service {
         // A write needs two requests: what is stored is looked up first.
         JudgingService {
-            judging: self.clone(),
+            evaluating: self.clone(),
             inner: Buffer::new(inner, 64),
         }
     }
 }
 
 pub struct JudgingService<F> {
-    judging: Judging,
+    evaluating: Evaluating,
     inner: Buffer<Request<Body>, F>,
 }
 
@@ -96,7 +96,7 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let (judging, inner) = (self.judging.clone(), self.inner.clone());
+        let (evaluating, inner) = (self.evaluating.clone(), self.inner.clone());
         // What was ready is the service in place.
         let mut send = std::mem::replace(&mut self.inner, inner.clone());
         Box::pin(async move {
@@ -109,7 +109,7 @@ where
                 Some(uri) => look_up(inner, uri).await?,
                 None => None,
             };
-            match judging.judge(&write, old, &bytes)? {
+            match evaluating.evaluate(&write, old, &bytes)? {
                 Some(denial) => Ok(denial),
                 None => plain(send.call(Request::from_parts(parts, bytes.into())).await?).await,
             }
@@ -117,9 +117,9 @@ where
     }
 }
 
-impl Judging {
+impl Evaluating {
     /// The API server's denial, if a release denies the write.
-    fn judge(
+    fn evaluate(
         &self,
         write: &Write,
         old: Option<Value>,
@@ -137,7 +137,7 @@ impl Judging {
                 self.told
                     .lock()
                     .unwrap()
-                    .unjudged
+                    .skipped
                     .push(format!("{kind} of {}", write.path));
                 return Ok(None);
             }
