@@ -1,0 +1,19 @@
+{{/* Fails with all problems at once: (list . CLUSTER) */}}
+{{- define "managed-by.check" -}}
+{{- $root := index . 0 -}}
+{{- $problems := (index . 1).problems -}}
+{{- $isListed := $root.Capabilities.APIVersions.Has "policies.kubewarden.io/v1/ClusterAdmissionPolicy" -}}
+{{- $isOnline := include "managed-by.isOnline" $root -}}
+{{- if and $isOnline (not $isListed) -}}
+  {{- fail "\n\nKubewarden is not installed: its CustomResourceDefinitions are missing. Install its chart first." -}}
+{{- end -}}
+{{- if and (eq $root.Values.kubernetesVersion "auto") (not $isListed) -}}
+  {{- $problems = append $problems "kubernetesVersion: the release of the API server, such as \"1.37\", because there is no cluster to ask; \"\" denies only what every release denies" -}}
+{{- end -}}
+{{- if and $isOnline (not $root.Values.namespaced) (not (lookup "v1" "Namespace" "" $root.Values.kubewardenNamespace)) -}}
+  {{- $problems = append $problems (printf "kubewardenNamespace: the namespace of Kubewarden, because there is no %q" $root.Values.kubewardenNamespace) -}}
+{{- end -}}
+{{- if $problems -}}
+  {{- fail (printf "\n\nvalues to set:\n- %s\n" (join "\n- " (uniq $problems))) -}}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,99 @@
+{{/* The rules of the webhook: (list KINDS). Status updates have rules of their own, because the audit scanner lists what rules with CREATE name. */}}
+{{- define "managed-by.rules" -}}
+{{- range index . 0 }}
+- apiGroups: [{{ .group | quote }}]
+  apiVersions: {{ .versions | toJson }}
+  resources: [{{ .plural | quote }}]
+  operations: ["CREATE", "UPDATE"]
+{{- if .status }}
+- apiGroups: [{{ .group | quote }}]
+  apiVersions: {{ .versions | toJson }}
+  resources: ["{{ .plural }}/status"]
+  operations: ["UPDATE"]
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* A path as CEL that ends in an optional value: (list "object" "spec.managedBy") is object.?spec.?managedBy */}}
+{{- define "managed-by.cel" -}}
+{{- index . 0 -}}
+{{- range splitList "." (index . 1) -}}
+{{- if and (regexMatch "^[A-Za-z_][A-Za-z0-9_]*$" .) (not (has . (list "in" "true" "false" "null"))) -}}.?{{ . }}{{- else -}}[?{{ quote . }}]{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* CEL that is true if an update changes the value at a path. [] stands for each element of a list. */}}
+{{- define "managed-by.changes" -}}
+{{- if contains "[]." . -}}
+{{- $list := first (splitList "[]." .) -}}
+{{- $item := include "managed-by.cel" (list "item" (last (splitList "[]." .))) -}}
+{{- $new := include "managed-by.cel" (list "object" $list) -}}
+{{- $old := include "managed-by.cel" (list "oldObject" $list) -}}
+{{- /* Most updates change nothing in the list, so that its elements need not be read. */ -}}
+{{- printf "%s != %s && %s.orValue([]).map(item, %s) != %s.orValue([]).map(item, %s)" $new $old $new $item $old $item -}}
+{{- else -}}
+{{- printf "%s != %s" (include "managed-by.cel" (list "object" .)) (include "managed-by.cel" (list "oldObject" .)) -}}
+{{- end -}}
+{{- end }}
+
+{{/* CEL that is true for requests in a version whose schema lacks the field: a line for each, (list KINDS) */}}
+{{- define "managed-by.pruned" -}}
+{{- $lines := list -}}
+{{- range $kind := index . 0 -}}
+  {{- range .versions -}}
+    {{- if has . (default list $kind.pruned) -}}
+      {{- $lines = append $lines (printf "request.requestKind.group == %q && request.requestKind.version == %q" $kind.group .) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- $lines | uniq | toJson -}}
+{{- end }}
+
+{{/* The condition for updates: true if `managedBy` changes, in the object or in a template. (list KINDS) */}}
+{{- define "managed-by.fieldChanges" -}}
+{{- $lines := list `request.operation != "UPDATE" || has(request.subResource)` -}}
+{{- $lines = concat $lines (include "managed-by.pruned" . | fromJsonArray) -}}
+{{- $lines = append $lines (include "managed-by.changes" "spec.managedBy") -}}
+{{- range $kind := index . 0 -}}
+  {{- $paths := without (prepend (default list .templates) (default "spec.managedBy" .path)) "spec.managedBy" -}}
+  {{- range $paths -}}
+    {{- $lines = append $lines (printf "request.kind.group == %q && request.kind.kind == %q && %s" $kind.group $kind.kind (include "managed-by.changes" .)) -}}
+  {{- end -}}
+{{- end -}}
+{{- join " ||\n" (uniq $lines) -}}
+{{- end }}
+
+{{/*
+The condition for status updates: true for delegated objects, and for all of the kinds in `builtin_status_writers`. (list KINDS SETTINGS)
+*/}}
+{{- define "managed-by.statusIsJudged" -}}
+{{- $kinds := index . 0 -}}
+{{- $lines := include "managed-by.pruned" (list $kinds) | fromJsonArray -}}
+{{- with (index . 1).builtin_status_writers -}}
+  {{- $lines = append $lines (printf "request.kind.kind in %s" (keys . | sortAlpha | toJson)) -}}
+{{- end -}}
+{{- $reserved := dict -}}
+{{- $stored := include "managed-by.cel" (list "oldObject" "spec.managedBy") -}}
+{{- range $kind := $kinds -}}
+  {{- if and .status .path (ne .path "spec.managedBy") -}}
+    {{- $stored = printf "request.kind.group == %q && request.kind.kind == %q ? %s :\n  %s" .group .kind (include "managed-by.cel" (list "oldObject" .path)) $stored -}}
+  {{- end -}}
+  {{- range .versions -}}
+    {{- if $kind.reservedValue -}}{{- $_ := set $reserved (printf "%s/%s" $kind.group .) $kind.reservedValue -}}{{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- $isDelegated := printf "[%s].exists(name,\n  name.hasValue() && name != %s[?(request.kind.group + \"/\" + request.kind.version)])" $stored (toJson $reserved) -}}
+{{- printf "!has(request.subResource) || request.subResource == \"status\" && (\n%s)" (join " ||\n" (append $lines $isDelegated) | indent 2) -}}
+{{- end }}
+
+{{/* (list KINDS SETTINGS) */}}
+{{- define "managed-by.matchConditions" -}}
+# Updates: only if `managedBy` changes, in the object or in a template.
+- name: the-field-changes
+  expression: |-
+    {{- include "managed-by.fieldChanges" . | nindent 4 }}
+# Status updates: only those of delegated objects, and all of the kinds in `builtin_status_writers`.
+- name: the-status-is-judged
+  expression: |-
+    {{- include "managed-by.statusIsJudged" . | nindent 4 }}
+{{- end }}

@@ -1,0 +1,71 @@
+{{/* Names and labels, as in the charts that `helm create` makes. */}}
+
+{{- define "managed-by.name" -}}
+{{- default "managed-by" .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* The name of the release if it contains `managed-by`, and otherwise both. */}}
+{{- define "managed-by.fullname" -}}
+{{- $name := include "managed-by.name" . -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end }}
+
+{{/*
+The name of a policy in its mode: include "managed-by.policyName" (list . "managed-by")
+
+Kubewarden rejects a change from `protect` to `monitor`. With another name, Helm creates the policy of the new mode and deletes the old one, in an
+upgrade and in a rollback.
+*/}}
+{{- define "managed-by.policyName" -}}
+{{- $root := index . 0 -}}
+{{- index . 1 }}{{ eq $root.Values.mode "monitor" | ternary "-monitor" "" -}}
+{{- end }}
+
+{{- define "managed-by.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "managed-by.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "managed-by.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "managed-by.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: {{ .Chart.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* The URL of a module: include "managed-by.module" (list . .Values.module) */}}
+{{- define "managed-by.module" -}}
+{{- $root := index . 0 -}}
+{{- with index . 1 -}}
+{{- $version := printf ":%s" (default (printf "v%s" $root.Chart.AppVersion) .tag) -}}
+{{- if .digest -}}{{- $version = printf "@%s" .digest -}}{{- end -}}
+{{- printf "registry://%s/%s%s" .registry .repository $version -}}
+{{- end -}}
+{{- end }}
+
+{{/* The name of the PolicyServer: the one to create, or an existing one. */}}
+{{- define "managed-by.policyServer" -}}
+{{- if .Values.policyServer.create -}}
+{{- default (include "managed-by.fullname" .) .Values.policyServer.name -}}
+{{- else -}}
+{{- default "default" .Values.policyServer.name -}}
+{{- end -}}
+{{- end }}
+
+{{/* Namespaces whose writes never call the webhook, because an outage must not stop the repair of the cluster. */}}
+{{- define "managed-by.namespaceSelector" -}}
+matchExpressions:
+  - key: kubernetes.io/metadata.name
+    operator: NotIn
+    values: {{ append .Values.excludedNamespaces .Values.kubewardenNamespace | uniq | toJson }}
+{{- end }}

@@ -1,0 +1,126 @@
+{{/*
+Reads the cluster: which projects of files/projects.yaml are installed, and who writes the status of their workloads.
+
+The result is JSON with three lists:
+
+  projects   name, title, judged (true if the policy selects its kinds), kinds (those that are served), writers (user names), writesStatusOf
+  kinds      all kinds that the policy selects, with those in `settings.custom_kinds`
+  problems   each value that is missing; "managed-by.check" fails with them
+
+`helm template` sees no cluster. Then `--api-versions`, which Argo CD passes, or `projects.NAME.enabled` says what is installed, and
+`projects.NAME.statusWriters` who writes.
+*/}}
+{{- define "managed-by.projects" -}}
+{{- $root := . -}}
+{{- $projects := list -}}
+{{- $kinds := list -}}
+{{- $problems := list -}}
+{{- /* Without the kinds of Kubewarden, the list of versions is not that of a cluster. */ -}}
+{{- $isListed := .Capabilities.APIVersions.Has "policies.kubewarden.io/v1/ClusterAdmissionPolicy" -}}
+{{- $listsWriters := eq (include "managed-by.listsWriters" .) "true" -}}
+{{- range $project := .Files.Get "files/projects.yaml" | fromYamlArray -}}
+  {{- $values := index $root.Values.projects .name -}}
+  {{- $enabled := dig "enabled" true $values -}}
+  {{- $served := include "managed-by.servedKinds" (list $root .kinds) | fromJsonArray -}}
+  {{- $isServed := not (empty $served) -}}
+  {{- range .served -}}
+    {{- if $root.Capabilities.APIVersions.Has . -}}{{- $isServed = true -}}{{- end -}}
+  {{- end -}}
+  {{- $isInstalled := or (eq (toString $enabled) "true") $isServed (not (empty $values.statusWriters)) -}}
+  {{- $isJudged := or (eq (toString $enabled) "true") (and (eq (toString $enabled) "auto") $isServed) -}}
+  {{- if and (eq (toString $enabled) "auto") (not $isListed) -}}
+    {{- $problems = append $problems (printf "projects.%s.enabled: true or false, because there is no cluster that shows if %s is installed (or pass --api-versions)" .name .title) -}}
+  {{- end -}}
+  {{- $selected := $isJudged | ternary (default .kinds $served) list -}}
+  {{- $kinds = concat $kinds $selected -}}
+  {{- /* Who writes the status of Jobs is listed wherever it is installed, be its own kind judged or not: without it, its workloads stop. */ -}}
+  {{- $isWriter := and $isInstalled (or (and $listsWriters (or $isJudged (not (empty .writesStatusOf)))) (and (eq .name "kueue") (ne $root.Values.role "worker"))) -}}
+  {{- $writers := default list $values.statusWriters -}}
+  {{- if and $isWriter (empty $writers) -}}
+    {{- $writers = include "managed-by.foundWriters" (list $root .) | fromJsonArray -}}
+    {{- if empty $writers -}}
+      {{- $problems = append $problems (include "managed-by.missingWriters" (list $root .)) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- $projects = append $projects (dict "name" .name "title" .title "judged" (not (empty $selected)) "kinds" $selected "writers" ($isWriter | ternary $writers list) "writesStatusOf" (default list .writesStatusOf)) -}}
+{{- end -}}
+{{- range $index, $kind := .Values.settings.custom_kinds -}}
+  {{- $versions := default (include "managed-by.servedVersions" (list $root .) | fromJsonArray) .versions -}}
+  {{- if empty $versions -}}
+    {{- $problems = append $problems (printf "settings.custom_kinds[%d].versions: the versions of %s.%s that the API server serves" $index .plural .group) -}}
+  {{- end -}}
+  {{- $kinds = append $kinds (dict "group" .group "versions" $versions "kind" .kind "plural" .plural "path" (default "spec.managedBy" .managed_by_path) "status" true "custom" true) -}}
+{{- end -}}
+{{- dict "projects" $projects "kinds" $kinds "problems" $problems | toJson -}}
+{{- end }}
+
+{{/* The kinds that are served, each with the versions that are: (list . KINDS) */}}
+{{- define "managed-by.servedKinds" -}}
+{{- $root := index . 0 -}}
+{{- $served := list -}}
+{{- range $kind := index . 1 -}}
+  {{- $versions := list -}}
+  {{- range .versions -}}
+    {{- if $root.Capabilities.APIVersions.Has (printf "%s/%s/%s" $kind.group . $kind.kind) -}}{{- $versions = append $versions . -}}{{- end -}}
+  {{- end -}}
+  {{- if $versions -}}{{- $served = append $served (merge (dict "versions" $versions) $kind) -}}{{- end -}}
+{{- end -}}
+{{- $served | toJson -}}
+{{- end }}
+
+{{/* All served versions of a kind: (list . KIND) */}}
+{{- define "managed-by.servedVersions" -}}
+{{- $kind := index . 1 -}}
+{{- $versions := list -}}
+{{- range (index . 0).Capabilities.APIVersions -}}
+  {{- if and (hasPrefix (printf "%s/" $kind.group) .) (hasSuffix (printf "/%s" $kind.kind) .) -}}
+    {{- $versions = append $versions (index (splitList "/" .) 1) -}}
+  {{- end -}}
+{{- end -}}
+{{- $versions | uniq | sortAlpha | toJson -}}
+{{- end }}
+
+{{/* True if the settings list who may write the status of workloads that are not delegated. */}}
+{{- define "managed-by.listsWriters" -}}
+{{- $value := toString .Values.builtinStatusWriters -}}
+{{- eq $value "auto" | ternary (has .Values.role (list "management" "worker")) (eq $value "true") -}}
+{{- end }}
+
+{{/* The user names of a project's controllers, from the service accounts in the cluster: (list . PROJECT) */}}
+{{- define "managed-by.foundWriters" -}}
+{{- $project := index . 1 -}}
+{{- $writers := list -}}
+{{- range $project.accounts -}}
+  {{- $account := splitList "/" . -}}
+  {{- if lookup "v1" "ServiceAccount" (index $account 0) (index $account 1) -}}
+    {{- $writers = append $writers (printf "system:serviceaccount:%s:%s" (index $account 0) (index $account 1)) -}}
+  {{- end -}}
+{{- end -}}
+{{- if $project.boundAccount -}}
+  {{- range dig "items" list (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "") -}}
+    {{- range .subjects -}}
+      {{- if and (eq .kind "ServiceAccount") (eq .name $project.boundAccount) -}}
+        {{- $writers = append $writers (printf "system:serviceaccount:%s:%s" .namespace .name) -}}
+      {{- end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- $writers | uniq | toJson -}}
+{{- end }}
+
+{{/* The error about a project whose controllers have none of the known accounts: (list . PROJECT) */}}
+{{- define "managed-by.missingWriters" -}}
+{{- $project := index . 1 -}}
+{{- $known := list -}}
+{{- range $project.accounts -}}{{- $known = append $known (printf "system:serviceaccount:%s" (replace "/" ":" .)) -}}{{- end -}}
+{{- if $project.boundAccount -}}{{- $known = append $known (printf "system:serviceaccount:NAMESPACE:%s" $project.boundAccount) -}}{{- end -}}
+{{- if $project.user -}}{{- $known = append $known $project.user -}}{{- end -}}
+{{- printf "projects.%s.statusWriters: the users as which the controllers of %s write, because " $project.name $project.title -}}
+{{- if include "managed-by.isOnline" (index . 0) -}}none of its service accounts was found{{- else -}}there is no cluster to look up service accounts{{- end -}}
+{{- printf "; usual names: %s" (join ", " $known) -}}
+{{- end }}
+
+{{/* Not empty if `lookup` reaches a cluster: every cluster has this namespace. */}}
+{{- define "managed-by.isOnline" -}}
+{{- if lookup "v1" "Namespace" "" "kube-system" -}}true{{- end -}}
+{{- end }}

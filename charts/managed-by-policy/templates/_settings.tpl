@@ -1,0 +1,96 @@
+{{/* The newest release of Kubernetes that the policy knows. */}}
+{{- define "managed-by.newestRelease" -}}1.37{{- end }}
+
+{{/*
+The setting `kubernetes_version`, or nothing to leave it unset. For a release that is newer than the policy, it is unset, because the policy refuses
+settings with a release that it does not know.
+*/}}
+{{- define "managed-by.kubernetesVersion" -}}
+{{- if ne .Values.kubernetesVersion "auto" -}}
+{{- .Values.kubernetesVersion -}}
+{{- else -}}
+{{- $version := semver .Capabilities.KubeVersion.Version -}}
+{{- $newest := semver (include "managed-by.newestRelease" .) -}}
+{{- if le (int $version.Minor) (int $newest.Minor) -}}{{- printf "%d.%d" $version.Major $version.Minor -}}{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* The settings of the policy, as YAML: (list . CLUSTER), where CLUSTER is what "managed-by.projects" returns. */}}
+{{- define "managed-by.settings" -}}
+{{- $root := index . 0 -}}
+{{- $cluster := index . 1 -}}
+{{- $values := $root.Values -}}
+{{- $settings := deepCopy $values.settings -}}
+{{- $_ := set $settings "role" $values.role -}}
+{{- with include "managed-by.kubernetesVersion" $root -}}{{- $_ := set $settings "kubernetes_version" . -}}{{- end -}}
+{{- with include "managed-by.controllers" . | fromJson -}}{{- $_ := set $settings "controllers" . -}}{{- end -}}
+{{- with include "managed-by.namespaces" . | fromJsonArray -}}{{- $_ := set $settings "namespaces" . -}}{{- end -}}
+{{- with $values.exempt -}}{{- $_ := set $settings "exempt" . -}}{{- end -}}
+{{- with include "managed-by.builtinWriters" . | fromJson -}}{{- $_ := set $settings "builtin_status_writers" . -}}{{- end -}}
+{{- toYaml $settings -}}
+{{- end }}
+
+{{/* The accounts of Kueue, which write the status of workloads that are delegated to MultiKueue: (list . CLUSTER) */}}
+{{- define "managed-by.kueueWriters" -}}
+{{- $writers := list -}}
+{{- range (index . 1).projects -}}{{- if eq .name "kueue" -}}{{- $writers = .writers -}}{{- end -}}{{- end -}}
+{{- $writers | toJson -}}
+{{- end }}
+
+{{/*
+The setting `controllers`. Where Kueue is installed and workloads may be delegated, an empty value lists MultiKueue, and MultiKueue without writers gets
+those of Kueue.
+*/}}
+{{- define "managed-by.controllers" -}}
+{{- $values := (index . 0).Values -}}
+{{- $controllers := deepCopy $values.controllers -}}
+{{- $kueue := include "managed-by.kueueWriters" . | fromJsonArray -}}
+{{- $multikueue := "kueue.x-k8s.io/multikueue" -}}
+{{- if and $kueue (ne $values.role "worker") -}}
+  {{- if empty $controllers -}}{{- $_ := set $controllers $multikueue dict -}}{{- end -}}
+  {{- if hasKey $controllers $multikueue -}}
+    {{- $entry := default dict (index $controllers $multikueue) -}}
+    {{- $_ := set $controllers $multikueue (merge $entry (dict "status_writers" $kueue)) -}}
+  {{- end -}}
+{{- end -}}
+{{- $controllers | toJson -}}
+{{- end }}
+
+{{/* The setting `namespaces`. An empty value forbids delegation in the namespace of Kueue, where workloads run that Kueue itself needs. */}}
+{{- define "managed-by.namespaces" -}}
+{{- $values := (index . 0).Values -}}
+{{- $namespaces := $values.namespaces -}}
+{{- if and (empty $namespaces) (ne $values.role "worker") -}}
+  {{- $match := list -}}
+  {{- range include "managed-by.kueueWriters" . | fromJsonArray -}}
+    {{- if hasPrefix "system:serviceaccount:" . -}}{{- $match = append $match (index (splitList ":" .) 2) -}}{{- end -}}
+  {{- end -}}
+  {{- if $match -}}{{- $namespaces = list (dict "match" (uniq $match) "delegation" "forbidden") -}}{{- end -}}
+{{- end -}}
+{{- $namespaces | toJson -}}
+{{- end }}
+
+{{/*
+The setting `builtin_status_writers`: for each kind, the controllers of its own project and all others that write its status. What the value
+`settings` lists is added.
+*/}}
+{{- define "managed-by.builtinWriters" -}}
+{{- $root := index . 0 -}}
+{{- $cluster := index . 1 -}}
+{{- $all := deepCopy (default dict $root.Values.settings.builtin_status_writers) -}}
+{{- if eq (include "managed-by.listsWriters" $root) "true" -}}
+  {{- range $project := $cluster.projects -}}
+    {{- range $project.kinds -}}
+      {{- if .status -}}
+        {{- $kind := .kind -}}
+        {{- $writers := $project.writers -}}
+        {{- range $cluster.projects -}}
+          {{- if has $kind .writesStatusOf -}}{{- $writers = concat $writers .writers -}}{{- end -}}
+        {{- end -}}
+        {{- $_ := set $all $kind (concat (default list (index $all $kind)) $writers | uniq) -}}
+      {{- end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- $all | toJson -}}
+{{- end }}
