@@ -6,7 +6,6 @@ use std::fs;
 use managed_by::{Settings, kinds};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use xtask::manifests;
 use xtask::metadata::Metadata;
 
 use crate::support::{GUEST, root};
@@ -39,24 +38,19 @@ fn module_url(metadata: &Value) -> String {
     format!("registry://{}:v{}", url.unwrap(), version.unwrap())
 }
 
-/// Returns a manifest unchanged, and with all projects enabled, once with each of the two projects that serve MPIJobs.
-fn variants(file: &str) -> [Value; 3] {
-    let text = fs::read_to_string(root(format!("deploy/{file}.yml"))).unwrap();
-    let all_but = |excluded: &str| {
-        let projects = manifests::projects(&text).into_iter();
-        let projects = projects.filter(|project| project != excluded).collect();
-        // Admins replace this placeholder.
-        manifests::with_enabled(&text, &projects).replace(":NAMESPACE:", ":ray:")
-    };
-    [text.clone(), all_but("mpi-operator"), all_but("mpijob-v1")]
-        .map(|text| serde_yaml_ng::from_str(&text).unwrap())
+/// Returns the policy that the chart renders for a cluster with all projects.
+fn rendered(file: &str) -> Value {
+    yaml(&format!(
+        "charts/managed-by-policy/tests/rendered/{file}.yml"
+    ))[0]
+        .clone()
 }
 
-/// Returns the metadata's rules without a version of MPIJob.
-fn rules_without(version: &str) -> BTreeSet<Vec<String>> {
-    let mut rules = combinations(&metadata(POLICY)["rules"], &RULE_LISTS);
-    rules.retain(|rule| rule[1] != version || !rule[2].starts_with("mpijobs"));
-    rules
+/// Returns the policy in a manifest, which may also have roles.
+fn deployed(file: &str) -> Value {
+    let mut documents = yaml(&format!("deploy/{file}.yml")).into_iter();
+    let policy = documents.find(|document| document["spec"]["module"].is_string());
+    policy.unwrap()
 }
 
 /// The lists in a webhook rule.
@@ -87,10 +81,14 @@ fn texts(list: &Value) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Checks that the settings of a manifest match its rules and its namespace selector.
+/// The setting that lists who writes the status of objects that are not delegated.
+const WRITERS: &str = "builtin_status_writers";
+
+/// Checks that the settings of a policy match its rules and its namespace selector.
 ///
 /// The settings name no excluded namespace, and list status writers for exactly the kinds whose status is in the rules.
-fn assert_consistent(file: &str, selector: &Value, rules: &Value, settings: &Value) {
+fn assert_consistent(file: &str, spec: &Value) {
+    let (settings, selector) = (&spec["settings"], &spec["namespaceSelector"]);
     let excluded = texts(&selector["matchExpressions"][0]["values"]);
     let entries = settings["namespaces"].as_array().into_iter().flatten();
     let named = entries.flat_map(|entry| texts(&entry["match"]));
@@ -99,8 +97,8 @@ fn assert_consistent(file: &str, selector: &Value, rules: &Value, settings: &Val
     for name in named.chain(limited) {
         assert!(!excluded.contains(&name), "{file}: {name} is excluded");
     }
-    let resources = combinations(rules, &["resources"]);
-    if let Some(writers) = settings["builtin_status_writers"].as_object() {
+    let resources = combinations(&spec["rules"], &["resources"]);
+    if let Some(writers) = settings[WRITERS].as_object() {
         for kind in kinds().iter().filter(|kind| kind.has_status_rules()) {
             let status = resources.contains(&vec![format!("{}/status", kind.plural())]);
             let is_listed = writers.contains_key(kind.name());
@@ -134,7 +132,7 @@ fn metadata_rules_match_the_kinds() {
 
 #[test]
 fn policies_for_the_kubewarden_controller_match_the_metadata() {
-    let management = &yaml("deploy/management.yml")[0]["spec"];
+    let management = &deployed("management")["spec"];
     // It starts in monitor mode, has a timeout, and excludes the namespaces that a cluster needs to recover.
     assert_eq!(management["policyServer"], "default");
     assert_eq!(management["mode"], "monitor");
@@ -153,7 +151,7 @@ fn policies_for_the_kubewarden_controller_match_the_metadata() {
         ("namespace", POLICY),
         ("pods", PODS),
     ] {
-        let policy = &yaml(&format!("deploy/{file}.yml"))[0];
+        let policy = deployed(file);
         let metadata = metadata(metadata_of);
         let spec = &policy["spec"];
         assert_eq!(spec["module"], module_url(&metadata), "{file}");
@@ -188,52 +186,52 @@ fn policies_for_the_kubewarden_controller_match_the_metadata() {
             continue;
         }
         assert_eq!(spec["failurePolicy"], "Fail", "{file}");
-        let all = variants(file).map(|policy| policy["spec"].clone());
-        for spec in &all {
-            let (rules, settings) = (&spec["rules"], &spec["settings"]);
-            assert_accepted(settings);
-            assert_consistent(file, &spec["namespaceSelector"], rules, settings);
-        }
-        for (spec, excluded) in all[1..].iter().zip(["v2beta1", "v1"]) {
-            let rules = combinations(&spec["rules"], &RULE_LISTS);
-            assert_eq!(rules, rules_without(excluded), "{file}");
-            // Admins who enable a project must not have to change the conditions.
-            let listed = spec["settings"]["builtin_status_writers"].as_object();
-            let conditions = spec["matchConditions"].to_string();
-            for (kind, _) in listed.into_iter().flatten() {
-                let named = format!("\\\"{kind}\\\"");
-                assert!(conditions.contains(&named), "{file}: {kind}");
-            }
+        assert_consistent(file, spec);
+    }
+}
+
+#[test]
+fn rendered_policies_for_all_projects_match_the_metadata() {
+    for file in ["management", "worker", "hybrid"] {
+        let spec = &rendered(file)["spec"];
+        assert_accepted(&spec["settings"]);
+        assert_consistent(file, spec);
+        let rules = combinations(&spec["rules"], &RULE_LISTS);
+        let expected = combinations(&metadata(POLICY)["rules"], &RULE_LISTS);
+        assert_eq!(rules, expected, "{file}");
+        let listed = spec["settings"][WRITERS].as_object();
+        let conditions = spec["matchConditions"].to_string();
+        for (kind, _) in listed.into_iter().flatten() {
+            let named = format!("\\\"{kind}\\\"");
+            assert!(conditions.contains(&named), "{file}: {kind}");
         }
     }
 }
 
-/// The role grants list access to the enabled kinds, and is aggregated to a role that the audit scanner has.
+/// The role grants the audit scanner list access to each kind in the metadata.
 #[test]
 fn audit_scanner_role_grants_the_kinds_in_the_metadata() {
-    for (role, excluded) in variants("audit-scanner").iter().zip(["", "v2beta1", "v1"]) {
-        let labels = &role["metadata"]["labels"];
-        let aggregated = &labels["rbac.authorization.k8s.io/aggregate-to-view"];
-        assert_eq!(*aggregated, "true");
-        for rule in role["rules"].as_array().unwrap() {
-            assert_eq!(rule["verbs"], json!(["get", "list", "watch"]));
-            // With several groups, the rule would also grant each resource in the other groups.
-            assert_eq!(texts(&rule["apiGroups"]).len(), 1, "{rule}");
-        }
-        let mut created = rules_without(excluded);
-        created.retain(|rule| rule[3] == "CREATE" && (!excluded.is_empty() || rule[0] == "batch"));
-        let created = created
-            .into_iter()
-            .map(|rule| vec![rule[0].clone(), rule[2].clone()]);
-        let granted = combinations(&role["rules"], &["apiGroups", "resources"]);
-        assert_eq!(granted, created.collect());
+    let [role, _binding] = &yaml("deploy/audit-scanner.yml")[..] else {
+        panic!("a role and its binding");
+    };
+    for rule in role["rules"].as_array().unwrap() {
+        assert_eq!(rule["verbs"], json!(["get", "list", "watch"]));
+        // With several groups, the rule would also grant each resource in the other groups.
+        assert_eq!(texts(&rule["apiGroups"]).len(), 1, "{rule}");
     }
+    let mut created = combinations(&metadata(POLICY)["rules"], &RULE_LISTS);
+    created.retain(|rule| rule[3] == "CREATE");
+    let created = created
+        .into_iter()
+        .map(|rule| vec![rule[0].clone(), rule[2].clone()]);
+    let granted = combinations(&role["rules"], &["apiGroups", "resources"]);
+    assert_eq!(granted, created.collect());
 }
 
 /// The role lets admins of the namespace in `namespace.yml` write policies there, and nothing else.
 #[test]
 fn namespace_admin_role_grants_policies_only() {
-    let policy = &yaml("deploy/namespace.yml")[0];
+    let policy = deployed("namespace");
     let [role, binding] = &yaml("deploy/namespace-admins.yml")[..] else {
         panic!("a role and its binding");
     };
@@ -253,7 +251,7 @@ fn namespace_admin_role_grants_policies_only() {
 #[test]
 fn deployed_settings_match_the_examples() {
     for cluster in ["management", "worker", "hybrid"] {
-        let deployed = &yaml(&format!("deploy/{cluster}.yml"))[0]["spec"]["settings"];
+        let deployed = &deployed(cluster)["spec"]["settings"];
         let shown = &yaml(&format!("examples/settings/{cluster}.yml"))[0];
         assert_eq!(deployed, shown, "{cluster}");
     }
@@ -279,23 +277,19 @@ fn settings_in_the_docs_are_accepted() {
     assert!(count >= 3, "{count}");
 }
 
-/// The dashboard uses the queries of the recording rules in the docs. `e2e/server.bats` checks their metrics and labels.
+/// The dashboard has the queries of the rules. `e2e/server.bats` checks their metrics and labels.
 #[test]
-fn dashboard_uses_the_queries_in_the_docs() {
-    let page = fs::read_to_string(root("docs/operations.md")).unwrap();
-    let (_, rules) = page.split_once("```text\ngroups:").unwrap();
-    let rules = format!("groups:{}", rules.split("```").next().unwrap());
-    let rules: Value = serde_yaml_ng::from_str(&rules).unwrap();
+fn dashboard_uses_the_queries_of_the_rules() {
+    let rules = &yaml("charts/managed-by-policy/files/prometheus-rules.yaml")[0];
     let rules = rules["groups"][0]["rules"].as_array().unwrap();
-    let dashboard = fs::read_to_string(root("deploy/dashboard.json")).unwrap();
-    let dashboard: Value = serde_json::from_str(&dashboard).unwrap();
+    let dashboard = &yaml("charts/managed-by-policy/files/dashboard.json")[0];
     let panels = dashboard["panels"].as_array().unwrap();
     let panel_queries: Vec<_> = panels.iter().map(|p| &p["targets"][0]["expr"]).collect();
     let rule_queries: Vec<_> = rules.iter().map(|rule| &rule["expr"]).collect();
     assert_eq!(panel_queries, rule_queries);
 }
 
-/// `policies.yml` and `webhook.yml` together match the policies for the Kubewarden controller.
+/// `policies.yml` and `webhook.yml` match the policies for the Kubewarden controller.
 #[test]
 fn files_for_a_policy_server_without_the_controller_match_the_metadata() {
     let policies = &yaml("deploy/policies.yml")[0];
@@ -311,34 +305,30 @@ fn files_for_a_policy_server_without_the_controller_match_the_metadata() {
         let declared = &metadata(PODS)[key];
         assert_eq!(policies["managed-by-pods"][key], *declared, "{key}");
     }
-    let webhooks = &yaml("deploy/webhook.yml")[0]["webhooks"];
-    assert_eq!(webhooks.as_array().unwrap().len(), 1);
+    let [config, configuration] = &yaml("deploy/webhook.yml")[..] else {
+        panic!("a ConfigMap and a webhook");
+    };
+    let webhooks = configuration["webhooks"].as_array().unwrap();
+    assert_eq!(webhooks.len(), 1);
     let webhook = &webhooks[0];
     assert_eq!(webhook["admissionReviewVersions"], json!(["v1"]));
-    let management = &yaml("deploy/management.yml")[0]["spec"];
+    let management = &deployed("management")["spec"];
     for key in [
         "failurePolicy",
         "matchPolicy",
         "timeoutSeconds",
         "namespaceSelector",
+        "rules",
+        "matchConditions",
     ] {
         assert_eq!(webhook[key], management[key], "{key}");
     }
     assert_eq!(webhook["sideEffects"], "None");
-    let mut rules = webhook["rules"].clone();
-    for rule in rules.as_array_mut().unwrap() {
-        let scope = rule.as_object_mut().unwrap().remove("scope");
-        assert_eq!(scope, Some("Namespaced".into()));
-    }
-    assert_eq!(rules, metadata(POLICY)["rules"]);
     let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap();
     let name = path.strip_prefix("/validate/").unwrap();
-    for policies in &variants("policies")[1..] {
-        let settings = &policies[name]["settings"];
-        assert_accepted(settings);
-        // The webhook's rules contain all kinds, because kinds that are not served cost nothing.
-        assert_consistent("webhook", &webhook["namespaceSelector"], &rules, settings);
-    }
+    let policies = config["data"]["policies.yml"].as_str().unwrap();
+    let policies: Value = serde_yaml_ng::from_str(policies).unwrap();
+    assert_eq!(policies[name]["settings"], management["settings"]);
 }
 
 /// All files name the version in `Cargo.toml`.

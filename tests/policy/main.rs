@@ -9,6 +9,7 @@
 )]
 
 mod bad_input;
+mod chart;
 mod costs;
 mod custom_kinds;
 mod deploy;

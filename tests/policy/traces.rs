@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
 use serde_json::{Value, json};
-use xtask::manifests;
 
 use crate::support::{review, root};
 
@@ -111,10 +110,10 @@ fn management_settings_accept_status_writes_of_kueue_only() {
     assert_eq!((requests_reviewed, statuses_denied), (45, 24));
 }
 
-/// Returns the settings of a manifest in `deploy/` with JobSet enabled and the recorded release.
-fn with_jobset(file: &str) -> Value {
-    let text = std::fs::read_to_string(root("deploy").join(file)).unwrap();
-    let text = manifests::with_enabled(&text, &["jobset".to_owned()].into());
+/// Returns the settings that the chart renders for a cluster with all projects, with the recorded release.
+fn rendered_settings(file: &str) -> Value {
+    let folder = root("charts/managed-by-policy/tests/rendered");
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
     let mut manifest: Value = serde_yaml_ng::from_str(&text).unwrap();
     let mut settings = manifest["spec"]["settings"].take();
     settings["kubernetes_version"] = "1.36".into();
@@ -123,7 +122,7 @@ fn with_jobset(file: &str) -> Value {
 
 /// Returns the same settings without lists of status writers, because watch events do not contain the user.
 fn without_writers(file: &str) -> Value {
-    let mut settings = with_jobset(file);
+    let mut settings = rendered_settings(file);
     assert!(settings["builtin_status_writers"].take().is_object());
     if let Some(controllers) = settings.get_mut("controllers") {
         for controller in controllers.as_object_mut().unwrap().values_mut() {
@@ -157,7 +156,7 @@ fn manifest_settings_accept_multikueue_without_warnings() {
 #[test]
 fn worker_settings_accept_jobset_resuming_its_jobs() {
     let jobset = "system:serviceaccount:jobset-system:jobset-controller-manager";
-    let settings = with_jobset("worker.yml");
+    let settings = rendered_settings("worker.yml");
     let mut without = settings.clone();
     let writers = without["builtin_status_writers"]["Job"].as_array_mut();
     writers.unwrap().retain(|writer| writer != jobset);

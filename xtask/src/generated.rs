@@ -1,10 +1,11 @@
 //! The files that `make docs` generates from the code.
 
 use std::fs;
+use std::io::{self, Write as _};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{artifacthub, kinds, manifests, root, rules, settings, status_guide};
+use crate::{artifacthub, chart, deploy, kinds, root, rules, settings, status_guide};
 
 /// A generated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +35,19 @@ pub fn all() -> Result<Vec<Generated>> {
         rules::generated()?,
         kinds::generated()?,
         settings::generated()?,
-        manifests::generated()?,
+        chart::generated()?,
         artifacthub::generated()?,
         status_guide::generated()?,
     ];
-    Ok(generators.concat())
+    let mut files = generators.concat();
+    match deploy::generated()? {
+        Some(rendered) => files.extend(rendered),
+        None => writeln!(
+            io::stderr(),
+            "skipped: the manifests in deploy/, because there is no Helm here"
+        )?,
+    }
+    Ok(files)
 }
 
 /// Writes generated files.

@@ -9,10 +9,11 @@
 
 pub mod answers;
 pub mod artifacthub;
+pub mod chart;
 pub mod demo;
+pub mod deploy;
 pub mod generated;
 pub mod kinds;
-pub mod manifests;
 pub mod metadata;
 pub mod releases;
 pub mod rules;

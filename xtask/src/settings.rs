@@ -32,7 +32,7 @@ pub const SCHEMA: &str = "docs/settings.schema.json";
 /// Fills in the descriptions and enums of the schema from the library. Types and patterns are written by hand in the file.
 ///
 /// Enums contain `null`, which the policy treats like a missing key.
-fn schema() -> Result<Value> {
+pub(crate) fn schema() -> Result<Value> {
     let mut schema: Value = from_str(&read(SCHEMA)?)?;
     for key in KEYS {
         // `namespaces[].match` and `controllers[NAME].kinds`

@@ -69,3 +69,34 @@ matchExpressions:
     operator: NotIn
     values: {{ append .Values.excludedNamespaces .Values.kubewardenNamespace | uniq | toJson }}
 {{- end }}
+
+{{/* The annotations of a policy. */}}
+{{- define "managed-by.annotations" -}}
+# For policy reports.
+io.kubewarden.policy.category: Best practices
+io.kubewarden.policy.severity: medium
+{{- with .Values.commonAnnotations }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* The name of the policy in metrics and in the webhook, without what the mode adds. */}}
+{{- define "managed-by.reportedName" -}}
+{{- if .Values.namespaced -}}
+{{- printf "namespaced-%s-%s" .Release.Namespace (include "managed-by.fullname" .) -}}
+{{- else -}}
+{{- printf "clusterwide-%s" (include "managed-by.fullname" .) -}}
+{{- end -}}
+{{- end }}
+
+{{/* The image of the PolicyServer to create: that of Kubewarden's own PolicyServer, because both must be of one release. */}}
+{{- define "managed-by.policyServerImage" -}}
+{{- $default := lookup "policies.kubewarden.io/v1" "PolicyServer" "" "default" -}}
+{{- if .Values.policyServer.image -}}
+{{- .Values.policyServer.image -}}
+{{- else if $default -}}
+{{- $default.spec.image -}}
+{{- else -}}
+{{- fail "\n\nvalues to set:\n- policyServer.image: the image of PolicyServer in Kubewarden's release, because there is no PolicyServer \"default\" to take it from\n" -}}
+{{- end -}}
+{{- end }}

@@ -15,8 +15,7 @@ The result is JSON with three lists:
 {{- $projects := list -}}
 {{- $kinds := list -}}
 {{- $problems := list -}}
-{{- /* Without the kinds of Kubewarden, the list of versions is not that of a cluster. */ -}}
-{{- $isListed := .Capabilities.APIVersions.Has "policies.kubewarden.io/v1/ClusterAdmissionPolicy" -}}
+{{- $isListed := include "managed-by.isListed" . -}}
 {{- $listsWriters := eq (include "managed-by.listsWriters" .) "true" -}}
 {{- range $project := .Files.Get "files/projects.yaml" | fromYamlArray -}}
   {{- $values := index $root.Values.projects .name -}}
@@ -123,4 +122,25 @@ The result is JSON with three lists:
 {{/* Not empty if `lookup` reaches a cluster: every cluster has this namespace. */}}
 {{- define "managed-by.isOnline" -}}
 {{- if lookup "v1" "Namespace" "" "kube-system" -}}true{{- end -}}
+{{- end }}
+
+{{/* Not empty if Kubewarden is installed, as far as Helm can see. */}}
+{{- define "managed-by.hasKubewarden" -}}
+{{- if .Capabilities.APIVersions.Has "policies.kubewarden.io/v1/ClusterAdmissionPolicy" -}}true{{- end -}}
+{{- end }}
+
+{{/* Not empty if the list of API versions is that of a cluster. Without one, it has neither Kubewarden's kinds nor those of others. */}}
+{{- define "managed-by.isListed" -}}
+{{- or (include "managed-by.hasKubewarden" .) (include "managed-by.isOnline" .) -}}
+{{- end }}
+
+{{/* The projects whose controllers write the status of Jobs. */}}
+{{- define "managed-by.jobWriters" -}}
+{{- $titles := list -}}
+{{- range .Files.Get "files/projects.yaml" | fromYamlArray -}}
+  {{- $kinds := list -}}
+  {{- range .kinds -}}{{- $kinds = append $kinds .kind -}}{{- end -}}
+  {{- if has "Job" (concat $kinds (default list .writesStatusOf)) -}}{{- $titles = append $titles .title -}}{{- end -}}
+{{- end -}}
+{{- join ", " $titles -}}
 {{- end }}

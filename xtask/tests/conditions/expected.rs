@@ -72,4 +72,4 @@ pub(crate) fn template(kind: &Kind<'_>) -> Option<&'static str> {
 }
 
 /// Manifests whose settings list status writers.
-pub(crate) const WRITERS: [&str; 3] = ["management", "worker", "webhook"];
+pub(crate) const WRITERS: [&str; 2] = ["management", "worker"];

@@ -1,6 +1,6 @@
-//! Evaluates the match conditions in `deploy/` and compares them with the library's answers.
+//! Evaluates the match conditions of the chart and compares them with the library's answers.
 //!
-//! The conditions exclude exactly the requests that `expected.rs` excludes. The library accepts excluded requests without a warning,
+//! They are those of a cluster with all projects, in `charts/managed-by-policy/tests/rendered/`. They exclude exactly the requests that `expected.rs` excludes. The library accepts excluded requests without a warning,
 //! except for status updates of objects that are not delegated.
 
 #![expect(
@@ -42,17 +42,22 @@ struct Manifest {
     conditions: Vec<IdedExpr>,
 }
 
-/// Reads the first document of a manifest.
-fn document(name: &str) -> Value {
-    let text = fs::read_to_string(root(format!("deploy/{name}.yml"))).unwrap();
-    let first = serde_yaml_ng::Deserializer::from_str(&text).next().unwrap();
-    Value::deserialize(first).unwrap()
+/// Reads the policy in a manifest.
+fn spec(name: &str) -> Value {
+    let folder = match name {
+        "pods" => "deploy",
+        _ => "charts/managed-by-policy/tests/rendered",
+    };
+    let text = fs::read_to_string(root(format!("{folder}/{name}.yml"))).unwrap();
+    let documents = serde_yaml_ng::Deserializer::from_str(&text);
+    let mut documents = documents.map(|document| Value::deserialize(document).unwrap());
+    let policy = documents.find(|document| document["kind"] == "ClusterAdmissionPolicy");
+    policy.unwrap()["spec"].take()
 }
 
 fn manifest(name: &'static str, settings: Value) -> Manifest {
-    let document = document(name);
-    let parent = document.pointer("/webhooks/0").unwrap_or(&document["spec"]);
-    let conditions = parent["matchConditions"].as_array().unwrap().iter();
+    let spec = spec(name);
+    let conditions = spec["matchConditions"].as_array().unwrap().iter();
     let names: Vec<_> = conditions.clone().map(|c| &c["name"]).collect();
     // The docs refer to these names.
     let expected: &[&str] = match name {
@@ -75,14 +80,12 @@ fn manifest(name: &'static str, settings: Value) -> Manifest {
 
 /// Returns the manifests of policies for workloads.
 fn manifests() -> Vec<Manifest> {
-    let names = ["management", "worker", "hybrid", "namespace"].into_iter();
+    let names = ["management", "worker", "hybrid"].into_iter();
     let mut manifests: Vec<_> = names
-        .map(|name| manifest(name, document(name)["spec"]["settings"].clone()))
+        .map(|name| manifest(name, spec(name)["settings"].clone()))
         .collect();
     // With default settings.
     manifests.push(manifest("hybrid", json!({})));
-    let settings = document("policies")["managed-by"]["settings"].clone();
-    manifests.push(manifest("webhook", settings));
     manifests
 }
 
@@ -252,7 +255,7 @@ fn table_of_match_conditions_is_up_to_date() {
     let manifests = manifests();
     let names = |is_wanted: &dyn Fn(&Manifest) -> bool| -> BTreeSet<_> {
         let wanted = manifests.iter().filter(|manifest| is_wanted(manifest));
-        wanted.map(|m| format!("`{}.yml`", m.name)).collect()
+        wanted.map(|m| format!("`role: {}`", m.name)).collect()
     };
     let all = names(&|_| true);
     let pods = manifest("pods", json!({"role": "management"}));
@@ -263,7 +266,7 @@ fn table_of_match_conditions_is_up_to_date() {
         let settings: Value = from_str(docs.rejected.settings).unwrap();
         let Some(kind) = kind_of(&example) else {
             assert!(pods.matches(&sent(example)), "{}", rule.id());
-            let asks = "With `pods.yml`, the API server asks only about pods that a Job controls";
+            let asks = "The API server asks only about pods that a Job controls";
             writeln!(table, "{}\t{asks}", rule.id()).unwrap();
             continue;
         };
@@ -298,8 +301,8 @@ fn table_of_match_conditions_is_up_to_date() {
             None => "asks only about delegated objects, which this rule does not evaluate",
         };
         let with = match rest.len() {
-            0 => "every manifest in `deploy/`".to_owned(),
-            _ if matched.is_empty() => "the manifests in `deploy/`".to_owned(),
+            0 => "every role".to_owned(),
+            _ if matched.is_empty() => "every role".to_owned(),
             _ => rest.join(" and "),
         };
         writeln!(table, "{}\tWith {with}, the API server {asks}", rule.id()).unwrap();

@@ -1,0 +1,63 @@
+//! Generates `values.schema.json` of the Helm chart from the JSON Schema of the settings.
+//!
+//! Helm checks values against it, so that invalid settings never reach PolicyServer. The schema of other values is written by hand in the file.
+//! `make docs` also renders `deploy/` from the chart, if Helm is installed.
+
+use anyhow::{Context as _, Result};
+use managed_by::Release;
+use serde_json::{Value, from_str, json};
+
+use crate::generated::{Generated, read};
+use crate::settings;
+
+/// Path of the schema.
+pub const VALUES_SCHEMA: &str = "charts/managed-by-policy/values.schema.json";
+
+/// Settings that are values of their own, with the names of these values. The others are in the value `settings`.
+pub const VALUES: [(&str, &str); 5] = [
+    ("role", "role"),
+    ("kubernetes_version", "kubernetesVersion"),
+    ("controllers", "controllers"),
+    ("namespaces", "namespaces"),
+    ("exempt", "exempt"),
+];
+
+/// Settings of the pods policy.
+const PODS: [&str; 3] = ["on_lookup_failure", "exempt", "rules"];
+
+/// Generates the schema.
+///
+/// # Errors
+/// If the file lacks a value.
+pub fn generated() -> Result<Vec<Generated>> {
+    let schema = values_schema(&settings::schema()?, from_str(&read(VALUES_SCHEMA)?)?)?;
+    Ok(vec![Generated::new(VALUES_SCHEMA, format!("{schema:#}\n"))])
+}
+
+fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
+    schema["$defs"] = settings["$defs"].clone();
+    let mut others = settings["properties"].clone();
+    let others = others.as_object_mut().context("no properties")?;
+    for (setting, value) in VALUES {
+        let of_setting = others.remove(setting).context(setting)?;
+        schema["properties"][value] = of_setting;
+    }
+    let releases = Release::ALL.iter().map(|release| release.as_str());
+    let releases: Vec<_> = ["auto", ""].into_iter().chain(releases).collect();
+    schema["properties"]["kubernetesVersion"] = json!({"enum": releases});
+    schema["properties"]["settings"] =
+        json!({"type": "object", "additionalProperties": false, "properties": others});
+    for setting in PODS {
+        let of_setting = &settings["properties"][setting];
+        schema["properties"]["pods"]["properties"]["settings"]["properties"][setting] =
+            of_setting.clone();
+    }
+    // Declared kinds are in one value, and what names them in two.
+    schema["if"] = json!({"properties": {"settings": settings["if"]}, "required": ["settings"]});
+    let mut names = settings["else"]["properties"].clone();
+    let names = names.as_object_mut().context("no names of kinds")?;
+    let controllers = names.remove("controllers").context("controllers")?;
+    schema["else"] =
+        json!({"properties": {"controllers": controllers, "settings": {"properties": names}}});
+    Ok(schema)
+}

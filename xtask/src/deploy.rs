@@ -1,0 +1,113 @@
+//! Renders the manifests in `deploy/` from the chart with Helm.
+//!
+//! They are for clusters with Kueue and no other project. The files in `charts/managed-by-policy/tests/rendered/` have all projects; tests read them.
+
+use std::io::ErrorKind;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::generated::Generated;
+use crate::root;
+
+const CHART: &str = "charts/managed-by-policy";
+
+/// Rendered files, each with the values and the arguments of `helm template`.
+const FILES: [(&str, &str, &str); 13] = [
+    ("deploy/management.yml", "offline management", POLICY),
+    ("deploy/worker.yml", "offline worker", POLICY),
+    ("deploy/hybrid.yml", "offline hybrid", POLICY),
+    ("deploy/namespace.yml", "offline namespace", POLICY),
+    (
+        "deploy/namespace-admins.yml",
+        "offline",
+        "--show-only templates/namespace-admins.yaml --set namespaceAdmins.groups={team-a-admins}",
+    ),
+    (
+        "deploy/pods.yml",
+        "offline management",
+        "--show-only templates/pods-policy.yaml --set pods.enabled=true",
+    ),
+    (
+        "deploy/network-policy.yml",
+        "offline",
+        "--show-only templates/network-policy.yaml --set networkPolicy.enabled=true",
+    ),
+    ("deploy/webhook.yml", "offline management", WEBHOOK),
+    (
+        "deploy/audit-scanner.yml",
+        "all-projects",
+        "--show-only templates/audit-scanner.yaml",
+    ),
+    (
+        "deploy/flow-schema.yml",
+        "all-projects",
+        "--show-only templates/flow-schema.yaml --set flowSchema.enabled=true --set flowSchema.groups={tenants}",
+    ),
+    (
+        "charts/managed-by-policy/tests/rendered/management.yml",
+        "all-projects management",
+        POLICY,
+    ),
+    (
+        "charts/managed-by-policy/tests/rendered/worker.yml",
+        "all-projects worker",
+        POLICY,
+    ),
+    (
+        "charts/managed-by-policy/tests/rendered/hybrid.yml",
+        "all-projects hybrid",
+        POLICY,
+    ),
+];
+
+const POLICY: &str = "--show-only templates/policy.yaml";
+const WEBHOOK: &str = "--show-only templates/webhook.yaml --set webhook.enabled=true --set webhook.caBundle=REPLACE_ME";
+
+/// Lines that say that Helm manages the object, which is not true of a plain manifest.
+const HELM_LINES: [&str; 4] = [
+    "# Source: ",
+    "helm.sh/chart: ",
+    "app.kubernetes.io/managed-by: ",
+    "app.kubernetes.io/instance: ",
+];
+
+/// Renders all files, or returns `None` if Helm is not on the PATH.
+///
+/// # Errors
+/// If Helm fails.
+pub fn generated() -> Result<Option<Vec<Generated>>> {
+    let mut files = Vec::new();
+    for (path, values, arguments) in FILES {
+        let mut helm = Command::new("helm");
+        helm.args(["template", "managed-by", CHART, "--namespace", "team-a"]);
+        helm.args(["--kube-version", "1.37.0"]);
+        for values in values.split(' ') {
+            helm.arg("--values");
+            helm.arg(format!("{CHART}/ci/{values}-values.yaml"));
+        }
+        helm.args(arguments.split(' ')).current_dir(root("."));
+        let output = match helm.output() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            output => output.context("helm")?,
+        };
+        let error = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{path}: {error}");
+        let text = String::from_utf8(output.stdout)?;
+        files.push(Generated::new(path, plain(&text)));
+    }
+    Ok(Some(files))
+}
+
+/// Removes what only Helm needs, and adds a header.
+fn plain(rendered: &str) -> String {
+    let is_kept = |line: &&str| {
+        !HELM_LINES
+            .iter()
+            .any(|start| line.trim().starts_with(start))
+    };
+    let lines = rendered.lines().filter(is_kept);
+    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let text = text.strip_prefix("---\n").unwrap_or(&text);
+    format!("# Generated from {CHART} (make docs): docs/operations.md says how to use it.\n{text}")
+}
