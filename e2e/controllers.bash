@@ -69,8 +69,6 @@ run_kueue() {
 # Only one can run on a machine, because it listens on a fixed port.
 run_mpi_operator() {
   apply_crds "$1" . "$(sources "$MPI_OPERATOR_MODULE")/manifests/base/kubeflow.org_mpijobs.yaml"
-  # Where it keeps its lease.
-  kubectl --kubeconfig "$RUN/$1/kubeconfig" create namespace mpi-operator
   start "$1/mpi-operator" env KUBECONFIG="$(kubeconfig "$1" "$MPI_OPERATOR")" mpi-operator -kube-api-qps=300 -kube-api-burst=600
   ready "$1/mpi-operator" grep "Leading started" "$RUN/$1/mpi-operator.log"
 }

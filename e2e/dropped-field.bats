@@ -2,29 +2,28 @@
 load lib
 load controllers
 
-PROJECTS=()
 TYPO='managedBy: kueue.x-k8s.io/multikeue'
 API_SERVER=kube-apiserver-1.30.14
 
 setup_file() {
-  needs etcd "$API_SERVER" kube-controller-manager policy-server kubectl jq openssl curl python3
-  protected management 1.30 --authorization-mode=AlwaysAllow
+  needs helm etcd "$API_SERVER" kube-controller-manager policy-server kubectl jq openssl curl python3
+  protected management --authorization-mode=AlwaysAllow
   controller_manager cluster "${AS_OLD[@]}"
 }
 teardown_file() { stop_all; }
 
-@test "deploy/management.yml: a Job that its manifest delegates is denied, because it arrives without the field" {
+@test "role management: a Job that its manifest delegates is denied, because it arrives without the field" {
   refused '[managed-by/delegation]' ana create -f - <<<"$(job delegated 'managedBy: kueue.x-k8s.io/multikueue')"
 }
 
-@test "deploy/hybrid.yml: a typo is stored without the field and without a warning, and runs here" {
-  serve hybrid 1.30
+@test "role hybrid: a typo is stored without the field and without a warning, and runs here" {
+  serve hybrid
   quietly ana create -f - <<<"$(job typo "$TYPO")"
   [ "$(audited typo mode)" = BuiltIn ]
   [ -z "$(kubectl get job typo -o jsonpath='{.spec.managedBy}')" ]
   kubectl wait job/typo --for=jsonpath='{.status.active}'=1 --timeout=1m
 }
 
-@test "deploy/hybrid.yml: a CronJob keeps the field in its template, so that the typo is denied" {
+@test "role hybrid: a CronJob keeps the field in its template, so that the typo is denied" {
   refused '[managed-by/reserved-domain]' ana create -f - <<<"$(workload batch/v1 CronJob typo "schedule: '* * * * *', jobTemplate: {spec: {$TYPO, template: $(template)}}")"
 }

@@ -1,13 +1,12 @@
-# A management cluster and a worker, with MultiKueue between them and the policies of deploy/ in force. People hand in work on the hub.
+# A management cluster and a worker, with MultiKueue between them and the policies of the chart in force. People hand in work on the hub.
 # shellcheck shell=bash disable=SC2034
-PROJECTS=(jobset)
-FLEET_PROGRAMS=("$KUEUE_ETCD" kube-apiserver kube-controller-manager jobset "$KUEUE_PROGRAM" policy-server go unshare kubectl jq openssl curl python3)
+FLEET_PROGRAMS=(helm "$KUEUE_ETCD" kube-apiserver kube-controller-manager jobset "$KUEUE_PROGRAM" policy-server go unshare kubectl jq openssl curl python3)
 MULTIKUEUE=system:serviceaccount:kueue-system:multikueue-sa
 
 policy_of() { if [ "$1" = hub ]; then echo management; else echo worker; fi; }
 # Starts PolicyServer of the hub or the worker, with a change of its settings: serve_member NAME [FILTER]
 serve_member() {
-  protect "$(settings "$(policy_of "$1")" 1.36 "${PROJECTS[@]}" | jq "${2:-.}")" | jq '{"managed-by": .}' |
+  protect "$(settings "$1" "$(policy_of "$1")" | jq "${2:-.}")" | jq '{"managed-by": .}' |
     KUBECONFIG=$(kubeconfig "$1" "$POLICY_SERVER") policy_server "$1/policy-server"
 }
 
@@ -16,7 +15,6 @@ member() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig")
   ETCD=$KUEUE_ETCD cluster "$1" --authorization-mode=AlwaysAllow
   "${kubectl[@]}" create namespace team-a
-  "${kubectl[@]}" create namespace kueue-system
   controller_manager "$1"
   run_jobset "$1"
   run_kueue "$1"

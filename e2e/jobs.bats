@@ -1,12 +1,11 @@
-# The built-in Job controller with Jobs of every shape, with the settings of deploy/hybrid.yml: it must never be denied, nor warned.
+# The built-in Job controller with Jobs of every shape, with the settings that the chart renders for a hybrid cluster: it must never be denied, nor warned.
 load lib
 load controllers
 
-PROJECTS=()
 
 setup_file() {
-  needs etcd kube-apiserver kube-controller-manager policy-server kubectl jq openssl curl python3
-  protected hybrid 1.36 --authorization-mode=AlwaysAllow
+  needs helm etcd kube-apiserver kube-controller-manager policy-server kubectl jq openssl curl python3
+  protected hybrid --authorization-mode=AlwaysAllow
   controller_manager cluster
   kubelet cluster
 }
@@ -66,15 +65,15 @@ delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
 # Counted for docs/outages.md.
 @test "the life of a Job costs a call for its creation and, where writers of Jobs are listed, one for each status update" {
   for manifest in management worker hybrid namespace; do
-    spec=$(spec "$manifest")
+    webhook_of_chart cluster "$manifest" | jq '.webhooks[0]' >webhook.json
     # The API server learns of all this a little later. It has when it calls no more about one name.
-    webhook cluster ".rules = $(jq -c .rules <<<"$spec") | .matchConditions = $(jq -c .matchConditions <<<"$spec") + [{name: \"in-force\", expression: \"object.metadata.name != 'probe-$manifest'\"}]"
+    webhook cluster ".rules = $(jq -c .rules webhook.json) | .matchConditions = $(jq -c .matchConditions webhook.json) + [{name: \"in-force\", expression: \"object.metadata.name != 'probe-$manifest'\"}]"
     soon eval 'job probe-$manifest "managedBy: kubernetes.io/job-controler" | quietly ana create --dry-run=server -f -'
     # So long that each state of its pod is written.
     job "life-$manifest" '' "e2e/run: '4000'" | ana create -f -
     ana label job "life-$manifest" a=b
     LIMIT=30 soon has Complete job "life-$manifest"
     ana delete job "life-$manifest"
-    cost cluster "life-$manifest" "$(jq -r '.settings.builtin_status_writers.Job // [] | .[]' <<<"$spec")"
+    cost cluster "life-$manifest" "$(settings cluster "$manifest" | jq -r '.builtin_status_writers.Job // [] | .[]')"
   done
 }

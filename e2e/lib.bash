@@ -120,8 +120,9 @@ protect() { jq -nc --arg file "file://$MODULE" --argjson settings "${1:-{\}}" '{
 
 # The policy of deploy/pods.yml in policies.yml, in mode protect. Kubewarden's controller grants what its metadata asks for; a PolicyServer alone
 # grants what its file says.
+pods_spec() { yaml "$ROOT/deploy/pods.yml" | jq -c '.spec // empty'; }
 pods_policy() {
-  yaml "$ROOT/deploy/pods.yml" | jq --arg file "$PODS_MODULE" --argjson capabilities "$(yaml "$ROOT/pods/metadata.yml" | jq .hostCapabilities)" 'select(.spec.rules) | .spec |
+  pods_spec | jq --arg file "$PODS_MODULE" --argjson capabilities "$(yaml "$ROOT/pods/metadata.yml" | jq .hostCapabilities)" '
     {"module": "file://\($file)", policyMode: "protect", settings, contextAwareResources, hostCapabilities: $capabilities}'
 }
 
@@ -187,6 +188,7 @@ EOF
   echo "$server" >"$folder/server"
   cp "$(kubeconfig "$name" admin)" "$folder/kubeconfig"
   ready "$name/kube-apiserver" kubectl --kubeconfig "$folder/kubeconfig" get --raw /readyz
+  accounts "$name"
 }
 
 # Writes the kubeconfig of a user and prints its path: kubeconfig CLUSTER USER
@@ -199,26 +201,37 @@ kubeconfig() {
   echo "$file"
 }
 
-# deploy/NAME.yml as an admin changes it for some projects: manifest NAME [PROJECT...]
-manifest() {
-  local name=$1 project text
-  text=$(<"$ROOT/deploy/$name.yml")
-  shift
-  for project; do
-    [[ $text == *"#$project "* ]] || { echo "deploy/$name.yml has no project $project" >&2 && return 1; }
-    text=${text//"#$project "/}
-  done
-  printf '%s\n' "${text//:NAMESPACE:/:ray-system:}"
+# What the chart renders in a cluster by itself, with the values of a policy in ci/, for a PolicyServer without Kubewarden's controller:
+# rendered CLUSTER POLICY [ARGUMENT...]
+CHART=$ROOT/charts/managed-by-policy
+rendered() {
+  # With --validate, helm template reads the cluster as helm upgrade does.
+  helm template managed-by "$CHART" --kubeconfig "$RUN/$1/kubeconfig" --validate --dry-run=server --is-upgrade --values "$CHART/ci/$2-values.yaml" \
+    --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "${VALUES[@]}" "${@:3}" | yaml
 }
-# The policy in it, as JSON: spec NAME [PROJECT...]
-spec() { manifest "$@" | yaml | jq -s '.[0].spec'; }
-# Its settings for an API server of a release: settings NAME RELEASE [PROJECT...]
-settings() { spec "$1" "${@:3}" | jq --arg release "$2" '.settings + {kubernetes_version: $release}'; }
+# More values of a test.
+VALUES=()
+# Its settings: settings CLUSTER POLICY [ARGUMENT...]
+settings() { rendered "$@" | jq -r 'select(.kind == "ConfigMap") | .data["policies.yml"]' | yaml | jq '.["managed-by"].settings'; }
+# Its webhook: webhook_of_chart CLUSTER POLICY [ARGUMENT...]
+webhook_of_chart() { rendered "$@" | jq 'select(.kind == "ValidatingWebhookConfiguration")'; }
 
-# Applies deploy/webhook.yml, changed by a filter, with the address of the PolicyServer of a cluster:
+# Creates the accounts of the projects whose controllers a test may start, as their installations do.
+accounts() {
+  local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig") account
+  "${kubectl[@]}" create namespace kubewarden
+  for account in kube-system/job-controller kueue-system/kueue-controller-manager jobset-system/jobset-controller-manager mpi-operator/mpi-operator \
+    appwrapper-system/appwrapper-controller-manager kubeflow/training-operator ray-system/kuberay-operator; do
+    if [[ $account == kube-system/* ]]; then soon "${kubectl[@]}" get namespace kube-system; else "${kubectl[@]}" create namespace "${account%/*}"; fi
+    "${kubectl[@]}" create serviceaccount "${account#*/}" -n "${account%/*}"
+  done
+  "${kubectl[@]}" create clusterrolebinding kuberay-operator --clusterrole=view --serviceaccount=ray-system:kuberay-operator
+}
+
+# Applies the webhook of the policy `management`, changed by a filter, with the address of the PolicyServer of a cluster:
 # webhook CLUSTER [FILTER]. Waits until the API server calls it if the filter is missing.
 webhook() {
-  manifest webhook | yaml |
+  webhook_of_chart "$1" management |
     jq --arg url "$(<"$RUN/$1/policy-server/url")" --rawfile ca "$RUN/$1/policy-server/ca.crt" "
       .webhooks[0] |= (.clientConfig = {url: (\$url + .clientConfig.service.path), caBundle: (\$ca | @base64)} | ${2:-.})" |
     kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f -
@@ -234,17 +247,17 @@ probe() {
   [[ $output == *managed-by/* ]]
 }
 
-# Starts a cluster with namespace team-a, PolicyServer with the settings of deploy/NAME.yml in mode protect, and its webhook:
-# protected NAME RELEASE [ARGUMENT...]
+# Starts a cluster with namespace team-a, PolicyServer with the settings of a policy in mode protect, and its webhook:
+# protected POLICY [ARGUMENT...]
 protected() {
-  cluster cluster "${@:3}"
+  cluster cluster "${@:2}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
-  serve "$1" "$2"
+  serve "$1"
   webhook cluster
 }
-# Starts its PolicyServer, be it once more: serve NAME RELEASE
-serve() { protect "$(settings "$1" "$2" "${PROJECTS[@]}")" | jq '{"managed-by": .}' | policy_server cluster/policy-server; }
+# Starts its PolicyServer, be it once more: serve POLICY
+serve() { protect "$(settings cluster "$1")" | jq '{"managed-by": .}' | policy_server cluster/policy-server; }
 
 # Applies the CRDs of these kinds in e2e/crds.yml: crds KIND...
 crds() {

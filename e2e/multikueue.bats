@@ -1,5 +1,5 @@
-# Work that is handed on: MultiKueue, JobSet and the Job controller on two clusters, with the settings of deploy/management.yml on the hub and
-# of deploy/worker.yml on the worker, both in mode protect; and what happens to it while PolicyServer is away or has wrong settings.
+# Work that is handed on: MultiKueue, JobSet and the Job controller on two clusters, with the settings that the chart renders on its own, for a management cluster
+# on the hub and for a worker on the worker, both in mode protect; and what happens to it while PolicyServer is away or has wrong settings.
 load lib
 load controllers
 load fleet

@@ -1,21 +1,20 @@
 # What the API server does while no PolicyServer answers: `failurePolicy` and `matchConditions`. Links to this file run it in other releases.
 load lib
 
-PROJECTS=(appwrapper training-operator)
 DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
-RELEASE=1.36 API_SERVER=kube-apiserver ARGUMENTS=(--authorization-mode=AlwaysAllow)
+API_SERVER=kube-apiserver ARGUMENTS=(--authorization-mode=AlwaysAllow)
 case $BATS_TEST_FILENAME in
-*-1.30.bats) RELEASE=1.30 API_SERVER=kube-apiserver-1.30.14 ARGUMENTS+=(--feature-gates=JobManagedBy=true) ;;
-*-1.37.bats) RELEASE=1.37 API_SERVER=kube-apiserver-1.37.1 ;;
+*-1.30.bats) API_SERVER=kube-apiserver-1.30.14 ARGUMENTS+=(--feature-gates=JobManagedBy=true) ;;
+*-1.37.bats) API_SERVER=kube-apiserver-1.37.1 ;;
 esac
 
 setup_file() {
-  needs etcd "$API_SERVER" policy-server kubectl jq openssl curl python3
+  needs helm etcd "$API_SERVER" policy-server kubectl jq openssl curl python3
   cluster cluster "${ARGUMENTS[@]}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
   crds AppWrapper PyTorchJob
-  serve hybrid "$RELEASE"
+  serve hybrid
   webhook cluster
 }
 teardown_file() { stop_all; }
@@ -41,22 +40,25 @@ cannot_create() { fails ana create --dry-run=server -f - <<<"$(job refused)"; }
 }
 
 @test "PolicyServer answers again, and the policy denies" {
-  serve hybrid "$RELEASE"
+  serve hybrid
   webhook cluster
   refused reserved-domain ana create -f - <<<"$(job denied 'managedBy: kubernetes.io/job-controler')"
   kubectl get job kept
 }
 
-@test "the matchConditions of every manifest compile" {
+conditions() {
+  if [ "$1" = pods ]; then pods_spec | jq -c .matchConditions; else webhook_of_chart cluster "$1" | jq -c '.webhooks[0].matchConditions'; fi
+}
+@test "the matchConditions of every policy compile" {
   for manifest in management worker namespace pods hybrid; do
-    conditions=$(spec "$manifest" | jq -c .matchConditions)
+    conditions=$(conditions "$manifest")
     [ "$(jq length <<<"$conditions")" -gt 0 ]
     webhook cluster ".matchConditions = $conditions"
   done
 }
 
-@test "matchConditions of deploy/hybrid.yml: workloads of all shapes, and then no PolicyServer" {
-  webhook cluster ".matchConditions = $(spec hybrid | jq -c .matchConditions)"
+@test "matchConditions of a hybrid cluster: workloads of all shapes, and then no PolicyServer" {
+  webhook cluster ".matchConditions = $(conditions hybrid)"
   {
     job own 'suspend: true'
     job delegated "$DELEGATED"

@@ -1,13 +1,12 @@
-# What people and controllers do, with the settings of deploy/hybrid.yml behind deploy/webhook.yml.
+# What people and controllers do, with the settings and the webhook that the chart renders for a hybrid cluster.
 load lib
 
-PROJECTS=(appwrapper training-operator)
 DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
 TYPO='managedBy: kubernetes.io/job-controler, suspend: true'
 NOW=$(date --utc +%FT%TZ)
 
 setup_file() {
-  needs etcd kube-apiserver policy-server kubectl jq openssl curl python3
+  needs helm etcd kube-apiserver policy-server kubectl jq openssl curl python3
   cluster cluster --authorization-mode=AlwaysAllow
   export KUBECONFIG=$RUN/cluster/kubeconfig
   # Everybody delegates as they like in the first one, and must in the second one.
@@ -17,7 +16,7 @@ setup_file() {
   job old "$TYPO" | ana create -f -
   job 'old-held, finalizers: [acme.io/hold]' "$TYPO" | ana create -f -
   pytorchjob scaled 'replicas: 1, runPolicy: {managedBy: kubernetes.io/job-controler}' | ana create -f -
-  serve hybrid 1.36
+  serve hybrid
   webhook cluster
 }
 teardown_file() { stop_all; }

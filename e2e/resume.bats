@@ -6,28 +6,26 @@
 load lib
 load controllers
 
-PROJECTS=(jobset mpi-operator)
-RELEASE=1.36 API_SERVER=kube-apiserver ARGUMENTS=(--authorization-mode=AlwaysAllow) MANAGER=() CRD=. KEEPS_START=
+API_SERVER=kube-apiserver ARGUMENTS=(--authorization-mode=AlwaysAllow) MANAGER=() CRD=. KEEPS_START=
 GATE=--feature-gates=MutableSchedulingDirectivesForSuspendedJobs=false
 case $BATS_TEST_FILENAME in
 *-gate-off.bats) ARGUMENTS+=("$GATE") MANAGER=("$GATE") KEEPS_START=true ;;
 *-1.30.bats)
-  RELEASE=1.30 API_SERVER=kube-apiserver-1.30.14 ARGUMENTS+=(--feature-gates=JobManagedBy=true) MANAGER=("${AS_OLD[@]}") KEEPS_START=true
+  API_SERVER=kube-apiserver-1.30.14 ARGUMENTS+=(--feature-gates=JobManagedBy=true) MANAGER=("${AS_OLD[@]}") KEEPS_START=true
   # A rule of JobSet's CRD reads metadata.namespace, which the rules of 1.30 cannot.
   CRD='del(.spec.versions[].schema.openAPIV3Schema.properties.spec.properties.volumeClaimPolicies.items["x-kubernetes-validations"])'
   ;;
 esac
 
 setup_file() {
-  needs etcd "$API_SERVER" kube-controller-manager jobset go policy-server kubectl jq openssl curl python3
+  needs helm etcd "$API_SERVER" kube-controller-manager jobset go policy-server kubectl jq openssl curl python3
   cluster cluster "${ARGUMENTS[@]}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
-  kubectl create namespace kueue-system
   controller_manager cluster "${MANAGER[@]}"
   run_jobset cluster "$CRD"
   ! command -v mpi-operator || run_mpi_operator cluster
-  serve worker "$RELEASE"
+  serve worker
   webhook cluster
   kubelet cluster
 }
@@ -74,13 +72,13 @@ good() {
   [ -z "$KEEPS_START" ] || [ "$writes" -gt 0 ]
 }
 
-@test "deploy/worker.yml: JobSets are resumed, and all end" { good jobset team-a worker-jobset "$JOBSET"; }
-@test "deploy/worker.yml: MPIJobs are resumed, and all end" { good mpijob team-a worker-mpijob "$MPI_OPERATOR"; }
+@test "role worker: JobSets are resumed, and all end" { good jobset team-a worker-jobset "$JOBSET"; }
+@test "role worker: MPIJobs are resumed, and all end" { good mpijob team-a worker-mpijob "$MPI_OPERATOR"; }
 
 @test "control: without JobSet's account in builtin_status_writers.Job, none ends" {
   # Where the status write is certain to happen.
   [ -n "$KEEPS_START" ] || skip "the Job controller removes startTime itself"
-  settings=$(settings worker "$RELEASE" "${PROJECTS[@]}")
+  settings=$(settings cluster worker)
   fewer=$(jq --arg jobset "$JOBSET" '.builtin_status_writers.Job -= [$jobset]' <<<"$settings")
   [ "$fewer" != "$settings" ]
   protect "$fewer" | jq '{"managed-by": .}' | policy_server cluster/policy-server
@@ -95,8 +93,8 @@ good() {
 
 # A management cluster delegates, and its own controllers make no Jobs of what is delegated, except in namespaces where its settings forbid
 # delegation.
-@test "deploy/management.yml: JobSets of the cluster's own are resumed, and all end" {
-  serve management "$RELEASE"
+@test "role management: JobSets of the cluster's own are resumed, and all end" {
+  serve management
   good jobset kueue-system management-jobset "$JOBSET"
 }
-@test "deploy/management.yml: MPIJobs of the cluster's own are resumed, and all end" { good mpijob kueue-system management-mpijob "$MPI_OPERATOR"; }
+@test "role management: MPIJobs of the cluster's own are resumed, and all end" { good mpijob kueue-system management-mpijob "$MPI_OPERATOR"; }

@@ -1,15 +1,15 @@
-# A hostile tenant: a user with the role `edit` in one namespace who may also write the custom kinds there, in front of the policies of
-# deploy/management.yml and deploy/pods.yml. Authorization is RBAC, as in a real cluster. "Once open" marks ways around the policy that
+# A hostile tenant: a user with the role `edit` in one namespace who may also write the custom kinds there, in front of the policies
+# that the chart renders for a management cluster, with the pods policy. Authorization is RBAC, as in a real cluster. "Once open" marks ways around the policy that
 # worked before a fix.
 load lib
 
-PROJECTS=(jobset kuberay appwrapper)
+VALUES=(--set-json 'settings.custom_kinds=[{"group": "argoproj.io", "kind": "Workflow", "plural": "workflows"}]')
 CUSTOM=(jobset appwrapper raycluster)
 KINDS=(job "${CUSTOM[@]}")
 NOW=$(date --utc +%FT%TZ)
 
 setup_file() {
-  needs etcd kube-apiserver policy-server kubectl jq openssl curl python3
+  needs helm etcd kube-apiserver policy-server kubectl jq openssl curl python3
   cluster cluster --authorization-mode=RBAC
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
@@ -29,15 +29,13 @@ metadata: {name: controllers}
 rules: [{apiGroups: [batch, jobset.x-k8s.io, workload.codeflare.dev, ray.io, argoproj.io], resources: ["*"], verbs: ["*"]}]
 EOF
   kubectl create clusterrolebinding controllers --clusterrole=controllers --user="$JOBSET" --user="$KUEUE" --user="$CRON_JOBS"
-  manifest pods | sed '1,/^---$/d' | kubectl apply -f -
+  yaml "$ROOT/deploy/pods.yml" | jq 'select(.kind | startswith("ClusterRole"))' | kubectl apply -f -
 
-  settings=$(settings management 1.36 "${PROJECTS[@]}" | jq '.custom_kinds = [{group: "argoproj.io", kind: "Workflow", plural: "workflows"}]')
-  jq -n --argjson policy "$(protect "$settings")" --argjson pods "$(pods_policy)" '{"managed-by": $policy, $pods}' |
+  jq -n --argjson policy "$(protect "$(settings cluster management)")" --argjson pods "$(pods_policy)" '{"managed-by": $policy, $pods}' |
     KUBECONFIG=$(kubeconfig cluster "$POLICY_SERVER") policy_server cluster/policy-server
-  rule='{apiGroups: ["argoproj.io"], apiVersions: ["v1alpha1"], scope: "Namespaced"}'
-  webhook cluster ".rules += [$rule + {resources: [\"workflows\"], operations: [\"CREATE\", \"UPDATE\"]}, $rule + {resources: [\"workflows/status\"], operations: [\"UPDATE\"]}]"
+  webhook cluster .
   # The webhook that Kubewarden's controller makes of deploy/pods.yml.
-  kubectl get validatingwebhookconfiguration managed-by -o json | jq --argjson spec "$(spec pods)" '{apiVersion, kind, metadata: {name: "managed-by-pods"},
+  kubectl get validatingwebhookconfiguration managed-by -o json | jq --argjson spec "$(pods_spec)" '{apiVersion, kind, metadata: {name: "managed-by-pods"},
     webhooks: [.webhooks[0] + ($spec | {rules, matchConditions, namespaceSelector, matchPolicy, failurePolicy, timeoutSeconds})
       | .name = "managed-by-pods.policies.example.com" | .clientConfig.url |= sub("managed-by$"; "pods")]}' | kubectl create -f -
   in_force cluster
@@ -177,7 +175,6 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
 }
 
 @test "deploy/network-policy.yml: the API server accepts it" {
-  kubectl create namespace kubewarden
   kubectl create -f "$ROOT/deploy/network-policy.yml"
 }
 
