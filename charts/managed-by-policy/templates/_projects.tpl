@@ -43,7 +43,7 @@ The result is JSON with three lists:
   {{- end -}}
   {{- $projects = append $projects (dict "name" .name "title" .title "judged" (not (empty $selected)) "kinds" $selected "writers" ($isWriter | ternary $writers list) "writesStatusOf" (default list .writesStatusOf)) -}}
 {{- end -}}
-{{- range $index, $kind := .Values.settings.custom_kinds -}}
+{{- range $index, $kind := (default dict .Values.settings).custom_kinds -}}
   {{- $versions := default (include "managed-by.servedVersions" (list $root .) | fromJsonArray) .versions -}}
   {{- if empty $versions -}}
     {{- $problems = append $problems (printf "settings.custom_kinds[%d].versions: the versions of %s.%s that the API server serves" $index .plural .group) -}}

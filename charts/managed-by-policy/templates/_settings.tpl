@@ -20,7 +20,7 @@ settings with a release that it does not know.
 {{- $root := index . 0 -}}
 {{- $cluster := index . 1 -}}
 {{- $values := $root.Values -}}
-{{- $settings := deepCopy $values.settings -}}
+{{- $settings := deepCopy (default dict $values.settings) -}}
 {{- $_ := set $settings "role" $values.role -}}
 {{- with include "managed-by.kubernetesVersion" $root -}}{{- $_ := set $settings "kubernetes_version" . -}}{{- end -}}
 {{- with include "managed-by.controllers" . | fromJson -}}{{- $_ := set $settings "controllers" . -}}{{- end -}}
@@ -43,7 +43,7 @@ those of Kueue.
 */}}
 {{- define "managed-by.controllers" -}}
 {{- $values := (index . 0).Values -}}
-{{- $controllers := deepCopy $values.controllers -}}
+{{- $controllers := deepCopy (default dict $values.controllers) -}}
 {{- $kueue := include "managed-by.kueueWriters" . | fromJsonArray -}}
 {{- $multikueue := "kueue.x-k8s.io/multikueue" -}}
 {{- if and $kueue (ne $values.role "worker") -}}
@@ -77,7 +77,7 @@ The setting `builtin_status_writers`: for each kind, the controllers of its own 
 {{- define "managed-by.builtinWriters" -}}
 {{- $root := index . 0 -}}
 {{- $cluster := index . 1 -}}
-{{- $all := deepCopy (default dict $root.Values.settings.builtin_status_writers) -}}
+{{- $all := deepCopy (default dict (default dict $root.Values.settings).builtin_status_writers) -}}
 {{- if eq (include "managed-by.listsWriters" $root) "true" -}}
   {{- range $project := $cluster.projects -}}
     {{- range $project.kinds -}}
