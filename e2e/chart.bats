@@ -129,6 +129,11 @@ EOF
     'namespaces[0].delegation=no' 'controllers.kubernetes\.io/job-controller.kinds={Job}' 'settings.builtin_status_writers.Foo={ana}' module.tagg=v1; do
     refused "values don't meet the specifications of the schema" rendered cluster worker --set "$wrong"
   done
+  # Not even a schema knows these.
+  refused 'namespaces[1]: "team-a" is never reached, because namespaces[0] matches it' rendered cluster worker \
+    --set-json 'namespaces=[{"match": ["team-*"], "delegation": "forbidden"}, {"match": ["other", "team-a"], "delegation": "allowed"}]'
+  refused 'namespaces[0].delegation: a cluster with the role worker cannot require delegation' rendered cluster worker \
+    --set-json 'namespaces=[{"match": ["team-*"], "delegation": "required"}]'
   refused "at '/networkPolicy/apiServers': minItems" rendered cluster worker --set networkPolicy.enabled=true
 }
 

@@ -13,7 +13,31 @@
 {{- if and $isOnline (not (lookup "v1" "Namespace" "" $root.Values.kubewardenNamespace)) -}}
   {{- $problems = append $problems (printf "kubewardenNamespace: the namespace of Kubewarden, because there is no %q" $root.Values.kubewardenNamespace) -}}
 {{- end -}}
+{{- $problems = concat $problems (include "managed-by.namespaceProblems" $root | fromJsonArray) -}}
 {{- if $problems -}}
-  {{- fail (printf "\n\nvalues to set:\n- %s\n" (join "\n- " (uniq $problems))) -}}
+  {{- fail (printf "\n\nvalues to set or correct:\n- %s\n" (join "\n- " (uniq $problems))) -}}
 {{- end -}}
+{{- end }}
+
+{{/* Problems of the value `namespaces` that a JSON Schema cannot express. PolicyServer does not start with them. */}}
+{{- define "managed-by.namespaceProblems" -}}
+{{- $problems := list -}}
+{{- $entries := default list .Values.namespaces -}}
+{{- range $index, $entry := $entries -}}
+  {{- if and (eq $.Values.role "worker") (eq .delegation "required") -}}
+    {{- $problems = append $problems (printf "namespaces[%d].delegation: a cluster with the role worker cannot require delegation" $index) -}}
+  {{- end -}}
+  {{- range $name := default (list "*") .match -}}
+    {{- range $before, $earlier := slice $entries 0 $index -}}
+      {{- if not $earlier.matchLabels -}}
+        {{- range $earlier.match -}}
+          {{- if regexMatch (printf "^%s$" (replace "*" "[a-z0-9*-]*" .)) $name -}}
+            {{- $problems = append $problems (printf "namespaces[%d]: %q is never reached, because namespaces[%d] matches it" $index $name $before) -}}
+          {{- end -}}
+        {{- end -}}
+      {{- end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- $problems | toJson -}}
 {{- end }}
