@@ -163,7 +163,7 @@ release-notes: # Print what the changelog says of TAG
 	@awk '/^## /{of = index($$0, "## $(TAG:v%=%) (") == 1; next} of' CHANGELOG.md
 
 # The files of e2e/ that `make e2e` runs if ONLY names none. `soak` runs for ten minutes or longer.
-E2E_PARTS := chart kwctl server people tenant outages outages-1.30 outages-1.37 dropped-field jobs resume resume-gate-off resume-1.30 multikueue kubewarden
+E2E_PARTS := chart kwctl server people tenant outages outages-1.30 outages-1.37 dropped-field jobs resume resume-gate-off resume-1.30 multikueue kubewarden kubewarden-helm kubewarden-helm-1.30 kubewarden-helm-1.37
 ONLY ?= $(E2E_PARTS)
 .PHONY: e2e e2e-kind bench-server deny reproducible rust-controller publish-check
 e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/answers.ndjson ## Test with kwctl, PolicyServer and clusters: the parts in ONLY, tests that match FILTER (docs/testing.md)

@@ -65,9 +65,9 @@ delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
 # Counted for docs/outages.md.
 @test "the life of a Job costs a call for its creation and, where writers of Jobs are listed, one for each status update" {
   for manifest in management worker hybrid namespace; do
-    webhook_of_chart cluster "$manifest" | jq '.webhooks[0]' >webhook.json
+    webhook_of_chart cluster "$manifest" | jq '.webhooks[0]' >"$BATS_TEST_TMPDIR/webhook.json"
     # The API server learns of all this a little later. It has when it calls no more about one name.
-    webhook cluster ".rules = $(jq -c .rules webhook.json) | .matchConditions = $(jq -c .matchConditions webhook.json) + [{name: \"in-force\", expression: \"object.metadata.name != 'probe-$manifest'\"}]"
+    webhook cluster ".rules = $(jq -c .rules "$BATS_TEST_TMPDIR/webhook.json") | .matchConditions = $(jq -c .matchConditions "$BATS_TEST_TMPDIR/webhook.json") + [{name: \"in-force\", expression: \"object.metadata.name != 'probe-$manifest'\"}]"
     soon eval 'job probe-$manifest "managedBy: kubernetes.io/job-controler" | quietly ana create --dry-run=server -f -'
     # So long that each state of its pod is written.
     job "life-$manifest" '' "e2e/run: '4000'" | ana create -f -

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make e2e-kind`: a cluster of kind with Kubewarden's own chart, and the manifests of deploy/ applied as a user applies them. Needs docker, kind, helm, kubectl and kwctl;
+# `make e2e-kind`: a cluster of kind with Kubewarden's own chart, and the chart of this project as a user installs it. Needs docker, kind, helm, kubectl and kwctl;
 # the chart and the images come from their projects. Everything is removed at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -47,11 +47,11 @@ kubectl create namespace team-a
 # Before the policy: only the audit can find it.
 kubectl create job stored --namespace team-a --image busybox -- true
 
-sed "s#module: registry://.*#module: registry://$REGISTRY:5000/managed-by-policy:e2e#" deploy/management.yml >"$work/management.yml"
-check "deploy/management.yml is applied" kubectl apply --filename "$work/management.yml"
-check "the policy becomes active" kubectl wait --for=condition=PolicyActive --timeout=5m clusteradmissionpolicy/managed-by
+release() { helm upgrade --install managed-by charts/managed-by-policy --set "role=management,module.registry=$REGISTRY:5000,module.repository=managed-by-policy,module.tag=e2e,$1"; }
+check "the chart is installed" release mode=monitor
+check "the policy becomes active" kubectl wait --for=condition=PolicyActive --timeout=5m clusteradmissionpolicy/managed-by-monitor
 check "monitor: a Job that is not delegated is created" kubectl create job watched --namespace team-a --image busybox -- true
-check "it goes to mode protect" kubectl patch clusteradmissionpolicy managed-by --type merge --patch '{"spec": {"mode": "protect"}}'
+check "it goes to mode protect" release mode=protect
 
 denied() {
   for _ in $(seq 60); do

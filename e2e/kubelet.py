@@ -1,4 +1,4 @@
-"""Plays the nodes of a cluster: kubelet.py KUBECONFIG [FOLDER POLICY_SERVER_KUBECONFIG].
+"""Plays the nodes of a cluster: kubelet.py KUBECONFIG [FOLDER POLICY_SERVER_KUBECONFIG PROGRAM].
 
 Without a folder, each pod of the cluster starts, runs and ends as its annotations say: `e2e/run` is how long it runs, in milliseconds, or
 `forever`, `e2e/exit` its exit code, and `e2e/fail-index` lists completion indexes that fail. With a folder, it plays the node of
@@ -16,6 +16,7 @@ PULL, STOP = 0.3, 0.5
 # The pause before the first restart of a process; it doubles. A kubelet begins with 10 s.
 BACK_OFF = 2
 NAMESPACE = "kubewarden"
+NODE = "10.244.0.1"
 
 
 class Client:
@@ -120,8 +121,8 @@ class Pod:
 
 
 class Processes:
-    def __init__(self, client, folder, kubeconfig):
-        self.client, self.folder, self.kubeconfig, self.pods, self.count = client, Path(folder), kubeconfig, {}, 0
+    def __init__(self, client, folder, kubeconfig, program):
+        self.client, self.folder, self.kubeconfig, self.program, self.pods, self.count = client, Path(folder), kubeconfig, program, {}, 0
 
     def step(self):
         path = f"/api/v1/namespaces/{NAMESPACE}/pods"
@@ -141,6 +142,16 @@ class Processes:
                 self.care(self.pods[name], pod, name)
         for name in self.pods.keys() - seen:
             self.pods.pop(name).kill()
+        for pod in self.client.request("GET", f"{path}?labelSelector=app.kubernetes.io/component=controller")["items"] or []:
+            self.stand_in(pod)
+
+    def stand_in(self, pod):
+        """Kubewarden's controller runs as a process of this machine, and its pod has the address of that."""
+        if "nodeName" not in pod["spec"]:
+            path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}/binding"
+            self.client.request("POST", path, {"metadata": {"name": pod["metadata"]["name"]}, "target": {"kind": "Node", "name": "e2e"}})
+        elif pod["status"].get("phase") != "Running":
+            self.client.set_status(pod, status_of(pod, "Running", {"running": {}}, True) | {"podIP": NODE, "podIPs": [{"ip": NODE}], "hostIP": NODE})
 
     def end(self, own, pod):
         """PolicyServer handles no signal, and the first process of a container ignores what it does not handle, so it continues until the
@@ -165,7 +176,7 @@ class Processes:
         except OSError:
             ready = False
         state = {"running": {}} if own.process else {"waiting": {"reason": "CrashLoopBackOff"}}
-        status = status_of(pod, "Running", state, ready, own.restarts) | {"podIP": own.ip, "podIPs": [{"ip": own.ip}], "hostIP": "10.244.0.1"}
+        status = status_of(pod, "Running", state, ready, own.restarts) | {"podIP": own.ip, "podIPs": [{"ip": own.ip}], "hostIP": NODE}
         if status != own.told:
             self.client.set_status(pod, status)
             own.told = status
@@ -186,7 +197,7 @@ class Processes:
         environment = {variable["name"]: mounted(variable.get("value", "")) for variable in container["env"]} | {
             "KUBECONFIG": self.kubeconfig, "KUBEWARDEN_BIND_ADDRESS": own.ip, "KUBEWARDEN_LOG_NO_COLOR": "true", "HOME": str(self.folder / name)}
         with open(self.folder / f"{name}.log", "ab") as log:
-            return subprocess.Popen("policy-server", stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, preexec_fn=end_with_parent,
+            return subprocess.Popen(self.program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, preexec_fn=end_with_parent,
                                     env=os.environ | environment)
 
     def fill(self, volume, place):

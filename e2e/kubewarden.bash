@@ -1,55 +1,67 @@
-# Kubewarden as its charts install it, in a cluster without nodes. It runs in a network namespace with nothing but loopback (e2e/run), where a
-# registry of this machine answers as ghcr.io.
+# Kubewarden as its chart installs it, in a cluster without nodes, and the chart of this project. They run in a network namespace with nothing but
+# loopback (e2e/run), where a registry of this machine answers as ghcr.io.
 # shellcheck shell=bash disable=SC2034
-POLICY=clusteradmissionpolicy/managed-by
 BOB=(--as=bob --as-group=team-a-admins)
-PROTECT=("  mode: monitor" "  mode: protect")
+PROTECT=(--set mode=protect)
 TYPO='suspend: true, managedBy: kueue.x-k8s.io/multikeue'
 DELEGATED='suspend: true, managedBy: kueue.x-k8s.io/multikueue'
+REPOSITORY=ghcr.io/managed-by-policy
+VERSION=$(sed -n 's/^version: //p' "$ROOT/charts/managed-by-policy/Chart.yaml")
+# What the programs of another release of Kubewarden are called: 1.35.0 or nothing.
+KUBEWARDEN=
 
 # The network, the registry, the API server with its controllers, and Kubewarden.
 install_kubewarden() {
-  local service=kubewarden-controller-webhook-service serving=$RUN/controller/k8s-webhook-server/serving-certs
+  local release=kubewarden-admission-controller service serving=$RUN/controller/k8s-webhook-server/serving-certs arguments=() secret
+  service=$release-webhook-service
   cd "$RUN"
   ip link set lo up && ip address add 10.244.0.1/16 dev lo
   echo "127.0.0.1 localhost ghcr.io" >hosts
   mount --bind hosts /etc/hosts
-  certificate scanner audit-scanner-client
-  certificate "$serving" "$service.kubewarden.svc"
-  # The registry has the modules under the names that the manifests give them.
+  # The registry has the modules and the chart under the names of a release.
   certificate registry-tls ghcr.io
   registry '{addr: "127.0.0.1:443", tls: {certificate: "registry-tls/tls.crt", key: "registry-tls/tls.key"}}'
   jq -n --rawfile ca ca.crt '{insecure_sources: [], source_authorities: {"ghcr.io": [{type: "Data", data: $ca}]}}' >sources.yml
-  kwctl push --sources-path sources.yml "$MODULE" "$(sed -n 's/^  module: //p' "$ROOT/deploy/management.yml")"
-  kwctl push --sources-path sources.yml "$PODS_MODULE" "$(sed -n 's/^  module: //p' "$ROOT/deploy/pods.yml")"
+  push managed-by-policy "$MODULE" "v$VERSION"
+  push managed-by-pods-policy "$PODS_MODULE" "v$VERSION"
+  export SSL_CERT_FILE=$RUN/ca.crt HELM_CACHE_HOME=$RUN/helm HELM_CONFIG_HOME=$RUN/helm
+  helm package "$CHART"
+  helm push "managed-by-policy-$VERSION.tgz" "oci://$REPOSITORY/charts"
 
   # With the routing, the API server finds the pods behind the Service of a webhook by itself, without kube-proxy.
-  cluster cluster --authorization-mode=RBAC --enable-aggregator-routing=true --advertise-address=10.244.0.1
-  controller_manager cluster --controllers=deployment-controller,replicaset-controller,serviceaccount-controller,endpointslice-controller,disruption-controller,clusterrole-aggregation-controller
+  cluster cluster --authorization-mode=RBAC --enable-aggregator-routing=true --advertise-address=10.244.0.1 "$@"
+  controller_manager cluster "${MANAGER[@]}" \
+    --controllers=deployment-controller,replicaset-controller,serviceaccount-controller,endpointslice-controller,endpoints-controller,disruption-controller,clusterrole-aggregation-controller
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl config set-context e2e --namespace=default
-  kubectl create namespace kubewarden
   mkdir pods
-  start kubelet python3 "$ROOT/e2e/kubelet.py" "$(kubeconfig cluster admin)" "$RUN/pods" "$(kubeconfig cluster "$POLICY_SERVER")"
+  start kubelet python3 "$ROOT/e2e/kubelet.py" "$(kubeconfig cluster admin)" "$RUN/pods" "$(kubeconfig cluster "$POLICY_SERVER")" "policy-server${KUBEWARDEN:+-$KUBEWARDEN}"
 
-  # What the charts make, but for the Deployment of Kubewarden's controller.
-  kubectl apply --server-side -f "$KUBEWARDEN_MANIFESTS/crds.yaml"
+  # Its chart, with the authority of the registry. The Deployment of the controller has no node to run on, so the controller runs here.
+  helm install kubewarden "$KUBEWARDEN_CHART" --namespace kubewarden --set 'policyServer.sourceAuthorities[0].uri=ghcr.io' \
+    --set-file 'policyServer.sourceAuthorities[0].certs[0]=ca.crt'
   soon kubectl wait --for=condition=Established --timeout=1m crd --all
-  # The controller reads its key as ParseECPrivateKey does.
-  openssl ec -in ca.key -out ca.ec
-  kubectl create secret generic kubewarden-ca -n kubewarden --from-file=ca.crt --from-file=ca.key=ca.ec
-  kubectl create secret tls kubewarden-webhook-server-cert -n kubewarden --cert="$serving/tls.crt" --key="$serving/tls.key"
-  kubectl create secret tls kubewarden-audit-scanner-client-cert -n kubewarden --cert=scanner/tls.crt --key=scanner/tls.key
   kubectl apply --server-side -f "$ROOT/e2e/kubewarden.yml"
-  sed "s,caBundle: CA$,caBundle: $(base64 --wrap=0 ca.crt)," "$KUBEWARDEN_MANIFESTS/controller.yaml" | kubectl apply --server-side -f -
-  start kubewarden-controller env TMPDIR="$RUN/controller" kubewarden-controller --kubeconfig="$(kubeconfig cluster system:serviceaccount:kubewarden:kubewarden-controller)" \
-    --deployments-namespace=kubewarden --webhook-service-name="$service" --webhook-server-port=9443 --metrics-bind-address=0 --health-probe-bind-address=127.0.0.1:8091
+  for secret in kubewarden-webhook-server-cert:$serving kubewarden-audit-scanner-client-cert:$RUN/scanner; do
+    mkdir -p "${secret#*:}"
+    for key in crt key; do kubectl get secret "${secret%%:*}" -n kubewarden -o jsonpath="{.data.tls\.$key}" | base64 -d >"${secret#*:}/tls.$key"; done
+  done
+  kubectl get secret kubewarden-ca -n kubewarden -o jsonpath='{.data.ca\.crt}' | base64 -d >kubewarden-ca.crt
+  # 1.35 has no such argument, and the same port.
+  [ "$KUBEWARDEN" = 1.35.0 ] || arguments+=(--webhook-server-port=9443)
+  start kubewarden-controller env TMPDIR="$RUN/controller" "kubewarden-controller${KUBEWARDEN:+-$KUBEWARDEN}" \
+    --kubeconfig="$(kubeconfig cluster "system:serviceaccount:kubewarden:$release")" --deployments-namespace=kubewarden --webhook-service-name="$service" \
+    "${arguments[@]}" --metrics-bind-address=0 --health-probe-bind-address=127.0.0.1:8091
   ready kubewarden-controller curl --silent --fail http://127.0.0.1:8091/readyz
-  soon kubectl apply --server-side -f "$KUBEWARDEN_MANIFESTS/defaults.yaml"
-  kubectl patch policyserver default --type=merge -p "$(jq -n --rawfile ca ca.crt '{spec: {sourceAuthorities: {"ghcr.io": [$ca]}}}')"
+  # The controller of 1.37 creates it, that of 1.36 does not.
+  kubectl get configmap kubewarden-defaults -n kubewarden -o jsonpath='{.data.policyserver-default\.yaml}' >default.yaml
+  soon kubectl apply --server-side -f default.yaml
   soon kubectl get deployment/policy-server-default -n kubewarden
   settled
 }
+
+# Pushes a module under the name of a release: push POLICY MODULE TAG
+push() { kwctl push --sources-path "$RUN/sources.yml" "$2" "registry://$REPOSITORY/policies/$1:$3"; }
 
 # deploy/NAME.yml with changes, each of which must have something to change: changed NAME [FROM TO]...
 changed() {
@@ -63,15 +75,16 @@ changed() {
   done
   printf '%s\n' "$text"
 }
-# Waits with the command of the README until a policy is active: active [POLICY [LIMIT]]
+# Waits with the command of the README until the policies are active: active [LIMIT [ARGUMENT...]]
 active() {
   local command
   command=$(grep --max-count=1 '^kubectl wait --for=condition=PolicyActive' "$ROOT/README.md")
-  command=${command/5m/${2:-1m}}
-  ${command/$POLICY/${1:-$POLICY}}
+  ${command/5m/${1:-1m}} "${@:2}"
 }
-# Applies a manifest, and waits until its policy is active: put NAME [FROM TO]...
-put() { changed "$@" | kubectl apply -f - && active; }
+# Installs or upgrades the policy: release POLICY [ARGUMENT...], with the values in ci/
+release() { helm upgrade --install managed-by "$CHART" --values "$CHART/ci/$1-values.yaml" "${@:2}"; }
+# And waits until it is active: put POLICY [ARGUMENT...]
+put() { release "$@" && active; }
 
 is() { [ "$("${@:2}")" = "$1" ]; }
 # A command must fail: fails COMMAND...
@@ -82,16 +95,17 @@ create() { kubectl create -f - -n "$1" "--as=$2" --dry-run=server <<<"$(job "$3"
 # Writes the number of terminating pods of a Job: terminating JOB NUMBER [--as=USER]
 terminating() { kubectl patch job "$1" -n team-writers --subresource=status --type=merge -p "status: {terminating: $2}" "${@:3}"; }
 
-# Columns of PolicyServer's pods, without those that end: pods FILTER
-pods() { kubectl get pods -n kubewarden -o json | jq -r ".items[] | select(.metadata.deletionTimestamp | not) | . + .status.containerStatuses[0] | $1"; }
+# Columns of the pods of the PolicyServer `default`, without those that end: pods FILTER
+pods() { kubectl get pods -n kubewarden -l kubewarden/policy-server=default -o json | jq -r ".items[] | select(.metadata.deletionTimestamp | not) | . + .status.containerStatuses[0] | $1"; }
 ready_pods() { pods 'select(.ready) | .metadata.name'; }
 unready_pods() { pods 'select(.ready | not) | .metadata.name'; }
 restarted() { is true pods 'select(.ready | not) | .restartCount > 0'; }
 # As a node that lacks memory: kill_pod POD
 kill_pod() { kill -KILL "$(<"$RUN/pods/$1.pid")"; }
 settled() { kubectl rollout status deployment/policy-server-default -n kubewarden --timeout=1m && soon is "${1:-true}" pods .ready; }
-# Deletes every policy, and waits for one PolicyServer without any.
+# Removes every policy, and waits for one PolicyServer without any.
 clean() {
+  helm uninstall managed-by --ignore-not-found
   kubectl delete clusteradmissionpolicies,admissionpolicies --all -A
   kubectl patch policyserver default --type=merge -p '{"spec": {"replicas": 1}}'
   settled
@@ -100,8 +114,8 @@ clean() {
 # Runs the audit scanner as the chart's CronJob does: scan NAMESPACE
 scan() {
   printf '127.0.0.1 localhost ghcr.io\n%s policy-server-default.kubewarden.svc\n' "$(pods .status.podIP)" >"$RUN/hosts"
-  KUBECONFIG=$(kubeconfig cluster system:serviceaccount:kubewarden:audit-scanner) audit-scanner --kubewarden-namespace kubewarden --report-kind openreports \
-    --loglevel info --namespace "$1" --policy-server-url https://policy-server-default.kubewarden.svc:8443 --extra-ca "$RUN/ca.crt" \
+  KUBECONFIG=$(kubeconfig cluster system:serviceaccount:kubewarden:audit-scanner) "audit-scanner${KUBEWARDEN:+-$KUBEWARDEN}" --kubewarden-namespace kubewarden --report-kind openreports \
+    --loglevel info --namespace "$1" --policy-server-url https://policy-server-default.kubewarden.svc:8443 --extra-ca "$RUN/kubewarden-ca.crt" \
     --client-cert "$RUN/scanner/tls.crt" --client-key "$RUN/scanner/tls.key" 2>&1
 }
 # What the reports say of an object, a policy in each line: report NAMESPACE KIND NAME
@@ -136,17 +150,22 @@ webhook_of() { kubectl get validatingwebhookconfiguration "$1" -o json | jq --so
 objects() { kubectl create --dry-run=client -o json -f "$1"; }
 # The controller adds the namespace in which it runs.
 OWN='.namespaceSelector.matchExpressions |= [{key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kubewarden"]}] + .'
-# Deploys a manifest as it is, and compares its fields with the webhook's: carried NAME POLICY WEBHOOK SCOPE
+# Deploys a manifest as it is, and compares its fields with the webhook's: carried NAME WEBHOOK SCOPE
 carried() {
-  local fields='{failurePolicy, timeoutSeconds, matchPolicy, matchConditions, namespaceSelector, rules}' selector=$OWN
-  [ "$4" = '*' ] || selector='.namespaceSelector = {matchLabels: {"kubernetes.io/metadata.name": "team-a"}}'
+  local fields='{failurePolicy, timeoutSeconds, matchPolicy, matchConditions, namespaceSelector, rules}' selector=$OWN policies=()
+  if [ "$3" != '*' ]; then
+    selector='.namespaceSelector = {matchLabels: {"kubernetes.io/metadata.name": "team-a"}}'
+    policies=(admissionpolicies -n team-a)
+  fi
   kubectl apply -f "$ROOT/deploy/$1.yml"
-  active "$2"
-  webhook_of "$3" "$fields" >made
-  objects "$ROOT/deploy/$1.yml" | jq --sort-keys "select(.kind | endswith(\"AdmissionPolicy\")) | .spec | .rules[].scope = \"$4\" | $selector | $fields" >expected
+  waited "${policies[@]}"
+  webhook_of "$2" "$fields" >made
+  objects "$ROOT/deploy/$1.yml" | jq --sort-keys "select(.kind | endswith(\"AdmissionPolicy\")) | .spec | .rules[].scope = \"$3\" | $selector | $fields" >expected
   diff expected made
   kubectl delete -f "$ROOT/deploy/$1.yml"
 }
+# Waits for policies of any kind: waited [KIND [ARGUMENT...]]
+waited() { kubectl wait --for=condition=PolicyActive --timeout=1m "${@:-clusteradmissionpolicies}" --all; }
 
 # Counts an audit annotation with the query of the docs: annotations KEY
 annotations() {

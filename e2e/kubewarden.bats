@@ -1,13 +1,16 @@
-# Kubewarden's own controller applies deploy/, and its audit scanner reports: what the README, docs/operations.md and the comments of the
-# manifests say about that. The tests of one word before the colon build on one another; the first of them begins without a policy.
+# The chart and deploy/ with Kubewarden's own controller and audit scanner: what the README, docs/operations.md and the comments of the manifests
+# say about that. The tests of one word before the colon build on one another; the first of them begins without a policy.
 load lib
 load controllers
 load kubewarden
 
 setup_file() {
-  needs kubewarden-controller audit-scanner policy-server kwctl kube-apiserver kube-controller-manager kubectl etcd docker-registry ip mount curl jq openssl python3
+  needs helm kubewarden-controller audit-scanner policy-server kwctl kube-apiserver kube-controller-manager kubectl etcd docker-registry ip mount curl jq openssl python3
   install_kubewarden
+  # Kueue, as it is on a management cluster.
+  crds Workload
 }
+readme_command() { grep --max-count=1 "^helm $1 managed-by " "$ROOT/README.md"; }
 teardown_file() { stop_all; }
 setup() { mkdir -p "$RUN/tests" && cd "$RUN/tests"; }
 teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
@@ -24,62 +27,62 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   kubectl delete job pi -n team-a
 }
 @test "readme: in mode monitor, the Job is created" {
-  put management
+  eval "$(readme_command install)"
+  active
   transcript monitor
 }
 @test "readme: in mode protect, the Job is denied" {
-  put management "${PROTECT[@]}"
+  eval "$(readme_command upgrade)"
+  active
+  settled
   transcript protect
 }
 @test "readme: the error suggests the right name" {
   KUBECONFIG=$(kubeconfig cluster ana) transcript with
 }
 # docs/operations.md
-@test "readme: the mode cannot change from protect to monitor; between deletion and creation nothing is checked" {
-  changed management >management.yml
-  prints "field cannot transition from protect to monitor. Recreate instead." kubectl apply -f management.yml
-  kubectl delete $POLICY
-  prints created create team-a ana typo "$TYPO"
+@test "readme: the policy is uninstalled, and nothing is checked" {
+  eval "$(sed -n 's/.*`\(helm uninstall [^`]*\)`.*/\1/p' "$ROOT/README.md" | head -1)"
+  soon prints created create team-a ana typo "$TYPO"
 }
 
 @test "manifests: management, worker and hybrid are active, and their webhooks have every field" {
   clean
-  for manifest in management worker hybrid; do carried $manifest $POLICY clusterwide-managed-by '*'; done
+  for manifest in management worker hybrid; do carried $manifest clusterwide-managed-by-monitor '*'; done
 }
-@test "manifests: so is pods" { carried pods clusteradmissionpolicy/managed-by-pods clusterwide-managed-by-pods '*'; }
-@test "manifests: so is namespace, for one namespace" { carried namespace "admissionpolicy/managed-by -n team-a" namespaced-team-a-managed-by Namespaced; }
+@test "manifests: so is pods" { carried pods clusterwide-managed-by-pods-monitor '*'; }
+@test "manifests: so is namespace, for one namespace" { carried namespace namespaced-team-a-managed-by-monitor Namespaced; }
 # deploy/namespace-admins.yml and deploy/namespace.yml
 @test "manifests: ClusterRole admin does not include policies; namespace-admins.yml lets admins of a namespace apply theirs" {
   kubectl create rolebinding bob --clusterrole=admin --user=bob -n team-a
   prints 'cannot get resource "admissionpolicies"' kubectl apply -f "$ROOT/deploy/namespace.yml" "${BOB[@]}"
   kubectl apply -f "$ROOT/deploy/namespace-admins.yml"
   kubectl apply -f "$ROOT/deploy/namespace.yml" "${BOB[@]}"
-  active "admissionpolicy/managed-by -n team-a"
+  waited admissionpolicies -n team-a
   kubectl delete -f "$ROOT/deploy/namespace.yml" "${BOB[@]}"
 }
 # docs/operations.md
-@test "manifests: with a PolicyServer for teams, the mistake of a team stops no change of the cluster's policy" {
-  eval "$(grep '^kubectl get policyserver default' "$ROOT/docs/operations.md")"
-  changed namespace "policyServer: default" "policyServer: teams" >team.yml
-  kubectl apply -f team.yml
-  active "admissionpolicy/managed-by -n team-a"
-  sed 's/^  settings:/&\n    role: mangement/' team.yml | kubectl apply -f -
-  soon grep -r --include='policy-server-teams-*.log' 'got "mangement"' "$RUN/pods"
+@test "teams: with a PolicyServer for teams, the mistake of a team stops no change of the cluster's policy" {
+  # As a release of its own, with the authority of the registry.
+  helm install teams "$CHART" --set policy.enabled=false,policyServer.create=true,policyServer.name=teams \
+    --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
+  helm install managed-by "$CHART" --namespace team-a --values "$CHART/ci/namespace-values.yaml" --set policyServer.name=teams
+  waited admissionpolicies -n team-a
+  # The schema would not let it pass.
+  kubectl patch admissionpolicy managed-by-monitor -n team-a --type=merge -p 'spec: {settings: {role: mangement}}'
+  soon grep -r --include='policy-server-teams-*.log' '"mangement"' "$RUN/pods"
   put management
-  kubectl delete $POLICY
-  kubectl delete -f team.yml
-  kubectl delete policyserver teams
+  helm uninstall managed-by
+  helm uninstall managed-by --namespace team-a
+  helm uninstall teams
 }
-@test "manifests: deploy/webhook.yml is what the controller makes of management.yml with all projects" {
-  # But one of the two that serve MPIJobs.
-  manifest management jobset trainer kuberay appwrapper tekton training-operator mpijob-v1 | kubectl apply -f -
-  active
-  # The same requests, whatever the lines.
-  asked='.rules |= ([.[] | "\(.apiGroups[]) \(.apiVersions[]) \(.resources[]) \(.operations[])"] | map(select(test("v2beta1") | not)) | unique)'
+@test "manifests: deploy/webhook.yml is what the controller makes of management.yml" {
+  kubectl apply -f "$ROOT/deploy/management.yml"
+  waited
   # The name, the address, Kubewarden's own namespace, and defaults of the API server differ.
-  webhook_of clusterwide-managed-by "$asked | del(.clientConfig)" >made
+  webhook_of clusterwide-managed-by-monitor 'del(.clientConfig) | .rules[].scope = "*"' >made
   sed 's/REPLACE_ME/""/' "$ROOT/deploy/webhook.yml" >webhook.yml
-  objects webhook.yml | jq --sort-keys ".webhooks[0] | $OWN | $asked | .name = \"clusterwide-managed-by.kubewarden.admission\" | .objectSelector = {} | del(.clientConfig)" >expected
+  objects webhook.yml | jq --sort-keys "select(.webhooks) | .webhooks[0] | $OWN | .rules[].scope = \"*\" | .name = \"clusterwide-managed-by-monitor.kubewarden.admission\" | .objectSelector = {} | del(.clientConfig)" >expected
   diff expected made
 }
 
@@ -124,15 +127,15 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   prints "[managed-by/delegation]" create team-jobs ana other "$DELEGATED"
 }
 
-# docs/answers.md and deploy/pods.yml
+# docs/answers.md
 @test "pods: without its role, the policy cannot look up the Job, and allows the pod with a warning" {
   clean
   kubectl create namespace team-pods
   job good "$DELEGATED" | kubectl create -n team-pods -f -
   job plain 'suspend: true' | kubectl create -n team-pods -f -
-  changed pods "${PROTECT[@]}" >pods.yml
-  sed '/^---$/,$d' pods.yml | kubectl apply -f -
-  active clusteradmissionpolicy/managed-by-pods
+  yaml "$ROOT/deploy/pods.yml" | jq 'if .spec then .spec.mode = "protect" else . end' >pods.json
+  jq 'select(.spec)' pods.json | kubectl apply -f -
+  waited
   prints 'could not look up Job "good", which controls this pod' pod_of good
   prints created pod_of good
 }
@@ -143,26 +146,28 @@ pod_of() {
 EOF
 }
 @test "pods: with it, the policy denies pods of delegated Jobs" {
-  kubectl apply -f pods.yml
+  kubectl apply -f pods.json
   kubectl rollout restart deployment/policy-server-default -n kubewarden
   settled
   prints "[pods/delegated-owner]" pod_of good
   prints created pod_of plain
-  kubectl delete -f pods.yml
+  kubectl delete -f pods.json
 }
 
+# What the chart does not find wrong.
+WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "Render", "plural": "renders", "reserved_value": "acme.io/a", "format": ["acme.io/b"]}]'
 # docs/operations.md
 @test "settings: PolicyServer does not start with wrong ones; the condition does not come" {
   clean
   kubectl create namespace team-settings
   job stored "$DELEGATED" | kubectl create -n team-settings -f -
   kubectl apply -f "$ROOT/deploy/pods.yml"
-  active clusteradmissionpolicy/managed-by-pods
+  waited
   put management "${PROTECT[@]}"
   settled
   ready_pods >old
-  changed management "${PROTECT[@]}" "role: management" "role: mangement" | kubectl apply -f -
-  prints "timed out waiting for the condition" active $POLICY 6s
+  release management "${PROTECT[@]}" --set-json "$WRONG"
+  prints "timed out waiting for the condition" active 6s
   soon restarted
   is "$(<old)" ready_pods
 }
@@ -170,20 +175,20 @@ EOF
   grep --quiet -- '--selector=kubewarden/policy-server=default --tail=-1 | grep Error$' "$ROOT/docs/operations.md"
   new=$(unready_pods)
   prints "$new" kubectl get pods -n kubewarden --selector=kubewarden/policy-server=default
-  grep Error "$RUN/pods/$new.log" | grep 'got "mangement"'
-  is active kubectl get $POLICY -o jsonpath='{.status.policyStatus}'
-  is False kubectl get $POLICY -o jsonpath='{.status.conditions[?(@.type=="PolicyActive")].status}'
+  grep Error "$RUN/pods/$new.log" | grep 'must be one of the values that `format` accepts'
+  is active kubectl get clusteradmissionpolicy managed-by -o jsonpath='{.status.policyStatus}'
+  is False kubectl get clusteradmissionpolicy managed-by -o jsonpath='{.status.conditions[?(@.type=="PolicyActive")].status}'
 }
 @test "settings: the old pod continues with the old ones, and changes of all other policies wait too" {
   prints "[managed-by/allowed]" create team-settings ana typo "$TYPO"
   changed pods "on_lookup_failure: allow" "on_lookup_failure: deny" | kubectl apply -f -
-  prints "timed out waiting for the condition" active clusteradmissionpolicy/managed-by-pods 6s
+  prints "timed out waiting for the condition" kubectl wait --for=condition=PolicyActive --timeout=6s clusteradmissionpolicy/managed-by-pods-monitor
   is "$(<old)" ready_pods
 }
-@test "settings: if the old pod restarts, no policy answers any more; the last good manifest restores it" {
+@test "settings: if the old pod restarts, no policy answers any more; helm upgrade with the last good values restores it" {
   old=$(<old)
   kill_pod "$old"
-  soon grep mangement "$RUN/pods/$old.log"
+  soon grep 'must be one of the values' "$RUN/pods/$old.log"
   soon is "" ready_pods
   prints "failed calling webhook" create team-settings ana typo "$TYPO"
   # A write that needs no check.
@@ -193,15 +198,15 @@ EOF
   kubectl delete -f "$ROOT/deploy/pods.yml"
 }
 
-@test "module: one that is not in the registry leaves the policy pending, and the new pod restarts, until it is deleted" {
+@test "module: one that is not in the registry leaves the policy pending, and the new pod restarts, until it is uninstalled" {
   clean
-  changed management managed-by-policy:v0.1.0 managed-by-policy:v0.1.9 | kubectl apply -f -
-  prints "timed out waiting for the condition" active $POLICY 5s
-  is pending kubectl get $POLICY -o jsonpath='{.status.policyStatus}'
+  release management --set module.tag=v0.1.9
+  prints "timed out waiting for the condition" active 5s
+  is pending kubectl get clusteradmissionpolicy managed-by-monitor -o jsonpath='{.status.policyStatus}'
   soon restarted
   grep "manifest unknown" "$RUN/pods/$(unready_pods).log"
-  prints NotFound kubectl get validatingwebhookconfiguration clusterwide-managed-by
-  kubectl delete clusteradmissionpolicy managed-by
+  prints NotFound kubectl get validatingwebhookconfiguration clusterwide-managed-by-monitor
+  helm uninstall managed-by
   settled
 }
 
@@ -219,7 +224,7 @@ EOF
   CURL=$!
   for rule in warn deny warn deny; do
     SECONDS=0
-    changed management "${PROTECT[@]}" "  settings:" $'  settings:\n    rules:\n      managed-by/allowed: '"$rule" | kubectl apply -f -
+    release management "${PROTECT[@]}" --set "settings.rules.managed-by/allowed=$rule"
     # Until the controller has seen the change, the condition is that of the old settings.
     sleep 1
     active
@@ -249,42 +254,48 @@ EOF
 }
 @test "audit: in mode monitor, the annotation denied means would have been denied; clients get only the warnings of rules that warn" {
   prints created create team-audit ana watched "$TYPO"
-  audit cluster 'select(.objectRef.name == "watched") | .responseStatus.code == 201 and (.annotations["clusterwide-managed-by.kubewarden.admission/denied"] | contains("managed-by/allowed"))' | grep true
+  audit cluster 'select(.objectRef.name == "watched") | .responseStatus.code == 201 and (.annotations["clusterwide-managed-by-monitor.kubewarden.admission/denied"] | contains("managed-by/allowed"))' | grep true
   run create team-audit ana watched "$TYPO"
   [[ $output == *managed-by/reserved-domain* && $output != *managed-by/allowed* ]]
 }
 @test "audit: the reports show pass for what a rule warns about, and the annotation warned names the rules" {
-  rules=$(sed -n '/^## Warn$/,/^```$/p' "$ROOT/docs/operations.md" | grep '^      ')
-  put management "${PROTECT[@]}" "  settings:" $'  settings:\n    rules:\n'"$rules"
+  sed -n '/^## Warn$/,/^```$/p' "$ROOT/docs/operations.md" | sed -n '/^```yaml$/,/^```$/p' | grep -v '^```' >warn.yaml
+  put management --values warn.yaml
   create team-audit ana warned "$TYPO"
   scan team-audit
   prints 'pass | medium' report team-audit Job typo
   [[ $output != *fail* ]]
   prints managed-by/allowed annotations warned
 }
+# A rule for a kind that is not served, which the chart does not select: add_rule RESOURCES OPERATIONS
+add_rule() {
+  kubectl patch clusteradmissionpolicy managed-by --type=json \
+    -p "[{\"op\": \"add\", \"path\": \"/spec/rules/-\", \"value\": {\"apiGroups\": [\"jobset.x-k8s.io\"], \"apiVersions\": [\"v1alpha2\"], \"resources\": $1, \"operations\": $2}}]"
+}
 # docs/kinds.md
 @test "audit: the scanner ignores rules for status, which have only UPDATE" {
-  own="    # A kind of your own"
-  put management "${PROTECT[@]}" "$own" $'    - {apiGroups: ["jobset.x-k8s.io"], apiVersions: ["v1alpha2"], resources: ["jobsets/status"], operations: ["UPDATE"]}\n'"$own"
+  put management "${PROTECT[@]}"
+  add_rule '["jobsets/status"]' '["UPDATE"]'
   scan team-audit
   prints 'fail | medium' report team-audit Job typo
 }
 @test "audit: if one kind is not served, the scanner skips the whole policy, deletes its reports, and still succeeds" {
-  put management "${PROTECT[@]}" "#jobset " ""
+  add_rule '["jobsets"]' '["CREATE", "UPDATE"]'
   prints "skipping as error" scan team-audit
   [ "$status" -eq 0 ]
   is "" report team-audit Job typo
 }
-# deploy/audit-scanner.yml and docs/outages.md
-@test "audit: without the role of audit-scanner.yml, the scanner leaves custom kinds out" {
+# docs/outages.md
+@test "audit: without a role of its own, the scanner leaves custom kinds out" {
   crds JobSet
+  put management "${PROTECT[@]}" --set auditScanner.rbac=false
   workload jobset.x-k8s.io/v1alpha2 JobSet set 'managedBy: kueue.x-k8s.io/multikeue' | kubectl create -n team-audit -f -
   prints "Failed to list resources" scan team-audit
   prints 'fail | medium' report team-audit Job typo
   is "" report team-audit JobSet set
 }
 @test "audit: with it, custom kinds are in the reports" {
-  changed audit-scanner "#jobset " "" | kubectl apply -f -
+  put management "${PROTECT[@]}"
   soon kubectl auth can-i list jobsets.jobset.x-k8s.io -n team-audit --as=system:serviceaccount:kubewarden:audit-scanner
   scan team-audit >log
   fails grep "Failed to list resources" log
@@ -305,7 +316,7 @@ EOF
     {type: "Failed", status: "True", reason: "BackoffLimitExceeded", lastProbeTime: "2026-11-22T10:00:00Z", lastTransitionTime: "2026-11-22T10:00:00Z"}]}' |
     jq --arg key "$(printf /registry/jobs/team-old/old | base64)" '{key: $key, value: (tojson | @base64)}' |
     curl --silent --fail "$(<"$RUN/cluster/etcd-url")/v3/kv/put" --data @-
-  put worker "${PROTECT[@]}" '    # kubernetes_version: "1.37"' '    kubernetes_version: "1.36"'
+  put worker "${PROTECT[@]}"
   scan team-old
   prints "cannot set Failed=True condition without the FailureTarget=true condition" report team-old Job old
 }

@@ -172,7 +172,7 @@ cluster() {
   # Each controller has a name of its own, so that the rules about writers have something to evaluate. The token of a user is the user's name.
   printf '%s,%s,%s,"%s"\n' admin{,,} system:masters ana{,,} developers tenant{,,} developers system:kube-controller-manager{,,} '' system:node:e2e{,,} system:nodes >"$folder/tokens.csv"
   printf '%s,%s,%s,"system:serviceaccounts"\n' "$KUEUE"{,,} "$JOBSET"{,,} "$POLICY_SERVER"{,,} system:serviceaccount:kueue-system:multikueue-sa{,,} \
-    system:serviceaccount:mpi-operator:mpi-operator{,,} system:serviceaccount:kubewarden:{kubewarden-controller,audit-scanner}{,,} >>"$folder/tokens.csv"
+    system:serviceaccount:mpi-operator:mpi-operator{,,} system:serviceaccount:kubewarden:{kubewarden-admission-controller,audit-scanner}{,,} >>"$folder/tokens.csv"
   # What is written to workloads, and what PolicyServer looks up.
   cat >"$folder/audit-policy.json" <<EOF
 {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [

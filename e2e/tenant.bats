@@ -116,7 +116,7 @@ unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kue
     "managedBy": "kueue.x-k8s.io/multikueue", "components": [{"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": ""}}}] * 12000}}))' >"$BATS_TEST_TMPDIR/many.json"
   run tenant create -f "$BATS_TEST_TMPDIR/many.json"
   [ "$status" -eq 0 ]
-  [[ $output == *'not looked at'* ]]
+  [[ $output == *'not validated'* ]]
 }
 
 # A delegated Job with so many letters: large NAME LETTER COUNT

@@ -1,0 +1,1 @@
+kubewarden-helm.bats

@@ -1,0 +1,142 @@
+# The chart with Kubewarden's own chart and controller: install, upgrade, both modes, rollback and uninstall. Links to this file run it in other
+# releases of Kubernetes and Kubewarden.
+load lib
+load controllers
+load kubewarden
+
+API_SERVER=kube-apiserver ARGUMENTS=() MANAGER=() RELEASE=1.36
+case $BATS_TEST_FILENAME in
+*-1.30.bats)
+  RELEASE=1.30 API_SERVER=kube-apiserver-1.30.14 KUBEWARDEN=1.35.0 MANAGER=("${AS_OLD[@]}")
+  ARGUMENTS=(--feature-gates=JobManagedBy=true)
+  ;;
+*-1.37.bats) RELEASE=1.37 API_SERVER=kube-apiserver-1.37.1 ;;
+esac
+
+setup_file() {
+  needs helm "kubewarden-controller${KUBEWARDEN:+-$KUBEWARDEN}" "policy-server${KUBEWARDEN:+-$KUBEWARDEN}" kwctl "$API_SERVER" kube-controller-manager kubectl etcd docker-registry \
+    ip mount curl jq openssl python3
+  install_kubewarden "${ARGUMENTS[@]}"
+  kubectl create namespace team-a
+  # What an upgrade brings.
+  push managed-by-policy "$MODULE" v9.9.9
+}
+teardown_file() { stop_all; }
+setup() { mkdir -p "$RUN/tests" && cd "$RUN/tests"; }
+
+policies() { kubectl get clusteradmissionpolicies -o jsonpath='{range .items[*]}{.metadata.name} {.spec.mode}{"\n"}{end}'; }
+webhooks() { kubectl get validatingwebhookconfigurations -o name | sed -n 's,.*/clusterwide-,,p'; }
+setting() { kubectl get clusteradmissionpolicies -o json | jq -c ".items[0].spec.settings.$1"; }
+selected() { kubectl get clusteradmissionpolicies -o json | jq -r '.items[0].spec.rules[].resources[]' | xargs; }
+# A policy in force denies a typo, or in mode monitor only warns.
+denied() { prints '[managed-by/allowed]' create team-a ana typo "$TYPO" && [ "$status" -ne 0 ]; }
+accepted() { prints created create team-a ana typo "$TYPO"; }
+
+@test "install: without projects, only Jobs and CronJobs" {
+  # As the README says, from the registry.
+  helm install managed-by "oci://$REPOSITORY/charts/managed-by-policy" --version "$VERSION" --set role=management >notes
+  active
+  is "managed-by-monitor monitor" policies
+  is "jobs jobs/status cronjobs" selected
+  is "\"$RELEASE\"" setting kubernetes_version
+  is "{\"Job\":[\"$JOB_CONTROLLER\"]}" setting builtin_status_writers
+  grep "Workloads may be delegated to any controller" notes
+  # The name in the notes is right.
+  grep -A1 "kubectl wait" notes | grep clusteradmissionpolicy/managed-by-monitor
+}
+
+@test "upgrade: JobSet and Kueue are installed, and the same command takes them in" {
+  crds JobSet Workload RayCluster
+  helm upgrade managed-by "oci://$REPOSITORY/charts/managed-by-policy" --version "$VERSION" --reuse-values >notes
+  active
+  is "jobs jobs/status cronjobs jobsets jobsets/status rayclusters rayclusters/status" selected
+  is "{\"Job\":[\"$JOB_CONTROLLER\",\"$KUEUE\",\"$JOBSET\"],\"JobSet\":[\"$JOBSET\"],\"RayCluster\":[\"system:serviceaccount:ray-system:kuberay-operator\"]}" setting builtin_status_writers
+  is "{\"kueue.x-k8s.io/multikueue\":{\"status_writers\":[\"$KUEUE\"]}}" setting controllers
+  grep "JobSet: $JOBSET" notes
+  accepted
+}
+
+@test "upgrade: from monitor to protect, the policy of the other mode takes its place" {
+  helm upgrade managed-by "$CHART" --reuse-values --set mode=protect
+  active
+  is "managed-by protect" policies
+  soon denied
+  soon is managed-by webhooks
+}
+
+@test "upgrade: wrong settings never reach PolicyServer" {
+  before=$(kubectl get clusteradmissionpolicies -o json | jq -c .items[0].metadata.generation)
+  refused "values don't meet the specifications of the schema" helm upgrade managed-by "$CHART" --reuse-values --set 'settings.rules.managed-by/allowed=warm'
+  is "$before" eval 'kubectl get clusteradmissionpolicies -o json | jq -c .items[0].metadata.generation'
+  denied
+}
+
+@test "upgrade: to another module" {
+  helm upgrade managed-by "$CHART" --reuse-values --set module.tag=v9.9.9
+  settled
+  active
+  grep -q v9.9.9 "$RUN/pods/$(ready_pods)/config/policies.yml" || kubectl get configmap policy-server-default -n kubewarden -o yaml | grep v9.9.9
+  soon denied
+}
+
+@test "rollback: to the module before" {
+  helm rollback managed-by
+  settled
+  active
+  kubectl get clusteradmissionpolicy managed-by -o jsonpath='{.spec.module}' | grep "v$VERSION$"
+  soon denied
+}
+
+@test "upgrade: from protect to monitor, which Kubewarden rejects for one policy" {
+  kubectl get clusteradmissionpolicy managed-by -o json | jq '.spec.mode = "monitor"' >monitor.json
+  refused "field cannot transition from protect to monitor" kubectl replace -f monitor.json
+  helm upgrade managed-by "$CHART" --reuse-values --set mode=monitor
+  active
+  is "managed-by-monitor monitor" policies
+  soon accepted
+  soon is managed-by-monitor webhooks
+}
+
+@test "rollback: from monitor to protect, and back" {
+  helm rollback managed-by
+  active
+  is "managed-by protect" policies
+  soon denied
+  helm rollback managed-by
+  active
+  is "managed-by-monitor monitor" policies
+  soon accepted
+}
+
+@test "a PolicyServer of its own, with two replicas and a PodDisruptionBudget" {
+  helm upgrade managed-by "$CHART" --reuse-values --set policyServer.create=true,mode=protect --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
+  soon kubectl get deployment/policy-server-managed-by -n kubewarden
+  kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
+  active
+  kubectl get deployment/policy-server-managed-by -n kubewarden -o json >deployment.json
+  jq -e '.spec.replicas == 2 and .spec.template.spec.containers[0].resources == {requests: {memory: "512Mi"}, limits: {memory: "1Gi"}}
+    and (.spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution | length == 2)' deployment.json
+  kubectl get poddisruptionbudget -n kubewarden -o json | jq -e '.items | any(.spec.minAvailable == 1)'
+  soon denied
+}
+
+@test "everything that the chart has, and uninstall: nothing is left behind, and nothing of others is removed" {
+  job kept "$DELEGATED" | kubectl create -n team-a -f -
+  # Of somebody else.
+  kubectl create clusterrole mine --verb=get --resource=pods
+  sed 's/name: managed-by-monitor/name: other/; s/team-a-admins/others/' "$ROOT/deploy/worker.yml" | kubectl apply -f -
+  helm upgrade managed-by "$CHART" --reuse-values --set 'pods.enabled=true,networkPolicy.enabled=true,networkPolicy.apiServers={10.244.0.1/32},dashboard.enabled=true' \
+    --set 'flowSchema.enabled=true,flowSchema.groups={tenants},namespaceAdmins.groups={team-a-admins}'
+  kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
+  soon is "managed-by" eval "kubectl get flowschemas,networkpolicies -A -o json | jq -r '.items[].metadata.name' | grep managed | uniq"
+  helm uninstall managed-by
+  owned() { kubectl get clusteradmissionpolicies,policyservers,clusterroles,clusterrolebindings,roles,rolebindings,configmaps,networkpolicies,flowschemas,prioritylevelconfigurations,secrets,poddisruptionbudgets,deployments \
+    -A -l app.kubernetes.io/instance=managed-by -o name; }
+  soon is "" owned
+  soon is other webhooks
+  kubectl get clusterrole mine
+  kubectl get job kept -n team-a
+  kubectl get policyserver default
+  kubectl delete clusteradmissionpolicy other
+  soon accepted
+}
