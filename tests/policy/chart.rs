@@ -90,9 +90,8 @@ fn version_and_newest_release_match() {
     assert!(helpers.contains(&line), "{line}");
 }
 
-/// The schema accepts the documented examples of the settings as values, and rejects those that the settings reject.
-#[test]
-fn schema_of_the_values_accepts_what_the_settings_accept() {
+/// Returns a function that validates values with the schema, as Helm does.
+pub(crate) fn values_validator() -> impl Fn(&Value) -> bool {
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);
@@ -101,7 +100,13 @@ fn schema_of_the_values_accepts_what_the_settings_accept() {
         .add_resource("values.json", from_str(&schema).unwrap())
         .unwrap();
     let index = compiler.compile("values.json", &mut schemas).unwrap();
-    let is_valid = |values: &Value| schemas.validate(values, index).is_ok();
+    move |values| schemas.validate(values, index).is_ok()
+}
+
+/// The schema accepts the documented examples of the settings as values, and rejects those that the settings reject.
+#[test]
+fn schema_of_the_values_accepts_what_the_settings_accept() {
+    let is_valid = values_validator();
     assert!(is_valid(&chart("values.yaml")));
     let values = |settings: &str| {
         let mut others: Value = from_str(settings).unwrap();
