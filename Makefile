@@ -131,12 +131,16 @@ generated: setup # Fail if a generated file would change (Go's table only where 
 		if [ "$$(grep -o 'Unicode [0-9.]*' target/printable.rs)" = "$$(grep -o 'Unicode [0-9.]*' $(PRINTABLE))" ]; then \
 			diff target/printable.rs $(PRINTABLE); \
 		fi; \
+		$(HELM_DOCS) --dry-run 2>/dev/null | diff - $(CHART)/README.md || { echo "$(CHART)/README.md is not as generated, run \`make docs\`"; exit 1; }; \
 	fi
 
+CHART := charts/managed-by-policy
+HELM_DOCS := go run github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2 --chart-search-root charts --sort-values-order file
 .PHONY: docs
-docs: ## Write the generated files: pages, schemas, parts of the manifests, answers in examples, guides and transcripts
+docs: ## Write the generated files: pages, schemas, answers in examples, guides, transcripts, and with Helm and Go the manifests in deploy/ and the chart's page
 	UPDATE_EXPECT=1 cargo test --quiet --package xtask --test conditions
 	@$(XTASK) generate
+	@if command -v go >/dev/null; then $(HELM_DOCS) --log-level warning; else echo "skipped: $(CHART)/README.md, because there is no Go here"; fi
 	UPDATE_EXAMPLES=1 cargo test --quiet --package managed-by-policy --test library examples::
 	UPDATE_GUIDE=1 cargo test --quiet --package xtask --test status_guide
 	UPDATE_CLI=1 cargo test --quiet --package managed-by-cli transcripts
@@ -169,7 +173,7 @@ ONLY ?= $(E2E_PARTS)
 e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/answers.ndjson ## Test with kwctl, PolicyServer and clusters: the parts in ONLY, tests that match FILTER (docs/testing.md)
 	@e2e/run $(ONLY)
 
-e2e-kind: annotated-policy.wasm # Apply the manifests in a cluster of kind with Kubewarden's chart (needs docker, kind, helm, kubectl, kwctl)
+e2e-kind: annotated-policy.wasm # Install the chart in a cluster of kind beside Kubewarden's (needs docker, kind, helm, kubectl, kwctl)
 	@e2e/kind.sh
 
 bench-server: annotated-policy.wasm annotated-noop.wasm ## Measure the policy in PolicyServer beside one that does nothing, and write docs/performance.md
