@@ -66,7 +66,7 @@
 {{/*
 The condition for status updates: true for delegated objects, and for all of the kinds in `builtin_status_writers`. (list KINDS SETTINGS)
 */}}
-{{- define "managed-by.statusIsJudged" -}}
+{{- define "managed-by.statusUpdateChecked" -}}
 {{- $kinds := index . 0 -}}
 {{- $lines := include "managed-by.pruned" (list $kinds) | fromJsonArray -}}
 {{- with (index . 1).builtin_status_writers -}}
@@ -89,11 +89,11 @@ The condition for status updates: true for delegated objects, and for all of the
 {{/* (list KINDS SETTINGS) */}}
 {{- define "managed-by.matchConditions" -}}
 # Updates: only if `managedBy` changes, in the object or in a template.
-- name: the-field-changes
+- name: managed-by-changed
   expression: |-
     {{- include "managed-by.fieldChanges" . | nindent 4 }}
 # Status updates: only those of delegated objects, and all of the kinds in `builtin_status_writers`.
-- name: the-status-is-judged
+- name: status-update-checked
   expression: |-
-    {{- include "managed-by.statusIsJudged" . | nindent 4 }}
+    {{- include "managed-by.statusUpdateChecked" . | nindent 4 }}
 {{- end }}

@@ -62,7 +62,7 @@ fn manifest(name: &'static str, settings: Value) -> Manifest {
     // The docs refer to these names.
     let expected: &[&str] = match name {
         "pods" => &["a-job-controls-it"],
-        _ => &["the-field-changes", "the-status-is-evaluated"],
+        _ => &["managed-by-changed", "status-update-checked"],
     };
     assert_eq!(names, expected, "{name}");
     let parse = |condition: &Value| {
