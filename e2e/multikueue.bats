@@ -156,8 +156,8 @@ under_way() {
 }
 
 @test "faults: settings with wrong writers for 30 s on both, and all workloads end" {
-  nobody='["system:serviceaccount:kueue-system:nobody"]'
-  begin() { for member in hub worker; do serve_member $member ".builtin_status_writers = {Job: $nobody} | .controllers[]?.status_writers = $nobody"; done; }
+  unknown='["system:serviceaccount:kueue-system:nobody"]'
+  begin() { for member in hub worker; do serve_member $member ".builtin_status_writers = {Job: $unknown} | .controllers[]?.status_writers = $unknown"; done; }
   mend() { serve_member hub && serve_member worker; }
   under_way writers begin mend
 }

@@ -114,7 +114,7 @@ warn contains sprintf("would have been denied, but the user is exempt: %s", [mes
 }
 
 # What a workload makes, however deep.
-warn contains sprintf("%s: nobody would run this", [concat(".", [sprintf("%v", [p]) | some p in path])]) if {
+warn contains sprintf("%s: no controller would reconcile this object", [concat(".", [sprintf("%v", [p]) | some p in path])]) if {
 	not is_status
 	kind == "JobSet"
 	walk(new.spec, [path, child])

@@ -152,7 +152,7 @@ fn validate(payload: &[u8]) -> CallResult {
                 });
                 if is_trap {
                     warnings.push(format!(
-                        "spec.replicatedJobs[{index}].template.spec.managedBy: nobody would run this Job"
+                        "spec.replicatedJobs[{index}].template.spec.managedBy: no controller would reconcile this Job"
                     ));
                 }
             }

@@ -155,7 +155,7 @@ test("the releases and the states of a Job are drawn", async () => {
     await page.selectOption("#example", "status/01-running-job-completes");
     assert.deepEqual(await page.locator(".releases .says").allInnerTexts(), ["denies", ...Array(7).fill("passes")]);
     assert.match(await picture.getAttribute("aria-label"), /from Running to Complete: allowed/);
-    await page.selectOption("#example", "kinds/04-jobset-with-an-outcome-taken-back");
+    await page.selectOption("#example", "kinds/04-jobset-with-a-reverted-outcome");
     assert.equal(await picture.count(), 0);
   });
 });

@@ -31,7 +31,7 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
     }),
     about: About::new(KindDocs {
         checks: "a webhook checks the form and immutability, but not the status",
-        unchecked: "nobody compares `restartsCountTowardsMax` with `restarts`",
+        unchecked: "no check compares `restartsCountTowardsMax` with `restarts`",
         source: "`JobSetStatus`; `jobSetFinished`, `setJobSetCompletedCondition`, `setJobSetFailedCondition` and `exclusiveConditions` in pkg/controllers",
     }),
     ..Kind::EMPTY

@@ -50,7 +50,7 @@ impl Evaluating {
         self.told.lock().unwrap().denied.clone()
     }
 
-    /// Writes of Jobs that nobody can evaluate beforehand, such as a strategic merge.
+    /// Writes of Jobs that cannot be evaluated in advance, such as a strategic merge.
     pub fn skipped(&self) -> Vec<String> {
         self.told.lock().unwrap().skipped.clone()
     }
